@@ -54,6 +54,7 @@ pub(super) fn judged(
         let second = again(&reproach(&checked));
         reply.attempts += second.attempts;
         reply.spent += second.spent;
+        reply.left_out.extend(second.left_out.iter().cloned());
         if let Ok(text) = &second.text {
             let better = check(text, given);
             if better.share() < checked.share() {
@@ -116,6 +117,7 @@ mod tests {
             spent: Spent::default(),
             unread: 0,
             ending: Ending::Whole,
+            left_out: Default::default(),
         }
     }
 

@@ -3,6 +3,7 @@
 //!
 //! Data and traits, which are implemented where requests are sent and commands are run.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use serde::{Deserialize, Serialize};
@@ -44,6 +45,8 @@ pub struct ModelReply {
     pub unread: u64,
     /// How the summary ends.
     pub ending: Ending,
+    /// Parameters of `summary.extra` that the server refused.
+    pub left_out: BTreeSet<String>,
 }
 
 /// How an answer ends.

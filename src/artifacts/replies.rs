@@ -3,6 +3,7 @@
 //! `{"text": "…"}` is an answer, `{"text": "…", "cut_off": true}` one that ended at its size limit, `{"error": "…"}` a failure. Each transcript starts with the first line, so that its result does
 //! not depend on other transcripts. Reads no file: it is given the text.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -95,6 +96,7 @@ impl Replies {
             spent: Spent::default(),
             unread: 0,
             ending: ended,
+            left_out: BTreeSet::new(),
         }
     }
 }

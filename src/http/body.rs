@@ -3,10 +3,12 @@
 //! PURE. The conversation comes from a transcript and may say anything; the delimiters contain 128 random bits, so that it
 //! cannot close them.
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
-use super::endpoint::{Endpoint, Provider};
-use crate::policy::PromptRole;
+use super::endpoint::Endpoint;
+use super::provider::Provider;
+use super::refused::{Form, NEW_LIMIT, OLD_LIMIT, SystemWords};
+use crate::policy::{Parameters, PromptRole};
 
 /// The tag around the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,19 +35,50 @@ pub(super) struct Parts<'q> {
     pub(super) model: &'q str,
     /// The largest size of the answer.
     pub(super) max_tokens: u64,
+    /// The most room for it and for what the model thinks before, where there is not more.
+    pub(super) room: Option<u64>,
+    /// Further parameters.
+    pub(super) extra: &'q Parameters,
     /// The conversation.
     pub(super) text: &'q str,
 }
 
-/// The body of the request, as the endpoint's provider expects it.
-pub(super) fn body(endpoint: &Endpoint, parts: Parts<'_>, delimiter: &Delimiter) -> Vec<u8> {
+impl Parts<'_> {
+    /// The tokens that the model may write: its answer and what it thinks before.
+    pub(super) fn limit(&self, form: &Form) -> u64 {
+        let thinking = match form.left_out.contains(THINKING) {
+            true => None,
+            false => self.extra.get(THINKING),
+        };
+        let thinking = thinking.and_then(|thinking| thinking["budget_tokens"].as_u64());
+        let wanted = [form.reasoning, thinking.unwrap_or(0)];
+        let wanted = wanted
+            .into_iter()
+            .fold(self.max_tokens, u64::saturating_add);
+        let most = form.most.into_iter().chain(self.room).min();
+        most.map_or(wanted, |most| wanted.min(most))
+    }
+}
+
+/// Anthropic's parameter with a budget that is a part of the limit.
+const THINKING: &str = "thinking";
+
+/// The body of the request, as the endpoint's provider expects it, in a form that the server takes.
+pub(super) fn body(
+    endpoint: &Endpoint,
+    parts: Parts<'_>,
+    form: &Form,
+    delimiter: &Delimiter,
+) -> Vec<u8> {
     let Parts {
         system: own,
         prompt,
         prompt_role,
         model,
-        max_tokens,
         text,
+        extra,
+        max_tokens: _,
+        room: _,
     } = parts;
     let Delimiter(tag) = delimiter;
     let before = |text: &str| match text {
@@ -65,37 +98,38 @@ pub(super) fn body(endpoint: &Endpoint, parts: Parts<'_>, delimiter: &Delimiter)
     // Never there by chance: only where someone has seen an earlier request.
     let text = text.replace(tag.as_str(), "");
     let content = format!("{asked_by_user}<{tag}>\n{text}\n</{tag}>");
-    let request = match endpoint.provider {
-        Provider::Anthropic => json!({
-            "model": model,
-            "max_tokens": max_tokens,
-            "system": system,
-            "messages": [{"role": "user", "content": content}],
-        }),
-        Provider::Openai => {
-            // OpenAI's newer models reject the old name, and other servers do not know the new one.
-            let limit = if endpoint.is_own {
-                "max_completion_tokens"
-            } else {
-                "max_tokens"
-            };
-            json!({
-                "model": model,
-                limit: max_tokens,
-                "messages": [
-                    {"role": "system", "content": system},
-                    {"role": "user", "content": content},
-                ],
-            })
-        }
+    let (system, content) = match form.system {
+        SystemWords::Apart => (Some(system), content),
+        SystemWords::BeforeUser => (None, format!("{system}\n\n{content}")),
     };
-    request.to_string().into_bytes()
+    let mut messages = vec![json!({"role": "user", "content": content})];
+    let mut request = Map::new();
+    request.insert("model".to_owned(), model.into());
+    match (endpoint.provider, system) {
+        (_, None) => {}
+        (Provider::Anthropic, Some(system)) => {
+            request.insert("system".to_owned(), system.into());
+        }
+        (Provider::Openai, Some(system)) => {
+            messages.insert(0, json!({"role": "system", "content": system}));
+        }
+    }
+    request.insert("messages".to_owned(), messages.into());
+    let sent = extra
+        .iter()
+        .filter(|(name, _)| !form.left_out.contains(*name));
+    request.extend(sent.map(|(name, value)| (name.clone(), value.clone())));
+    let is_limited = [OLD_LIMIT, NEW_LIMIT]
+        .iter()
+        .any(|name| request.contains_key(*name));
+    if let Some(name) = form.limit(endpoint).filter(|_| !is_limited) {
+        request.insert(name.to_owned(), parts.limit(form).into());
+    }
+    Value::Object(request).to_string().into_bytes()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
     use crate::http::endpoint::PlainHttp;
 
@@ -112,9 +146,12 @@ mod tests {
             prompt_role: role,
             model: "m",
             max_tokens: 9,
+            room: None,
+            extra: &Parameters::new(),
             text,
         };
-        serde_json::from_slice(&body(&endpoint, parts, &Delimiter::new(255))).unwrap()
+        let body = body(&endpoint, parts, &Form::default(), &Delimiter::new(255));
+        serde_json::from_slice(&body).unwrap()
     }
 
     const TAG: &str = "transcript-000000000000000000000000000000ff";

@@ -13,7 +13,8 @@ use jiff::fmt::rfc2822::DateTimePrinter;
 use ureq::Agent;
 use ureq::http::HeaderMap;
 
-use super::endpoint::{Endpoint, Provider};
+use super::endpoint::{Auth, Endpoint};
+use super::provider::Provider;
 use super::response::{Failure, Response};
 use crate::semaphore::POLL;
 
@@ -66,11 +67,10 @@ impl Client {
             request = request.header("anthropic-version", ANTHROPIC_VERSION);
         }
         if let Some(key) = &self.endpoint.key {
-            request = match self.endpoint.provider {
-                Provider::Anthropic => request.header("x-api-key", key.secret()),
-                Provider::Openai => {
-                    request.header("authorization", format!("Bearer {}", key.secret()))
-                }
+            request = match self.endpoint.auth {
+                Auth::XApiKey => request.header("x-api-key", key.secret()),
+                Auth::ApiKey => request.header("api-key", key.secret()),
+                Auth::Bearer => request.header("authorization", format!("Bearer {}", key.secret())),
             };
         }
         let (sender, receiver) = channel();

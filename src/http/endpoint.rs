@@ -1,24 +1,14 @@
-//! The address that requests are sent to, and the key that they carry.
+//! The address that requests are sent to, and the header that carries the key.
 //!
-//! Refuses addresses that would send a key or a transcript where the user did not mean it to go. A key
-//! is read from the environment alone, and is never shown.
+//! Refuses addresses that would send a key or a transcript where the user did not mean it to go.
 
-use std::fmt;
 use std::net::IpAddr;
 
 use ureq::http::Uri;
 
+use super::key::Key;
+use super::provider::Provider;
 use crate::error::{Error, ErrorKind, Result};
-use crate::policy::Source;
-
-/// The API that a server speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Provider {
-    /// Anthropic's Messages API.
-    Anthropic,
-    /// OpenAI's Chat Completions API.
-    Openai,
-}
 
 /// Whether requests may be sent without encryption (`http://`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +19,16 @@ pub enum PlainHttp {
     Anywhere,
 }
 
-/// An API key; never shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Key(String);
+/// The header that carries the key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Auth {
+    /// `x-api-key`: Anthropic.
+    XApiKey,
+    /// `authorization: Bearer …`: OpenAI, and most servers like it.
+    Bearer,
+    /// `api-key`: Azure.
+    ApiKey,
+}
 
 /// A server and the key for it.
 #[derive(Debug, Clone)]
@@ -46,85 +43,8 @@ pub struct Endpoint {
     pub is_own: bool,
     /// The key; a server of the user's own may need none.
     pub key: Option<Key>,
-}
-
-impl Provider {
-    /// The provider that writes summaries, if the policy names one.
-    pub fn of(source: Source) -> Option<Self> {
-        match source {
-            Source::Extractive | Source::Scripted => None,
-            Source::Anthropic => Some(Provider::Anthropic),
-            Source::Openai => Some(Provider::Openai),
-        }
-    }
-
-    /// The environment variable that holds the key.
-    pub fn key_variable(self) -> &'static str {
-        match self {
-            Provider::Anthropic => "ANTHROPIC_API_KEY",
-            Provider::Openai => "OPENAI_API_KEY",
-        }
-    }
-
-    /// The base address of the provider's own server.
-    fn own(self) -> &'static str {
-        match self {
-            Provider::Anthropic => "https://api.anthropic.com",
-            Provider::Openai => "https://api.openai.com/v1",
-        }
-    }
-}
-
-impl Key {
-    /// A key as the user gives it, without whitespace around it. `variable` is named in the error.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Config`]: it is empty, or has characters that a header cannot hold. The message does not show them.
-    pub fn new(text: &str, variable: &str) -> Result<Self> {
-        let key = text.trim();
-        if key.is_empty() || !key.bytes().all(|b| b.is_ascii_graphic()) {
-            return Err(Error::new(
-                ErrorKind::Config,
-                format!(
-                    "{variable} is not a valid key: it is empty, or has characters that a key cannot have"
-                ),
-            )
-            .hint("set it to the key alone, without quotes, spaces or line breaks"));
-        }
-        Ok(Key(key.to_owned()))
-    }
-
-    /// The provider's key, if the environment has one.
-    ///
-    /// # Errors
-    /// Those of [`Key::new`], and if the variable is not Unicode.
-    pub fn from_environment(provider: Provider) -> Result<Option<Self>> {
-        let variable = provider.key_variable();
-        let Some(value) = std::env::var_os(variable).filter(|value| !value.is_empty()) else {
-            return Ok(None);
-        };
-        let value = value.into_string().map_err(|_| {
-            let message = format!("{variable} is not a valid key: it is not Unicode text");
-            Error::new(ErrorKind::Config, message)
-        })?;
-        Key::new(&value, variable).map(Some)
-    }
-
-    /// The key, for the header that carries it.
-    pub(super) fn secret(&self) -> &str {
-        &self.0
-    }
-
-    /// `text` with the key masked, in case a server repeats it.
-    pub(super) fn mask(&self, text: &str) -> String {
-        text.replace(&self.0, "[key]")
-    }
-}
-
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Key(…)")
-    }
+    /// How the key is sent.
+    pub auth: Auth,
 }
 
 impl Endpoint {
@@ -161,7 +81,9 @@ impl Endpoint {
                 "keys come from the environment, never from an address",
             );
         }
-        if uri.query().is_some() || base.contains('#') {
+        let is_azure = provider == Provider::Openai && is_azure(host, uri.path());
+        let version = uri.query().filter(|query| is_azure && is_version(query));
+        if uri.query() != version || base.contains('#') {
             return wrong("it contains a query or a fragment", form);
         }
         match (scheme, plain) {
@@ -186,15 +108,24 @@ impl Endpoint {
         let path = match (provider, path) {
             (Provider::Anthropic, path) if path.ends_with("/v1") => format!("{path}/messages"),
             (Provider::Anthropic, path) => format!("{path}/v1/messages"),
+            (Provider::Openai, "") if is_azure => "/openai/v1/chat/completions".to_owned(),
             (Provider::Openai, "") => "/v1/chat/completions".to_owned(),
+            // As consoles show it.
+            (Provider::Openai, path) if path.ends_with("/chat/completions") => path.to_owned(),
             (Provider::Openai, path) => format!("{path}/chat/completions"),
         };
+        let version = version.map_or(String::new(), |version| format!("?{version}"));
         Ok(Endpoint {
             provider,
-            url: format!("{scheme}://{authority}{path}"),
+            url: format!("{scheme}://{authority}{path}{version}"),
             host: authority.to_string(),
             is_own,
             key,
+            auth: match provider {
+                Provider::Anthropic => Auth::XApiKey,
+                Provider::Openai if is_azure => Auth::ApiKey,
+                Provider::Openai => Auth::Bearer,
+            },
         })
     }
 }
@@ -207,6 +138,28 @@ fn is_loopback(host: &str) -> bool {
             .parse::<IpAddr>()
             // `::ffff:127.0.0.1` is an address of version 4, too.
             .is_ok_and(|address| address.to_canonical().is_loopback())
+}
+
+/// Hosts of Azure, by their ends.
+const AZURE: [&str; 3] = [
+    ".openai.azure.com",
+    ".cognitiveservices.azure.com",
+    ".services.ai.azure.com",
+];
+
+/// Whether an address is one of Azure's: by its host, or, behind a gateway, by the path of a deployment.
+fn is_azure(host: &str, path: &str) -> bool {
+    let host = host.to_ascii_lowercase();
+    AZURE.iter().any(|end| host.ends_with(end)) || path.contains("/openai/deployments/")
+}
+
+/// Whether a query names the version of Azure's API, and nothing else.
+fn is_version(query: &str) -> bool {
+    let version = query.strip_prefix("api-version=");
+    version.is_some_and(|version| {
+        let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.');
+        !version.is_empty() && version.bytes().all(is_plain)
+    })
 }
 
 #[cfg(test)]
@@ -240,6 +193,11 @@ mod tests {
                 Openai,
                 "http://localhost/api/v3",
                 "http://localhost/api/v3/chat/completions",
+            ),
+            (
+                Openai,
+                "https://h/openai/v1/chat/completions",
+                "https://h/openai/v1/chat/completions",
             ),
         ] {
             assert_eq!(url(provider, base).unwrap(), expected);
@@ -279,16 +237,36 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_one_word_and_never_shown() {
-        let key = Key::new(" sk-123\n", "K").unwrap();
-        assert_eq!(
-            (key.secret(), format!("{key:?}").as_str()),
-            ("sk-123", "Key(…)")
-        );
-        assert_eq!(key.mask("bad key sk-123."), "bad key [key].");
-        for wrong in ["", " ", "a\nb", "a b", "é", "a\u{7f}"] {
-            let error = Key::new(wrong, "K").unwrap_err();
-            assert_eq!(error.kind, ErrorKind::Config, "{wrong:?}");
+    fn azure_has_a_version_in_its_address_and_a_header_of_its_own() {
+        let of = |base: &str| {
+            let key = Key::new("k", "K").unwrap();
+            let endpoint =
+                Endpoint::new(Provider::Openai, base, Some(key), PlainHttp::LoopbackOnly);
+            endpoint.map(|endpoint| (endpoint.url, endpoint.auth))
+        };
+        let deployment = "https://a.openai.azure.com/openai/deployments/d";
+        let version = "?api-version=2024-10-21";
+        let whole = format!("{deployment}/chat/completions{version}");
+        for base in [&format!("{deployment}{version}"), &whole] {
+            assert_eq!(of(base).unwrap(), (whole.clone(), Auth::ApiKey));
         }
+        let v1 = "https://a.openai.azure.com/openai/v1/chat/completions".to_owned();
+        for base in [
+            "https://a.openai.azure.com",
+            "https://a.openai.azure.com/openai/v1/",
+        ] {
+            assert_eq!(of(base).unwrap(), (v1.clone(), Auth::ApiKey));
+        }
+        let gateway = "http://localhost:9/openai/deployments/d?api-version=preview";
+        assert_eq!(of(gateway).unwrap().1, Auth::ApiKey);
+        for base in [
+            "https://a.openai.azure.com?api-version=",
+            "https://a.openai.azure.com?api-version=1&x=2",
+            "https://a.openai.azure.com.example.com?api-version=1",
+            "https://a.openai.azure.com/#api-version=1",
+        ] {
+            assert!(of(base).is_err(), "{base}");
+        }
+        assert_eq!(of("https://azure.example.com").unwrap().1, Auth::Bearer);
     }
 }

@@ -103,8 +103,8 @@ impl Host {
     pub(super) fn record<T>(&self, now: Instant, result: &Result<T, Failure>) {
         let mut state = self.state();
         match result {
-            // A server that finds a prompt too long works.
-            Ok(_) | Err(Failure::PromptTooLong { .. }) => {
+            // A server that finds a prompt too long works, as does one that asks for another form.
+            Ok(_) | Err(Failure::PromptTooLong { .. } | Failure::Refused { .. }) => {
                 state.breaker.succeeded();
                 state.next_probe = None;
                 state.retries = state.retries.map(|left| RETRY_BUDGET.min(left + 1));

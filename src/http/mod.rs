@@ -5,16 +5,21 @@
 //! returns is data: it never becomes a path or a header, and is never printed unescaped.
 
 mod body;
+mod clean;
 mod client;
 mod endpoint;
 mod host;
 mod in_flight;
+mod key;
+mod provider;
 mod queue;
+mod refused;
 mod response;
 mod shorten;
 mod too_long;
 mod wait;
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -38,10 +43,14 @@ use client::Client;
 use host::{Admission, Host};
 use in_flight::InFlight;
 use queue::Queue;
+use refused::{Form, Forms, Learned, Refused};
 use response::{Answer, Failure, Usage};
 use shorten::{text_of, without_oldest};
+use too_long::Excess;
 
-pub use endpoint::{Endpoint, Key, PlainHttp, Provider};
+pub use endpoint::{Auth, Endpoint, PlainHttp};
+pub use key::Key;
+pub use provider::Provider;
 pub use queue::Patience;
 
 /// How often a request may fail while others succeed, where the run waits for its server. With three of ten failing by chance,
@@ -92,6 +101,8 @@ pub struct Server {
     /// Where the run waits for its server, in place of `host`.
     queue: Option<Queue>,
     permits: Semaphore,
+    /// The forms of requests that models take.
+    forms: Forms,
     in_flight: InFlight,
     limits: Limits,
     network: Network,
@@ -109,6 +120,9 @@ struct CachedAnswer {
     model: Option<String>,
     #[serde(default)]
     ending: Ending,
+    /// Parameters that the server refused.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    left_out: BTreeSet<String>,
 }
 
 /// The progress of one [`ModelRequest`].
@@ -120,6 +134,7 @@ struct Job<'q> {
     model: Option<String>,
     unread: u64,
     ending: Ending,
+    left_out: BTreeSet<String>,
 }
 
 impl Server {
@@ -139,6 +154,7 @@ impl Server {
             host: Host::new(breaker),
             queue: patience.map(|patience| Queue::new(limits.concurrent, patience)),
             permits: Semaphore::new(limits.concurrent),
+            forms: Forms::default(),
             in_flight: InFlight::default(),
             limits,
             network,
@@ -172,6 +188,9 @@ impl Server {
         let mut answer = self.any_answer(job, text, most)?;
         if answer.ending == Ending::CutOff && cut_off == CutOff::Retry {
             // Where a model reasons first, that counts as well.
+            if answer.text.is_empty() {
+                self.forms.reasons(job.request.model);
+            }
             answer = self.any_answer(job, text, most.saturating_mul(MORE))?;
         }
         match (answer.ending, cut_off) {
@@ -203,55 +222,106 @@ impl Server {
             prompt_role: request.policy.prompt_role,
             model: request.model,
             max_tokens,
+            room: None,
+            extra: &request.policy.extra,
             text,
         };
         let endpoint = self.client.endpoint();
-        let named = body(endpoint, parts, &Delimiter::constant());
+        // What a server refuses changes no name: the next run knows nothing of it.
+        let named = body(endpoint, parts, &Form::default(), &Delimiter::constant());
         let name = crate::store::answer_name(&[endpoint.url.as_bytes(), &named]);
         // Two copies of a session make the same request; without a store, the answer could not be shared.
         let _claim = match job.store.map(|_| self.in_flight.claim(&name, &self.stop)) {
             Some(None) => return Err(Failure::Interrupted),
             claim => claim,
         };
-        // An answer that was not good enough is asked for anew, so that a better one has a chance.
-        let is_summary = |text: &str| {
+        // An answer that was not good enough is asked for anew, so that a better one has a chance. One that was cut off is known to
+        // need more room, whatever it says.
+        let is_first = max_tokens == request.max_tokens && request.policy.cut_off == CutOff::Retry;
+        let is_kept = |cached: &CachedAnswer| {
             let is_judged = request.policy.max_invented >= 0;
-            !is_judged || floor(text, request.prompt, request.given).is_ok()
+            is_first && cached.ending == Ending::CutOff
+                || !is_judged
+                || floor(&cached.text, request.prompt, request.given).is_ok()
         };
         let is_taken = |cached: &CachedAnswer| {
-            is_summary(&cached.text)
+            is_kept(cached)
                 && (cached.ending == Ending::Whole || request.policy.cut_off != CutOff::Reject)
         };
         let cached = job.store.and_then(|store| cached(store, &name));
         if let Some(cached) = cached.filter(is_taken) {
             job.spent.cached += 1;
             job.model = cached.model.clone().or(job.model.take());
+            job.left_out.extend(cached.left_out.iter().cloned());
             return Ok(cached);
         }
         if self.network == Network::Offline {
             return Err(Failure::Offline);
         }
-        // Each attempt sends the same bytes, so that the server can recognise a repetition.
-        let body = body(endpoint, parts, &Delimiter::new(random_bits()));
-        let result = match &self.queue {
-            Some(queue) => self.send_patiently(queue, job, &body),
-            None => self.send_impatiently(job, &body),
-        };
-        let Answer {
-            text,
-            model,
-            ending,
-        } = result?;
+        let (
+            Answer {
+                text,
+                model,
+                ending,
+            },
+            left_out,
+        ) = self.send_in_some_form(job, parts)?;
         let answer = CachedAnswer {
             text,
             model,
             ending,
+            left_out,
         };
-        if let Some(store) = job.store.filter(|_| is_summary(&answer.text)) {
+        if let Some(store) = job.store.filter(|_| is_kept(&answer)) {
             cache(store, &name, &answer);
         }
         job.model = answer.model.clone().or(job.model.take());
+        job.left_out.extend(answer.left_out.iter().cloned());
         Ok(answer)
+    }
+
+    /// One answer, with the parameters that the server refused, if any: each form of the request is tried that the server's errors
+    /// ask for.
+    fn send_in_some_form(
+        &self,
+        job: &mut Job<'_>,
+        mut parts: Parts<'_>,
+    ) -> Result<(Answer, BTreeSet<String>), Failure> {
+        let endpoint = self.client.endpoint();
+        let delimiter = Delimiter::new(random_bits());
+        loop {
+            let form = self.forms.of(parts.model);
+            // Each attempt sends the same bytes, so that the server can recognise a repetition.
+            let body = body(endpoint, parts, &form, &delimiter);
+            let result = match &self.queue {
+                Some(queue) => self.send_patiently(queue, job, &body),
+                None => self.send_impatiently(job, &body),
+            };
+            let (why, refused) = match result {
+                Err(Failure::Refused { why, refused }) => (why, refused),
+                result => return Ok((result?, form.left_out)),
+            };
+            if let Refused::Room { prompt, most } = refused {
+                let (left, asked) = (most.saturating_sub(prompt), parts.limit(&form));
+                // Half of the answer is better than less of the conversation.
+                if left >= asked || left < parts.max_tokens / 2 {
+                    let prompt = prompt.saturating_add(asked);
+                    let excess = Some(Excess {
+                        prompt,
+                        limit: most,
+                    });
+                    return Err(Failure::PromptTooLong { why, excess });
+                }
+                parts.room = Some(left);
+                continue;
+            }
+            let learned = self
+                .forms
+                .learn(parts.model, &form, &refused, (endpoint, parts.extra));
+            if learned == Learned::Nothing {
+                return Err(Failure::Rejected(why));
+            }
+        }
     }
 
     /// As many attempts as the policy allows.
@@ -327,9 +397,10 @@ impl Server {
         job.attempts += 1;
         job.spent.requests += 1;
         let response = self.client.send(body, &self.stop);
-        let provider = self.client.endpoint().provider;
+        let endpoint = self.client.endpoint();
+        let provider = endpoint.provider;
         let (result, usage) = match response {
-            Ok(response) => response::read(provider, &response),
+            Ok(response) => response::read(provider, &response, endpoint.key.as_ref()),
             Err(failure) => (Err(failure), Usage::default()),
         };
         match &self.queue {
@@ -398,6 +469,7 @@ impl SummaryModel for Server {
             model: (!request.model.is_empty()).then(|| request.model.to_owned()),
             unread: 0,
             ending: Ending::Whole,
+            left_out: BTreeSet::new(),
         };
         let result = if request.model.is_empty() {
             Err(Failure::RunLimit(
@@ -415,6 +487,7 @@ impl SummaryModel for Server {
                 | Failure::Transient(why)
                 | Failure::Rejected(why)
                 | Failure::Fatal(why)
+                | Failure::Refused { why, .. }
                 | Failure::PromptTooLong { why, .. }
                 | Failure::RunLimit(why) => why,
             };
@@ -431,6 +504,7 @@ impl SummaryModel for Server {
             spent: job.spent,
             unread: job.unread,
             ending: job.ending,
+            left_out: job.left_out,
         }
     }
 }

@@ -1,13 +1,16 @@
 //! Turns a server's response into a summary or into a kind of failure.
 //!
-//! PURE. Anything but a summary is a failure, whatever the status: an empty or refused answer, a tool call, an HTML page. One
+//! PURE. The key is cut out of all that a server says before anything else is done with it. Anything but a summary is a failure, whatever the status: an empty or refused answer, a tool call, an HTML page. One
 //! that was cut off is a summary that says so. What an answer has cost is read whatever it is.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::endpoint::Provider;
+use super::clean::cleaned;
+use super::key::Key;
+use super::provider::Provider;
+use super::refused::{Refused, refused};
 use super::too_long::{Excess, too_long};
 use crate::artifacts::{EMPTY, Ending};
 use crate::text::printable;
@@ -61,6 +64,8 @@ pub(super) enum Failure {
     Rejected(String),
     /// No request of this run will: the key is not accepted, or the account has no credit.
     Fatal(String),
+    /// The form of the request is refused, and there may be another one.
+    Refused { why: String, refused: Refused },
     /// The prompt is longer than the model can read; by how much, if the server says so.
     PromptTooLong { why: String, excess: Option<Excess> },
     /// A limit of the run itself.
@@ -78,6 +83,7 @@ impl Failure {
             Failure::Busy { .. } | Failure::Transient(_) => true,
             Failure::Rejected(_)
             | Failure::Fatal(_)
+            | Failure::Refused { .. }
             | Failure::PromptTooLong { .. }
             | Failure::RunLimit(_)
             | Failure::Offline
@@ -86,33 +92,53 @@ impl Failure {
     }
 }
 
-/// Reads a response, and what it has cost.
-pub(super) fn read(provider: Provider, response: &Response) -> (Result<Answer, Failure>, Usage) {
+/// Reads a response, and what it has cost. The `key` that it may repeat is cut out of it.
+pub(super) fn read(
+    provider: Provider,
+    response: &Response,
+    key: Option<&Key>,
+) -> (Result<Answer, Failure>, Usage) {
+    let text = || Value::from(String::from_utf8_lossy(&response.body));
+    let mut body = serde_json::from_slice(&response.body).unwrap_or_else(|_| text());
+    if let Some(key) = key {
+        key.mask_all(&mut body);
+    }
+    // Google's OpenAI endpoint puts an error into a list.
+    if let Some(Value::Object(_)) = body.get(0) {
+        body = body[0].take();
+    }
     let result = match response.status {
-        200..=299 => {
-            let Ok(body) = serde_json::from_slice::<Value>(&response.body) else {
-                let shown = shown(&response.body);
-                let failure = Failure::Transient(format!("the answer is not JSON: {shown}"));
-                return (Err(failure), Usage::default());
-            };
-            return match provider {
-                Provider::Anthropic => (
-                    anthropic(&body),
-                    usage(&body, &ANTHROPIC_INPUT, "output_tokens"),
-                ),
-                Provider::Openai => (
-                    openai(&body),
-                    usage(&body, &["prompt_tokens"], "completion_tokens"),
-                ),
-            };
-        }
+        200..=299 if !body.is_object() => Err(Failure::Transient(format!(
+            "the answer is not JSON: {}",
+            shown(&body)
+        ))),
+        // OpenRouter has begun its answer before it knows that there is none.
+        200..=299 if is_error(&body) => Err(failure(response, &body)),
+        200..=299 if is_error(&body["choices"][0]) => Err(failure(response, &body["choices"][0])),
+        200..=299 => match provider {
+            Provider::Anthropic => anthropic(&body),
+            Provider::Openai => openai(&body),
+        },
         300..=399 => Err(Failure::Fatal(format!(
             "the server redirects requests (status {}), and redirects are not followed: the key is meant for this server only",
             response.status
         ))),
-        _ => Err(failure(response)),
+        _ => Err(failure(response, &body)),
     };
-    (result, Usage::default())
+    let usage = match provider {
+        Provider::Anthropic => usage(&body, &ANTHROPIC_INPUT, "output_tokens"),
+        Provider::Openai => usage(&body, &["prompt_tokens"], "completion_tokens"),
+    };
+    (result, usage)
+}
+
+/// Whether an answer, or a choice of it, is an error.
+fn is_error(body: &Value) -> bool {
+    match &body["error"] {
+        Value::Object(error) => !error.is_empty(),
+        Value::String(error) => !error.is_empty(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => false,
+    }
 }
 
 /// Tokens read from the cache or written to it are input, too.
@@ -142,9 +168,7 @@ fn anthropic(body: &Value) -> Result<Answer, Failure> {
             Some("thinking" | "redacted_thinking") => {}
             Some("tool_use") => return Err(tool_call()),
             Some(_) | None => {
-                return Err(Failure::Rejected(
-                    "the answer contains more than text".to_owned(),
-                ));
+                return Err(Failure::Rejected(MORE_THAN_TEXT.to_owned()));
             }
         }
     }
@@ -166,26 +190,61 @@ fn openai(body: &Value) -> Result<Answer, Failure> {
         .as_str()
         .is_some_and(|why| !why.is_empty())
     {
-        return Err(Failure::Rejected("the model refused".to_owned()));
+        return Err(refusal());
     }
-    let text = message["content"].as_str().unwrap_or_default();
-    answer(text, body, ending)
+    let text = match &message["content"] {
+        Value::Array(parts) => parts
+            .iter()
+            .map(part)
+            .collect::<Result<String, Failure>>()?,
+        content => content.as_str().unwrap_or_default().to_owned(),
+    };
+    answer(&text, body, ending)
 }
 
-/// How an answer ends, if it is one.
+/// The text in a part of an answer's content, where that is a list (Mistral): what the model thought is none.
+fn part(part: &Value) -> Result<&str, Failure> {
+    match part["type"].as_str() {
+        Some("text" | "output_text") => Ok(part["text"].as_str().unwrap_or_default()),
+        Some("thinking" | "reasoning" | "reference") => Ok(""),
+        None if part.is_string() => Ok(part.as_str().unwrap_or_default()),
+        Some(_) | None => Err(Failure::Rejected(MORE_THAN_TEXT.to_owned())),
+    }
+}
+
+const MORE_THAN_TEXT: &str = "the answer contains more than text";
+
+/// How an answer ends, if it is one. Gemini and Cohere write the reasons in capitals.
 fn ending(reason: Option<&str>) -> Result<Ending, Failure> {
-    match reason {
-        None | Some("end_turn" | "stop_sequence" | "stop" | "eos") => Ok(Ending::Whole),
-        Some("max_tokens" | "length" | "model_context_window_exceeded") => Ok(Ending::CutOff),
-        Some("refusal" | "content_filter") => {
-            Err(Failure::Rejected("the model refused".to_owned()))
+    let Some(reason) = reason else {
+        return Ok(Ending::Whole);
+    };
+    let lower = reason.to_ascii_lowercase();
+    match lower.as_str() {
+        "end_turn" | "stop_sequence" | "stop" | "eos" | "eos_token" | "complete" | "" => {
+            Ok(Ending::Whole)
         }
-        Some("tool_use" | "tool_calls" | "function_call") => Err(tool_call()),
-        Some(other) => Err(Failure::Rejected(format!(
+        "max_tokens" | "length" | "model_length" | "model_context_window_exceeded" => {
+            Ok(Ending::CutOff)
+        }
+        "refusal" | "safety" | "recitation" | "blocklist" | "prohibited_content" | "spii"
+        | "sensitive" => Err(refusal()),
+        "tool_use" | "tool_calls" | "function_call" | "malformed_function_call" => Err(tool_call()),
+        // The server stumbled: DeepSeek, OpenRouter and Mistral, vLLM, GLM.
+        "insufficient_system_resource" | "error" | "abort" | "network_error" => Err(
+            Failure::Transient(format!("the answer was broken off: {lower}")),
+        ),
+        // Gemini's endpoint adds the kind.
+        other if other.starts_with("content_filter") => Err(refusal()),
+        _ => Err(Failure::Rejected(format!(
             "the answer ended for an unknown reason: {}",
-            clipped(other)
+            clipped(reason)
         ))),
     }
+}
+
+fn refusal() -> Failure {
+    Failure::Rejected("the model refused".to_owned())
 }
 
 fn tool_call() -> Failure {
@@ -193,34 +252,31 @@ fn tool_call() -> Failure {
 }
 
 fn answer(text: &str, body: &Value, ending: Ending) -> Result<Answer, Failure> {
-    // Some servers leave the model's reasoning in the text.
-    let text = match text.trim_start().strip_prefix("<think>") {
-        Some(reasoning) => reasoning
-            .split_once("</think>")
-            .map_or("", |(_, rest)| rest),
-        None => text,
-    };
-    let text = text.trim();
+    let text = cleaned(text);
     if text.is_empty() && ending == Ending::Whole {
         return Err(Failure::Transient(EMPTY.to_owned()));
     }
     Ok(Answer {
-        text: text.to_owned(),
+        text,
         model: body["model"].as_str().map(clipped),
         ending,
     })
 }
 
-/// What an error status means.
-fn failure(response: &Response) -> Failure {
-    let body = serde_json::from_slice::<Value>(&response.body).unwrap_or_default();
+/// What an error means.
+fn failure(response: &Response, body: &Value) -> Failure {
     let error = match &body["error"] {
-        Value::Null => &body,
+        Value::Null => body,
         error => error,
     };
     let said = match error["message"].as_str().or(error.as_str()) {
+        // OpenRouter says so where the server behind it has said more.
+        Some("Provider returned error") => match &error["metadata"]["raw"] {
+            Value::Null => "Provider returned error".to_owned(),
+            raw => shown(raw),
+        },
         Some(message) => clipped(message),
-        None => shown(&response.body),
+        None => shown(body),
     };
     let name = |key: &str| error[key].as_str().unwrap_or_default();
     let names = [
@@ -228,11 +284,27 @@ fn failure(response: &Response) -> Failure {
         name("code"),
         error["details"]["error_code"].as_str().unwrap_or_default(),
     ];
-    let status = response.status;
+    let status = match (response.status, &error["code"]) {
+        // An error inside of an answer has a code of its own.
+        (200..=299, code) => {
+            let code = code.as_u64().or_else(|| code.as_str()?.parse().ok());
+            let code = code.and_then(|code| u16::try_from(code).ok());
+            code.filter(|code| (400..600).contains(code)).unwrap_or(502)
+        }
+        (status, _) => status,
+    };
     let why = format!("status {status}: {said}");
     if names.iter().any(|name| is_out_of_credit(name)) || said.contains("credit balance is too low")
     {
         return Failure::Fatal(why);
+    }
+    if let Some(refused) = refused(status, (error, &names), &said) {
+        return Failure::Refused { why, refused };
+    }
+    // OpenRouter has had this input looked at, and no other.
+    let is_flagged = response.status != 403 || error["metadata"]["reasons"].is_array();
+    if status == 403 && is_flagged {
+        return Failure::Rejected(why);
     }
     if let Some(excess) = too_long(status, (error, &names), &said) {
         return Failure::PromptTooLong { why, excess };
@@ -276,11 +348,15 @@ fn clipped(text: &str) -> String {
     printable(clipped.trim()).into_owned()
 }
 
-fn shown(body: &[u8]) -> String {
-    let start = &body[..body.len().min(SHOWN_CHARS * 4)];
-    match clipped(&String::from_utf8_lossy(start)) {
-        text if text.is_empty() => "(nothing)".to_owned(),
-        text => text,
+/// The beginning of a body, of whatever kind.
+fn shown(body: &Value) -> String {
+    let text = match body {
+        Value::String(text) => clipped(text),
+        body => clipped(&body.to_string()),
+    };
+    match text.is_empty() {
+        true => "(nothing)".to_owned(),
+        false => text,
     }
 }
 

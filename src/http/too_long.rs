@@ -128,7 +128,7 @@ fn excess(prompt: u64, limit: u64) -> Option<Excess> {
 }
 
 /// The integers in a text; commas between digits are ignored.
-fn numbers(text: &str) -> impl Iterator<Item = u64> {
+pub(super) fn numbers(text: &str) -> impl Iterator<Item = u64> {
     text.split(|c: char| !c.is_ascii_digit() && c != ',')
         .filter_map(|word| word.trim_matches(',').replace(',', "").parse().ok())
 }

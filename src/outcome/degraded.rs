@@ -80,6 +80,8 @@ pub enum WarningKind {
     NotSummarised,
     /// The model's summary ended at its size limit.
     CutOff,
+    /// A server refused a parameter that the policy asks for.
+    ParameterRefused,
     /// A summary was due and would have been empty.
     EmptySummary,
     /// A file could not be read from the files' folder.
@@ -114,6 +116,7 @@ impl WarningKind {
             WarningKind::Pictures => "pictures",
             WarningKind::NotSummarised => "not_summarised",
             WarningKind::CutOff => "cut_off",
+            WarningKind::ParameterRefused => "parameter_refused",
             WarningKind::EmptySummary => "empty_summary",
             WarningKind::FileNotRead => "file_not_read",
             WarningKind::FileWithheld => "file_withheld",
@@ -139,6 +142,7 @@ impl WarningKind {
             | WarningKind::Pictures
             | WarningKind::NotSummarised
             | WarningKind::CutOff
+            | WarningKind::ParameterRefused
             | WarningKind::EmptySummary
             | WarningKind::FileNotRead
             | WarningKind::FileWithheld
@@ -167,6 +171,7 @@ impl WarningKind {
             | WarningKind::UserWords
             | WarningKind::Pictures
             | WarningKind::NotSummarised
+            | WarningKind::ParameterRefused
             | WarningKind::EmptySummary
             | WarningKind::FileNotRead
             | WarningKind::FileWithheld

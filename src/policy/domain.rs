@@ -51,7 +51,12 @@ pub(super) enum Domain {
     TextList,
     /// A table of strings.
     TextTable,
+    /// A table of parameters for requests, of any values.
+    Parameters,
 }
+
+/// Parameters that are not the user's to set: what is asked for, and that there is one answer in one piece.
+const RESERVED: [&str; 5] = ["model", "messages", "system", "stream", "n"];
 
 impl Domain {
     /// `value` as a policy holds it, or `None` if the key does not accept it.
@@ -100,6 +105,11 @@ impl Domain {
                 let fits = value.as_object()?.values().all(Value::is_string);
                 fits.then(|| value.clone())
             }
+            Domain::Parameters => {
+                let mut names = value.as_object()?.keys();
+                let fits = names.all(|name| !RESERVED.contains(&name.as_str())) && is_plain(value);
+                fits.then(|| value.clone())
+            }
         }
     }
 
@@ -110,6 +120,10 @@ impl Domain {
         let written = DeValue::parse(text.trim()).ok().and_then(json);
         if let Some(value) = written.as_ref().and_then(|value| self.fit(value)) {
             return Some(value);
+        }
+        if self == Domain::Parameters {
+            // As the documentation of servers writes them.
+            return self.fit(&serde_json::from_str(text.trim()).ok()?);
         }
         let bare = match written {
             Some(Value::String(quoted)) => quoted,
@@ -139,7 +153,8 @@ impl Domain {
             | Domain::Boolean
             | Domain::OneOf(_)
             | Domain::AnyOf(_)
-            | Domain::TextTable => false,
+            | Domain::TextTable
+            | Domain::Parameters => false,
         }
     }
 
@@ -159,7 +174,8 @@ impl Domain {
             | Domain::Text
             | Domain::Template { .. }
             | Domain::TextList
-            | Domain::TextTable => &[],
+            | Domain::TextTable
+            | Domain::Parameters => &[],
         }
     }
 }
@@ -167,6 +183,19 @@ impl Domain {
 /// A TOML value as JSON, or `None` if JSON has no such number.
 pub(super) fn json(value: Spanned<DeValue<'_>>) -> Option<Value> {
     Value::deserialize(ValueDeserializer::from(value)).ok()
+}
+
+/// Whether TOML and JSON write a value in the same way.
+fn is_plain(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+        Value::Array(items) => items.iter().all(is_plain),
+        // So the parser of TOML gives a date.
+        Value::Object(fields) => fields
+            .iter()
+            .all(|(name, value)| !name.starts_with("$__toml") && is_plain(value)),
+    }
 }
 
 /// A number as a float that fits; -0 becomes 0, since equal policies have equal hashes.
@@ -220,6 +249,11 @@ impl fmt::Display for Domain {
             Domain::AnyOf(_) => write!(f, "a list of any of {}", self.quoted_words()),
             Domain::TextList => f.write_str("a list of strings"),
             Domain::TextTable => f.write_str("a table of strings"),
+            Domain::Parameters => write!(
+                f,
+                "a table of parameters other than {}, without null, dates and infinite numbers",
+                RESERVED.join(", ")
+            ),
         }
     }
 }

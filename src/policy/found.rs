@@ -7,6 +7,7 @@
 
 use serde_json::Value;
 
+use super::domain::Domain;
 use super::key::{Found, Key};
 use super::{env, read};
 use crate::error::{Error, ErrorKind, Result};
@@ -30,7 +31,7 @@ pub fn check_found(text: &str, file: &str) -> Result<()> {
         if let Some(why) = forbidden(given.key, &given.value) {
             return Err(refused(why));
         }
-        let Value::Object(names) = &given.value else {
+        let (Value::Object(names), Domain::TextTable) = (&given.value, given.key.domain) else {
             continue;
         };
         for (name, spec) in names {
@@ -51,7 +52,10 @@ fn forbidden(key: &Key, value: &Value) -> Option<String> {
     let name = key.name;
     match key.found {
         Found::Any => None,
-        Found::Empty(why) => (value != "").then(|| format!("{name} {why}")),
+        Found::Empty(why) => {
+            let is_empty = value == "" || value.as_object().is_some_and(|fields| fields.is_empty());
+            (!is_empty).then(|| format!("{name} {why}"))
+        }
         Found::Except(words, why) => {
             let word = value.as_str().filter(|value| words.contains(value))?;
             Some(format!("{name} = \"{word}\" {why}"))

@@ -15,7 +15,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::choice::Choice;
 use super::domain::{Domain, MAX};
@@ -342,6 +342,14 @@ impl Type for BTreeMap<String, String> {
     const DOMAIN: Domain = Domain::TextTable;
     fn from_written([]: [(&'static str, &'static str); 0]) -> Self {
         BTreeMap::new()
+    }
+}
+
+impl Type for Map<String, Value> {
+    type Written = [(&'static str, &'static str); 0];
+    const DOMAIN: Domain = Domain::Parameters;
+    fn from_written([]: [(&'static str, &'static str); 0]) -> Self {
+        Map::new()
     }
 }
 

@@ -40,6 +40,7 @@ use serde_json::Value;
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::printable;
 
+use self::domain::Domain;
 use self::key::Found::Except;
 use self::key::{Key, Purpose};
 
@@ -57,8 +58,8 @@ pub use replacement::Replacement;
 pub use restore::{Extra, Restore, ToolKind, Tools};
 pub use schema::schema;
 pub use summary::{
-    BreakerScope, CutOff, Input, OnFailure, PromptRole, Reads, Role, Source, Summary, SummaryWhen,
-    TooLarge, UserWords, Wait,
+    BreakerScope, CutOff, Input, OnFailure, Parameters, PromptRole, Reads, Role, Source, Summary,
+    SummaryWhen, TooLarge, UserWords, Wait,
 };
 pub use template::{Slot, Substitutions, Template};
 pub use trigger::{Compare, Skip, Target, TargetKind, Trigger, TriggerOn, Window};
@@ -222,7 +223,7 @@ pub fn parse_over(
     };
     let mut policy = own.to_json()?;
     for given in given {
-        if let Value::Object(names) = &given.value {
+        if let (Value::Object(names), Domain::TextTable) = (&given.value, given.key.domain) {
             for spec in names.values().filter_map(Value::as_str) {
                 env::targets(spec).map_err(|error| error.on_line(read::line(text, given.at)))?;
             }

@@ -43,7 +43,11 @@ pub(super) fn read(text: &str) -> Result<Vec<Given>> {
                 .ok_or_else(|| keys::unknown(&leaf.key).on_line(line(text, at)))?;
             // A table's text begins at its header, which shows nothing of its values.
             let written = match leaf.value.get_ref() {
-                DeValue::Table(_) if key.domain == Domain::TextTable => "one with other values",
+                DeValue::Table(_)
+                    if matches!(key.domain, Domain::TextTable | Domain::Parameters) =>
+                {
+                    "one with other values"
+                }
                 DeValue::Table(_) => "a table",
                 _ => text.get(leaf.value.span()).unwrap_or_default(),
             };

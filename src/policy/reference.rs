@@ -77,6 +77,7 @@ fn accepted(domain: Domain) -> String {
         Domain::AnyOf(_) => "list of the words below".to_owned(),
         Domain::TextList => "list of texts".to_owned(),
         Domain::TextTable => "table of texts".to_owned(),
+        Domain::Parameters => "table of any values".to_owned(),
     }
 }
 

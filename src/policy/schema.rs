@@ -79,6 +79,7 @@ fn accepted(domain: Domain) -> Value {
         Domain::TextTable => {
             json!({"type": "object", "additionalProperties": {"type": "string"}})
         }
+        Domain::Parameters => json!({"type": "object"}),
     }
 }
 

@@ -51,6 +51,11 @@ table! {
         /// No published system has such a rule.
         keep_tokens: u64 = 1_500, unit("tokens"), common();
 
+        /// Further parameters of the requests to a provider, such as `temperature` or `reasoning_effort`: they are sent as they are.
+        ///
+        /// One that the server refuses is left out, and a warning says so.
+        extra: Parameters = [], found(Empty("would change what is asked of a provider"));
+
         /// Whose message the summary is.
         role: Role = Role::User;
         /// The summary's message; must contain `{summary}`, may contain `{name}`, the archived original.
@@ -112,6 +117,9 @@ table! {
         must_keep: bool = true;
     }
 }
+
+/// Parameters of requests, by name.
+pub type Parameters = serde_json::Map<String, serde_json::Value>;
 
 impl Summary {
     /// The size asked for, in tokens, of a summary that replaces `span` tokens.

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::Policy;
+use super::domain::Domain;
 use super::key::{Audience, Key, Table};
 use super::presets::PRESETS;
 use crate::error::{Error, ErrorKind, Result};
@@ -25,7 +26,7 @@ impl Policy {
             for key in table.keys {
                 text.push_str(&comment(key));
                 text.push_str(&match key.get(&policy) {
-                    Value::Object(names) => {
+                    Value::Object(names) if key.domain == Domain::TextTable => {
                         let names = names.iter().map(|name| escaped_pair(name) + "\n");
                         format!("[{}]\n{}\n", key.name, names.collect::<String>())
                     }
@@ -109,6 +110,10 @@ fn escaped(value: &Value) -> String {
             let pairs: Vec<String> = names.iter().map(escaped_pair).collect();
             format!("{{ {} }}", pairs.join(", "))
         }
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(escaped).collect();
+            format!("[{}]", items.join(", "))
+        }
         value => printable_json(&value.to_string()).into_owned(),
     }
 }
@@ -157,6 +162,10 @@ mod tests {
             set("tools.read", "[\"a,b\", \"\"]"),
             set("trigger.share", "0.1"),
             set("summary.max_invented", "-1"),
+            set(
+                "summary.extra",
+                "{ a.b = [{ c = \"\\u202e\" }, 1, 2.5], \"d e\" = true }",
+            ),
         ];
         let effective = resolve(base, &settings).unwrap();
         let text = effective.policy.to_toml().unwrap();

@@ -7,6 +7,7 @@
 mod assign;
 mod bytes;
 mod command;
+mod encoded;
 mod header;
 mod kind;
 mod name;
@@ -162,7 +163,10 @@ impl Redactor {
             counts: BTreeMap::new(),
         };
         for _ in 0..MAX_PASSES {
-            let found = merge(&redacted.text, self.find(redacted.text.as_bytes()));
+            let text = redacted.text.as_bytes();
+            let mut found = self.find(text);
+            encoded::find(text, |decoded| self.find(decoded), &mut found);
+            let found = merge(&redacted.text, found);
             if found.is_empty() {
                 break;
             }

@@ -6,8 +6,12 @@ use std::ops::Range;
 
 use super::Found;
 use super::bytes::{Set, begins};
+use super::encoded;
 use super::kind::Kind;
-use super::value;
+use super::value::{self, Setting};
+
+/// The fewest bytes of a token before the end of a line.
+const LEAST_BROKEN: usize = 8;
 
 const LIST: &str = include_str!("tokens.txt");
 
@@ -53,11 +57,29 @@ impl Token {
             return None;
         }
         let body = value::trim_end(&text[anchor.end..anchor.end + len]);
+        if len < self.least {
+            return self.broken(text, anchor, len);
+        }
         if body.len() < self.least || !value::is_issued(body) {
             return None;
         }
         Some(Found {
             range: anchor.start..anchor.end + body.len(),
+            kind: self.kind,
+        })
+    }
+
+    /// The token at `anchor` where the end of a line breaks it, as terminals and mails do: what is on both lines has its length.
+    fn broken(&self, text: &[u8], anchor: &Range<usize>, len: usize) -> Option<Found> {
+        let end = anchor.end + len;
+        let rest = encoded::continued(text, end, self.alphabet, self.most - len)?;
+        let whole = [&text[anchor.end..end], &text[rest.clone()]].concat();
+        let is_token = len >= LEAST_BROKEN
+            && whole.len() >= self.least
+            && value::is_issued(&whole)
+            && value::is_machine_made(&whole, Setting::Literal);
+        is_token.then_some(Found {
+            range: anchor.start..rest.end,
             kind: self.kind,
         })
     }

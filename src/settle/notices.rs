@@ -3,7 +3,7 @@
 use super::{KeptMessages, LossReason, Summarised, SummaryResult, Tried};
 use crate::artifacts::{Ending, ModelError, NotRead, SummaryArtifacts, UnreadFile};
 use crate::outcome::{Degraded, DegradedKind, Warning, WarningKind};
-use crate::text::count;
+use crate::text::{count, printable};
 
 /// Why there is no summary although one was requested.
 pub(super) fn failed(artifacts: &SummaryArtifacts<'_>) -> Option<Degraded> {
@@ -41,7 +41,8 @@ pub(super) fn empty(
     })
 }
 
-/// Warnings about what a model's summary lacks: rounds that were left out because the prompt was too long, and its end.
+/// Warnings about what a model's summary lacks: rounds that were left out because the prompt was too long, its end, and what was
+/// asked for of its server.
 pub(super) fn of_answer(first_line: u64, artifacts: &SummaryArtifacts<'_>) -> Vec<Warning> {
     let Some(answer) = &artifacts.answer else {
         return Vec::new();
@@ -64,7 +65,18 @@ pub(super) fn of_answer(first_line: u64, artifacts: &SummaryArtifacts<'_>) -> Ve
         let message = "the model's summary was cut off at the output limit; the policy takes it";
         warning(WarningKind::CutOff, message.to_owned())
     });
-    not_read.into_iter().chain(cut_off).collect()
+    let left_out = &answer.reply.left_out;
+    let left_out = (!left_out.is_empty()).then(|| {
+        let names: Vec<&str> = left_out.iter().map(String::as_str).collect();
+        let names = printable(&names.join(", ")).into_owned();
+        let message = format!("the server refuses these parameters of summary.extra: {names}");
+        warning(WarningKind::ParameterRefused, message)
+    });
+    not_read
+        .into_iter()
+        .chain(cut_off)
+        .chain(left_out)
+        .collect()
 }
 
 /// Warnings about files that are not restored, typed messages that are incomplete, and pictures that are removed.

@@ -11,16 +11,16 @@ fn response(status: u16, body: &str) -> Response {
 }
 
 fn anthropic(status: u16, body: &str) -> Result<Answer, Failure> {
-    read(Provider::Anthropic, &response(status, body)).0
+    read(Provider::Anthropic, &response(status, body), None).0
 }
 
 fn openai(status: u16, body: &str) -> Result<Answer, Failure> {
-    read(Provider::Openai, &response(status, body)).0
+    read(Provider::Openai, &response(status, body), None).0
 }
 
 /// What an answer of this body has cost.
 fn cost(provider: Provider, body: &str) -> (u64, u64) {
-    let Usage { input, output } = read(provider, &response(200, body)).1;
+    let Usage { input, output } = read(provider, &response(200, body), None).1;
     (input, output)
 }
 
@@ -251,7 +251,7 @@ fn statuses_are_transient_or_not() {
             should_retry: should_retry.map(str::to_owned),
             ..response(status, "x")
         };
-        why(read(Provider::Anthropic, &response)
+        why(read(Provider::Anthropic, &response, None)
             .0
             .map(|_| unreachable!()))
     };
@@ -264,7 +264,7 @@ fn statuses_are_transient_or_not() {
         retry_after: Some("2".to_owned()),
         ..response(503, "x")
     };
-    let (waits, _) = read(Provider::Anthropic, &waits);
+    let (waits, _) = read(Provider::Anthropic, &waits, None);
     assert!(matches!(
         waits,
         Err(Failure::Busy {
@@ -302,4 +302,129 @@ fn retry_after_is_read_in_every_form() {
     for odd in ["-1", "NaN", "1e300", "soon"] {
         assert_eq!(after(None, Some(odd)), None, "{odd}");
     }
+}
+
+#[test]
+fn a_list_as_content_is_read_without_what_the_model_thought() {
+    let of = |content: &str| {
+        openai(
+            200,
+            &format!(
+                r#"{{"choices":[{{"message":{{"content":{content}}},"finish_reason":"stop"}}]}}"#
+            ),
+        )
+    };
+    let list = r#"[{"type":"thinking","thinking":[{"type":"text","text":"Hm."}]},{"type":"text","text":"a"},"b"]"#;
+    assert_eq!(of(list).unwrap().text, "ab");
+    assert_eq!(why(of("[]")), "transient: the answer is empty");
+    assert_eq!(
+        why(of(r#"[{"type":"image_url"}]"#)),
+        "rejected: the answer contains more than text"
+    );
+}
+
+#[test]
+fn an_error_inside_of_an_answer_is_one_with_its_own_code() {
+    let of = |body: &str| why(openai(200, body));
+    for (body, expected) in [
+        (
+            r#"{"error":{"code":502,"message":"down"}}"#,
+            "transient: status 502: down",
+        ),
+        (
+            r#"{"error":{"code":"429","message":"slow"},"choices":[]}"#,
+            "busy: status 429: slow",
+        ),
+        (
+            r#"{"error":{"code":402,"message":"no credit"}}"#,
+            "fatal: status 402: no credit",
+        ),
+        (
+            r#"{"error":{"code":403,"message":"flagged"}}"#,
+            "rejected: status 403: flagged",
+        ),
+        (
+            r#"{"error":{"code":400,"message":"prompt is too long: 9 tokens > 5 maximum"}}"#,
+            "too long, Some(Excess { prompt: 9, limit: 5 }): status 400: prompt is too long: 9 tokens > 5 maximum",
+        ),
+        (
+            r#"{"error":"model not loaded"}"#,
+            "transient: status 502: model not loaded",
+        ),
+        (
+            r#"{"error":{"code":"x","message":"Provider returned error","metadata":{"raw":{"a":1}}}}"#,
+            "transient: status 502: {\"a\":1}",
+        ),
+        (
+            r#"{"choices":[{"error":{"code":503,"message":"none"},"message":{"content":"a"}}]}"#,
+            "transient: status 503: none",
+        ),
+        (
+            r#"{"choices":[{"message":{"content":"half"},"finish_reason":"error"}]}"#,
+            "transient: the answer was broken off: error",
+        ),
+    ] {
+        assert_eq!(of(body), expected, "{body}");
+    }
+    // One that says that there is none is an answer.
+    let none = r#"{"error":null,"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}"#;
+    assert_eq!(openai(200, none).unwrap().text, "a");
+    // Google's list, and what Anthropic's form of it is.
+    let list = r#"[{"error":{"code":404,"message":"no such model"}}]"#;
+    assert_eq!(
+        why(openai(404, list)),
+        "rejected: status 404: no such model"
+    );
+    let body = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+    assert_eq!(
+        why(anthropic(200, body)),
+        "transient: status 502: Overloaded"
+    );
+}
+
+#[test]
+fn every_servers_reasons_for_an_end_are_known() {
+    let of = |reason: &str| {
+        openai(
+            200,
+            &format!(
+                r#"{{"choices":[{{"message":{{"content":"a"}},"finish_reason":"{reason}"}}]}}"#
+            ),
+        )
+    };
+    for reason in ["stop", "STOP", "eos", "COMPLETE", ""] {
+        assert_eq!(of(reason).unwrap().ending, Ending::Whole, "{reason}");
+    }
+    for reason in ["length", "MAX_TOKENS", "model_length"] {
+        assert_eq!(of(reason).unwrap().ending, Ending::CutOff, "{reason}");
+    }
+    for reason in [
+        "content_filter",
+        "content_filter: PROHIBITED_CONTENT",
+        "SAFETY",
+        "sensitive",
+    ] {
+        assert_eq!(why(of(reason)), "rejected: the model refused", "{reason}");
+    }
+}
+
+#[test]
+fn the_key_is_cut_out_before_a_text_is_clipped() {
+    let key = Key::new("sk-0123456789", "K").unwrap();
+    let long = format!("{}sk-0123456789 and more", "x".repeat(295));
+    for body in [
+        long.clone(),
+        serde_json::json!({"error": {"message": long}}).to_string(),
+    ] {
+        let (result, _) = read(Provider::Openai, &response(400, &body), Some(&key));
+        let why = why(result);
+        assert!(why.ends_with("x[key]"), "{why}");
+    }
+    let body = r#"{"model":"sk-0123456789","choices":[{"message":{"content":"with sk-01234\u00356789."}}]}"#;
+    let (answer, _) = read(Provider::Openai, &response(200, body), Some(&key));
+    let answer = answer.unwrap();
+    assert_eq!(
+        (answer.text.as_str(), answer.model.as_deref()),
+        ("with [key].", Some("[key]"))
+    );
 }

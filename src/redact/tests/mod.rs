@@ -1,5 +1,6 @@
 //! What is masked, what is not, and that nothing else changes.
 
+mod encoded;
 mod planted;
 
 use std::sync::LazyLock;

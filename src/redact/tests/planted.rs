@@ -527,7 +527,7 @@ pub(super) fn planted(seed: u64, rounds: usize) -> Vec<Plant> {
     plants
 }
 
-fn encode(bytes: &[u8]) -> String {
+pub(super) fn encode(bytes: &[u8]) -> String {
     let mut out = String::new();
     for three in bytes.chunks(3) {
         let bits =

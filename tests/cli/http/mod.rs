@@ -4,6 +4,7 @@ mod endings;
 mod requests;
 mod safety;
 pub(super) mod server;
+mod servers;
 mod waiting;
 
 use std::time::{Duration, Instant};

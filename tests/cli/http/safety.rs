@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::server::{Act, Server, summary};
+use super::server::{Act, Server};
 use super::{flags, of_summary, ran, session};
 use crate::cli::harness::Place;
 
@@ -14,38 +14,56 @@ const CANARY: &str = "sk-canary-7f3a9c";
 
 #[test]
 fn a_key_is_in_no_output_report_error_cache_or_archive() {
-    // A server that repeats the key in everything that it says.
-    let server = Server::start(|n, request| match n {
-        0 => summary(request, "All of them were read."),
-        1 => Act::Answer(
-            401,
-            "",
-            json!({"error": {"message": format!("bad key {CANARY}")}}).to_string(),
+    // A server that repeats the key in everything that it says, also where the text is clipped, and in other digits.
+    let hex: String = CANARY.bytes().map(|b| format!("{b:02x}")).collect();
+    // Base64 of the key alone, and after another byte.
+    let base64 = ["c2stY2FuYXJ5LTdmM2E5Y", "NrLWNhbmFyeS03ZjNhOW"].map(str::to_owned);
+    let forms = [vec![CANARY.to_owned(), hex], base64.to_vec()].concat();
+    let echo = forms.join(" ");
+    let said = format!("All of them were read with {echo}.");
+    let error = |said: String| json!({"error": {"message": said}}).to_string();
+    let clipped = format!("{}{CANARY}", "x".repeat(300 - CANARY.len() / 2));
+    let answers = [
+        (401, error(format!("bad key {echo}"))),
+        (400, format!("bad key {echo}")),
+        (200, format!("<html>{echo}")),
+        (400, error(clipped.clone())),
+        (500, clipped.clone()),
+        (200, json!({"error": {"code": 400, "message": clipped}}).to_string()),
+        (
+            200,
+            json!({"model": CANARY, "content": [{"type": "text", "text": said}], "stop_reason": "end_turn"}).to_string(),
         ),
-        2 => Act::Answer(400, "", format!("bad key {CANARY}")),
-        _ => Act::Answer(200, "", format!("<html>{CANARY}")),
-    });
+        (200, json!({"content": [], "stop_reason": CANARY}).to_string()),
+    ];
     let keys = [("ANTHROPIC_API_KEY", CANARY)];
-    for n in 0..4 {
+    for (n, (status, body)) in answers.into_iter().enumerate() {
+        let server = Server::start(move |_, _| Act::Answer(status, "", body.clone()));
         let place = Place::with(&[("in.jsonl", session(&format!("Of number {n}.")))]);
         for more in [
             "",
             "--report r.html --report r.csv --report r.md --report r.jsonl --overwrite",
         ] {
             let line = format!(
-                "compact in.jsonl -v -v {} --set archive=always --set summary.tries=1 {more}",
+                "compact in.jsonl -v -v {} --store s --set archive=always --set summary.tries=1 {more}",
                 flags(&server)
             );
             let run = place.run_with(&keys, &line);
             let shown = String::from_utf8_lossy(&run.out).into_owned() + &run.err;
-            assert!(!shown.contains(CANARY), "{shown}");
+            for form in &forms {
+                assert!(!shown.contains(form), "{shown}");
+            }
+            // Nor a part of it that clipping has left.
+            assert!(!shown.contains("xsk-can"), "{shown}");
         }
         for (name, bytes) in place.all_files() {
             let text = String::from_utf8_lossy(&bytes);
-            assert!(!text.contains(CANARY), "{name}: {text}");
+            for form in forms.iter().map(String::as_str).chain(["xsk-can"]) {
+                assert!(!text.contains(form), "{n}: {name}: {text}");
+            }
         }
+        assert!(server.requests().iter().all(|r| r.head.contains(CANARY)));
     }
-    assert!(server.requests().iter().all(|r| r.head.contains(CANARY)));
 }
 
 #[test]
