@@ -5,9 +5,11 @@
 
 mod answer;
 mod disk;
+mod long;
 mod model;
 mod offloaded;
 mod outputs;
+mod parts;
 mod recents;
 mod replies;
 mod sources;
@@ -25,8 +27,10 @@ use crate::transcript::{Block, Transcript};
 
 pub use answer::Answer;
 pub use disk::{NotRead, Root};
+pub use long::{PromptCut, Reading};
 pub use model::{
-    Adviser, CUT_OFF, EMPTY, Ending, MORE, ModelError, ModelReply, ModelRequest, SummaryModel,
+    Adviser, CUT_OFF, EMPTY, Ending, Excess, MORE, ModelError, ModelReply, ModelRequest,
+    SummaryModel,
 };
 pub use offloaded::{offloaded, returned};
 pub use outputs::{Output, OutputContent};

@@ -44,6 +44,8 @@ pub struct ModelReply {
     pub unread: u64,
     /// How the summary ends.
     pub ending: Ending,
+    /// How many tokens the server says that it has read for it; 0 = it does not say.
+    pub counted: u64,
 }
 
 /// How an answer ends.
@@ -71,6 +73,22 @@ pub enum ModelError {
     Pending,
     /// The request failed; the reason, for people.
     Failed(String),
+    /// It is longer than the model can read.
+    TooLong {
+        /// The reason, for people.
+        why: String,
+        /// By how much, if the server says so.
+        excess: Option<Excess>,
+    },
+}
+
+/// By how much a prompt is too long, as a server counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Excess {
+    /// Tokens of the prompt.
+    pub prompt: u64,
+    /// The most tokens that a prompt may have.
+    pub limit: u64,
 }
 
 /// Whoever is asked before anything is compacted, and may say what a summary must keep.

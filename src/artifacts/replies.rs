@@ -95,6 +95,7 @@ impl Replies {
             spent: Spent::default(),
             unread: 0,
             ending: ended,
+            counted: 0,
         }
     }
 }

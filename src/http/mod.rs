@@ -5,6 +5,7 @@
 //! returns is data: it never becomes a path or a header, and is never printed unescaped.
 
 mod body;
+mod cache;
 mod client;
 mod endpoint;
 mod host;
@@ -21,19 +22,18 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-
 use crate::artifacts::{
     CUT_OFF, EMPTY, Ending, MORE, ModelError, ModelReply, ModelRequest, SummaryModel,
 };
 use crate::outcome::Spent;
-use crate::policy::CutOff;
+use crate::policy::{CutOff, TooLong};
 use crate::semaphore::{POLL, Semaphore};
 use crate::store::Store;
 use crate::summarizer::gate::floor;
 use crate::summarizer::retry::{Backoff, Failed, delay, retry};
 
 use body::{Delimiter, Parts, body};
+use cache::{CachedAnswer, CachedRefusal, cached, keep};
 use client::Client;
 use host::{Admission, Host};
 use in_flight::InFlight;
@@ -102,15 +102,6 @@ pub struct Server {
     sent_tokens: AtomicU64,
 }
 
-/// An answer as the store keeps it.
-#[derive(Debug, Serialize, Deserialize)]
-struct CachedAnswer {
-    text: String,
-    model: Option<String>,
-    #[serde(default)]
-    ending: Ending,
-}
-
 /// The progress of one [`ModelRequest`].
 struct Job<'q> {
     request: &'q ModelRequest<'q>,
@@ -120,6 +111,8 @@ struct Job<'q> {
     model: Option<String>,
     unread: u64,
     ending: Ending,
+    /// The tokens that the server has read for the last answer.
+    counted: u64,
 }
 
 impl Server {
@@ -158,7 +151,7 @@ impl Server {
                 result => return result,
             };
             if shortened >= job.request.policy.drop_rounds || newest.len() < 2 {
-                return Err(Failure::Rejected(why));
+                return Err(Failure::PromptTooLong { why, excess });
             }
             shortened += 1;
             newest = without_oldest(newest, excess, around);
@@ -222,11 +215,22 @@ impl Server {
             is_summary(&cached.text)
                 && (cached.ending == Ending::Whole || request.policy.cut_off != CutOff::Reject)
         };
-        let cached = job.store.and_then(|store| cached(store, &name));
-        if let Some(cached) = cached.filter(is_taken) {
+        let answer = job.store.and_then(|store| cached(store, &name));
+        if let Some(cached) = answer.filter(is_taken) {
             job.spent.cached += 1;
             job.model = cached.model.clone().or(job.model.take());
+            job.counted = cached.counted;
             return Ok(cached);
+        }
+        // With another window, the model may be another one.
+        let window = request.policy.window.to_le_bytes();
+        let refusal = crate::store::answer_name(&[endpoint.url.as_bytes(), &named, &window]);
+        let kept = job
+            .store
+            .filter(|_| request.policy.too_long == TooLong::Parts);
+        if let Some(refused) = kept.and_then(|store| cached::<CachedRefusal>(store, &refusal)) {
+            let (why, excess) = (refused.too_long, refused.excess);
+            return Err(Failure::PromptTooLong { why, excess });
         }
         if self.network == Network::Offline {
             return Err(Failure::Offline);
@@ -237,6 +241,10 @@ impl Server {
             Some(queue) => self.send_patiently(queue, job, &body),
             None => self.send_impatiently(job, &body),
         };
+        if let (Some(store), Err(Failure::PromptTooLong { why, excess })) = (kept, &result) {
+            let (too_long, excess) = (self.without_key(why), *excess);
+            keep(store, &refusal, &CachedRefusal { too_long, excess });
+        }
         let Answer {
             text,
             model,
@@ -246,9 +254,10 @@ impl Server {
             text,
             model,
             ending,
+            counted: job.counted,
         };
         if let Some(store) = job.store.filter(|_| is_summary(&answer.text)) {
-            cache(store, &name, &answer);
+            keep(store, &name, &answer);
         }
         job.model = answer.model.clone().or(job.model.take());
         Ok(answer)
@@ -336,11 +345,20 @@ impl Server {
             Some(queue) => queue.record(Instant::now(), &result),
             None => self.host.record(Instant::now(), &result),
         }
+        job.counted = usage.input;
         job.spent.input_tokens += usage.input;
         job.spent.output_tokens += usage.output;
         let more = usage.input.saturating_sub(estimate);
         self.sent_tokens.fetch_add(more, Ordering::Relaxed);
         result
+    }
+
+    /// What a server said, for people.
+    fn without_key(&self, why: &str) -> String {
+        match &self.client.endpoint().key {
+            Some(key) => key.mask(why),
+            None => why.to_owned(),
+        }
     }
 
     /// Counts a request against the limits of the run.
@@ -398,6 +416,7 @@ impl SummaryModel for Server {
             model: (!request.model.is_empty()).then(|| request.model.to_owned()),
             unread: 0,
             ending: Ending::Whole,
+            counted: 0,
         };
         let result = if request.model.is_empty() {
             Err(Failure::RunLimit(
@@ -408,21 +427,20 @@ impl SummaryModel for Server {
         };
         let endpoint = self.client.endpoint();
         let text = result.map_err(|failure| {
-            let why = match failure {
-                Failure::Offline => return ModelError::Pending,
-                Failure::Interrupted => "the run was interrupted".to_owned(),
+            let said = |why: &str| format!("{}: {}", endpoint.host, self.without_key(why));
+            match failure {
+                Failure::Offline => ModelError::Pending,
+                Failure::Interrupted => ModelError::Failed(said("the run was interrupted")),
+                Failure::PromptTooLong { why, excess } => ModelError::TooLong {
+                    why: said(&why),
+                    excess,
+                },
                 Failure::Busy { why, .. }
                 | Failure::Transient(why)
                 | Failure::Rejected(why)
                 | Failure::Fatal(why)
-                | Failure::PromptTooLong { why, .. }
-                | Failure::RunLimit(why) => why,
-            };
-            let why = match &endpoint.key {
-                Some(key) => key.mask(&why),
-                None => why,
-            };
-            ModelError::Failed(format!("{}: {why}", endpoint.host))
+                | Failure::RunLimit(why) => ModelError::Failed(said(&why)),
+            }
         });
         ModelReply {
             text,
@@ -431,18 +449,8 @@ impl SummaryModel for Server {
             spent: job.spent,
             unread: job.unread,
             ending: job.ending,
+            counted: job.counted,
         }
-    }
-}
-
-fn cached(store: &Store, name: &str) -> Option<CachedAnswer> {
-    serde_json::from_slice(&store.read_answer(name)?).ok()
-}
-
-/// Keeps an answer for later runs. If the store cannot, this run still uses it.
-fn cache(store: &Store, name: &str, answer: &CachedAnswer) {
-    if let Ok(bytes) = serde_json::to_vec(answer) {
-        let _ = store.put_answer(name, &bytes);
     }
 }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::endpoint::Provider;
-use super::too_long::{Excess, too_long};
-use crate::artifacts::{EMPTY, Ending};
+use super::too_long::too_long;
+use crate::artifacts::{EMPTY, Ending, Excess};
 use crate::text::printable;
 
 /// How much of a server's error message is shown, in characters.

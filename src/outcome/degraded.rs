@@ -78,6 +78,8 @@ pub enum WarningKind {
     Pictures,
     /// The model was not sent everything that its summary replaces.
     NotSummarised,
+    /// The server reads less than it is sent, and does not say so.
+    SilentCut,
     /// The model's summary ended at its size limit.
     CutOff,
     /// A summary was due and would have been empty.
@@ -113,6 +115,7 @@ impl WarningKind {
             WarningKind::UserWords => "user_words",
             WarningKind::Pictures => "pictures",
             WarningKind::NotSummarised => "not_summarised",
+            WarningKind::SilentCut => "silent_cut",
             WarningKind::CutOff => "cut_off",
             WarningKind::EmptySummary => "empty_summary",
             WarningKind::FileNotRead => "file_not_read",
@@ -138,6 +141,7 @@ impl WarningKind {
             | WarningKind::UserWords
             | WarningKind::Pictures
             | WarningKind::NotSummarised
+            | WarningKind::SilentCut
             | WarningKind::CutOff
             | WarningKind::EmptySummary
             | WarningKind::FileNotRead
@@ -155,6 +159,9 @@ impl WarningKind {
             WarningKind::NotDemoted => DegradedKind::NoStore.hint(),
             WarningKind::CutOff => {
                 Some("to ask again with more room instead: --set summary.cut_off=retry")
+            }
+            WarningKind::SilentCut => {
+                Some("give the server a larger context window, such as num_ctx of Ollama")
             }
             WarningKind::Coverage => Some(
                 "name the tools by what they do: [tools] shell, read, write, edit, search, web",

@@ -97,6 +97,7 @@ fn main_conversation() -> ConversationOutcome {
             cut_moved: 1,
             user_verbatim: 3,
             spent: None,
+            rounds: None,
             user_clipped: 0,
         }),
         restored: vec![Restored {

@@ -173,7 +173,7 @@ impl Composer<'_> {
                     "pending: a dry run sends no requests, and the store has no earlier answer",
                 );
             }
-            Some(Err(ModelError::Failed(why))) => {
+            Some(Err(ModelError::Failed(why) | ModelError::TooLong { why, .. })) => {
                 let why = format!("no summary could be written: {why}");
                 match self.subject.policy.summary.on_failure {
                     OnFailure::Extractive => None,
@@ -493,6 +493,10 @@ impl Composer<'_> {
             cut_moved: 0,
             user_verbatim: 0,
             user_clipped: 0,
+            rounds: self
+                .answer
+                .and_then(|answer| answer.reading)
+                .map(|reading| reading.rounds),
             spent: reply
                 .map(|reply| reply.spent)
                 .filter(|spent| *spent != Spent::default()),

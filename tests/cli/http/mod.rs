@@ -1,6 +1,7 @@
 //! Summaries from a server: what is sent, what is taken for an answer, and what a run does when there is none.
 
 mod endings;
+mod long;
 mod requests;
 mod safety;
 pub(super) mod server;
@@ -289,6 +290,9 @@ fn half_an_answer_a_slow_one_and_an_endless_one_are_none() {
     assert_eq!((requests, &told["fallback"]), (1, &json!("extractive")));
 }
 
+/// The oldest rounds are left out of what is too long.
+const DROPS: &str = "--set summary.drop_rounds=3 --set summary.too_long=fail";
+
 #[test]
 fn a_prompt_that_is_too_long_loses_its_oldest_rounds_by_the_gap() {
     let error = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 1000 tokens > 600 maximum"}}"#;
@@ -298,7 +302,7 @@ fn a_prompt_that_is_too_long_loses_its_oldest_rounds_by_the_gap() {
     });
     let place = Place::with(&[("in.jsonl", session(""))]);
     place
-        .run(&format!("compact in.jsonl {}", flags(&server)))
+        .run(&format!("compact in.jsonl {} {DROPS}", flags(&server)))
         .exits(0);
     let requests = server.requests();
     let [whole, part] = [requests[0].record(), requests[1].record()];
@@ -327,7 +331,7 @@ fn a_prompt_that_is_too_long_by_nobody_knows_how_much_loses_a_fifth_of_its_round
     });
     let place = Place::with(&[("in.jsonl", session(""))]);
     place
-        .run(&format!("compact in.jsonl {}", flags(&server)))
+        .run(&format!("compact in.jsonl {} {DROPS}", flags(&server)))
         .exits(0);
     let requests = server.requests();
     let rounds = |n: usize| requests[n].record().matches("[assistant]").count();
@@ -345,11 +349,11 @@ fn a_prompt_that_is_too_long_by_nobody_knows_how_much_loses_a_fifth_of_its_round
             .contains("All of them were read.")
     );
 
-    let (told, requests) = ran(|_, _| Act::Answer(413, "", String::new()), "");
+    let (told, requests) = ran(|_, _| Act::Answer(413, "", String::new()), DROPS);
     assert_eq!((requests, &told["fallback"]), (4, &json!("extractive")));
     let (_, requests) = ran(
         |_, _| Act::Answer(413, "", String::new()),
-        "--set summary.drop_rounds=0",
+        "--set summary.too_long=fail",
     );
     assert_eq!(requests, 1);
 }

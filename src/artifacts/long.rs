@@ -1,0 +1,436 @@
+//! A conversation that is longer than its model can read: parts of it are summarised one by one, and their summaries become one.
+//!
+//! What a model can read is what the policy says, or is learned from what the server refuses, and from what it counts: some
+//! servers cut a prompt and say nothing. Learned for each conversation by itself, so that the result does not depend on which one
+//! was first. Sends nothing itself; answers that are in the store already cost nothing again.
+
+use super::parts::{clamped, first_part};
+use super::{Ending, Excess, ModelError, ModelReply};
+use crate::outcome::{RoundsRead, Spent};
+use crate::policy::{Summary, TooLong};
+use crate::summarizer::gate::{Given, floor};
+use crate::summarizer::prompt::{of_merge, of_part};
+use crate::text::count;
+use crate::tokens::Estimator;
+
+/// An answer may take so much of the window: one of so many tokens. Then two summaries fit into it beside the prompt.
+const ANSWER: u64 = 4;
+/// So much of the window stays free, since tokens are estimated: one of so many.
+const SPARE: u64 = 10;
+/// Tokens of a request besides the prompt and the rounds.
+const AROUND: u64 = 120;
+/// With less room for rounds, in tokens, nothing can be told.
+const LEAST_ROOM: u64 = 100;
+/// No server's window is smaller, in tokens: one that counts fewer does not count what it was sent.
+const LEAST_WINDOW: u64 = 1_000;
+/// A server that counts less than this share of our estimate may have cut the prompt.
+const COUNTED: f64 = 0.75;
+/// Where a smaller prompt is counted at about the same share of its estimate, up to this factor, the estimate is too high.
+const SAME: f64 = 1.25;
+/// How often a part is asked for whose summary is none.
+const ASKED: usize = 2;
+
+/// What a model has read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reading {
+    /// The rounds.
+    pub rounds: RoundsRead,
+    /// Whether the server cut a prompt and did not say so.
+    pub cut: PromptCut,
+}
+
+/// What a server does with a prompt that is too long for it, besides an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PromptCut {
+    /// Nothing that is known.
+    #[default]
+    Never,
+    /// It reads a part of it.
+    InSilence,
+}
+
+/// A request.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Asked {
+    pub(super) prompt: String,
+    pub(super) rounds: Vec<String>,
+    /// The largest size of the answer, in tokens.
+    pub(super) max_tokens: u64,
+}
+
+/// Whoever reads one conversation.
+pub(super) struct Reader<'r> {
+    pub(super) summary: &'r Summary,
+    pub(super) estimator: &'r Estimator,
+    /// The size of the summary, in tokens.
+    pub(super) size: u64,
+    /// The policy's prompt for a summary of such a size.
+    pub(super) prompt: &'r dyn Fn(u64) -> String,
+    /// What the summary of the whole conversation may name.
+    pub(super) given: &'r Given,
+    /// Sends a request, whose answer may name this.
+    pub(super) ask: &'r dyn Fn(&Asked, &Given) -> ModelReply,
+}
+
+/// The reply, the last request that led to it, and what was read for it.
+pub(super) struct Read {
+    pub(super) reply: ModelReply,
+    pub(super) asked: Asked,
+    pub(super) reading: Reading,
+}
+
+/// What came of a request.
+enum Heard {
+    /// A summary of what was sent.
+    Summary(ModelReply),
+    /// The window is smaller than was thought; with the answer, if the prompt seems to have been cut.
+    Narrower(Option<ModelReply>),
+    /// The answer to the whole conversation was to the whole of it after all.
+    WholeAfterAll(ModelReply),
+    Failed(ModelError),
+}
+
+/// A prompt that may have been cut.
+struct Doubt {
+    /// The share of its estimate that the server counted.
+    share: f64,
+    /// The answer to the whole conversation, until it is known to be one to a part of it.
+    whole: Option<ModelReply>,
+}
+
+/// What is learned while one conversation is read.
+struct Run<'r> {
+    reader: &'r Reader<'r>,
+    /// The tokens that the model reads and writes at once, by our estimate.
+    window: Option<u64>,
+    /// What the server said of it last.
+    why: String,
+    doubt: Option<Doubt>,
+    /// Whether what the server counts can be compared with our estimate.
+    compares: bool,
+    /// What is certain of the server.
+    cut: PromptCut,
+    reading: Reading,
+    attempts: u64,
+    spent: Spent,
+    model: Option<String>,
+}
+
+impl Reader<'_> {
+    /// Reads a conversation, in one part if it can be.
+    pub(super) fn read(&self, rounds: Vec<String>) -> Read {
+        let known = self.summary.window;
+        let all = rounds.len() as u64;
+        let mut run = Run {
+            reader: self,
+            window: (known > 0).then_some(known),
+            why: String::new(),
+            doubt: None,
+            compares: true,
+            cut: PromptCut::Never,
+            reading: Reading::default(),
+            attempts: 0,
+            spent: Spent::default(),
+            model: None,
+        };
+        run.reading.rounds.all = all;
+        let (asked, result) = match run.all(rounds) {
+            Ok((asked, reply)) => (asked, Ok(reply)),
+            Err(error) => (Asked::default(), Err(error)),
+        };
+        let (ending, unread, counted, text) = match result {
+            Ok(reply) => (reply.ending, reply.unread, reply.counted, reply.text),
+            Err(error) => (Ending::Whole, 0, 0, Err(error)),
+        };
+        Read {
+            reply: ModelReply {
+                text,
+                attempts: run.attempts,
+                model: run.model,
+                spent: run.spent,
+                unread,
+                ending,
+                counted,
+            },
+            asked,
+            reading: run.reading,
+        }
+    }
+
+    fn tokens(&self, text: &str) -> u64 {
+        self.estimator.tokens(self.estimator.text(text))
+    }
+
+    /// The largest answer to a request for a summary of `size` tokens.
+    fn max_tokens(&self, size: u64) -> u64 {
+        (size as f64 * self.summary.output_factor).ceil() as u64
+    }
+}
+
+impl Run<'_> {
+    fn all(&mut self, rounds: Vec<String>) -> Result<(Asked, ModelReply), ModelError> {
+        let sizes: Vec<u64> = rounds.iter().map(|r| self.reader.tokens(r)).collect();
+        let whole = Asked {
+            prompt: (self.reader.prompt)(self.reader.size),
+            rounds,
+            max_tokens: self.reader.max_tokens(self.reader.size),
+        };
+        let needed = self.sent(&whole.prompt, sizes.iter().sum()) + whole.max_tokens;
+        // Where rounds are to be dropped, the server says how many.
+        let is_in_parts = self.window.is_some_and(|window| needed > window)
+            && self.reader.summary.too_long == TooLong::Parts
+            && self.reader.summary.drop_rounds == 0;
+        if !is_in_parts {
+            match self.hear(&whole, self.reader.given) {
+                Heard::Summary(reply) | Heard::WholeAfterAll(reply) => {
+                    let rounds = &mut self.reading.rounds;
+                    rounds.read = rounds.all.saturating_sub(reply.unread);
+                    rounds.parts = 1;
+                    return Ok((whole, reply));
+                }
+                Heard::Failed(error) => return Err(error),
+                Heard::Narrower(answer) => {
+                    if let Some(doubt) = &mut self.doubt {
+                        doubt.whole = answer;
+                    }
+                }
+            }
+        }
+        let mut answers = Vec::new();
+        while (self.reading.rounds.read as usize) < sizes.len() {
+            let at = self.reading.rounds.read as usize;
+            let (mut asked, room) = self.request(of_part)?;
+            let end = at + first_part(&sizes[at..], room);
+            asked.rounds = whole.rounds[at..end].to_vec();
+            if let Some(rest) = asked.rounds[0].strip_prefix(", ") {
+                // A list of JSON begins with its bracket.
+                asked.rounds[0] = format!("[{rest}");
+            }
+            let is_long = sizes[at] > room;
+            if is_long {
+                asked.rounds[0] = self.clamped(&asked.rounds[0], room);
+            }
+            match self.hear_part(&asked)? {
+                Heard::Summary(reply) => {
+                    answers.push((asked, reply));
+                    self.reading.rounds.read = end as u64;
+                    self.reading.rounds.parts += 1;
+                    self.reading.rounds.shortened += u64::from(is_long);
+                }
+                Heard::WholeAfterAll(reply) => {
+                    self.reading.rounds = RoundsRead {
+                        read: sizes.len() as u64,
+                        all: sizes.len() as u64,
+                        parts: 1,
+                        shortened: 0,
+                    };
+                    return Ok((whole, reply));
+                }
+                Heard::Narrower(_) => {}
+                Heard::Failed(error) => return Err(error),
+            }
+        }
+        if let Some(doubt) = &mut self.doubt {
+            doubt.whole = None;
+        }
+        self.merged(answers)
+    }
+
+    /// One summary of all parts, in as many steps as it takes.
+    fn merged(
+        &mut self,
+        mut answers: Vec<(Asked, ModelReply)>,
+    ) -> Result<(Asked, ModelReply), ModelError> {
+        loop {
+            if answers.len() < 2 {
+                return answers.pop().ok_or_else(|| self.too_small());
+            }
+            let parts = (1..)
+                .zip(&answers)
+                .map(|(n, (_, reply))| match &reply.text {
+                    Ok(text) => format!("[part {n}]\n{text}\n\n"),
+                    Err(_) => String::new(),
+                });
+            let parts: Vec<String> = parts.collect();
+            let sizes: Vec<u64> = parts.iter().map(|p| self.reader.tokens(p)).collect();
+            let before = answers.len();
+            let window = self.window;
+            let mut next = Vec::new();
+            let mut at = 0;
+            while at < parts.len() {
+                let (mut asked, room) = self.request(of_merge)?;
+                let end = at + first_part(&sizes[at..], room);
+                if end - at == 1 {
+                    next.push(answers[at].clone());
+                    at = end;
+                    continue;
+                }
+                let is_last = end - at == parts.len();
+                asked.rounds = parts[at..end].to_vec();
+                let heard = match is_last {
+                    true => self.hear(&asked, self.reader.given),
+                    false => self.hear_part(&asked)?,
+                };
+                match heard {
+                    Heard::Summary(reply) | Heard::WholeAfterAll(reply) => {
+                        next.push((asked, reply));
+                        at = end;
+                    }
+                    Heard::Narrower(_) => {}
+                    Heard::Failed(error) => return Err(error),
+                }
+            }
+            if next.len() == before && self.window == window {
+                return Err(self.too_small());
+            }
+            answers = next;
+        }
+    }
+
+    /// A request without its rounds, and the room for them, in tokens.
+    fn request(&self, told: fn(&str) -> String) -> Result<(Asked, u64), ModelError> {
+        let reader = self.reader;
+        let window = self.window.unwrap_or(u64::MAX);
+        let most = (window / ANSWER) as f64 / reader.summary.output_factor.max(1.0);
+        let size = reader.size.min(most as u64);
+        let prompt = told(&(reader.prompt)(size));
+        let max_tokens = reader.max_tokens(size);
+        let taken = self.sent(&prompt, 0) + max_tokens + window / SPARE;
+        let room = window.saturating_sub(taken);
+        if room < LEAST_ROOM {
+            return Err(self.too_small());
+        }
+        let asked = Asked {
+            prompt,
+            rounds: Vec::new(),
+            max_tokens,
+        };
+        Ok((asked, room))
+    }
+
+    fn too_small(&self) -> ModelError {
+        let window = count(self.window.unwrap_or_default(), "token");
+        let said = match self.why.as_str() {
+            "" => String::new(),
+            why => format!("; {why}"),
+        };
+        ModelError::Failed(format!(
+            "the model reads about {window} at once, too few for the conversation in parts{said}"
+        ))
+    }
+
+    /// A round in about so many tokens.
+    fn clamped(&self, round: &str, room: u64) -> String {
+        let mut short = round.to_owned();
+        let mut most = round.len();
+        loop {
+            let tokens = self.reader.tokens(&short);
+            if tokens <= room || most < 2 {
+                return short;
+            }
+            let share = room as f64 / tokens as f64;
+            most = (most as f64 * share * 0.9) as usize;
+            short = clamped(round, most);
+        }
+    }
+
+    /// The tokens of a request whose rounds have `rounds` tokens.
+    fn sent(&self, prompt: &str, rounds: u64) -> u64 {
+        self.reader.tokens(prompt) + rounds + AROUND
+    }
+
+    /// Asks for the summary of a part, and once more if the answer is none.
+    fn hear_part(&mut self, asked: &Asked) -> Result<Heard, ModelError> {
+        let given = Given::new(&asked.rounds);
+        let mut why = "";
+        for _ in 0..ASKED {
+            let heard = self.hear(asked, &given);
+            let Heard::Summary(ModelReply { text: Ok(text), .. }) = &heard else {
+                return Ok(heard);
+            };
+            match floor(text, &asked.prompt, &given) {
+                Err(no_summary) if self.reader.summary.max_invented >= 0 => why = no_summary.why(),
+                Err(_) | Ok(()) => return Ok(heard),
+            }
+        }
+        let why = format!("the answer to a part of the conversation {why}");
+        Err(ModelError::Failed(why))
+    }
+
+    fn hear(&mut self, asked: &Asked, given: &Given) -> Heard {
+        let rounds = asked.rounds.iter().map(|r| self.reader.tokens(r)).sum();
+        let sent = self.sent(&asked.prompt, rounds);
+        let reply = (self.reader.ask)(asked, given);
+        self.attempts += reply.attempts;
+        self.spent += reply.spent;
+        self.model = reply.model.clone().or(self.model.take());
+        let in_parts = self.reader.summary.too_long == TooLong::Parts;
+        match &reply.text {
+            Ok(_) => self.compared(reply, sent),
+            Err(ModelError::TooLong { why, excess }) if in_parts => {
+                let window = match excess {
+                    Some(Excess { prompt, limit }) => {
+                        (sent as f64 * *limit as f64 / (*prompt).max(1) as f64) as u64
+                    }
+                    None => sent / 2,
+                };
+                self.why.clone_from(why);
+                self.narrow(window, sent);
+                Heard::Narrower(None)
+            }
+            Err(ModelError::TooLong { why, .. }) => Heard::Failed(ModelError::Failed(why.clone())),
+            Err(error) => Heard::Failed(error.clone()),
+        }
+    }
+
+    /// The window is no larger than that, and smaller than what was sent.
+    fn narrow(&mut self, window: u64, sent: u64) {
+        let window = window.min(sent - sent / SPARE);
+        self.window = Some(self.window.map_or(window, |known| known.min(window)));
+    }
+
+    /// What an answer is, by what the server has counted for it.
+    fn compared(&mut self, reply: ModelReply, sent: u64) -> Heard {
+        let counted = reply.counted;
+        let share = counted as f64 / sent.max(1) as f64;
+        let is_counted = counted >= LEAST_WINDOW || counted > 0 && self.doubt.is_some();
+        if !self.compares || !is_counted || reply.unread > 0 {
+            return Heard::Summary(reply);
+        }
+        if share >= COUNTED {
+            // The estimate is good: what was counted too low before was cut.
+            if let Some(doubt) = &mut self.doubt {
+                doubt.whole = None;
+                self.cut = PromptCut::InSilence;
+            }
+            return Heard::Summary(reply);
+        }
+        let is_same = |doubt: &Doubt| share <= doubt.share * SAME;
+        if self.doubt.as_ref().is_some_and(is_same) {
+            self.compares = false;
+            self.reading.cut = self.cut;
+            let whole = self.doubt.take().and_then(|doubt| doubt.whole);
+            return match whole {
+                Some(whole) => Heard::WholeAfterAll(whole),
+                None => Heard::Summary(reply),
+            };
+        }
+        if self.doubt.is_some() {
+            // Another share of its estimate: the earlier one was cut.
+            self.cut = PromptCut::InSilence;
+        }
+        self.reading.cut = PromptCut::InSilence;
+        match self.reader.summary.too_long {
+            TooLong::Fail => Heard::Summary(reply),
+            TooLong::Parts => {
+                self.narrow(counted - counted / ANSWER, sent);
+                self.doubt = Some(Doubt { share, whole: None });
+                Heard::Narrower(Some(reply))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "long/tests.rs"]
+mod tests;
