@@ -22,6 +22,8 @@ pub use conversation::{
     Action, ActionKind, ConversationOutcome, Missed, Restored, RestoredFrom, RoundsRead, Spent,
     SummaryOutcome, TargetOutcome,
 };
+#[doc(hidden)]
+pub use degraded::NO_SUMMARY;
 pub use degraded::{Degraded, DegradedKind, Warning, WarningKind};
 pub use file::FileRecord;
 #[doc(hidden)]

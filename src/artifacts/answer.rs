@@ -139,7 +139,7 @@ mod tests {
         });
         let text = answer.reply.text.map_err(|error| match error {
             ModelError::Failed(why) => why,
-            ModelError::TooLong { why, .. } => why,
+            ModelError::Refused(why) | ModelError::TooLong { why, .. } => why,
             ModelError::Pending => "pending".to_owned(),
         });
         assert_eq!(answer.reply.attempts, 1 + asked);

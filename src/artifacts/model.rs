@@ -73,6 +73,8 @@ pub enum ModelError {
     Pending,
     /// The request failed; the reason, for people.
     Failed(String),
+    /// The server accepts no request of this run, and has accepted none; the reason, for people.
+    Refused(String),
     /// It is longer than the model can read.
     TooLong {
         /// The reason, for people.

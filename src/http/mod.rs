@@ -18,7 +18,7 @@ mod wait;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -100,6 +100,8 @@ pub struct Server {
     sent: AtomicU64,
     /// Tokens sent.
     sent_tokens: AtomicU64,
+    /// Whether the server has answered in this run.
+    has_answered: AtomicBool,
 }
 
 /// The progress of one [`ModelRequest`].
@@ -138,6 +140,7 @@ impl Server {
             stop,
             sent: AtomicU64::new(0),
             sent_tokens: AtomicU64::new(0),
+            has_answered: AtomicBool::new(false),
         }
     }
 
@@ -259,6 +262,7 @@ impl Server {
         if let Some(store) = job.store.filter(|_| is_summary(&answer.text)) {
             keep(store, &name, &answer);
         }
+        self.has_answered.store(true, Ordering::Relaxed);
         job.model = answer.model.clone().or(job.model.take());
         Ok(answer)
     }
@@ -353,6 +357,14 @@ impl Server {
         result
     }
 
+    /// What it means that no request is accepted: one that has answered before may do so again.
+    fn refused(&self, why: String) -> ModelError {
+        match self.has_answered.load(Ordering::Relaxed) {
+            true => ModelError::Failed(why),
+            false => ModelError::Refused(why),
+        }
+    }
+
     /// What a server said, for people.
     fn without_key(&self, why: &str) -> String {
         match &self.client.endpoint().key {
@@ -438,8 +450,13 @@ impl SummaryModel for Server {
                 Failure::Busy { why, .. }
                 | Failure::Transient(why)
                 | Failure::Rejected(why)
-                | Failure::Fatal(why)
                 | Failure::RunLimit(why) => ModelError::Failed(said(&why)),
+                Failure::Fatal(why) => self.refused(said(&why)),
+                // Where each transcript names its own, the next one may be there.
+                Failure::NoModel(why) if request.policy.model.is_empty() => {
+                    ModelError::Failed(said(&why))
+                }
+                Failure::NoModel(why) => self.refused(said(&why)),
             }
         });
         ModelReply {

@@ -146,7 +146,8 @@ impl Queue {
         state.open = state.open.saturating_sub(1);
         match result {
             // What it does not like about one request says that it works.
-            Ok(_) | Err(Failure::PromptTooLong { .. } | Failure::Rejected(_)) => {
+            Ok(_)
+            | Err(Failure::PromptTooLong { .. } | Failure::Rejected(_) | Failure::NoModel(_)) => {
                 state.works(self.places);
             }
             Err(Failure::Busy { why, retry_after }) => state.busy(now, why, *retry_after),

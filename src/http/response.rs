@@ -61,6 +61,8 @@ pub(super) enum Failure {
     Rejected(String),
     /// No request of this run will: the key is not accepted, or the account has no credit.
     Fatal(String),
+    /// No request for this model will: the server does not have it.
+    NoModel(String),
     /// The prompt is longer than the model can read; by how much, if the server says so.
     PromptTooLong { why: String, excess: Option<Excess> },
     /// A limit of the run itself.
@@ -78,6 +80,7 @@ impl Failure {
             Failure::Busy { .. } | Failure::Transient(_) => true,
             Failure::Rejected(_)
             | Failure::Fatal(_)
+            | Failure::NoModel(_)
             | Failure::PromptTooLong { .. }
             | Failure::RunLimit(_)
             | Failure::Offline
@@ -254,6 +257,9 @@ fn failure(response: &Response) -> Failure {
         (_, 413) => Failure::PromptTooLong { why, excess: None },
         // A key that is not accepted now will not be later.
         (_, 401..=403) => Failure::Fatal(why),
+        (_, 404) if names.contains(&"model_not_found") || said.to_lowercase().contains("model") => {
+            Failure::NoModel(why)
+        }
         _ => Failure::Rejected(why),
     }
 }

@@ -282,6 +282,9 @@ pub struct SummaryOutcome {
     pub attempts: u64,
     /// What was done instead, if it failed.
     pub fallback: Option<String>,
+    /// Why the model that was asked wrote no summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// Names in it that the transcript does not have.
     pub invented: u64,
     /// Sentences of a model's answer that were left out because they hold such names.

@@ -27,6 +27,9 @@ pub enum DegradedKind {
     NoStore,
 }
 
+/// How the message of a summary that failed begins; the reason follows.
+pub const NO_SUMMARY: &str = "no summary could be written: ";
+
 impl DegradedKind {
     /// The name in a report.
     pub fn name(self) -> &'static str {

@@ -296,6 +296,8 @@ choice! {
         Extractive = "extractive",
         /// The messages stay, and the report says so.
         Keep = "keep",
+        /// The file fails: it stays as it was, and no output is written.
+        Fail = "fail",
         /// Reasoning, tool calls and empty messages are removed, then everything but the newest `summary.keep_turns`.
         Prune = "prune",
     }

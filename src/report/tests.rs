@@ -92,6 +92,7 @@ fn main_conversation() -> ConversationOutcome {
             tokens: 1_700,
             attempts: 1,
             fallback: None,
+            error: None,
             invented: 0,
             sentences_dropped: 0,
             cut_moved: 1,

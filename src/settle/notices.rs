@@ -2,15 +2,17 @@
 
 use super::{KeptMessages, LossReason, Summarised, SummaryResult, Tried};
 use crate::artifacts::{Ending, ModelError, NotRead, PromptCut, SummaryArtifacts, UnreadFile};
-use crate::outcome::{Degraded, DegradedKind, Warning, WarningKind};
+use crate::outcome::{Degraded, DegradedKind, NO_SUMMARY, Warning, WarningKind};
 use crate::text::count;
 
 /// Why there is no summary although one was requested.
 pub(super) fn failed(artifacts: &SummaryArtifacts<'_>) -> Option<Degraded> {
     match &artifacts.answer.as_ref()?.reply.text {
-        Err(ModelError::Failed(why) | ModelError::TooLong { why, .. }) => Some(Degraded {
+        Err(
+            ModelError::Failed(why) | ModelError::Refused(why) | ModelError::TooLong { why, .. },
+        ) => Some(Degraded {
             kind: DegradedKind::SummaryFailed,
-            message: format!("no summary could be written: {why}"),
+            message: format!("{NO_SUMMARY}{why}"),
         }),
         Err(ModelError::Pending) | Ok(_) => None,
     }

@@ -243,6 +243,7 @@ fn summary() -> Result<Value> {
         or_null(one_of(["extractive", "last_turns", "prune"])),
         "",
     ));
+    keys.push(key("error", text(), "").sometimes());
     keys.extend(counts([
         ("invented", ""),
         ("sentences_dropped", ""),

@@ -63,7 +63,7 @@ fn act(window: usize, habit: Habit, request: &Request) -> Act {
         }
         (Habit::SaysNone, true) => return error("context window exceeds limit".to_owned()),
         (Habit::Cuts, true) => (&content[content.len() - window * 3..], window),
-        (_, false) => (content, tokens),
+        (_, false) => (request.record(), tokens),
     };
     let names: Vec<String> = files(read).into_iter().collect();
     let Act::Answer(status, headers, body) = summary(
