@@ -8,7 +8,7 @@ use super::parts::{clamped, first_part};
 use super::{Ending, Excess, ModelError, ModelReply};
 use crate::outcome::{RoundsRead, Spent};
 use crate::policy::{Summary, TooLong};
-use crate::summarizer::gate::{Given, floor};
+use crate::summarizer::gate::{Given, NoSummary, floor};
 use crate::summarizer::prompt::{of_merge, of_part};
 use crate::text::count;
 use crate::tokens::Estimator;
@@ -349,8 +349,10 @@ impl Run<'_> {
                 return Ok(heard);
             };
             match floor(text, &asked.prompt, &given) {
-                Err(no_summary) if self.reader.summary.max_invented >= 0 => why = no_summary.why(),
-                Err(_) | Ok(()) => return Ok(heard),
+                // What a part names may be said in other words; the merged summary is judged by all that was named.
+                Ok(()) | Err(NoSummary::Unrelated) => return Ok(heard),
+                Err(_) if self.reader.summary.max_invented < 0 => return Ok(heard),
+                Err(no_summary) => why = no_summary.why(),
             }
         }
         let why = format!("the answer to a part of the conversation {why}");
@@ -368,14 +370,14 @@ impl Run<'_> {
         match &reply.text {
             Ok(_) => self.compared(reply, sent),
             Err(ModelError::TooLong { why, excess }) if in_parts => {
-                let window = match excess {
-                    Some(Excess { prompt, limit }) => {
-                        (sent as f64 * *limit as f64 / (*prompt).max(1) as f64) as u64
-                    }
-                    None => sent / 2,
+                let total = sent + asked.max_tokens;
+                let window = match (excess, self.window) {
+                    (Some(excess), _) => window_of(*excess, sent, total),
+                    (None, None) => total / 2,
+                    (None, Some(known)) => known - known / ANSWER,
                 };
                 self.why.clone_from(why);
-                self.narrow(window, sent);
+                self.narrow(window, total);
                 Heard::Narrower(None)
             }
             Err(ModelError::TooLong { why, .. }) => Heard::Failed(ModelError::Failed(why.clone())),
@@ -383,9 +385,9 @@ impl Run<'_> {
         }
     }
 
-    /// The window is no larger than that, and smaller than what was sent.
-    fn narrow(&mut self, window: u64, sent: u64) {
-        let window = window.min(sent - sent / SPARE);
+    /// The window is no larger than that, and smaller than what was sent, or asked for as well.
+    fn narrow(&mut self, window: u64, total: u64) {
+        let window = window.min(total - total / SPARE);
         self.window = Some(self.window.map_or(window, |known| known.min(window)));
     }
 
@@ -429,6 +431,15 @@ impl Run<'_> {
             }
         }
     }
+}
+
+/// The window that a server names, by our estimate: of what was sent, or of that and the answer, whichever is nearer to what it
+/// counts.
+fn window_of(excess: Excess, sent: u64, total: u64) -> u64 {
+    let Excess { prompt, limit } = excess;
+    let counts_answer = prompt.abs_diff(total) < prompt.abs_diff(sent);
+    let counted = if counts_answer { total } else { sent };
+    (counted as f64 * limit as f64 / prompt.max(1) as f64) as u64
 }
 
 #[cfg(test)]
