@@ -4,8 +4,9 @@
 //! servers cut a prompt and say nothing. Learned for each conversation by itself, so that the result does not depend on which one
 //! was first. Sends nothing itself; answers that are in the store already cost nothing again.
 
+use super::counts::{Counts, PromptCut, Verdict, window_of};
 use super::parts::{clamped, first_part};
-use super::{Ending, Excess, ModelError, ModelReply};
+use super::{Ending, ModelError, ModelReply};
 use crate::outcome::{RoundsRead, Spent};
 use crate::policy::{Summary, TooLong};
 use crate::summarizer::gate::{Given, NoSummary, floor};
@@ -21,12 +22,6 @@ const SPARE: u64 = 10;
 const AROUND: u64 = 120;
 /// With less room for rounds, in tokens, nothing can be told.
 const LEAST_ROOM: u64 = 100;
-/// No server's window is smaller, in tokens: one that counts fewer does not count what it was sent.
-const LEAST_WINDOW: u64 = 1_000;
-/// A server that counts less than this share of our estimate may have cut the prompt.
-const COUNTED: f64 = 0.75;
-/// Where a smaller prompt is counted at about the same share of its estimate, up to this factor, the estimate is too high.
-const SAME: f64 = 1.25;
 /// How often a part is asked for whose summary is none.
 const ASKED: usize = 2;
 
@@ -37,16 +32,6 @@ pub struct Reading {
     pub rounds: RoundsRead,
     /// Whether the server cut a prompt and did not say so.
     pub cut: PromptCut,
-}
-
-/// What a server does with a prompt that is too long for it, besides an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum PromptCut {
-    /// Nothing that is known.
-    #[default]
-    Never,
-    /// It reads a part of it.
-    InSilence,
 }
 
 /// A request.
@@ -90,14 +75,6 @@ enum Heard {
     Failed(ModelError),
 }
 
-/// A prompt that may have been cut.
-struct Doubt {
-    /// The share of its estimate that the server counted.
-    share: f64,
-    /// The answer to the whole conversation, until it is known to be one to a part of it.
-    whole: Option<ModelReply>,
-}
-
 /// What is learned while one conversation is read.
 struct Run<'r> {
     reader: &'r Reader<'r>,
@@ -105,12 +82,10 @@ struct Run<'r> {
     window: Option<u64>,
     /// What the server said of it last.
     why: String,
-    doubt: Option<Doubt>,
-    /// Whether what the server counts can be compared with our estimate.
-    compares: bool,
-    /// What is certain of the server.
-    cut: PromptCut,
-    reading: Reading,
+    counts: Counts,
+    /// The answer to the whole conversation, while it is not known whether it was cut.
+    whole: Option<ModelReply>,
+    rounds: RoundsRead,
     attempts: u64,
     spent: Spent,
     model: Option<String>,
@@ -125,15 +100,16 @@ impl Reader<'_> {
             reader: self,
             window: (known > 0).then_some(known),
             why: String::new(),
-            doubt: None,
-            compares: true,
-            cut: PromptCut::Never,
-            reading: Reading::default(),
+            counts: Counts::default(),
+            whole: None,
+            rounds: RoundsRead {
+                all,
+                ..RoundsRead::default()
+            },
             attempts: 0,
             spent: Spent::default(),
             model: None,
         };
-        run.reading.rounds.all = all;
         let (asked, result) = match run.all(rounds) {
             Ok((asked, reply)) => (asked, Ok(reply)),
             Err(error) => (Asked::default(), Err(error)),
@@ -153,7 +129,10 @@ impl Reader<'_> {
                 counted,
             },
             asked,
-            reading: run.reading,
+            reading: Reading {
+                rounds: run.rounds,
+                cut: run.counts.cut(),
+            },
         }
     }
 
@@ -183,22 +162,18 @@ impl Run<'_> {
         if !is_in_parts {
             match self.hear(&whole, self.reader.given) {
                 Heard::Summary(reply) | Heard::WholeAfterAll(reply) => {
-                    let rounds = &mut self.reading.rounds;
+                    let rounds = &mut self.rounds;
                     rounds.read = rounds.all.saturating_sub(reply.unread);
                     rounds.parts = 1;
                     return Ok((whole, reply));
                 }
                 Heard::Failed(error) => return Err(error),
-                Heard::Narrower(answer) => {
-                    if let Some(doubt) = &mut self.doubt {
-                        doubt.whole = answer;
-                    }
-                }
+                Heard::Narrower(answer) => self.whole = answer,
             }
         }
         let mut answers = Vec::new();
-        while (self.reading.rounds.read as usize) < sizes.len() {
-            let at = self.reading.rounds.read as usize;
+        while (self.rounds.read as usize) < sizes.len() {
+            let at = self.rounds.read as usize;
             let (mut asked, room) = self.request(of_part)?;
             let end = at + first_part(&sizes[at..], room);
             asked.rounds = whole.rounds[at..end].to_vec();
@@ -213,12 +188,12 @@ impl Run<'_> {
             match self.hear_part(&asked)? {
                 Heard::Summary(reply) => {
                     answers.push((asked, reply));
-                    self.reading.rounds.read = end as u64;
-                    self.reading.rounds.parts += 1;
-                    self.reading.rounds.shortened += u64::from(is_long);
+                    self.rounds.read = end as u64;
+                    self.rounds.parts += 1;
+                    self.rounds.shortened += u64::from(is_long);
                 }
                 Heard::WholeAfterAll(reply) => {
-                    self.reading.rounds = RoundsRead {
+                    self.rounds = RoundsRead {
                         read: sizes.len() as u64,
                         all: sizes.len() as u64,
                         parts: 1,
@@ -230,9 +205,7 @@ impl Run<'_> {
                 Heard::Failed(error) => return Err(error),
             }
         }
-        if let Some(doubt) = &mut self.doubt {
-            doubt.whole = None;
-        }
+        self.whole = None;
         self.merged(answers)
     }
 
@@ -393,53 +366,26 @@ impl Run<'_> {
 
     /// What an answer is, by what the server has counted for it.
     fn compared(&mut self, reply: ModelReply, sent: u64) -> Heard {
-        let counted = reply.counted;
-        let share = counted as f64 / sent.max(1) as f64;
-        let is_counted = counted >= LEAST_WINDOW || counted > 0 && self.doubt.is_some();
-        if !self.compares || !is_counted || reply.unread > 0 {
+        if reply.unread > 0 {
+            // Less was sent than is known here.
             return Heard::Summary(reply);
         }
-        if share >= COUNTED {
-            // The estimate is good: what was counted too low before was cut.
-            if let Some(doubt) = &mut self.doubt {
-                doubt.whole = None;
-                self.cut = PromptCut::InSilence;
-            }
-            return Heard::Summary(reply);
+        let verdict = self.counts.judge(reply.counted, sent);
+        if self.counts.are_certain() {
+            self.whole = None;
         }
-        let is_same = |doubt: &Doubt| share <= doubt.share * SAME;
-        if self.doubt.as_ref().is_some_and(is_same) {
-            self.compares = false;
-            self.reading.cut = self.cut;
-            let whole = self.doubt.take().and_then(|doubt| doubt.whole);
-            return match whole {
+        match (verdict, self.reader.summary.too_long) {
+            (Verdict::ReadAfterAll, _) => match self.whole.take() {
                 Some(whole) => Heard::WholeAfterAll(whole),
                 None => Heard::Summary(reply),
-            };
-        }
-        if self.doubt.is_some() {
-            // Another share of its estimate: the earlier one was cut.
-            self.cut = PromptCut::InSilence;
-        }
-        self.reading.cut = PromptCut::InSilence;
-        match self.reader.summary.too_long {
-            TooLong::Fail => Heard::Summary(reply),
-            TooLong::Parts => {
-                self.narrow(counted - counted / ANSWER, sent);
-                self.doubt = Some(Doubt { share, whole: None });
+            },
+            (Verdict::Read, _) | (Verdict::MayBeCut, TooLong::Fail) => Heard::Summary(reply),
+            (Verdict::MayBeCut, TooLong::Parts) => {
+                self.narrow(reply.counted - reply.counted / ANSWER, sent);
                 Heard::Narrower(Some(reply))
             }
         }
     }
-}
-
-/// The window that a server names, by our estimate: of what was sent, or of that and the answer, whichever is nearer to what it
-/// counts.
-fn window_of(excess: Excess, sent: u64, total: u64) -> u64 {
-    let Excess { prompt, limit } = excess;
-    let counts_answer = prompt.abs_diff(total) < prompt.abs_diff(sent);
-    let counted = if counts_answer { total } else { sent };
-    (counted as f64 * limit as f64 / prompt.max(1) as f64) as u64
 }
 
 #[cfg(test)]

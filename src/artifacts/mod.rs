@@ -4,6 +4,7 @@
 //! the names that they would have there. `disk` reads files to restore, `summary` asks for summaries.
 
 mod answer;
+mod counts;
 mod disk;
 mod long;
 mod model;
@@ -26,8 +27,9 @@ use crate::tokens::Sizes;
 use crate::transcript::{Block, Transcript};
 
 pub use answer::Answer;
+pub use counts::PromptCut;
 pub use disk::{NotRead, Root};
-pub use long::{PromptCut, Reading};
+pub use long::Reading;
 pub use model::{
     Adviser, CUT_OFF, EMPTY, Ending, Excess, MORE, ModelError, ModelReply, ModelRequest,
     SummaryModel,
