@@ -46,6 +46,8 @@ pub enum ErrorKind {
     Store,
     /// A hook, a command of the user's, that excludes an input.
     Hook,
+    /// No summary by the model that the policy names, where nothing else may take its place.
+    Summary,
     /// The reader of an output has closed it, which is not a failure.
     ClosedPipe,
     /// The run was interrupted by a signal.

@@ -19,9 +19,11 @@ pub use crate::policy::TargetKind;
 pub use crate::tokens::Usage;
 
 pub use conversation::{
-    Action, ActionKind, ConversationOutcome, Missed, Restored, RestoredFrom, Spent, SummaryOutcome,
-    TargetOutcome,
+    Action, ActionKind, ConversationOutcome, Missed, Restored, RestoredFrom, RoundsRead, Spent,
+    SummaryOutcome, TargetOutcome,
 };
+#[doc(hidden)]
+pub use degraded::NO_SUMMARY;
 pub use degraded::{Degraded, DegradedKind, Warning, WarningKind};
 pub use file::FileRecord;
 #[doc(hidden)]

@@ -3,6 +3,7 @@
 //! Looks only at the answer and at what its writer was given. Where the policy sets no limit on invented names (the published
 //! systems take what comes), an answer is counted and left as it is.
 
+use super::long::Reading;
 use super::{ModelError, ModelReply};
 use crate::policy::Summary;
 use crate::summarizer::gate::{Checked, Given, check, floor};
@@ -24,6 +25,8 @@ pub struct Answer {
     pub invented: u64,
     /// The number of sentences that were left out because they hold such names.
     pub dropped: u64,
+    /// What its writer has read, if a server was asked.
+    pub reading: Option<Reading>,
 }
 
 /// Judges an answer to `prompt`; `again` asks once more, with these words in addition.
@@ -39,6 +42,7 @@ pub(super) fn judged(
             reply,
             invented: 0,
             dropped: 0,
+            reading: None,
         };
     };
     let mut checked = check(text, given);
@@ -48,6 +52,7 @@ pub(super) fn judged(
             reply,
             invented,
             dropped: 0,
+            reading: None,
         };
     };
     if checked.invented.len() as u64 > most && checked.share() > policy.max_invented_share {
@@ -77,6 +82,7 @@ pub(super) fn judged(
             Err(_) => 0,
         },
         invented: 0,
+        reading: None,
         reply,
     }
 }
@@ -118,6 +124,7 @@ mod tests {
             unread: 0,
             ending: Ending::Whole,
             left_out: Default::default(),
+            counted: 0,
         }
     }
 
@@ -134,6 +141,7 @@ mod tests {
         });
         let text = answer.reply.text.map_err(|error| match error {
             ModelError::Failed(why) => why,
+            ModelError::Refused(why) | ModelError::TooLong { why, .. } => why,
             ModelError::Pending => "pending".to_owned(),
         });
         assert_eq!(answer.reply.attempts, 1 + asked);

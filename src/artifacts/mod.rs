@@ -4,10 +4,13 @@
 //! the names that they would have there. `disk` reads files to restore, `summary` asks for summaries.
 
 mod answer;
+mod counts;
 mod disk;
+mod long;
 mod model;
 mod offloaded;
 mod outputs;
+mod parts;
 mod recents;
 mod replies;
 mod sources;
@@ -24,9 +27,12 @@ use crate::tokens::Sizes;
 use crate::transcript::{Block, Transcript};
 
 pub use answer::Answer;
+pub use counts::PromptCut;
 pub use disk::{NotRead, Root};
+pub use long::Reading;
 pub use model::{
-    Adviser, CUT_OFF, EMPTY, Ending, MORE, ModelError, ModelReply, ModelRequest, SummaryModel,
+    Adviser, CUT_OFF, EMPTY, Ending, Excess, MORE, ModelError, ModelReply, ModelRequest,
+    SummaryModel,
 };
 pub use offloaded::{offloaded, returned};
 pub use outputs::{Output, OutputContent};

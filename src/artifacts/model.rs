@@ -47,6 +47,8 @@ pub struct ModelReply {
     pub ending: Ending,
     /// Parameters of `summary.extra` that the server refused.
     pub left_out: BTreeSet<String>,
+    /// How many tokens the server says that it has read for it; 0 = it does not say.
+    pub counted: u64,
 }
 
 /// How an answer ends.
@@ -74,6 +76,24 @@ pub enum ModelError {
     Pending,
     /// The request failed; the reason, for people.
     Failed(String),
+    /// The server accepts no request of this run, and has accepted none; the reason, for people.
+    Refused(String),
+    /// It is longer than the model can read.
+    TooLong {
+        /// The reason, for people.
+        why: String,
+        /// By how much, if the server says so.
+        excess: Option<Excess>,
+    },
+}
+
+/// By how much a prompt is too long, as a server counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Excess {
+    /// Tokens of the prompt.
+    pub prompt: u64,
+    /// The most tokens that a prompt may have.
+    pub limit: u64,
 }
 
 /// Whoever is asked before anything is compacted, and may say what a summary must keep.

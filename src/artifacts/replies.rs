@@ -97,6 +97,7 @@ impl Replies {
             unread: 0,
             ending: ended,
             left_out: BTreeSet::new(),
+            counted: 0,
         }
     }
 }

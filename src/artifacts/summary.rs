@@ -4,6 +4,7 @@
 //! `answer` judges what it answers.
 
 use super::answer::{Answer, judged};
+use super::long::{Asked, Read, Reader};
 use super::{Context, ModelRequest, Sources, UnreadFile, recents};
 use crate::plan::{Cut, Recents, Subject, SummaryRequest};
 use crate::policy::{Layer, Reads, Source};
@@ -108,21 +109,42 @@ impl Sources<'_> {
                         .unwrap_or_default(),
                     named => named.to_owned(),
                 };
-                let rounds = self.without_secrets(rounds());
                 let given = given();
-                let ask = |prompt: &str| {
+                let ask = |asked: &Asked, given: &Given| {
                     let request = ModelRequest {
                         policy: summary,
-                        prompt,
+                        prompt: &asked.prompt,
                         model: &model,
-                        rounds: &rounds,
-                        given: &given,
-                        max_tokens: (size as f64 * summary.output_factor).ceil() as u64,
+                        rounds: &asked.rounds,
+                        given,
+                        max_tokens: asked.max_tokens,
                     };
                     server.summarize(&request, context.store)
                 };
-                let again = |more: &str| ask(&format!("{prompt}{more}"));
-                Some(judged(summary, &prompt, &given, ask(&prompt), again))
+                let reader = Reader {
+                    summary,
+                    estimator: subject.estimator,
+                    size,
+                    prompt: &|size| self::prompt(self.policy, size, instructions),
+                    given: &given,
+                    ask: &ask,
+                };
+                let Read {
+                    reply,
+                    asked,
+                    reading,
+                } = reader.read(self.without_secrets(rounds()));
+                // Of a conversation in parts, their summaries are sent again.
+                let again = |more: &str| {
+                    let mut asked = asked.clone();
+                    asked.prompt.push_str(more);
+                    ask(&asked, &given)
+                };
+                let answer = judged(summary, &asked.prompt, &given, reply, again);
+                Some(Answer {
+                    reading: Some(reading),
+                    ..answer
+                })
             }
         }
     }

@@ -26,6 +26,8 @@ mod over;
 mod passed;
 mod pour;
 mod project;
+mod refusal;
+mod retry;
 mod sessions;
 mod sink;
 mod stdin;
@@ -51,6 +53,7 @@ use crate::store::Store;
 
 use budget::{Budget, Share};
 use hooks::{Before, Occasion, Trigger};
+use refusal::Refusal;
 
 pub use clock::WallClock;
 pub use examine::{eval, eval_bytes, replay, replay_bytes, stats, stats_bytes, verify};
@@ -66,6 +69,7 @@ pub use load::{Loaded, Loading};
 pub(crate) use one::needs_archive;
 pub use over::Over;
 pub use passed::PassedBy;
+pub use retry::retain_degraded;
 pub use sessions::{
     Contents, Figures, Session, Sessions, Wanted, count as count_sessions, directory_of_head,
     session_at, sessions,
@@ -95,6 +99,8 @@ pub struct Options {
     pub server: Option<(Box<dyn SummaryModel>, usize)>,
     /// How large inputs and their lines may be.
     pub limits: Limits,
+    /// Which inputs are compacted.
+    pub scope: Scope,
     /// What to do about lines that cannot be read.
     pub bad_lines: BadLines,
     /// The user's hooks. A dry run does not run them.
@@ -114,6 +120,15 @@ pub enum Overwrite {
     OwnOnly,
     /// Replace all.
     Any,
+}
+
+/// Which of the inputs are compacted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// All.
+    All,
+    /// Those whose output has no model's summary because the model failed. In place, they are made from their originals.
+    Degraded,
 }
 
 /// Whether anything is written.
@@ -160,8 +175,10 @@ pub fn run(
     }
     // A thread that waits for a server lets another one run, so that no processor is idle.
     let turns = Semaphore::new(options.jobs);
+    let refusal = Refusal::default();
     let asked = options.server.as_ref().map(|(server, at_once)| Waiting {
         server: server.as_ref(),
+        refusal: &refusal,
         turns: &turns,
         at_once: *at_once,
         count: AtomicUsize::new(0),
@@ -174,7 +191,7 @@ pub fn run(
     let sizes = order.iter().map(|target| target.bytes);
     let budget = Budget::new(sizes, options.jobs, options.limits, Job::Once);
     let server = asked.as_ref().map(|asked| asked as &dyn SummaryModel);
-    let run = one::Run::new(effective, options, server)?;
+    let run = one::Run::new(effective, options, server, &refusal)?;
     let no_hooks = Hooks::default();
     let hooks = match options.effect {
         Effect::Write => &options.hooks,
@@ -216,8 +233,14 @@ pub fn run(
             }
         }
     };
-    let tried: Vec<Tried<'_>> =
-        pool.install(|| order.par_iter().with_max_len(1).map(one).collect());
+    // One alone comes first where a server is asked: if it refuses the key, no other has been written yet.
+    let alone = usize::from(asked.is_some()).min(order.len());
+    let tried: Vec<Tried<'_>> = pool.install(|| {
+        let mut tried: Vec<Tried<'_>> = order[..alone].iter().map(one).collect();
+        let others = order[alone..].par_iter().with_max_len(1).map(one);
+        tried.extend(others.collect::<Vec<_>>());
+        tried
+    });
     let mut outcomes = Vec::with_capacity(tried.len());
     let mut closed = None;
     for (target, tried) in order.into_iter().zip(tried) {
@@ -247,6 +270,7 @@ pub fn run(
     if let Some(closed) = closed {
         return Err(closed);
     }
+    refusal.check()?;
     outcomes.extend(targets.left_out.iter().map(|path| Outcome::skipped(path)));
     outcomes.extend(found.missing.iter().map(|error| {
         let path = error.path.clone().unwrap_or_default();
@@ -269,6 +293,7 @@ fn pool(threads: usize) -> Result<rayon::ThreadPool> {
 /// A server whose answers are waited for by threads that let others run meanwhile.
 struct Waiting<'r> {
     server: &'r dyn SummaryModel,
+    refusal: &'r Refusal,
     turns: &'r Semaphore,
     at_once: usize,
     count: AtomicUsize,
@@ -286,6 +311,7 @@ impl SummaryModel for Waiting<'_> {
         let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         self.progress.waiting(count);
         let reply = self.turns.lend(|| self.server.summarize(request, store));
+        self.refusal.note(&reply);
         let count = self.count.fetch_sub(1, Ordering::Relaxed) - 1;
         self.progress.waiting(count);
         reply

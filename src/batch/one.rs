@@ -17,20 +17,23 @@ use super::hooks::Before;
 use super::input::{Codec, Input};
 use super::origin::SessionOrigin;
 use super::pour::{Output, copy, each_line, pack};
+use super::refusal::Refusal;
+use super::retry::original;
 use super::sink::Sink;
 use super::strict::BadLines;
 use super::sum::Sum;
 use super::target::followed;
-use super::{Destination, Effect, Options, Overwrite, Source, Target};
+use super::{Destination, Effect, Options, Overwrite, Scope, Source, Target};
 use crate::artifacts::SummaryModel;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Detector, Layout, LineWarning, Warnings};
 use crate::outcome::{
-    Laps, Original, OriginalKind, Outcome, Phase, Warning, WarningKind, path_text,
+    Degraded, DegradedKind, Laps, Original, OriginalKind, Outcome, Phase, Warning, WarningKind,
+    path_text,
 };
 use crate::pipeline::{self, Compacted, Part, Pipeline, Stored};
 use crate::plan::Keeping;
-use crate::policy::{self, Archive, Effective, Layer, Names, Policy, Redact};
+use crate::policy::{self, Archive, Effective, Layer, Names, OnFailure, Policy, Redact};
 use crate::redact::Redactor;
 use crate::store::atomic::{
     Existing, Mode, Replace, Rights, Stamp, Written, changed, check_replaceable, lost_of_the_file,
@@ -61,6 +64,10 @@ pub(super) struct Run<'r> {
     /// What masks secrets, if outputs are to have none; the report has none then, either.
     redactor: Option<Redactor>,
     pub(super) releases: Releases,
+    /// Whether the server accepts requests.
+    refusal: &'r Refusal,
+    /// What becomes of a file without a summary.
+    failure: OnFailure,
     pub(super) options: &'r Options,
 }
 
@@ -85,6 +92,7 @@ impl<'r> Run<'r> {
         effective: &'r Effective,
         options: &'r Options,
         server: Option<&'r dyn SummaryModel>,
+        refusal: &'r Refusal,
     ) -> Result<Self> {
         let policy = &effective.policy;
         let pipeline = |keeping| {
@@ -111,6 +119,8 @@ impl<'r> Run<'r> {
             goal: &policy.target,
             redactor: redactor(policy)?,
             releases: Releases::default(),
+            refusal,
+            failure: policy.summary.on_failure,
             options,
         })
     }
@@ -139,6 +149,7 @@ impl<'r> Run<'r> {
         if self.options.stop.load(Ordering::Relaxed) != 0 {
             return Err(Error::new(ErrorKind::Interrupted, "interrupted"));
         }
+        self.refusal.check()?;
         if self.needs_archive && target.store.is_none() {
             return Err(Error::new(
                 ErrorKind::Usage,
@@ -152,7 +163,16 @@ impl<'r> Run<'r> {
         } else {
             self.open_output(target)?
         };
-        let mut input = Input::open(&target.source, path, &self.options.stop, share)?;
+        let stop = &self.options.stop;
+        let again = self.again(target)?;
+        let mut input = match &again {
+            None => Input::open(&target.source, path, stop, share)?,
+            Some((bytes, stamp)) => {
+                let mut input = Input::of_bytes(bytes, path, stop, share)?;
+                input.stamp = Some(stamp.clone());
+                input
+            }
+        };
         if let (Source::Stdin, Some(kept), Effect::Write) =
             (&target.source, &target.store, self.options.effect)
         {
@@ -219,6 +239,7 @@ impl<'r> Run<'r> {
                 origin = SessionOrigin::of(path, &detected, &input.buffer);
                 laps.lap(clock, Phase::Read);
                 let mut compacted = self.pipeline(target).compact(part, &mut warnings);
+                self.check_summaries(&compacted)?;
                 laps.skip(clock, compacted.timings.take().unwrap_or_default());
                 if compacted.is_changed() {
                     before.compacts()?;
@@ -263,6 +284,7 @@ impl<'r> Run<'r> {
                     };
                     laps.lap(clock, Phase::Read);
                     let mut compacted = self.pipeline(target).compact(part, warnings);
+                    self.check_summaries(&compacted)?;
                     laps.skip(clock, compacted.timings.take().unwrap_or_default());
                     if compacted.is_changed() {
                         before.compacts()?;
@@ -274,8 +296,9 @@ impl<'r> Run<'r> {
                     laps.lap(clock, Phase::Write);
                     Ok(())
                 };
-                // What was written to a stream cannot be taken back where a hook skips the input.
-                let is_final = before.is_there() && target.output.is_none();
+                // What was written to a stream cannot be taken back where a hook skips the input, or the input fails.
+                let may_fail = before.is_there() || self.failure == OnFailure::Fail;
+                let is_final = may_fail && target.output.is_none();
                 let mut output = match input.codec {
                     Codec::Plain if !is_final => Output::Now(&mut sink),
                     Codec::Plain | Codec::Gzip | Codec::Zstd => Output::Later(Vec::new()),
@@ -299,6 +322,29 @@ impl<'r> Run<'r> {
         outcome.file.last_message = origin.last_message;
         outcome.file.timings = laps.timings(clock);
         Ok(outcome)
+    }
+
+    /// The original of a file whose summaries failed when it was compacted in place, and the state of the file as it is now.
+    fn again(&self, target: &Target) -> Result<Option<(Vec<u8>, Stamp)>> {
+        if self.options.scope == Scope::All || !self.is_in_place() {
+            return Ok(None);
+        }
+        let path = target.input_path();
+        let (_, metadata) = open_transcript(path)?;
+        Ok(Some((original(target, path)?, Stamp::of(&metadata))))
+    }
+
+    /// Fails where nothing may take the place of a summary that was not written.
+    fn check_summaries(&self, compacted: &Compacted<'_>) -> Result<()> {
+        self.refusal.check()?;
+        let is_failure = |degraded: &&Degraded| degraded.kind == DegradedKind::SummaryFailed;
+        match (self.failure, compacted.degraded.iter().find(is_failure)) {
+            (OnFailure::Fail, Some(failed)) => {
+                Err(Error::new(ErrorKind::Summary, failed.message.clone()))
+            }
+            (OnFailure::Fail, None)
+            | (OnFailure::Extractive | OnFailure::Keep | OnFailure::Prune, _) => Ok(()),
+        }
     }
 
     /// A text of the transcript as the report may have it.
@@ -564,6 +610,7 @@ impl<'r> Run<'r> {
             copies: sum.copies.clone(),
             cleaned,
             originals,
+            failed_summaries: sum.failed_summaries(),
             policy_hash: self.policy_hash.to_owned(),
             sequence: 0,
             overlaps: None,

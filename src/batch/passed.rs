@@ -25,6 +25,8 @@ pub enum PassedBy {
     Newer,
     /// Of another project, or of none that is known.
     OtherProject,
+    /// No conversation of it lacks a summary because a model failed.
+    NotDegraded,
 }
 
 impl PassedBy {
@@ -40,6 +42,7 @@ impl PassedBy {
             PassedBy::Older => "older",
             PassedBy::Newer => "newer",
             PassedBy::OtherProject => "other_project",
+            PassedBy::NotDegraded => "not_degraded",
         }
     }
 
@@ -69,6 +72,9 @@ impl PassedBy {
             PassedBy::Older => "left out: older than --since",
             PassedBy::Newer => "left out: newer than --until",
             PassedBy::OtherProject => "left out: not of the --project",
+            PassedBy::NotDegraded => {
+                "left out by --retry-degraded: no summary of it failed, or it has changed since"
+            }
         }
     }
 
@@ -83,7 +89,8 @@ impl PassedBy {
             | PassedBy::Ignored
             | PassedBy::Older
             | PassedBy::Newer
-            | PassedBy::OtherProject => None,
+            | PassedBy::OtherProject
+            | PassedBy::NotDegraded => None,
         }
     }
 
@@ -98,7 +105,8 @@ impl PassedBy {
             | PassedBy::Ignored
             | PassedBy::Older
             | PassedBy::Newer
-            | PassedBy::OtherProject => true,
+            | PassedBy::OtherProject
+            | PassedBy::NotDegraded => true,
         }
     }
 }

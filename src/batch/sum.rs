@@ -82,6 +82,12 @@ impl Sum {
         }
     }
 
+    /// How many conversations have no model's summary, because the model or its server failed.
+    pub(super) fn failed_summaries(&self) -> u64 {
+        let summaries = self.conversations.iter().flat_map(|c| &c.summary);
+        summaries.filter(|summary| summary.error.is_some()).count() as u64
+    }
+
     pub(super) fn add(&mut self, mut compacted: Compacted<'_>) {
         self.changed |= compacted.is_changed();
         self.summarised |= compacted.is_summarised();

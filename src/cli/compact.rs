@@ -26,7 +26,7 @@ use super::walking::{ExcludeArgs, FilterArgs};
 use super::{Context, Fault, Voice, all_paths, format_named, input_format_help, scripted_answers};
 use crate::artifacts::Replies;
 use crate::batch::{
-    self, BadLines, Destination, Effect, Fork, Found, Loading, Options, Overwrite, Ran,
+    self, BadLines, Destination, Effect, Fork, Found, Loading, Options, Overwrite, Ran, Scope,
 };
 use crate::diff::Diff;
 use crate::error::{Error, ErrorKind, Result};
@@ -82,6 +82,12 @@ pub(super) struct Compact {
     /// Replace existing files that ctxpack did not write
     #[arg(long, help_heading = OUTPUT)]
     overwrite: bool,
+    /// Compact only what has no model's summary because the model failed; the rest is left alone
+    ///
+    /// What failed is written down in the store. With --in-place, the originals are compacted again. An output that has changed
+    /// since is left alone.
+    #[arg(long, help_heading = OUTPUT)]
+    retry_degraded: bool,
     /// Do everything except write files, send requests and run hooks
     #[arg(short = 'n', long, help_heading = OUTPUT)]
     dry_run: bool,
@@ -142,13 +148,20 @@ impl Compact {
         let mut notices = Notices::default();
         FilterArgs::apply(&filter, &mut found, (&mut notices, options.jobs))?;
         context.notices(notices);
+        if options.scope == Scope::Degraded {
+            batch::retain_degraded(&mut found, &options)?;
+        }
         let loading = Loading {
             format: options.format,
             limits: options.limits,
             bad_lines: BadLines::Pass,
             stop: &context.stop,
         };
-        models::check(&effective.policy, &found, &loading)?;
+        match options.scope {
+            Scope::All => models::check(&effective.policy, &found, &loading)?,
+            // Their originals may name a model that what is left of them does not.
+            Scope::Degraded => {}
+        }
         let bar = Bar::new(&found.sources, context.voice);
         let Ran { outcomes, faults } = batch::run(&found, &effective, &options, &bar)?;
         bar.finish();
@@ -268,6 +281,11 @@ impl Compact {
             replies,
             hooks: self.hooks.hooks(context.voice),
             limits: self.limits.limits(),
+            scope: if self.retry_degraded {
+                Scope::Degraded
+            } else {
+                Scope::All
+            },
             bad_lines: self.limits.bad_lines(),
             jobs: threads(self.jobs),
             stop: context.stop.clone(),

@@ -105,7 +105,8 @@ pub(super) fn passed_by(passed: &BTreeSet<(PathBuf, PassedBy)>, notices: &mut No
             | PassedBy::Ignored
             | PassedBy::Older
             | PassedBy::Newer
-            | PassedBy::OtherProject => NoticeLevel::Note,
+            | PassedBy::OtherProject
+            | PassedBy::NotDegraded => NoticeLevel::Note,
         };
         notices.add(level, why.kind(), &message, why.hint(), (&path, None));
     }

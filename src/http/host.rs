@@ -115,7 +115,9 @@ impl Host {
                 state.not_before = state.not_before.max(time);
             }
             Err(Failure::Fatal(why)) => state.fatal = Some(why.clone()),
-            Err(Failure::Transient(_) | Failure::Rejected(_)) => state.fail(now),
+            Err(Failure::Transient(_) | Failure::Rejected(_) | Failure::NoModel(_)) => {
+                state.fail(now);
+            }
             Err(Failure::Interrupted | Failure::Offline | Failure::RunLimit(_)) => {}
         }
     }

@@ -5,6 +5,7 @@
 //! returns is data: it never becomes a path or a header, and is never printed unescaped.
 
 mod body;
+mod cache;
 mod clean;
 mod client;
 mod endpoint;
@@ -22,23 +23,22 @@ mod wait;
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-
 use crate::artifacts::{
-    CUT_OFF, EMPTY, Ending, MORE, ModelError, ModelReply, ModelRequest, SummaryModel,
+    CUT_OFF, EMPTY, Ending, Excess, MORE, ModelError, ModelReply, ModelRequest, SummaryModel,
 };
 use crate::outcome::Spent;
-use crate::policy::CutOff;
+use crate::policy::{CutOff, TooLong};
 use crate::semaphore::{POLL, Semaphore};
 use crate::store::Store;
 use crate::summarizer::gate::floor;
 use crate::summarizer::retry::{Backoff, Failed, delay, retry};
 
 use body::{Delimiter, Parts, body};
+use cache::{CachedAnswer, CachedRefusal, cached, keep};
 use client::Client;
 use host::{Admission, Host};
 use in_flight::InFlight;
@@ -46,7 +46,6 @@ use queue::Queue;
 use refused::{Form, Forms, Learned, Refused};
 use response::{Answer, Failure, Usage};
 use shorten::{text_of, without_oldest};
-use too_long::Excess;
 
 pub use endpoint::{Auth, Endpoint, PlainHttp};
 pub use key::Key;
@@ -111,18 +110,8 @@ pub struct Server {
     sent: AtomicU64,
     /// Tokens sent.
     sent_tokens: AtomicU64,
-}
-
-/// An answer as the store keeps it.
-#[derive(Debug, Serialize, Deserialize)]
-struct CachedAnswer {
-    text: String,
-    model: Option<String>,
-    #[serde(default)]
-    ending: Ending,
-    /// Parameters that the server refused.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    left_out: BTreeSet<String>,
+    /// Whether the server has answered in this run.
+    has_answered: AtomicBool,
 }
 
 /// The progress of one [`ModelRequest`].
@@ -135,6 +124,8 @@ struct Job<'q> {
     unread: u64,
     ending: Ending,
     left_out: BTreeSet<String>,
+    /// The tokens that the server has read for the last answer.
+    counted: u64,
 }
 
 impl Server {
@@ -161,6 +152,7 @@ impl Server {
             stop,
             sent: AtomicU64::new(0),
             sent_tokens: AtomicU64::new(0),
+            has_answered: AtomicBool::new(false),
         }
     }
 
@@ -174,7 +166,7 @@ impl Server {
                 result => return result,
             };
             if shortened >= job.request.policy.drop_rounds || newest.len() < 2 {
-                return Err(Failure::Rejected(why));
+                return Err(Failure::PromptTooLong { why, excess });
             }
             shortened += 1;
             newest = without_oldest(newest, excess, around);
@@ -248,15 +240,31 @@ impl Server {
             is_kept(cached)
                 && (cached.ending == Ending::Whole || request.policy.cut_off != CutOff::Reject)
         };
-        let cached = job.store.and_then(|store| cached(store, &name));
-        if let Some(cached) = cached.filter(is_taken) {
+        let answer = job.store.and_then(|store| cached(store, &name));
+        if let Some(cached) = answer.filter(is_taken) {
             job.spent.cached += 1;
             job.model = cached.model.clone().or(job.model.take());
             job.left_out.extend(cached.left_out.iter().cloned());
+            job.counted = cached.counted;
             return Ok(cached);
+        }
+        // With another window, the model may be another one.
+        let window = request.policy.window.to_le_bytes();
+        let refusal = crate::store::answer_name(&[endpoint.url.as_bytes(), &named, &window]);
+        let kept = job
+            .store
+            .filter(|_| request.policy.too_long == TooLong::Parts);
+        if let Some(refused) = kept.and_then(|store| cached::<CachedRefusal>(store, &refusal)) {
+            let (why, excess) = (refused.too_long, refused.excess);
+            return Err(Failure::PromptTooLong { why, excess });
         }
         if self.network == Network::Offline {
             return Err(Failure::Offline);
+        }
+        let result = self.send_in_some_form(job, parts);
+        if let (Some(store), Err(Failure::PromptTooLong { why, excess })) = (kept, &result) {
+            let (too_long, excess) = (self.without_key(why), *excess);
+            keep(store, &refusal, &CachedRefusal { too_long, excess });
         }
         let (
             Answer {
@@ -265,16 +273,18 @@ impl Server {
                 ending,
             },
             left_out,
-        ) = self.send_in_some_form(job, parts)?;
+        ) = result?;
         let answer = CachedAnswer {
             text,
             model,
             ending,
             left_out,
+            counted: job.counted,
         };
         if let Some(store) = job.store.filter(|_| is_kept(&answer)) {
-            cache(store, &name, &answer);
+            keep(store, &name, &answer);
         }
+        self.has_answered.store(true, Ordering::Relaxed);
         job.model = answer.model.clone().or(job.model.take());
         job.left_out.extend(answer.left_out.iter().cloned());
         Ok(answer)
@@ -407,11 +417,28 @@ impl Server {
             Some(queue) => queue.record(Instant::now(), &result),
             None => self.host.record(Instant::now(), &result),
         }
+        job.counted = usage.input;
         job.spent.input_tokens += usage.input;
         job.spent.output_tokens += usage.output;
         let more = usage.input.saturating_sub(estimate);
         self.sent_tokens.fetch_add(more, Ordering::Relaxed);
         result
+    }
+
+    /// What it means that no request is accepted: one that has answered before may do so again.
+    fn refused(&self, why: String) -> ModelError {
+        match self.has_answered.load(Ordering::Relaxed) {
+            true => ModelError::Failed(why),
+            false => ModelError::Refused(why),
+        }
+    }
+
+    /// What a server said, for people.
+    fn without_key(&self, why: &str) -> String {
+        match &self.client.endpoint().key {
+            Some(key) => key.mask(why),
+            None => why.to_owned(),
+        }
     }
 
     /// Counts a request against the limits of the run.
@@ -470,6 +497,7 @@ impl SummaryModel for Server {
             unread: 0,
             ending: Ending::Whole,
             left_out: BTreeSet::new(),
+            counted: 0,
         };
         let result = if request.model.is_empty() {
             Err(Failure::RunLimit(
@@ -480,22 +508,26 @@ impl SummaryModel for Server {
         };
         let endpoint = self.client.endpoint();
         let text = result.map_err(|failure| {
-            let why = match failure {
-                Failure::Offline => return ModelError::Pending,
-                Failure::Interrupted => "the run was interrupted".to_owned(),
+            let said = |why: &str| format!("{}: {}", endpoint.host, self.without_key(why));
+            match failure {
+                Failure::Offline => ModelError::Pending,
+                Failure::Interrupted => ModelError::Failed(said("the run was interrupted")),
+                Failure::PromptTooLong { why, excess } => ModelError::TooLong {
+                    why: said(&why),
+                    excess,
+                },
                 Failure::Busy { why, .. }
                 | Failure::Transient(why)
                 | Failure::Rejected(why)
-                | Failure::Fatal(why)
                 | Failure::Refused { why, .. }
-                | Failure::PromptTooLong { why, .. }
-                | Failure::RunLimit(why) => why,
-            };
-            let why = match &endpoint.key {
-                Some(key) => key.mask(&why),
-                None => why,
-            };
-            ModelError::Failed(format!("{}: {why}", endpoint.host))
+                | Failure::RunLimit(why) => ModelError::Failed(said(&why)),
+                Failure::Fatal(why) => self.refused(said(&why)),
+                // Where each transcript names its own, the next one may be there.
+                Failure::NoModel(why) if request.policy.model.is_empty() => {
+                    ModelError::Failed(said(&why))
+                }
+                Failure::NoModel(why) => self.refused(said(&why)),
+            }
         });
         ModelReply {
             text,
@@ -505,18 +537,8 @@ impl SummaryModel for Server {
             unread: job.unread,
             ending: job.ending,
             left_out: job.left_out,
+            counted: job.counted,
         }
-    }
-}
-
-fn cached(store: &Store, name: &str) -> Option<CachedAnswer> {
-    serde_json::from_slice(&store.read_answer(name)?).ok()
-}
-
-/// Keeps an answer for later runs. If the store cannot, this run still uses it.
-fn cache(store: &Store, name: &str, answer: &CachedAnswer) {
-    if let Ok(bytes) = serde_json::to_vec(answer) {
-        let _ = store.put_answer(name, &bytes);
     }
 }
 

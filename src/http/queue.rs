@@ -147,8 +147,12 @@ impl Queue {
         match result {
             // What it does not like about one request says that it works.
             Ok(_)
-            | Err(Failure::PromptTooLong { .. } | Failure::Refused { .. } | Failure::Rejected(_)) =>
-            {
+            | Err(
+                Failure::PromptTooLong { .. }
+                | Failure::Refused { .. }
+                | Failure::Rejected(_)
+                | Failure::NoModel(_),
+            ) => {
                 state.works(self.places);
             }
             Err(Failure::Busy { why, retry_after }) => state.busy(now, why, *retry_after),

@@ -11,8 +11,8 @@ use super::clean::cleaned;
 use super::key::Key;
 use super::provider::Provider;
 use super::refused::{Refused, refused};
-use super::too_long::{Excess, too_long};
-use crate::artifacts::{EMPTY, Ending};
+use super::too_long::too_long;
+use crate::artifacts::{EMPTY, Ending, Excess};
 use crate::text::printable;
 
 /// How much of a server's error message is shown, in characters.
@@ -66,6 +66,8 @@ pub(super) enum Failure {
     Fatal(String),
     /// The form of the request is refused, and there may be another one.
     Refused { why: String, refused: Refused },
+    /// No request for this model will: the server does not have it.
+    NoModel(String),
     /// The prompt is longer than the model can read; by how much, if the server says so.
     PromptTooLong { why: String, excess: Option<Excess> },
     /// A limit of the run itself.
@@ -84,6 +86,7 @@ impl Failure {
             Failure::Rejected(_)
             | Failure::Fatal(_)
             | Failure::Refused { .. }
+            | Failure::NoModel(_)
             | Failure::PromptTooLong { .. }
             | Failure::RunLimit(_)
             | Failure::Offline
@@ -326,6 +329,9 @@ fn failure(response: &Response, body: &Value) -> Failure {
         (_, 413) => Failure::PromptTooLong { why, excess: None },
         // A key that is not accepted now will not be later.
         (_, 401..=403) => Failure::Fatal(why),
+        (_, 404) if names.contains(&"model_not_found") || said.to_lowercase().contains("model") => {
+            Failure::NoModel(why)
+        }
         _ => Failure::Rejected(why),
     }
 }

@@ -3,7 +3,7 @@
 //! PURE. Whole rounds are left out, from the oldest: as many as the server says that it was too long by and a little more, or a
 //! fifth of them where it does not say. Never fewer than one, and never all.
 
-use super::too_long::Excess;
+use crate::artifacts::Excess;
 
 /// Of how many rounds one is left out where the server does not say by how much they are too long.
 const A_FIFTH: usize = 5;

@@ -5,14 +5,7 @@
 
 use serde_json::Value;
 
-/// By how much a prompt is too long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Excess {
-    /// Tokens of the prompt.
-    pub(super) prompt: u64,
-    /// The most tokens that a prompt may have.
-    pub(super) limit: u64,
-}
+use crate::artifacts::Excess;
 
 /// What the figures after a phrase are.
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,7 @@ use super::Policy;
 use crate::artifacts::{Replies, SummaryModel};
 use crate::batch::{
     self, BadLines, Destination, Effect, FileSource, Found, Hooks, Limits, Options, Overwrite,
-    Progress, Source, compact_bytes, needs_archive,
+    Progress, Scope, Source, compact_bytes, needs_archive,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{FaultKind, Outcome, Status};
@@ -117,6 +117,7 @@ pub fn compact_file(
         replies: Replies::default(),
         server: server(policy)?,
         limits: Limits::default(),
+        scope: Scope::All,
         bad_lines: BadLines::Pass,
         hooks: Hooks::default(),
         jobs: 1,

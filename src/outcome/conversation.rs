@@ -282,6 +282,9 @@ pub struct SummaryOutcome {
     pub attempts: u64,
     /// What was done instead, if it failed.
     pub fallback: Option<String>,
+    /// Why the model that was asked wrote no summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// Names in it that the transcript does not have.
     pub invented: u64,
     /// Sentences of a model's answer that were left out because they hold such names.
@@ -293,9 +296,26 @@ pub struct SummaryOutcome {
     pub user_verbatim: u64,
     /// Typed messages that were clipped.
     pub user_clipped: u64,
+    /// What of the conversation the model has read, if a server was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<RoundsRead>,
     /// What the requests cost, if a server was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
+}
+
+/// What of a conversation a model has read. A round is a user's message, or an answer with the results of its calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RoundsRead {
+    /// The rounds that the summary replaces.
+    pub all: u64,
+    /// Those that the model has read.
+    pub read: u64,
+    /// In how many parts they were sent, each in a request of its own.
+    pub parts: u64,
+    /// Rounds of which the model was sent only the beginnings and the ends of long outputs.
+    pub shortened: u64,
 }
 
 /// What requests to a server cost.

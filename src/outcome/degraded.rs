@@ -27,6 +27,9 @@ pub enum DegradedKind {
     NoStore,
 }
 
+/// How the message of a summary that failed begins; the reason follows.
+pub const NO_SUMMARY: &str = "no summary could be written: ";
+
 impl DegradedKind {
     /// The name in a report.
     pub fn name(self) -> &'static str {
@@ -78,6 +81,8 @@ pub enum WarningKind {
     Pictures,
     /// The model was not sent everything that its summary replaces.
     NotSummarised,
+    /// The server reads less than it is sent, and does not say so.
+    SilentCut,
     /// The model's summary ended at its size limit.
     CutOff,
     /// A server refused a parameter that the policy asks for.
@@ -115,6 +120,7 @@ impl WarningKind {
             WarningKind::UserWords => "user_words",
             WarningKind::Pictures => "pictures",
             WarningKind::NotSummarised => "not_summarised",
+            WarningKind::SilentCut => "silent_cut",
             WarningKind::CutOff => "cut_off",
             WarningKind::ParameterRefused => "parameter_refused",
             WarningKind::EmptySummary => "empty_summary",
@@ -141,6 +147,7 @@ impl WarningKind {
             | WarningKind::UserWords
             | WarningKind::Pictures
             | WarningKind::NotSummarised
+            | WarningKind::SilentCut
             | WarningKind::CutOff
             | WarningKind::ParameterRefused
             | WarningKind::EmptySummary
@@ -159,6 +166,9 @@ impl WarningKind {
             WarningKind::NotDemoted => DegradedKind::NoStore.hint(),
             WarningKind::CutOff => {
                 Some("to ask again with more room instead: --set summary.cut_off=retry")
+            }
+            WarningKind::SilentCut => {
+                Some("give the server a larger context window, such as num_ctx of Ollama")
             }
             WarningKind::Coverage => Some(
                 "name the tools by what they do: [tools] shell, read, write, edit, search, web",

@@ -2,10 +2,13 @@
 //!
 //! Only groups and counts. Does not render; each kind decides for itself whether it is shown.
 
+mod unsummarised;
+
 use std::collections::BTreeMap;
 
-use super::{Coverage, Degraded, Outcome, Status, Warning, WarningKind};
+use super::{Coverage, Degraded, DegradedKind, Outcome, Status, Warning, WarningKind};
 use crate::format;
+use unsummarised::Unsummarised;
 
 /// How serious a notice is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,9 +77,14 @@ impl Notices {
             *unread.entry(format_of(outcome)).or_default() += 1;
         }
         notices.about_coverage(outcomes);
+        let unsummarised = Unsummarised::of(outcomes).sentence();
         for outcome in outcomes {
             let input = outcome.file.path.as_str();
             for Degraded { kind, message } in &outcome.degraded {
+                let message = match (kind, &unsummarised) {
+                    (DegradedKind::SummaryFailed, Some(sentence)) => sentence,
+                    (DegradedKind::SummaryFailed | DegradedKind::NoStore, _) => message,
+                };
                 notices.add(
                     NoticeLevel::Failed,
                     kind.name(),

@@ -59,7 +59,7 @@ pub use restore::{Extra, Restore, ToolKind, Tools};
 pub use schema::schema;
 pub use summary::{
     BreakerScope, CutOff, Input, OnFailure, Parameters, PromptRole, Reads, Role, Source, Summary,
-    SummaryWhen, TooLarge, UserWords, Wait,
+    SummaryWhen, TooLarge, TooLong, UserWords, Wait,
 };
 pub use template::{Slot, Substitutions, Template};
 pub use trigger::{Compare, Skip, Target, TargetKind, Trigger, TriggerOn, Window};

@@ -87,8 +87,14 @@ table! {
         wait_ms: u64 = 1_000, unit("milliseconds"), found(AtMost(60_000));
         /// How the wait grows.
         wait: Wait = Wait::Exponential;
-        /// Tries after "prompt too long", each without the oldest rounds.
-        drop_rounds: u64 = 3, unit("requests"), found(AtMost(10));
+        /// Tries after "prompt too long", each without the oldest rounds. After them, `summary.too_long` decides.
+        drop_rounds: u64 = 0, unit("requests"), found(AtMost(10));
+        /// What happens if the conversation is too long for the provider's model.
+        too_long: TooLong = TooLong::Parts;
+        /// How much the provider's model reads and writes in one request; 0 means that this is learned from its first "too long".
+        ///
+        /// No published system has such a key.
+        window: u64 = 0, unit("tokens");
         /// What becomes of an answer that ended at its size limit.
         cut_off: CutOff = CutOff::Retry;
         /// After this many failures in a row no more requests are made; 0 means no limit, neither on failures nor on how often
@@ -260,6 +266,16 @@ choice! {
 }
 
 choice! {
+    /// `summary.too_long`: what happens if the conversation is too long for the provider's model.
+    TooLong {
+        /// Parts of whole rounds are summarised one by one, and their summaries become one.
+        Parts = "parts",
+        /// It is a failure.
+        Fail = "fail",
+    }
+}
+
+choice! {
     /// `summary.cut_off`: what becomes of an answer that ended at its size limit.
     CutOff {
         /// It is the summary as far as it goes, and the report says so.
@@ -288,6 +304,8 @@ choice! {
         Extractive = "extractive",
         /// The messages stay, and the report says so.
         Keep = "keep",
+        /// The file fails: it stays as it was, and no output is written.
+        Fail = "fail",
         /// Reasoning, tool calls and empty messages are removed, then everything but the newest `summary.keep_turns`.
         Prune = "prune",
     }

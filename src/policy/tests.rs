@@ -61,7 +61,8 @@ const PUBLISHED: &str = "
     summary.role summary.text summary.ack
     summary.tokens summary.share summary.min_tokens summary.max_tokens summary.output_factor summary.user_words
     summary.user_message_max
-    summary.tries summary.wait_ms summary.wait summary.drop_rounds summary.cut_off summary.breaker summary.breaker_scope
+    summary.tries summary.wait_ms summary.wait summary.drop_rounds summary.too_long summary.window summary.cut_off
+    summary.breaker summary.breaker_scope
     summary.on_failure
     summary.too_large summary.too_large_share summary.too_large_tokens summary.max_invented
     summary.max_invented_share summary.must_keep

@@ -41,7 +41,7 @@ impl<'p> Gates<'p> {
         }
         let summary = &self.policy.summary;
         let is_held = match summary.on_failure {
-            OnFailure::Keep => self.breaker.is_open(),
+            OnFailure::Keep | OnFailure::Fail => self.breaker.is_open(),
             OnFailure::Extractive | OnFailure::Prune => false,
         };
         is_held.then(|| format!("summary.breaker = {}", summary.breaker))

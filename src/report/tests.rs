@@ -92,11 +92,13 @@ fn main_conversation() -> ConversationOutcome {
             tokens: 1_700,
             attempts: 1,
             fallback: None,
+            error: None,
             invented: 0,
             sentences_dropped: 0,
             cut_moved: 1,
             user_verbatim: 3,
             spent: None,
+            rounds: None,
             user_clipped: 0,
         }),
         restored: vec![Restored {

@@ -1,16 +1,18 @@
 //! Notices about a summary: that there is none, or what it does not contain.
 
 use super::{KeptMessages, LossReason, Summarised, SummaryResult, Tried};
-use crate::artifacts::{Ending, ModelError, NotRead, SummaryArtifacts, UnreadFile};
-use crate::outcome::{Degraded, DegradedKind, Warning, WarningKind};
+use crate::artifacts::{Ending, ModelError, NotRead, PromptCut, SummaryArtifacts, UnreadFile};
+use crate::outcome::{Degraded, DegradedKind, NO_SUMMARY, Warning, WarningKind};
 use crate::text::{count, printable};
 
 /// Why there is no summary although one was requested.
 pub(super) fn failed(artifacts: &SummaryArtifacts<'_>) -> Option<Degraded> {
     match &artifacts.answer.as_ref()?.reply.text {
-        Err(ModelError::Failed(why)) => Some(Degraded {
+        Err(
+            ModelError::Failed(why) | ModelError::Refused(why) | ModelError::TooLong { why, .. },
+        ) => Some(Degraded {
             kind: DegradedKind::SummaryFailed,
-            message: format!("no summary could be written: {why}"),
+            message: format!("{NO_SUMMARY}{why}"),
         }),
         Err(ModelError::Pending) | Ok(_) => None,
     }
@@ -60,6 +62,22 @@ pub(super) fn of_answer(first_line: u64, artifacts: &SummaryArtifacts<'_>) -> Ve
         );
         warning(WarningKind::NotSummarised, message)
     });
+    let reading = answer.reading.unwrap_or_default();
+    let shortened = (reading.rounds.shortened > 0).then(|| {
+        let rounds = count(reading.rounds.shortened, "round");
+        let message = format!(
+            "of {rounds} that the model cannot read at once, it was sent the beginnings and the ends of long outputs"
+        );
+        warning(WarningKind::NotSummarised, message)
+    });
+    let silent = (reading.cut == PromptCut::InSilence).then(|| {
+        let what = match reading.rounds.parts {
+            0 | 1 => "its summary may tell only a part of the conversation",
+            _ => "smaller parts were sent",
+        };
+        let message = format!("the server reads less than it is sent and does not say so: {what}");
+        warning(WarningKind::SilentCut, message)
+    });
     let cut_off = answer.reply.text.is_ok() && answer.reply.ending == Ending::CutOff;
     let cut_off = cut_off.then(|| {
         let message = "the model's summary was cut off at the output limit; the policy takes it";
@@ -72,11 +90,8 @@ pub(super) fn of_answer(first_line: u64, artifacts: &SummaryArtifacts<'_>) -> Ve
         let message = format!("the server refuses these parameters of summary.extra: {names}");
         warning(WarningKind::ParameterRefused, message)
     });
-    not_read
-        .into_iter()
-        .chain(cut_off)
-        .chain(left_out)
-        .collect()
+    let told = not_read.into_iter().chain(shortened).chain(silent);
+    told.chain(cut_off).chain(left_out).collect()
 }
 
 /// Warnings about files that are not restored, typed messages that are incomplete, and pictures that are removed.

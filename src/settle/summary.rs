@@ -161,7 +161,7 @@ impl Composer<'_> {
         let stays = |why: &str| stays_after(self.failed(), why);
         let or_pruned = |stays: SummaryResult| {
             let last = match self.subject.policy.summary.on_failure {
-                OnFailure::Extractive | OnFailure::Keep => None,
+                OnFailure::Extractive | OnFailure::Keep | OnFailure::Fail => None,
                 OnFailure::Prune => self.last_turns(policy_cut, KeptMessages::Pruned),
             };
             last.unwrap_or(stays)
@@ -173,11 +173,17 @@ impl Composer<'_> {
                     "pending: a dry run sends no requests, and the store has no earlier answer",
                 );
             }
-            Some(Err(ModelError::Failed(why))) => {
+            Some(Err(
+                ModelError::Failed(why)
+                | ModelError::Refused(why)
+                | ModelError::TooLong { why, .. },
+            )) => {
                 let why = format!("no summary could be written: {why}");
                 match self.subject.policy.summary.on_failure {
                     OnFailure::Extractive => None,
-                    OnFailure::Keep | OnFailure::Prune => return or_pruned(stays(&why)),
+                    OnFailure::Keep | OnFailure::Fail | OnFailure::Prune => {
+                        return or_pruned(stays(&why));
+                    }
                 }
             }
             None => None,
@@ -488,11 +494,23 @@ impl Composer<'_> {
             tokens: 0,
             attempts: reply.map_or(1, |reply| reply.attempts),
             fallback: None,
+            error: reply.and_then(|reply| match &reply.text {
+                Err(
+                    ModelError::Failed(why)
+                    | ModelError::Refused(why)
+                    | ModelError::TooLong { why, .. },
+                ) => Some(why.clone()),
+                Err(ModelError::Pending) | Ok(_) => None,
+            }),
             invented: self.answer.map_or(0, |answer| answer.invented),
             sentences_dropped: self.answer.map_or(0, |answer| answer.dropped),
             cut_moved: 0,
             user_verbatim: 0,
             user_clipped: 0,
+            rounds: self
+                .answer
+                .and_then(|answer| answer.reading)
+                .map(|reading| reading.rounds),
             spent: reply
                 .map(|reply| reply.spent)
                 .filter(|spent| *spent != Spent::default()),

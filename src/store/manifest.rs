@@ -64,6 +64,9 @@ pub struct Record {
     /// target is a share of them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub originals: BTreeMap<String, u64>,
+    /// How many of its conversations have no model's summary, because the model or its server failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failed_summaries: u64,
     /// Hash of the effective policy.
     pub policy_hash: String,
     /// The number of the run in its store, from 1; runs that began at the same moment can have the same. 0: written before
@@ -395,6 +398,14 @@ impl Ledger {
                     ..newest.clone()
                 }
         })
+    }
+
+    /// The newest record of an output of this name with these bytes, if conversations of it have no model's summary because the
+    /// model failed.
+    pub fn without_summary(&self, output: &str, hash: &str) -> Option<&Record> {
+        let here = self.with_output(hash);
+        let here: Vec<&Record> = here.filter(|record| record.output == output).collect();
+        newest(&here).filter(|record| record.failed_summaries > 0)
     }
 
     /// Whether only the output of this name was made with this offloaded content.

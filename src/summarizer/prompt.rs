@@ -36,6 +36,19 @@ pub fn prompt(policy: &Policy, tokens: u64, instructions: &str) -> String {
     text
 }
 
+/// A prompt, told that it is about one part of a longer conversation.
+pub fn of_part(prompt: &str) -> String {
+    format!("{prompt}\n\n{}", include_str!("prompts/part.md").trim_end())
+}
+
+/// A prompt, told that it is about the summaries of all parts of a conversation.
+pub fn of_merge(prompt: &str) -> String {
+    format!(
+        "{prompt}\n\n{}",
+        include_str!("prompts/merge.md").trim_end()
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use ctxpack::policy::{
     Compare, CutOff, Encoding, Extra, History, Images, Layer, Method, OnFailure, Per, Policy, Role,
-    Rounding, Scope, Shape, Source, SummaryWhen, TargetKind, Template, TooLarge, ToolKind,
+    Rounding, Scope, Shape, Source, SummaryWhen, TargetKind, Template, TooLarge, TooLong, ToolKind,
     TriggerOn, Unit, UserWords, presets,
 };
 
@@ -211,6 +211,8 @@ pub(super) fn summarising(tape: &mut Tape) -> Policy {
     ]);
     summary.tries = tape.between(1, 3) as u64;
     summary.cut_off = tape.pick(CutOff::ALL);
+    summary.too_long = tape.pick(TooLong::ALL);
+    summary.window = tape.pick(&[0, 1_000, 100_000]);
     summary.on_failure = tape.pick(&[OnFailure::Extractive, OnFailure::Keep]);
     summary.too_large = tape.pick(&[TooLarge::Shrink, TooLarge::Accept]);
     summary.instructions = tape

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::{Effect, Input, Run, Source, Sum, Target};
+use super::{Effect, Input, Run, Scope, Source, Sum, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::{Compacted, masked_text};
 use crate::store::atomic::changed;
@@ -87,6 +87,10 @@ impl Run<'_> {
         let is_kept = self.is_in_place() || sum.summarised && self.keeps_original;
         match (&target.source, self.options.effect) {
             (Source::File(_), _) if !is_kept => Ok(None),
+            // It came from there.
+            (Source::File(_), _) if self.is_in_place() && self.options.scope == Scope::Degraded => {
+                Ok(Some(archive_name(&hash)))
+            }
             (Source::File(_), Effect::Write) => {
                 archive_file(&kept.store, target.input_path(), &hash, bytes).map(Some)
             }

@@ -40,6 +40,7 @@ pub(super) fn schema(form: Form) -> Result<Schema> {
             policy()?,
             ("totals", totals()?),
             ("spent", spent()),
+            ("rounds", rounds()),
             ("conversation", conversation()?),
             ("action", action()?),
             ("summary", summary()?),
@@ -242,6 +243,7 @@ fn summary() -> Result<Value> {
         or_null(one_of(["extractive", "last_turns", "prune"])),
         "",
     ));
+    keys.push(key("error", text(), "").sometimes());
     keys.extend(counts([
         ("invented", ""),
         ("sentences_dropped", ""),
@@ -249,8 +251,21 @@ fn summary() -> Result<Value> {
         ("user_verbatim", ""),
         ("user_clipped", ""),
     ]));
+    keys.push(key("rounds", to("rounds"), "").sometimes());
     keys.push(key("spent", to("spent"), "").sometimes());
     Ok(object_told_by(&Table::of(Topic::Reports, "summary")?, keys))
+}
+
+fn rounds() -> Value {
+    object(counts([
+        ("all", "Rounds that the summary replaces."),
+        ("read", "Those that the model has read."),
+        ("parts", "In how many parts they were sent."),
+        (
+            "shortened",
+            "Rounds of which only the beginnings and the ends of long outputs were sent.",
+        ),
+    ]))
 }
 
 fn spent() -> Value {

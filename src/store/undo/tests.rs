@@ -51,6 +51,7 @@ impl Bench {
             copies: Vec::new(),
             cleaned: Vec::new(),
             originals: Default::default(),
+            failed_summaries: 0,
             policy_hash: hash(b"policy"),
             sequence: 0,
             overlaps: None,

@@ -121,7 +121,6 @@ fn what_failed_is_said_under_every_preset_and_costs_what_it_costs() {
     let failures = [
         error(500, "internal"),
         error(529, "overloaded"),
-        error(401, "invalid x-api-key"),
         error(400, "prompt is too long: 900 tokens > 600 maximum"),
         error(413, "request too large"),
         answer(json!([]), "end_turn"),
@@ -158,15 +157,15 @@ fn what_failed_is_said_under_every_preset_and_costs_what_it_costs() {
 
 #[test]
 fn one_failure_of_many_files_is_one_line() {
-    let server = Server::start(|_, _| Act::Answer(401, "", "{}".to_owned()));
+    let server = Server::start(|_, _| Act::Answer(400, "", "{}".to_owned()));
     let place = super::many(4);
     let line = format!(
         "compact in --out-dir out --policy layered --summarize always --model m --summarizer anthropic --base-url {}",
         server.url()
     );
     let ran = place.run(&line).exits(3);
-    assert_eq!(ran.err.matches("files: no summary").count(), 1);
-    let _ = ran.says(&["4 files: no summary could be written: "]);
+    assert_eq!(ran.err.matches("model's summary").count(), 1);
+    let _ = ran.says(&["4 files: 4 of 4 conversations have no model's summary: "]);
     let report = place.json("out/ctxpack.stats.json");
     assert_eq!(report["totals"]["degraded"], 4);
 }

@@ -84,7 +84,7 @@ fn a_model_that_nobody_names_is_an_error_before_the_first_input() {
     place
         .run(&line)
         .exits(3)
-        .says(&["a.jsonl: no summary could be written: "]);
+        .says(&["a.jsonl: 1 of 2 conversations has no model's summary: "]);
     assert_eq!(server.requests().len(), 1);
     let variable = [("MODEL_ID", "named-there")];
     let line = format!(

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::server::{Act, Server};
-use super::{flags, of_summary, ran, session};
+use super::{flags, of_summary, session};
 use crate::cli::harness::Place;
 
 const CANARY: &str = "sk-canary-7f3a9c";
@@ -72,12 +72,11 @@ fn a_redirect_is_not_followed_and_the_key_goes_nowhere_else() {
     let url = elsewhere.url();
     for status in [301, 302, 303, 307, 308] {
         let head: &'static str = format!("location: {url}/v1/messages\r\n").leak();
-        let (told, requests) = ran(move |_, _| Act::Answer(status, head, String::new()), "");
-        assert_eq!(
-            (requests, &told["fallback"]),
-            (1, &json!("extractive")),
-            "{status}"
-        );
+        let server = Server::start(move |_, _| Act::Answer(status, head, String::new()));
+        let place = Place::with(&[("in.jsonl", session(""))]);
+        let ran = place.run(&format!("compact in.jsonl {}", flags(&server)));
+        let _ = ran.exits(2).says(&["the server redirects requests"]);
+        assert_eq!(server.requests().len(), 1, "{status}");
     }
     assert_eq!(elsewhere.requests().len(), 0);
 }

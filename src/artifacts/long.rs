@@ -1,0 +1,399 @@
+//! A conversation that is longer than its model can read: parts of it are summarised one by one, and their summaries become one.
+//!
+//! What a model can read is what the policy says, or is learned from what the server refuses, and from what it counts: some
+//! servers cut a prompt and say nothing. Learned for each conversation by itself, so that the result does not depend on which one
+//! was first. Sends nothing itself; answers that are in the store already cost nothing again.
+
+use std::collections::BTreeSet;
+
+use super::counts::{Counts, PromptCut, Verdict, window_of};
+use super::parts::{clamped, first_part};
+use super::{Ending, ModelError, ModelReply};
+use crate::outcome::{RoundsRead, Spent};
+use crate::policy::{Summary, TooLong};
+use crate::summarizer::gate::{Given, NoSummary, floor};
+use crate::summarizer::prompt::{of_merge, of_part};
+use crate::text::count;
+use crate::tokens::Estimator;
+
+/// An answer may take so much of the window: one of so many tokens. Then two summaries fit into it beside the prompt.
+const ANSWER: u64 = 4;
+/// So much of the window stays free, since tokens are estimated: one of so many.
+const SPARE: u64 = 10;
+/// Tokens of a request besides the prompt and the rounds.
+const AROUND: u64 = 120;
+/// With less room for rounds, in tokens, nothing can be told.
+const LEAST_ROOM: u64 = 100;
+/// How often a part is asked for whose summary is none.
+const ASKED: usize = 2;
+
+/// What a model has read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reading {
+    /// The rounds.
+    pub rounds: RoundsRead,
+    /// Whether the server cut a prompt and did not say so.
+    pub cut: PromptCut,
+}
+
+/// A request.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Asked {
+    pub(super) prompt: String,
+    pub(super) rounds: Vec<String>,
+    /// The largest size of the answer, in tokens.
+    pub(super) max_tokens: u64,
+}
+
+/// Whoever reads one conversation.
+pub(super) struct Reader<'r> {
+    pub(super) summary: &'r Summary,
+    pub(super) estimator: &'r Estimator,
+    /// The size of the summary, in tokens.
+    pub(super) size: u64,
+    /// The policy's prompt for a summary of such a size.
+    pub(super) prompt: &'r dyn Fn(u64) -> String,
+    /// What the summary of the whole conversation may name.
+    pub(super) given: &'r Given,
+    /// Sends a request, whose answer may name this.
+    pub(super) ask: &'r dyn Fn(&Asked, &Given) -> ModelReply,
+}
+
+/// The reply, the last request that led to it, and what was read for it.
+pub(super) struct Read {
+    pub(super) reply: ModelReply,
+    pub(super) asked: Asked,
+    pub(super) reading: Reading,
+}
+
+/// What came of a request.
+enum Heard {
+    /// A summary of what was sent.
+    Summary(ModelReply),
+    /// The window is smaller than was thought; with the answer, if the prompt seems to have been cut.
+    Narrower(Option<ModelReply>),
+    /// The answer to the whole conversation was to the whole of it after all.
+    WholeAfterAll(ModelReply),
+    Failed(ModelError),
+}
+
+/// What is learned while one conversation is read.
+struct Run<'r> {
+    reader: &'r Reader<'r>,
+    /// The tokens that the model reads and writes at once, by our estimate.
+    window: Option<u64>,
+    /// What the server said of it last.
+    why: String,
+    counts: Counts,
+    /// The answer to the whole conversation, while it is not known whether it was cut.
+    whole: Option<ModelReply>,
+    rounds: RoundsRead,
+    attempts: u64,
+    spent: Spent,
+    model: Option<String>,
+    left_out: BTreeSet<String>,
+}
+
+impl Reader<'_> {
+    /// Reads a conversation, in one part if it can be.
+    pub(super) fn read(&self, rounds: Vec<String>) -> Read {
+        let known = self.summary.window;
+        let all = rounds.len() as u64;
+        let mut run = Run {
+            reader: self,
+            window: (known > 0).then_some(known),
+            why: String::new(),
+            counts: Counts::default(),
+            whole: None,
+            rounds: RoundsRead {
+                all,
+                ..RoundsRead::default()
+            },
+            attempts: 0,
+            spent: Spent::default(),
+            model: None,
+            left_out: BTreeSet::new(),
+        };
+        let (asked, result) = match run.all(rounds) {
+            Ok((asked, reply)) => (asked, Ok(reply)),
+            Err(error) => (Asked::default(), Err(error)),
+        };
+        let (ending, unread, counted, text) = match result {
+            Ok(reply) => (reply.ending, reply.unread, reply.counted, reply.text),
+            Err(error) => (Ending::Whole, 0, 0, Err(error)),
+        };
+        Read {
+            reply: ModelReply {
+                text,
+                attempts: run.attempts,
+                model: run.model,
+                spent: run.spent,
+                unread,
+                ending,
+                left_out: run.left_out,
+                counted,
+            },
+            asked,
+            reading: Reading {
+                rounds: run.rounds,
+                cut: run.counts.cut(),
+            },
+        }
+    }
+
+    fn tokens(&self, text: &str) -> u64 {
+        self.estimator.tokens(self.estimator.text(text))
+    }
+
+    /// The largest answer to a request for a summary of `size` tokens.
+    fn max_tokens(&self, size: u64) -> u64 {
+        (size as f64 * self.summary.output_factor).ceil() as u64
+    }
+}
+
+impl Run<'_> {
+    fn all(&mut self, rounds: Vec<String>) -> Result<(Asked, ModelReply), ModelError> {
+        let sizes: Vec<u64> = rounds.iter().map(|r| self.reader.tokens(r)).collect();
+        let whole = Asked {
+            prompt: (self.reader.prompt)(self.reader.size),
+            rounds,
+            max_tokens: self.reader.max_tokens(self.reader.size),
+        };
+        let needed = self.sent(&whole.prompt, sizes.iter().sum()) + whole.max_tokens;
+        // Where rounds are to be dropped, the server says how many.
+        let is_in_parts = self.window.is_some_and(|window| needed > window)
+            && self.reader.summary.too_long == TooLong::Parts
+            && self.reader.summary.drop_rounds == 0;
+        if !is_in_parts {
+            match self.hear(&whole, self.reader.given) {
+                Heard::Summary(reply) | Heard::WholeAfterAll(reply) => {
+                    let rounds = &mut self.rounds;
+                    rounds.read = rounds.all.saturating_sub(reply.unread);
+                    rounds.parts = 1;
+                    return Ok((whole, reply));
+                }
+                Heard::Failed(error) => return Err(error),
+                Heard::Narrower(answer) => self.whole = answer,
+            }
+        }
+        let mut answers = Vec::new();
+        while (self.rounds.read as usize) < sizes.len() {
+            let at = self.rounds.read as usize;
+            let (mut asked, room) = self.request(of_part)?;
+            let end = at + first_part(&sizes[at..], room);
+            asked.rounds = whole.rounds[at..end].to_vec();
+            if let Some(rest) = asked.rounds[0].strip_prefix(", ") {
+                // A list of JSON begins with its bracket.
+                asked.rounds[0] = format!("[{rest}");
+            }
+            let is_long = sizes[at] > room;
+            if is_long {
+                asked.rounds[0] = self.clamped(&asked.rounds[0], room);
+            }
+            match self.hear_part(&asked)? {
+                Heard::Summary(reply) => {
+                    answers.push((asked, reply));
+                    self.rounds.read = end as u64;
+                    self.rounds.parts += 1;
+                    self.rounds.shortened += u64::from(is_long);
+                }
+                Heard::WholeAfterAll(reply) => {
+                    self.rounds = RoundsRead {
+                        read: sizes.len() as u64,
+                        all: sizes.len() as u64,
+                        parts: 1,
+                        shortened: 0,
+                    };
+                    return Ok((whole, reply));
+                }
+                Heard::Narrower(_) => {}
+                Heard::Failed(error) => return Err(error),
+            }
+        }
+        self.whole = None;
+        self.merged(answers)
+    }
+
+    /// One summary of all parts, in as many steps as it takes.
+    fn merged(
+        &mut self,
+        mut answers: Vec<(Asked, ModelReply)>,
+    ) -> Result<(Asked, ModelReply), ModelError> {
+        loop {
+            if answers.len() < 2 {
+                return answers.pop().ok_or_else(|| self.too_small());
+            }
+            let parts = (1..)
+                .zip(&answers)
+                .map(|(n, (_, reply))| match &reply.text {
+                    Ok(text) => format!("[part {n}]\n{text}\n\n"),
+                    Err(_) => String::new(),
+                });
+            let parts: Vec<String> = parts.collect();
+            let sizes: Vec<u64> = parts.iter().map(|p| self.reader.tokens(p)).collect();
+            let before = answers.len();
+            let window = self.window;
+            let mut next = Vec::new();
+            let mut at = 0;
+            while at < parts.len() {
+                let (mut asked, room) = self.request(of_merge)?;
+                let end = at + first_part(&sizes[at..], room);
+                if end - at == 1 {
+                    next.push(answers[at].clone());
+                    at = end;
+                    continue;
+                }
+                let is_last = end - at == parts.len();
+                asked.rounds = parts[at..end].to_vec();
+                let heard = match is_last {
+                    true => self.hear(&asked, self.reader.given),
+                    false => self.hear_part(&asked)?,
+                };
+                match heard {
+                    Heard::Summary(reply) | Heard::WholeAfterAll(reply) => {
+                        next.push((asked, reply));
+                        at = end;
+                    }
+                    Heard::Narrower(_) => {}
+                    Heard::Failed(error) => return Err(error),
+                }
+            }
+            if next.len() == before && self.window == window {
+                return Err(self.too_small());
+            }
+            answers = next;
+        }
+    }
+
+    /// A request without its rounds, and the room for them, in tokens.
+    fn request(&self, told: fn(&str) -> String) -> Result<(Asked, u64), ModelError> {
+        let reader = self.reader;
+        let window = self.window.unwrap_or(u64::MAX);
+        let most = (window / ANSWER) as f64 / reader.summary.output_factor.max(1.0);
+        let size = reader.size.min(most as u64);
+        let prompt = told(&(reader.prompt)(size));
+        let max_tokens = reader.max_tokens(size);
+        let taken = self.sent(&prompt, 0) + max_tokens + window / SPARE;
+        let room = window.saturating_sub(taken);
+        if room < LEAST_ROOM {
+            return Err(self.too_small());
+        }
+        let asked = Asked {
+            prompt,
+            rounds: Vec::new(),
+            max_tokens,
+        };
+        Ok((asked, room))
+    }
+
+    fn too_small(&self) -> ModelError {
+        let window = count(self.window.unwrap_or_default(), "token");
+        let said = match self.why.as_str() {
+            "" => String::new(),
+            why => format!("; {why}"),
+        };
+        ModelError::Failed(format!(
+            "the model reads about {window} at once, too few for the conversation in parts{said}"
+        ))
+    }
+
+    /// A round in about so many tokens.
+    fn clamped(&self, round: &str, room: u64) -> String {
+        let mut short = round.to_owned();
+        let mut most = round.len();
+        loop {
+            let tokens = self.reader.tokens(&short);
+            if tokens <= room || most < 2 {
+                return short;
+            }
+            let share = room as f64 / tokens as f64;
+            most = (most as f64 * share * 0.9) as usize;
+            short = clamped(round, most);
+        }
+    }
+
+    /// The tokens of a request whose rounds have `rounds` tokens.
+    fn sent(&self, prompt: &str, rounds: u64) -> u64 {
+        self.reader.tokens(prompt) + rounds + AROUND
+    }
+
+    /// Asks for the summary of a part, and once more if the answer is none.
+    fn hear_part(&mut self, asked: &Asked) -> Result<Heard, ModelError> {
+        let given = Given::new(&asked.rounds);
+        let mut why = "";
+        for _ in 0..ASKED {
+            let heard = self.hear(asked, &given);
+            let Heard::Summary(ModelReply { text: Ok(text), .. }) = &heard else {
+                return Ok(heard);
+            };
+            match floor(text, &asked.prompt, &given) {
+                // What a part names may be said in other words; the merged summary is judged by all that was named.
+                Ok(()) | Err(NoSummary::Unrelated) => return Ok(heard),
+                Err(_) if self.reader.summary.max_invented < 0 => return Ok(heard),
+                Err(no_summary) => why = no_summary.why(),
+            }
+        }
+        let why = format!("the answer to a part of the conversation {why}");
+        Err(ModelError::Failed(why))
+    }
+
+    fn hear(&mut self, asked: &Asked, given: &Given) -> Heard {
+        let rounds = asked.rounds.iter().map(|r| self.reader.tokens(r)).sum();
+        let sent = self.sent(&asked.prompt, rounds);
+        let reply = (self.reader.ask)(asked, given);
+        self.attempts += reply.attempts;
+        self.spent += reply.spent;
+        self.left_out.extend(reply.left_out.iter().cloned());
+        self.model = reply.model.clone().or(self.model.take());
+        let in_parts = self.reader.summary.too_long == TooLong::Parts;
+        match &reply.text {
+            Ok(_) => self.compared(reply, sent),
+            Err(ModelError::TooLong { why, excess }) if in_parts => {
+                let total = sent + asked.max_tokens;
+                let window = match (excess, self.window) {
+                    (Some(excess), _) => window_of(*excess, sent, total),
+                    (None, None) => total / 2,
+                    (None, Some(known)) => known - known / ANSWER,
+                };
+                self.why.clone_from(why);
+                self.narrow(window, total);
+                Heard::Narrower(None)
+            }
+            Err(ModelError::TooLong { why, .. }) => Heard::Failed(ModelError::Failed(why.clone())),
+            Err(error) => Heard::Failed(error.clone()),
+        }
+    }
+
+    /// The window is no larger than that, and smaller than what was sent, or asked for as well.
+    fn narrow(&mut self, window: u64, total: u64) {
+        let window = window.min(total - total / SPARE);
+        self.window = Some(self.window.map_or(window, |known| known.min(window)));
+    }
+
+    /// What an answer is, by what the server has counted for it.
+    fn compared(&mut self, reply: ModelReply, sent: u64) -> Heard {
+        if reply.unread > 0 {
+            // Less was sent than is known here.
+            return Heard::Summary(reply);
+        }
+        let verdict = self.counts.judge(reply.counted, sent);
+        if self.counts.are_certain() {
+            self.whole = None;
+        }
+        match (verdict, self.reader.summary.too_long) {
+            (Verdict::ReadAfterAll, _) => match self.whole.take() {
+                Some(whole) => Heard::WholeAfterAll(whole),
+                None => Heard::Summary(reply),
+            },
+            (Verdict::Read, _) | (Verdict::MayBeCut, TooLong::Fail) => Heard::Summary(reply),
+            (Verdict::MayBeCut, TooLong::Parts) => {
+                self.narrow(reply.counted - reply.counted / ANSWER, sent);
+                Heard::Narrower(Some(reply))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "long/tests.rs"]
+mod tests;

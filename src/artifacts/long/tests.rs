@@ -1,0 +1,276 @@
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::artifacts::Excess;
+use crate::policy::{Policy, preset};
+
+/// How a server handles a prompt that is longer than its window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Habit {
+    SaysFigures,
+    SaysTooLong,
+    Cuts,
+    /// It has no window, and counts few tokens.
+    CountsHalf,
+}
+
+/// A server with a window, in tokens of four bytes, which writes down the files that it reads about.
+struct Model {
+    window: usize,
+    habit: Habit,
+    requests: RefCell<Vec<Asked>>,
+}
+
+impl Model {
+    fn reply(&self, asked: &Asked) -> ModelReply {
+        self.requests.borrow_mut().push(asked.clone());
+        let text = asked.rounds.concat();
+        let tokens = (asked.prompt.len() + text.len()) / 4;
+        let is_long = tokens + asked.max_tokens as usize > self.window;
+        let excess = Excess {
+            prompt: tokens as u64,
+            limit: self.window as u64,
+        };
+        let why = || "too long".to_owned();
+        let (text, counted) = match (self.habit, is_long) {
+            (Habit::SaysFigures, true) => (Err((why(), Some(excess))), 0),
+            (Habit::SaysTooLong, true) => (Err((why(), None)), 0),
+            (Habit::Cuts, true) => {
+                let end = text.len() - self.window * 3;
+                (Ok(&text[end..]), self.window)
+            }
+            (Habit::CountsHalf, _) => (Ok(&text[..]), tokens / 2),
+            (_, false) => (Ok(&text[..]), tokens),
+        };
+        ModelReply {
+            text: match text {
+                Ok(read) => Ok(format!("These were read: {}", files(read).join(", "))),
+                Err((why, excess)) => Err(ModelError::TooLong { why, excess }),
+            },
+            attempts: 1,
+            model: None,
+            spent: Spent::default(),
+            unread: 0,
+            ending: Ending::Whole,
+            left_out: BTreeSet::new(),
+            counted: counted as u64,
+        }
+    }
+
+    fn read(&self, policy: &Policy, rounds: &[String]) -> Read {
+        let estimator = Estimator::new(&policy.tokens).unwrap();
+        let given = Given::new(rounds);
+        let reader = Reader {
+            summary: &policy.summary,
+            estimator: &estimator,
+            size: 4_000,
+            prompt: &|size| format!("In {size} tokens."),
+            given: &given,
+            ask: &|asked, _| self.reply(asked),
+        };
+        reader.read(rounds.to_vec())
+    }
+}
+
+/// The files that a text names.
+fn files(text: &str) -> Vec<&str> {
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '.');
+    let words = words.map(|word| word.trim_matches('.'));
+    let files: BTreeSet<&str> = words.filter(|word| word.ends_with(".rs")).collect();
+    files.into_iter().collect()
+}
+
+fn rounds(count: usize) -> Vec<String> {
+    let round = |n| {
+        let words = "The parser was read once more, and its next test fails. ".repeat(12);
+        format!("[assistant]\nNow f{n}.rs. {words}\n\n")
+    };
+    (0..count).map(round).collect()
+}
+
+#[test]
+fn every_round_is_told_however_long_the_conversation_and_whatever_the_server_says() {
+    let rounds = rounds(200);
+    let all = rounds.concat().len() / 4;
+    for times in [2, 5, 20] {
+        for habit in [Habit::SaysFigures, Habit::SaysTooLong, Habit::Cuts] {
+            let model = Model {
+                window: all / times,
+                habit,
+                requests: RefCell::default(),
+            };
+            let read = model.read(&preset("auto").unwrap(), &rounds);
+            let what = format!("{times} times, {habit:?}");
+            let text = read.reply.text.clone().unwrap();
+            assert_eq!(files(&text).len(), 200, "{what}");
+            let told = read.reading.rounds;
+            assert_eq!(
+                (told.all, told.read, told.shortened),
+                (200, 200, 0),
+                "{what}"
+            );
+            let cut = match habit {
+                Habit::Cuts => PromptCut::InSilence,
+                _ => PromptCut::Never,
+            };
+            assert_eq!(read.reading.cut, cut, "{what}");
+            // Those that became a part or the summary of several, and those that the server refused or cut.
+            let requests = model.requests.borrow();
+            assert_eq!(read.reply.attempts as usize, requests.len());
+            let is_merge = |asked: &&Asked| asked.prompt.contains("summaries of the consecutive");
+            let merges = requests.iter().filter(is_merge).count();
+            let useful = told.parts as usize + merges;
+            assert!(
+                requests.len() * 2 <= useful * 3,
+                "{what}: {} requests, {} parts, {merges} merges",
+                requests.len(),
+                told.parts
+            );
+            // What was told already is not told again.
+            let whole_requests = requests.iter().filter(|a| a.rounds.len() == 200).count();
+            assert_eq!(whole_requests, 1, "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_window_that_is_known_costs_no_refused_request() {
+    let rounds = rounds(60);
+    let model = Model {
+        window: 5_000,
+        habit: Habit::SaysFigures,
+        requests: RefCell::default(),
+    };
+    let mut policy = preset("auto").unwrap();
+    policy.summary.window = 4_000;
+    let read = model.read(&policy, &rounds);
+    assert_eq!(files(&read.reply.text.unwrap()).len(), 60);
+    let parts = read.reading.rounds.parts as usize;
+    assert_eq!(model.requests.borrow().len(), parts + 1);
+    // One that is large enough changes nothing.
+    policy.summary.window = 1_000_000;
+    let model = Model {
+        window: 1_000_000,
+        ..model
+    };
+    model.requests.borrow_mut().clear();
+    let read = model.read(&policy, &rounds);
+    assert_eq!((read.reply.attempts, read.reading.rounds.parts), (1, 1));
+    assert_eq!(model.requests.borrow()[0].max_tokens, 4_800);
+}
+
+#[test]
+fn a_round_that_is_longer_than_the_window_is_shortened() {
+    let mut rounds = rounds(3);
+    let output = "0123456789 abc\n".repeat(4_000);
+    rounds.insert(
+        1,
+        format!("[assistant]\nSee long.rs.\n\n[result Bash]\n{output}last.rs\n\n"),
+    );
+    let model = Model {
+        window: 4_000,
+        habit: Habit::SaysFigures,
+        requests: RefCell::default(),
+    };
+    let read = model.read(&preset("auto").unwrap(), &rounds);
+    let text = read.reply.text.unwrap();
+    assert_eq!(
+        files(&text),
+        ["f0.rs", "f1.rs", "f2.rs", "last.rs", "long.rs"]
+    );
+    let told = read.reading.rounds;
+    assert_eq!((told.read, told.shortened), (4, 1));
+}
+
+#[test]
+fn a_server_that_counts_fewer_tokens_for_everything_has_cut_nothing() {
+    let rounds = rounds(60);
+    let model = Model {
+        window: 0,
+        habit: Habit::CountsHalf,
+        requests: RefCell::default(),
+    };
+    let read = model.read(&preset("auto").unwrap(), &rounds);
+    assert_eq!(files(&read.reply.text.unwrap()).len(), 60);
+    assert_eq!(read.reading.cut, PromptCut::Never);
+    assert_eq!((read.reading.rounds.parts, read.reply.attempts), (1, 2));
+}
+
+#[test]
+fn a_policy_that_asks_once_asks_once() {
+    let rounds = rounds(60);
+    for (habit, cut) in [
+        (Habit::SaysFigures, PromptCut::Never),
+        (Habit::Cuts, PromptCut::InSilence),
+    ] {
+        let model = Model {
+            window: 5_000,
+            habit,
+            requests: RefCell::default(),
+        };
+        let read = model.read(&preset("boundary").unwrap(), &rounds);
+        assert_eq!(model.requests.borrow().len(), 1);
+        assert_eq!(read.reply.text.is_ok(), habit == Habit::Cuts);
+        assert_eq!(read.reading.cut, cut);
+    }
+}
+
+#[test]
+fn a_window_that_holds_no_part_is_a_failure_that_says_so() {
+    let mut policy = preset("auto").unwrap();
+    policy.summary.window = 200;
+    let model = Model {
+        window: 200,
+        habit: Habit::SaysTooLong,
+        requests: RefCell::default(),
+    };
+    let read = model.read(&policy, &rounds(60));
+    let Err(ModelError::Failed(why)) = read.reply.text else {
+        panic!("{:?}", read.reply.text);
+    };
+    assert!(
+        why.starts_with("the model reads about 200 tokens at once, too few"),
+        "{why}"
+    );
+    assert_eq!(model.requests.borrow().len(), 0);
+}
+
+#[test]
+fn an_answer_to_a_part_that_is_no_summary_is_asked_for_once_more() {
+    let rounds = rounds(60);
+    let mut policy = preset("auto").unwrap();
+    policy.summary.window = 4_000;
+    for (refusals, is_summary) in [(1, true), (2, false)] {
+        let model = Model {
+            window: 5_000,
+            habit: Habit::SaysFigures,
+            requests: RefCell::default(),
+        };
+        let estimator = Estimator::new(&policy.tokens).unwrap();
+        let given = Given::new(&rounds);
+        let reader = Reader {
+            summary: &policy.summary,
+            estimator: &estimator,
+            size: 4_000,
+            prompt: &|_| "Summarise.".to_owned(),
+            given: &given,
+            ask: &|asked, _| {
+                let reply = model.reply(asked);
+                let is_refused = model.requests.borrow().len() <= refusals;
+                let text = match is_refused {
+                    true => Ok("I cannot help with that.".to_owned()),
+                    false => reply.text,
+                };
+                ModelReply { text, ..reply }
+            },
+        };
+        let read = reader.read(rounds.clone());
+        assert_eq!(read.reply.text.is_ok(), is_summary);
+        if !is_summary {
+            let why = "the answer to a part of the conversation refuses to summarise".to_owned();
+            assert_eq!(read.reply.text, Err(ModelError::Failed(why)));
+            assert_eq!(read.reading.rounds.read, 0);
+        }
+    }
+}

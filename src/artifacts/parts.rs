@@ -1,0 +1,120 @@
+//! Which rounds of a long conversation are sent together, and what is sent of a round that is too long by itself.
+//!
+//! PURE. Rounds stay whole and in their order, and none is left out: of one that does not fit, the beginnings and the ends of its
+//! longest texts are sent.
+
+/// How many bytes of a clamped text are its end: one of so many.
+const END: usize = 3;
+
+/// How many of the first rounds, of these sizes, are sent together, so that all parts are of about the same size: at least
+/// one, also where it does not fit into the room.
+pub(super) fn first_part(sizes: &[u64], room: u64) -> usize {
+    let all: u64 = sizes.iter().sum();
+    let parts = all.div_ceil(room.max(1)).max(1);
+    let aim = all.div_ceil(parts);
+    let mut sum = 0;
+    for (number, size) in sizes.iter().enumerate() {
+        if number > 0 && (sum + size > room || sum >= aim) {
+            return number;
+        }
+        sum += size;
+    }
+    sizes.len()
+}
+
+/// A round in about `most` bytes: its short texts as they are, of the longest ones the beginning and the end. A text begins with a
+/// label such as `[result Bash]` after an empty line; a round without any is one text.
+pub(super) fn clamped(round: &str, most: usize) -> String {
+    let texts = texts(round);
+    let cap = cap(&texts, most);
+    texts
+        .into_iter()
+        .map(|text| clamped_text(text, cap))
+        .collect()
+}
+
+fn texts(round: &str) -> Vec<&str> {
+    let starts = round.match_indices("\n\n[").map(|(at, _)| at + 2);
+    let mut texts = Vec::new();
+    let mut from = 0;
+    for start in starts {
+        texts.push(&round[from..start]);
+        from = start;
+    }
+    texts.push(&round[from..]);
+    texts
+}
+
+/// The length that no text may exceed so that all together have `most` bytes.
+fn cap(texts: &[&str], most: usize) -> usize {
+    let mut lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
+    lengths.sort_unstable();
+    let mut left = most;
+    for (number, length) in lengths.iter().enumerate() {
+        let share = left / (lengths.len() - number);
+        if *length > share {
+            return share;
+        }
+        left -= length;
+    }
+    usize::MAX
+}
+
+fn clamped_text(text: &str, cap: usize) -> String {
+    if text.len() <= cap {
+        return text.to_owned();
+    }
+    let end = cap / END;
+    let is_boundary = |at: &usize| text.is_char_boundary(*at);
+    let head = (0..=cap - end).rev().find(is_boundary).unwrap_or(0);
+    let tail = (text.len() - end..text.len()).find(is_boundary);
+    let tail = tail.unwrap_or(text.len());
+    let left_out = text[head..tail].chars().count();
+    format!(
+        "{}\n[… {left_out} characters left out …]\n{}",
+        &text[..head],
+        &text[tail..]
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sizes of all parts.
+    fn parts(mut sizes: &[u64], room: u64) -> Vec<u64> {
+        let mut parts = Vec::new();
+        while !sizes.is_empty() {
+            let (part, rest) = sizes.split_at(first_part(sizes, room));
+            parts.push(part.iter().sum());
+            sizes = rest;
+        }
+        parts
+    }
+
+    #[test]
+    fn parts_fit_are_about_equal_and_leave_nothing_out() {
+        assert_eq!(parts(&[10; 10], 100), [100]);
+        assert_eq!(parts(&[10; 10], 99), [50, 50]);
+        assert_eq!(parts(&[10; 10], 49), [40, 30, 30]);
+        assert_eq!(parts(&[10, 500, 10, 10], 100), [10, 500, 20]);
+        assert_eq!(parts(&[7], 0), [7]);
+        assert_eq!(parts(&[3, 3], 0), [3, 3]);
+    }
+
+    #[test]
+    fn of_a_long_round_the_longest_texts_are_clamped() {
+        let long = format!("{}{}", "a".repeat(500), "z".repeat(500));
+        let round = format!(
+            "[assistant]\nI look.\n\n[call Bash]\n{{}}\n\n[result Bash]\n{long}\n\n[result Read]\nfine\n\n"
+        );
+        let short = clamped(&round, 300);
+        assert!(short.starts_with("[assistant]\nI look.\n\n[call Bash]\n{}\n\n[result Bash]\naaa"));
+        assert!(short.ends_with("zzz\n\n[result Read]\nfine\n\n"), "{short}");
+        assert!(short.contains("a\n[… ") && short.contains(" characters left out …]\nz"));
+        assert!(short.len() < 340, "{}", short.len());
+        assert_eq!(clamped(&round, round.len()), round);
+        let umlauts = clamped(&"ä".repeat(400), 101);
+        assert!(umlauts.starts_with('ä') && umlauts.ends_with('ä'));
+    }
+}

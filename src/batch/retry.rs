@@ -1,0 +1,65 @@
+//! Which inputs are compacted again because a model failed: the store's records of their outputs say it.
+//!
+//! Reads outputs and records, and writes nothing. An output that has changed since is left alone, as is one that no record knows.
+
+use std::path::Path;
+
+use super::passed::PassedBy;
+use super::{Found, Options, Source, Target, Targets};
+use crate::error::{Error, ErrorKind, Result};
+use crate::store;
+use crate::store::manifest::Record;
+use crate::store::open_transcript;
+use crate::store::undo::Undo;
+
+/// Moves the inputs whose output has all the summaries that were asked for to what was passed by.
+///
+/// # Errors
+/// Those of [`Targets::new`], and of records that cannot be read.
+pub fn retain_degraded(found: &mut Found, options: &Options) -> Result<()> {
+    let targets = Targets::new(&found.sources, options)?;
+    let mut degraded = Vec::new();
+    for target in targets.list {
+        if record(&target)?.is_some() {
+            degraded.push(target.source);
+        } else if let Source::File(file) = target.source {
+            found.passed.insert((file.path, PassedBy::NotDegraded));
+        }
+    }
+    found.sources = degraded;
+    Ok(())
+}
+
+/// The record of a target's output as it is now, if summaries of it have failed.
+fn record(target: &Target) -> Result<Option<&Record>> {
+    let (Some(kept), Some(file)) = (&target.store, target.file()) else {
+        return Ok(None);
+    };
+    // What cannot be read is no output of ours, or its turn will say why.
+    let Ok((mut open, _)) = open_transcript(&file) else {
+        return Ok(None);
+    };
+    let hash = store::hash_of(&mut open).map_err(|e| Error::io(&file, "read", e))?;
+    let name = kept.store.name_of(&file)?;
+    Ok(kept.ledger()?.without_summary(&name, &hash))
+}
+
+/// The original of a file that was compacted in place.
+///
+/// # Errors
+/// Where the store does not give it back, or its offloaded contents were moved since.
+pub(super) fn original(target: &Target, path: &Path) -> Result<Vec<u8>> {
+    if record(target)?.is_some_and(|record| !record.cleaned.is_empty()) {
+        let message = "its original names offloaded contents that were moved into the archive";
+        return Err(Error::new(ErrorKind::Store, message)
+            .at(path)
+            .hint("`ctxpack undo` gives all of it back; then compact the file again"));
+    }
+    let root = target
+        .store
+        .as_ref()
+        .map(|kept| kept.store.root().to_owned());
+    let mut bytes = Vec::new();
+    Undo::new(root).find(path)?.original(&mut bytes)?;
+    Ok(bytes)
+}

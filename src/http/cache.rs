@@ -1,0 +1,45 @@
+//! What a server has said, as the store keeps it for later runs: answers, and that a prompt is too long.
+//!
+//! A damaged entry counts as missing, and one that cannot be kept is used by this run alone.
+
+use std::collections::BTreeSet;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::artifacts::{Ending, Excess};
+use crate::store::Store;
+
+/// An answer.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct CachedAnswer {
+    pub(super) text: String,
+    pub(super) model: Option<String>,
+    #[serde(default)]
+    pub(super) ending: Ending,
+    /// How many tokens the server has read for it; 0 = it does not say.
+    #[serde(default)]
+    pub(super) counted: u64,
+    /// Parameters that the server refused.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) left_out: BTreeSet<String>,
+}
+
+/// That a prompt is longer than the model can read, so that the next run does not ask again before it sends parts.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct CachedRefusal {
+    pub(super) too_long: String,
+    pub(super) excess: Option<Excess>,
+}
+
+/// The entry of that name.
+pub(super) fn cached<T: DeserializeOwned>(store: &Store, name: &str) -> Option<T> {
+    serde_json::from_slice(&store.read_answer(name)?).ok()
+}
+
+/// Keeps an entry.
+pub(super) fn keep<T: Serialize>(store: &Store, name: &str, entry: &T) {
+    if let Ok(bytes) = serde_json::to_vec(entry) {
+        let _ = store.put_answer(name, &bytes);
+    }
+}

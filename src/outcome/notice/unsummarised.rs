@@ -1,0 +1,114 @@
+//! How many conversations of a run have no summary by the model that was asked for, and why, in one sentence.
+//!
+//! PURE. Counts what the outcomes say; a run with one such request says it in its own words.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::outcome::Outcome;
+use crate::policy::Source;
+use crate::text::{count, thousands};
+
+/// How many reasons are named.
+const NAMED: usize = 5;
+
+/// The conversations without a model's summary.
+#[derive(Debug, Default)]
+pub(super) struct Unsummarised<'o> {
+    /// The conversations for which a model was asked.
+    asked: u64,
+    /// How many of them have none, for each reason, by what all of its wordings share.
+    reasons: BTreeMap<String, Reason<'o>>,
+}
+
+/// Why there is no summary.
+#[derive(Debug)]
+struct Reason<'o> {
+    /// As it was worded first.
+    why: &'o str,
+    conversations: u64,
+}
+
+impl<'o> Unsummarised<'o> {
+    pub(super) fn of(outcomes: &'o [Outcome]) -> Self {
+        let mut all = Unsummarised::default();
+        for outcome in outcomes {
+            let summaries = outcome.conversations.iter().flat_map(|c| &c.summary);
+            for summary in summaries.filter(|s| s.source != Source::Extractive.name()) {
+                all.asked += 1;
+                if let Some(why) = &summary.error {
+                    let reason = all.reasons.entry(without_figures(why));
+                    let new = Reason {
+                        why,
+                        conversations: 0,
+                    };
+                    reason.or_insert(new).conversations += 1;
+                }
+            }
+        }
+        all
+    }
+
+    /// `7 of 45 conversations have no model's summary: status 529: Overloaded (5), the answer refuses to summarise (2)`; `None`
+    /// where only one was asked for.
+    pub(super) fn sentence(&self) -> Option<String> {
+        let missing: u64 = self.reasons.values().map(|r| r.conversations).sum();
+        if missing == 0 || self.asked < 2 {
+            return None;
+        }
+        let mut reasons: Vec<&Reason<'_>> = self.reasons.values().collect();
+        reasons.sort_by_key(|reason| Reverse(reason.conversations));
+        let (named, others) = reasons.split_at(reasons.len().min(NAMED));
+        let others: u64 = others.iter().map(|reason| reason.conversations).sum();
+        let number = |reason: &&Reason<'_>| {
+            let conversations = thousands(reason.conversations);
+            format!("{} ({conversations})", reason.why)
+        };
+        let mut named: Vec<String> = named.iter().map(number).collect();
+        if others > 0 {
+            named.push(format!("other reasons ({})", thousands(others)));
+        }
+        let have = match missing {
+            1 => "has",
+            _ => "have",
+        };
+        Some(format!(
+            "{} of {} {have} no model's summary: {}",
+            thousands(missing),
+            count(self.asked, "conversation"),
+            named.join(", ")
+        ))
+    }
+}
+
+/// A reason without the figures of one conversation, such as the tokens of a prompt. Statuses have three digits.
+fn without_figures(why: &str) -> String {
+    const SHORTEST: usize = 4;
+    let is_digit = |c: char| c.is_ascii_digit();
+    let mut rest = why;
+    let mut text = String::new();
+    while let Some(start) = rest.find(is_digit) {
+        let figures = &rest[start..];
+        let end = figures.find(|c| !is_digit(c)).unwrap_or(figures.len());
+        text.push_str(&rest[..start]);
+        text.push_str(if end < SHORTEST { &figures[..end] } else { "#" });
+        rest = &figures[end..];
+    }
+    text + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_that_differ_in_large_figures_are_one() {
+        let of = |tokens: u64| without_figures(&format!("status 400: {tokens} tokens > 8192"));
+        assert_eq!(of(9_000), "status 400: # tokens > #");
+        assert_eq!(of(9_000), of(123_456));
+        assert_eq!(
+            without_figures("status 529: Overloaded"),
+            "status 529: Overloaded"
+        );
+    }
+}
