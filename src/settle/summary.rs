@@ -409,8 +409,8 @@ impl Composer<'_> {
             let mut section = Section::new(self.subject.estimator, room);
             let recents = self.recents.into_iter().flat_map(Recents::iter);
             let back = section.put_back(recents.filter(|r| !is_visible(r)), settings);
-            if draft.writer == Writer::Other {
-                // The built-in summary contains these already.
+            if draft.writer == Writer::Model && !self.subject.policy.summary.must_keep {
+                // The rows of the built-in summary contain these already.
                 let from = draft.cut.first_kept as u32;
                 section.put_back_extras(
                     self.subject.transcript,

@@ -396,7 +396,7 @@ fn what_a_summary_names_and_was_not_given_is_asked_about_and_left_out() {
 }
 
 #[test]
-fn what_a_model_left_out_and_must_not_is_added() {
+fn rows_of_the_built_in_summary_follow_a_models_narrative() {
     let line = |value: Value| format!("{value}\n");
     let edit = json!({"type": "tool_use", "id": "t1", "name": "Edit",
         "input": {"file_path": "/p/gauge.rs", "old_string": "a", "new_string": "b"}});
@@ -421,12 +421,20 @@ fn what_a_model_left_out_and_must_not_is_added() {
             "{more}"
         );
     }
-    let server = Server::of_summaries("The file gauge.rs was edited.");
-    let place = Place::with(&[("in.jsonl", text)]);
-    place
-        .run(&format!("compact in.jsonl --model m {}", flags(&server)))
-        .exits(0);
-    assert!(!place.text("in.compact.jsonl").contains("/p/gauge.rs"));
+    // The model is asked for its part of the size; a policy without rows asks for all of it.
+    for (more, most) in [("", 240), ("--set summary.must_keep=false", 480)] {
+        let server = Server::of_summaries("All of them were read.");
+        let place = Place::with(&[("in.jsonl", text.clone())]);
+        let more = format!("{more} --set summary.tokens=400 --set target.tokens=0");
+        place
+            .run(&format!(
+                "compact in.jsonl --model m {} {more}",
+                flags(&server)
+            ))
+            .exits(0);
+        let body = server.requests()[0].body.clone();
+        assert_eq!(body["max_tokens"], most, "{more}");
+    }
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn a_prompt_of_ones_own_stands_below_the_policy_file() {
     let args = ["--policy", "conf/own.toml", "--instructions", "birch-3"];
     let (_, content) = asked(
         &place,
-        &[&args[..], &["--set", "summary.tokens=100"]].concat(),
+        &[&args[..], &["--set", "summary.tokens=200"]].concat(),
     );
     let prompt = "By file, in 100 tokens; keep: birch-3.\nAs {\"file\": \"what\"}.\n\n<transcript-";
     assert!(content.starts_with(prompt), "{content}");
