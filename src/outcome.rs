@@ -19,8 +19,8 @@ pub use crate::policy::TargetKind;
 pub use crate::tokens::Usage;
 
 pub use conversation::{
-    Action, ActionKind, ConversationOutcome, Missed, Restored, RestoredFrom, Spent, SummaryOutcome,
-    TargetOutcome,
+    Action, ActionKind, ConversationOutcome, Missed, Narrative, Restored, RestoredFrom, Spent,
+    SummaryOutcome, TargetOutcome,
 };
 pub use degraded::{Degraded, DegradedKind, Warning, WarningKind};
 pub use file::FileRecord;

@@ -5,7 +5,7 @@
 
 use super::{ModelError, ModelReply};
 use crate::policy::Summary;
-use crate::summarizer::gate::{Checked, Given, check, floor};
+use crate::summarizer::gate::{Checked, CitedLines, Given, check, floor};
 use crate::text::printable;
 
 /// How many invented names an error shows.
@@ -24,6 +24,34 @@ pub struct Answer {
     pub invented: u64,
     /// The number of sentences that were left out because they hold such names.
     pub dropped: u64,
+    /// Lines that it cites rightly, where citations are checked.
+    pub citations: u64,
+    /// Citations of lines that were taken out.
+    pub citations_removed: u64,
+}
+
+impl Answer {
+    /// An answer that cites nothing that is checked.
+    fn new(reply: ModelReply, invented: u64, dropped: u64) -> Self {
+        Answer {
+            reply,
+            invented,
+            dropped,
+            citations: 0,
+            citations_removed: 0,
+        }
+    }
+
+    /// The same without citations that are wrong.
+    pub(super) fn cited(mut self, lines: &CitedLines) -> Self {
+        if let Ok(text) = &mut self.reply.text {
+            let cited = lines.check(text);
+            *text = cited.text;
+            self.citations = cited.kept;
+            self.citations_removed = cited.removed;
+        }
+        self
+    }
 }
 
 /// Judges an answer to `prompt`; `again` asks once more, with these words in addition.
@@ -35,20 +63,12 @@ pub(super) fn judged(
     again: impl FnOnce(&str) -> ModelReply,
 ) -> Answer {
     let Ok(text) = &reply.text else {
-        return Answer {
-            reply,
-            invented: 0,
-            dropped: 0,
-        };
+        return Answer::new(reply, 0, 0);
     };
     let mut checked = check(text, given);
     let Ok(most) = u64::try_from(policy.max_invented) else {
         let invented = checked.invented.len() as u64;
-        return Answer {
-            reply,
-            invented,
-            dropped: 0,
-        };
+        return Answer::new(reply, invented, 0);
     };
     if checked.invented.len() as u64 > most && checked.share() > policy.max_invented_share {
         let second = again(&reproach(&checked));
@@ -70,14 +90,11 @@ pub(super) fn judged(
     } else if checked.dropped > 0 {
         reply.text = Ok(checked.text);
     }
-    Answer {
-        dropped: match reply.text {
-            Ok(_) => checked.dropped,
-            Err(_) => 0,
-        },
-        invented: 0,
-        reply,
-    }
+    let dropped = match reply.text {
+        Ok(_) => checked.dropped,
+        Err(_) => 0,
+    };
+    Answer::new(reply, 0, dropped)
 }
 
 /// Why what is left of an answer is no summary of this conversation.

@@ -131,6 +131,12 @@ impl Summary {
         share.clamp(self.min_tokens, self.max_tokens)
     }
 
+    /// Whether a provider is given the conversation as evidence for a narrative: each part with its line, and outputs as they were
+    /// before they were cleared. A form or a limit of one's own is kept.
+    pub fn gives_evidence(&self) -> bool {
+        self.must_keep && self.input == Input::Blocks && self.input_chars == 0
+    }
+
     /// The tokens that a provider is asked to write of a summary that has `size` tokens.
     pub fn narrative(&self, size: u64) -> u64 {
         match self.must_keep {
@@ -213,6 +219,8 @@ choice! {
     PromptRole {
         /// The user's, before the conversation.
         User = "user",
+        /// The user's, after the conversation.
+        UserAfter = "user_after",
         /// The system's, after `summary.system`.
         System = "system",
     }

@@ -375,7 +375,7 @@ impl Composer<'_> {
         self.draft_with(cut, summary, Writer::Model)
     }
 
-    fn tokens_of(&self, text: &str) -> u64 {
+    pub(super) fn tokens_of(&self, text: &str) -> u64 {
         let estimator = self.subject.estimator;
         estimator.tokens(estimator.text(text))
     }

@@ -13,7 +13,7 @@ use super::words::TypedMessages;
 use crate::artifacts::ModelError;
 use crate::facts::MessageOrigin;
 use crate::format::Summaries;
-use crate::outcome::{Missed, Restored, Spent, SummaryOutcome, TargetOutcome};
+use crate::outcome::{Missed, Narrative, Restored, Spent, SummaryOutcome, TargetOutcome};
 use crate::plan::{Cut, Goal, Recent, Recents, Section};
 use crate::policy::{
     Layer, OnFailure, Role as Speaker, SummaryWhen, TargetKind, TooLarge, UserWords,
@@ -335,8 +335,10 @@ impl Composer<'_> {
             (Some(_), Writer::Extractive) => Some("extractive".to_owned()),
             (Some(_) | None, _) => None,
         };
+        let narrative = self.narrative(writer);
         let outcome = SummaryOutcome {
             success: fallback.is_none(),
+            narrative,
             messages: (0..cut.first_kept).filter(counts).count() as u64,
             preserved_messages: (cut.first_kept..self.subject.sizes.len())
                 .filter(counts)
@@ -378,6 +380,18 @@ impl Composer<'_> {
             restored,
             target,
         }
+    }
+
+    /// The narrative of a summary by `writer`, if it has one.
+    fn narrative(&self, writer: Writer) -> Option<Narrative> {
+        let has_rows = writer == Writer::Model && self.subject.policy.summary.must_keep;
+        let answer = self.answer.filter(|_| has_rows)?;
+        let text = answer.reply.text.as_ref().ok()?;
+        Some(Narrative {
+            tokens: self.tokens_of(text),
+            citations: answer.citations,
+            citations_removed: answer.citations_removed,
+        })
     }
 
     /// Adds restored files to a draft, as far as there is room. They use up what the summary saves, but never bring the
@@ -493,6 +507,7 @@ impl Composer<'_> {
             cut_moved: 0,
             user_verbatim: 0,
             user_clipped: 0,
+            narrative: None,
             spent: reply
                 .map(|reply| reply.spent)
                 .filter(|spent| *spent != Spent::default()),

@@ -1,6 +1,7 @@
 //! Summaries from a server: what is sent, what is taken for an answer, and what a run does when there is none.
 
 mod endings;
+mod evidence;
 mod requests;
 mod safety;
 pub(super) mod server;
@@ -108,13 +109,14 @@ fn a_summary_from_either_provider_takes_the_place_of_what_it_tells() {
         assert_eq!(request.body["model"], "m-1");
         let content = request.content();
         assert!(
-            content.contains("Keep in particular: birch-3\n\n<transcript-"),
+            content.starts_with("<transcript-")
+                && content.ends_with("tokens.\n\nKeep in particular: birch-3"),
             "{content}"
         );
         assert!(
-            request
-                .record()
-                .starts_with("[user]\nRead the gauges. Twice.\n\n[assistant]\nStation alder-0")
+            request.record().starts_with(
+                "[L1 user]\nRead the gauges. Twice.\n\n[L2 assistant]\nStation alder-0"
+            )
         );
         assert!(
             request
@@ -308,9 +310,9 @@ fn a_prompt_that_is_too_long_loses_its_oldest_rounds_by_the_gap() {
         whole.ends_with(rest) && !rest.contains("alder-0 "),
         "{part}"
     );
-    // No more rounds than make up the gap: the next older one would have been too much.
+    // No more rounds than make up the gap, to which the prompt adds: the next older one would have been too much.
     let (kept, all) = (rest.len(), whole.len());
-    assert!((50..=60).contains(&(kept * 100 / all)), "{kept} of {all}");
+    assert!((40..=50).contains(&(kept * 100 / all)), "{kept} of {all}");
     let report = place.json("in.compact.stats.json");
     let warnings = report["files"][0]["warnings"].as_array().unwrap();
     assert!(
@@ -330,7 +332,7 @@ fn a_prompt_that_is_too_long_by_nobody_knows_how_much_loses_a_fifth_of_its_round
         .run(&format!("compact in.jsonl {}", flags(&server)))
         .exits(0);
     let requests = server.requests();
-    let rounds = |n: usize| requests[n].record().matches("[assistant]").count();
+    let rounds = |n: usize| requests[n].record().matches(" assistant]").count();
     let (all, once, twice) = (rounds(0), rounds(1), rounds(2));
     assert_eq!(requests.len(), 3);
     assert!(
