@@ -48,7 +48,7 @@ fn lines(part: &str) -> Option<(u64, u64)> {
     }
 }
 
-/// The text without its citations, and without the blank before each.
+/// The text without its citations, and without the blank before each; at the start of a line, without the one after it.
 pub(super) fn without_citations(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut end = 0;
@@ -56,6 +56,9 @@ pub(super) fn without_citations(text: &str) -> String {
         let before = &text[end..citation.at.start];
         out.push_str(before.strip_suffix(' ').unwrap_or(before));
         end = citation.at.end;
+        if (out.is_empty() || out.ends_with('\n')) && text[end..].starts_with(' ') {
+            end += 1;
+        }
     }
     out.push_str(&text[end..]);
     out
@@ -88,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_text_is_as_it_was_without_them() {
-        let text = "Done [L3] and [L4,L5]\n- [L6] more [Lx].";
-        assert_eq!(without_citations(text), "Done and\n- more [Lx].");
+        let text = "Done [L3] and [L4,L5]\n- [L6] more [Lx].\n[L7] read: a";
+        assert_eq!(without_citations(text), "Done and\n- more [Lx].\nread: a");
     }
 }

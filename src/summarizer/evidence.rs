@@ -344,7 +344,7 @@ mod tests {
     fn an_earlier_summary_is_given_as_one_without_its_citations() {
         let text = "[Earlier conversation, summarised by ctxpack]\nThe gauge lags [L40].\n\n## Files\n[L7] read: a.rs";
         let told = rounds(&session(text, &["done"]), &[], 9_000);
-        let expected = "[L1 earlier summary]\nThe gauge lags.\n\n## Files\n read: a.rs\n\n";
+        let expected = "[L1 earlier summary]\nThe gauge lags.\n\n## Files\nread: a.rs\n\n";
         assert_eq!(told[0], expected);
     }
 
