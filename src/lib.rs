@@ -86,7 +86,8 @@
 //! is in `artifacts` (and in `http`, which asks a server where a policy names one); writing comes last, in `batch`. An edited
 //! line differs only inside the edited spans, and is read again before it is written, as is every new line, so that what was
 //! verified is what is written.
-//! The built-in summary is made from the input as it was before these layers; a model is sent what they have left.
+//! Summaries are made from the input as it was before these layers. A model writes a narrative that rows of the built-in summary
+//! follow; where a policy has its text alone, as the published systems do, it is sent what the layers have left.
 //!
 //! | module | what it is |
 //! | --- | --- |

@@ -19,8 +19,8 @@ pub use crate::policy::TargetKind;
 pub use crate::tokens::Usage;
 
 pub use conversation::{
-    Action, ActionKind, ConversationOutcome, Missed, Restored, RestoredFrom, RoundsRead, Spent,
-    SummaryOutcome, TargetOutcome,
+    Action, ActionKind, ConversationOutcome, Missed, Narrative, Restored, RestoredFrom, RoundsRead,
+    Spent, SummaryOutcome, TargetOutcome,
 };
 #[doc(hidden)]
 pub use degraded::NO_SUMMARY;

@@ -6,7 +6,7 @@
 use super::long::Reading;
 use super::{ModelError, ModelReply};
 use crate::policy::Summary;
-use crate::summarizer::gate::{Checked, Given, check, floor};
+use crate::summarizer::gate::{Checked, CitedLines, Given, check, floor};
 use crate::text::printable;
 
 /// How many invented names an error shows.
@@ -27,6 +27,35 @@ pub struct Answer {
     pub dropped: u64,
     /// What its writer has read, if a server was asked.
     pub reading: Option<Reading>,
+    /// Lines that it cites rightly, where citations are checked.
+    pub citations: u64,
+    /// Citations of lines that were taken out.
+    pub citations_removed: u64,
+}
+
+impl Answer {
+    /// An answer that cites nothing that is checked.
+    fn new(reply: ModelReply, invented: u64, dropped: u64) -> Self {
+        Answer {
+            reply,
+            invented,
+            dropped,
+            citations: 0,
+            citations_removed: 0,
+            reading: None,
+        }
+    }
+
+    /// The same without citations that are wrong.
+    pub(super) fn cited(mut self, lines: &CitedLines) -> Self {
+        if let Ok(text) = &mut self.reply.text {
+            let cited = lines.check(text);
+            *text = cited.text;
+            self.citations = cited.kept;
+            self.citations_removed = cited.removed;
+        }
+        self
+    }
 }
 
 /// Judges an answer to `prompt`; `again` asks once more, with these words in addition.
@@ -38,22 +67,12 @@ pub(super) fn judged(
     again: impl FnOnce(&str) -> ModelReply,
 ) -> Answer {
     let Ok(text) = &reply.text else {
-        return Answer {
-            reply,
-            invented: 0,
-            dropped: 0,
-            reading: None,
-        };
+        return Answer::new(reply, 0, 0);
     };
     let mut checked = check(text, given);
     let Ok(most) = u64::try_from(policy.max_invented) else {
         let invented = checked.invented.len() as u64;
-        return Answer {
-            reply,
-            invented,
-            dropped: 0,
-            reading: None,
-        };
+        return Answer::new(reply, invented, 0);
     };
     if checked.invented.len() as u64 > most && checked.share() > policy.max_invented_share {
         let second = again(&reproach(&checked));
@@ -76,15 +95,11 @@ pub(super) fn judged(
     } else if checked.dropped > 0 {
         reply.text = Ok(checked.text);
     }
-    Answer {
-        dropped: match reply.text {
-            Ok(_) => checked.dropped,
-            Err(_) => 0,
-        },
-        invented: 0,
-        reading: None,
-        reply,
-    }
+    let dropped = match reply.text {
+        Ok(_) => checked.dropped,
+        Err(_) => 0,
+    };
+    Answer::new(reply, 0, dropped)
 }
 
 /// Why what is left of an answer is no summary of this conversation.

@@ -2,10 +2,11 @@
 //!
 //! Only names of our own form are looked up, and only inside the store. If a content cannot be read, a text says so.
 
+use crate::ids::IdMap;
 use crate::plan::tool_named_by;
-use crate::policy::{Policy, Substitutions};
+use crate::policy::{Policy, Replacement, Substitutions};
 use crate::store::{Store, offload_in};
-use crate::transcript::{BlockKind, ChangeSet, Replace, Transcript};
+use crate::transcript::{BlockKind, ChangeSet, Conversation, Replace, Transcript};
 
 /// A result that contains the name of its offloaded content.
 struct Named {
@@ -46,6 +47,33 @@ pub fn returned(transcript: &Transcript<'_>, policy: &Policy, store: Option<&Sto
         .into_iter()
         .filter_map(said)
         .collect()
+}
+
+/// The contents of results of a conversation that earlier runs have moved to the store, by block: of those that it still has.
+pub(super) fn stored_contents(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    policy: &Policy,
+    store: Option<&Store>,
+) -> IdMap<u32, String> {
+    let content = |block: u32| {
+        let store = store?;
+        let result = transcript.block(block);
+        if result.kind != BlockKind::Result {
+            return None;
+        }
+        let text = crate::facts::block_text(transcript, result);
+        let name = policy
+            .replacements_in(&text)
+            .find_map(|(kind, values)| match kind {
+                Replacement::Demoted | Replacement::Offloaded => offload_in(values.name),
+                Replacement::Superseded | Replacement::Cleared | Replacement::Unavailable => None,
+            })?;
+        let content = store.read_offload(name).ok()?;
+        Some((block, String::from_utf8_lossy(&content).into_owned()))
+    };
+    let blocks = conversation.all_blocks();
+    blocks.filter_map(|(_, block)| content(block)).collect()
 }
 
 fn named(transcript: &Transcript<'_>, policy: &Policy) -> Vec<Named> {

@@ -1,19 +1,37 @@
 //! The artifacts of a planned summary: a model's answer, and the files to restore after it.
 //!
-//! A provider is sent the conversation as the free layers have left it, with offloaded results restored and secrets masked.
-//! `answer` judges what it answers.
+//! A provider is sent the conversation with secrets masked: for a narrative as it was before the free layers, else as they have left
+//! it. `answer` judges what it answers.
 
 use super::answer::{Answer, judged};
 use super::long::{Asked, Read, Reader};
+use super::offloaded::stored_contents;
 use super::{Context, ModelRequest, Sources, UnreadFile, recents};
+use crate::ids::IdMap;
 use crate::plan::{Cut, Recents, Subject, SummaryRequest};
-use crate::policy::{Layer, Reads, Source};
+use crate::policy::{Layer, Policy, Reads, Source};
+use crate::summarizer::evidence::Evidence;
 use crate::summarizer::gate::Given;
 use crate::summarizer::prompt::prompt;
 use crate::summarizer::reading::{record, rounds};
 
 /// The smallest summary that is requested, in tokens: fewer are no use.
 const SMALLEST: u64 = 64;
+
+/// The tokens for the prompt, beside the conversation.
+const PROMPT: u64 = 2_000;
+
+/// The share of a window that is left free, as a divisor: tokens are estimated.
+const MARGIN: u64 = 10;
+
+/// The tokens that a conversation may have in the model's window beside an answer of `max_tokens`.
+fn room(policy: &Policy, max_tokens: u64) -> u64 {
+    let window = match policy.summary.window {
+        0 => policy.window.context,
+        known => known,
+    };
+    (window - window / MARGIN).saturating_sub(max_tokens + PROMPT)
+}
 
 /// The artifacts of one summary.
 #[derive(Debug, Default)]
@@ -86,20 +104,43 @@ impl Sources<'_> {
             Reads::Replaced => request.first_kept,
             Reads::All => conversation.messages.len(),
         };
-        let rounds = || rounds(self.policy, transcript, conversation, 0..end);
+        let size = request.tokens.max(SMALLEST);
+        let max_tokens = (size as f64 * summary.output_factor).ceil() as u64;
+        let stored = match summary.gives_evidence() {
+            true => self.stored_contents(context, subject),
+            false => IdMap::default(),
+        };
+        let evidence = Evidence {
+            transcript: subject.transcript,
+            conversation: subject.conversation,
+            origins: subject.cutter.origins(),
+            earlier: subject.earlier,
+            first_line: subject.first_line,
+            stored: &stored,
+            policy: self.policy,
+            estimator: subject.estimator,
+        };
+        let rounds = || match summary.gives_evidence() {
+            true => evidence.rounds(0..end, room(self.policy, max_tokens)),
+            false => rounds(self.policy, transcript, conversation, 0..end),
+        };
         // What stood in an output that is cleared by now, or stands in a message that is kept, is no invention.
         let given = || {
             let record = record(self.policy, subject.transcript, subject.conversation);
-            Given::new(record.iter().map(String::as_str).chain([instructions]))
+            let record = record.iter().chain(stored.values()).map(String::as_str);
+            Given::new(record.chain([instructions]))
         };
-        let size = request.tokens.max(SMALLEST);
+        let cited = |answer: Answer| match summary.gives_evidence() {
+            true => answer.cited(&evidence.lines()),
+            false => answer,
+        };
         let prompt = prompt(self.policy, size, instructions);
         match (summary.source, self.server) {
             (Source::Extractive, _) | (Source::Anthropic | Source::Openai, None) => None,
             (Source::Scripted, _) => {
                 let first = self.replies.ask(next_reply, summary);
                 let again = |_: &str| self.replies.ask(next_reply, summary);
-                Some(judged(summary, &prompt, &given(), first, again))
+                Some(cited(judged(summary, &prompt, &given(), first, again)))
             }
             (Source::Anthropic | Source::Openai, Some(server)) => {
                 let model = match summary.model.as_str() {
@@ -140,13 +181,19 @@ impl Sources<'_> {
                     asked.prompt.push_str(more);
                     ask(&asked, &given)
                 };
-                let answer = judged(summary, &asked.prompt, &given, reply, again);
+                let answer = cited(judged(summary, &asked.prompt, &given, reply, again));
                 Some(Answer {
                     reading: Some(reading),
                     ..answer
                 })
             }
         }
+    }
+
+    /// What earlier runs have moved to the store, of the conversation that is summarised.
+    fn stored_contents(&self, context: Context<'_>, subject: &Subject<'_>) -> IdMap<u32, String> {
+        let (transcript, conversation) = (subject.transcript, subject.conversation);
+        stored_contents(transcript, conversation, self.policy, context.store)
     }
 
     /// The rounds to send, with secrets masked unless the policy says never.

@@ -141,7 +141,7 @@ const ALWAYS: [&str; 6] = [
 ];
 
 /// Whether a line is an error message of a compiler, interpreter, shell or test runner.
-fn is_error_message(line: &str, outcome: Outcome) -> bool {
+pub fn is_error_message(line: &str, outcome: Outcome) -> bool {
     /// Phrases that also occur in files, which a successful command may show. In lower case.
     const WHERE_IT_FAILED: [&str; 18] = [
         "error",

@@ -47,7 +47,7 @@ pub use coverage::{Coverage, Missed, coverage, missed};
 pub use decisions::{Decision, decides, decisions, sentences};
 pub use earlier::{Earlier, MessageOrigin, is_restored_header, note_of_original};
 pub use exchanges::{Exchange, FactLocation, exchanges};
-pub use failures::{Failure, failures};
+pub use failures::{Failure, failures, is_error_message};
 pub use files::{File, files, with_attached};
 pub use inner::calls;
 pub use known::{Effort, Known};

@@ -85,9 +85,10 @@ pub(super) fn body(
         "" => String::new(),
         text => format!("{text}\n\n"),
     };
-    let (asked_by_system, asked_by_user) = match prompt_role {
-        PromptRole::System => (before(prompt), String::new()),
-        PromptRole::User => (String::new(), before(prompt)),
+    let (asked_by_system, asked_by_user, asked_after) = match prompt_role {
+        PromptRole::System => (before(prompt), String::new(), String::new()),
+        PromptRole::User => (String::new(), before(prompt), String::new()),
+        PromptRole::UserAfter => (String::new(), String::new(), format!("\n\n{prompt}")),
     };
     let own = before(own);
     let system = format!(
@@ -97,7 +98,7 @@ pub(super) fn body(
     );
     // Never there by chance: only where someone has seen an earlier request.
     let text = text.replace(tag.as_str(), "");
-    let content = format!("{asked_by_user}<{tag}>\n{text}\n</{tag}>");
+    let content = format!("{asked_by_user}<{tag}>\n{text}\n</{tag}>{asked_after}");
     let (system, content) = match form.system {
         SystemWords::Apart => (Some(system), content),
         SystemWords::BeforeUser => (None, format!("{system}\n\n{content}")),
@@ -170,6 +171,9 @@ mod tests {
             (&request["model"], &request["max_tokens"]),
             (&"m".into(), &9.into())
         );
+        let request = sent_by(PromptRole::UserAfter, Provider::Anthropic, "x");
+        let content = format!("<{TAG}>\nx\n</{TAG}>\n\nSummarise.");
+        assert_eq!(request["messages"][0]["content"], content);
         let request = sent_by(PromptRole::System, Provider::Anthropic, "x");
         let content = format!("<{TAG}>\nx\n</{TAG}>");
         assert_eq!(request["messages"][0]["content"], content);

@@ -299,6 +299,9 @@ pub struct SummaryOutcome {
     /// What of the conversation the model has read, if a server was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<RoundsRead>,
+    /// Its narrative, if a model wrote one that rows follow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub narrative: Option<Narrative>,
     /// What the requests cost, if a server was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
@@ -316,6 +319,18 @@ pub struct RoundsRead {
     pub parts: u64,
     /// Rounds of which the model was sent only the beginnings and the ends of long outputs.
     pub shortened: u64,
+}
+
+/// The part of a summary that a model wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Narrative {
+    /// Its tokens.
+    pub tokens: u64,
+    /// Lines that it cites rightly.
+    pub citations: u64,
+    /// Citations of lines that were taken out: there is no such line, or it does not hold what is said of it.
+    pub citations_removed: u64,
 }
 
 /// What requests to a server cost.

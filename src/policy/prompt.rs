@@ -89,7 +89,7 @@ choice! {
     /// A variant is named for what its prompt asks for. The words are those of the systems that the prompts come from, and
     /// part of every policy's hash.
     ShippedPrompt {
-        /// Our own: what someone needs to continue the work, by section.
+        /// Our own: the narrative of a session for whoever continues the work, by section, with citations.
         Handover = "auto",
         /// Chronological: goals, actions, decisions, current state.
         Chronological = "layered",

@@ -119,8 +119,11 @@ table! {
         max_invented: i64 = 0, at_least(-1), unit("names");
         /// See `summary.max_invented`.
         max_invented_share: f64 = 0.05, share();
-        /// Whether facts that a provider's summary left out are appended.
+        /// Whether a provider's summary is a narrative that the rows of the built-in summary follow, as far as the size goes: your own
+        /// words, files, commands, errors, to-dos. Without them, it is the provider's text and your own words.
         must_keep: bool = true;
+        /// The part of the size that a provider is asked to write, if rows follow. They have the rest, and what the provider leaves.
+        narrative_share: f64 = 0.5, share();
     }
 }
 
@@ -140,6 +143,26 @@ impl Summary {
     pub fn share_of(&self, span: u64) -> u64 {
         let share = (self.share * span as f64).floor() as u64;
         share.clamp(self.min_tokens, self.max_tokens)
+    }
+
+    /// Whether a provider is given the conversation as evidence for a narrative: each part with its line, and outputs as they were
+    /// before they were cleared. A form or a limit of one's own is kept.
+    pub fn gives_evidence(&self) -> bool {
+        self.must_keep && self.input == Input::Blocks && self.input_chars == 0
+    }
+
+    /// The tokens that a provider is asked to write of a summary that has `size` tokens.
+    pub fn narrative(&self, size: u64) -> u64 {
+        match self.must_keep {
+            true => (size as f64 * self.narrative_share) as u64,
+            false => size,
+        }
+    }
+
+    /// The tokens that rows may have in a summary of `size` tokens beside a narrative of `narrative`: at least their part.
+    pub fn rows(&self, size: u64, narrative: u64) -> u64 {
+        let rest = size.saturating_sub(narrative);
+        rest.max(size - self.narrative(size).min(narrative))
     }
 
     /// Whether the result may consist of the last turns alone, without a summary before them.
@@ -210,6 +233,8 @@ choice! {
     PromptRole {
         /// The user's, before the conversation.
         User = "user",
+        /// The user's, after the conversation.
+        UserAfter = "user_after",
         /// The system's, after `summary.system`.
         System = "system",
     }

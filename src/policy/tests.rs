@@ -65,7 +65,7 @@ const PUBLISHED: &str = "
     summary.breaker summary.breaker_scope
     summary.on_failure
     summary.too_large summary.too_large_share summary.too_large_tokens summary.max_invented
-    summary.max_invented_share summary.must_keep
+    summary.max_invented_share summary.must_keep summary.narrative_share
     restore.files restore.tokens_per_file restore.tokens_total restore.skip_visible restore.root restore.extras
     tools.shell tools.read tools.write tools.edit tools.search tools.web
     env";

@@ -97,6 +97,7 @@ fn main_conversation() -> ConversationOutcome {
             sentences_dropped: 0,
             cut_moved: 1,
             user_verbatim: 3,
+            narrative: None,
             spent: None,
             rounds: None,
             user_clipped: 0,

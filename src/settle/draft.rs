@@ -6,7 +6,7 @@ use super::composer::Composer;
 use crate::facts::{MessageOrigin, note_of_original};
 use crate::plan::{Cut, Goal, KEPT_SHARE, Subject, SummaryRequest};
 use crate::policy::{Slot, Substitutions, TargetKind, UserWords};
-use crate::summarizer::extractive::{Extract, ExtractiveSummary, Row, Section, Source};
+use crate::summarizer::extractive::{Extract, ExtractiveSummary, Row, Section, Source, as_prose};
 use crate::transcript::{Role, Typed};
 
 /// The share that kept messages may take of what the user's words leave of a cap, in percent. If the last answer alone takes
@@ -43,7 +43,7 @@ impl Draft {
         let is_more = |row: &Row| row.section != Section::Requests;
         match self.writer {
             Writer::Extractive => self.summary.rows.iter().any(is_more),
-            Writer::Other => true,
+            Writer::Model => true,
         }
     }
 }
@@ -53,8 +53,8 @@ impl Draft {
 pub(super) enum Writer {
     /// The built-in summariser.
     Extractive,
-    /// A model, or a scripted answer.
-    Other,
+    /// A model, or a scripted answer; rows by the built-in summariser may follow.
+    Model,
 }
 
 /// The extracts of the messages before each cut. Extracting is most of the work for a summary, and several drafts share it.
@@ -143,14 +143,19 @@ impl Composer<'_> {
             if keeps_nothing && largest.is_some_and(|largest| largest.tokens > 0) {
                 continue;
             }
-            let size = self.subject.policy.summary.size(self.subject.span(cut));
-            let without = self.write_draft(cut, words, Some(""), &mut extracts);
+            let policy = &self.subject.policy.summary;
+            let without = self.draft_of((cut, words), Some(""), 0, extracts.before(cut));
+            let size = match policy.must_keep {
+                true => self.summary_size(cut, budget, || without.total),
+                false => policy.size(self.subject.span(cut)),
+            };
             let room = budget.saturating_sub(without.total);
             let room = room.max(self.min_size(cut)).min(size);
-            if largest.is_none_or(|largest| room > largest.tokens) {
+            let tokens = policy.narrative(room);
+            if largest.is_none_or(|largest| tokens > largest.tokens) {
                 largest = Some(SummaryRequest {
                     first_kept: cut.first_kept,
-                    tokens: room,
+                    tokens,
                 });
             }
             if room == size {
@@ -287,46 +292,36 @@ impl Composer<'_> {
         &self,
         cut: Cut,
         words: UserWords,
-        other: Option<&str>,
+        answer: Option<&str>,
         extracts: &mut Extracts<'_>,
     ) -> Draft {
+        let policy = &self.subject.policy.summary;
         let extract = extracts.before(cut);
-        if let Some(other) = other {
-            // What the summary must quote is appended to the model's text, unless that contains it.
-            let own = if self.subject.policy.summary.must_keep {
-                extract.completing(other, words, self.subject.estimator)
-            } else {
-                extract.summary(0, words, self.subject.estimator)
-            };
-            let text = match own.text.as_str() {
-                "" => other.to_owned(),
-                own => format!("{other}\n\n{own}"),
-            };
-            return self.draft_with(
-                (cut, words),
-                ExtractiveSummary { text, ..own },
-                Writer::Other,
-            );
+        let draft = |size| self.draft_of((cut, words), answer, size, extract);
+        if answer.is_some() && !policy.must_keep {
+            // The words that must be quoted are appended to the model's text.
+            return draft(0);
         }
         let (budget, lenient) = (self.budget(), self.lenient_budget());
         let min_size = self.min_size(cut);
-        let mut size = self.summary_size(cut, budget, || {
-            let least = extract.summary(0, words, self.subject.estimator);
-            let counted = least.counted;
-            let draft = self.draft_with((cut, words), least, Writer::Extractive);
-            draft.total.saturating_sub(counted)
+        let size = self.summary_size(cut, budget, || {
+            let least = draft(0);
+            least.total.saturating_sub(least.summary.counted)
         });
-        size = size.max(min_size);
-        let draft = |size| {
-            let summary = extract.summary(size, words, self.subject.estimator);
-            self.draft_with((cut, words), summary, Writer::Extractive)
+        // The rows alone can be made smaller.
+        let narrative = self.tokens_of(answer.unwrap_or_default());
+        let rows = |size| match answer {
+            Some(_) => policy.rows(size, narrative),
+            None => size,
         };
+        let least = rows(min_size);
+        let mut size = rows(size).max(least);
         let mut rounds = ROUNDS;
         loop {
             let written = draft(size);
             // Above its minimum size a summary shrinks to reach the goal; below it, only to be worth it.
-            let (down_to, fits) = match size > min_size {
-                true => (min_size, budget),
+            let (down_to, fits) = match size > least {
+                true => (least, budget),
                 false => (0, lenient),
             };
             let excess = written.total.saturating_sub(fits);
@@ -339,13 +334,50 @@ impl Composer<'_> {
                 return written;
             }
             rounds -= 1;
-            // Size that the summary did not use cannot be saved.
-            let used = size.min(written.summary.counted);
+            // Size that the rows did not use cannot be saved.
+            let used = size.min(written.summary.counted.saturating_sub(narrative));
             size = used.saturating_sub(excess).max(down_to);
             if rounds == 0 {
                 (size, rounds) = (down_to, ROUNDS);
             }
         }
+    }
+
+    /// A draft with rows of `size` tokens, behind a model's answer if there is one.
+    fn draft_of(
+        &self,
+        cut: (Cut, UserWords),
+        answer: Option<&str>,
+        size: u64,
+        extract: &Extract,
+    ) -> Draft {
+        let estimator = self.subject.estimator;
+        let Some(answer) = answer else {
+            let summary = extract.summary(size, cut.1, estimator);
+            return self.draft_with(cut, summary, Writer::Extractive);
+        };
+        let narrative = match self.subject.policy.summary.must_keep {
+            // Rows are read back by their headings, which a model may have used, too.
+            true => as_prose(answer.trim_end()),
+            false => answer.to_owned(),
+        };
+        let rows = extract.rows_after(&narrative, size, cut.1, estimator);
+        let tokens = self.tokens_of(&narrative);
+        let summary = ExtractiveSummary {
+            text: match rows.text.as_str() {
+                "" => narrative,
+                own => format!("{narrative}\n\n{own}"),
+            },
+            tokens: rows.tokens + tokens,
+            counted: rows.counted + tokens,
+            ..rows
+        };
+        self.draft_with(cut, summary, Writer::Model)
+    }
+
+    pub(super) fn tokens_of(&self, text: &str) -> u64 {
+        let estimator = self.subject.estimator;
+        estimator.tokens(estimator.text(text))
     }
 
     fn draft_with(

@@ -7,7 +7,7 @@ use super::clip::clipped;
 use crate::artifacts::{Output, OutputContent, Stored};
 use crate::plan::{Fit, ResultRef, Room, Why};
 use crate::policy::{Layer, Policy, Substitutions, TargetKind};
-use crate::tokens::Estimator;
+use crate::tokens::{Estimator, level};
 use crate::transcript::Transcript;
 
 /// The smallest output that goes to the store, in tokens: its name alone takes some 35.
@@ -66,24 +66,6 @@ fn room_for(fit: &Fit, all: u64) -> Room {
             }
         }
     }
-}
-
-/// The limit for each of `sizes` so that their sum is within `room`; `None` if it is already.
-fn level(sizes: &[u64], room: u64) -> Option<u64> {
-    if sizes.iter().sum::<u64>() <= room {
-        return None;
-    }
-    let mut sizes = sizes.to_vec();
-    sizes.sort_unstable();
-    let mut left = room;
-    for (n, size) in sizes.iter().enumerate() {
-        let share = left / (sizes.len() - n) as u64;
-        if *size > share {
-            return Some(share);
-        }
-        left -= size;
-    }
-    None
 }
 
 struct Fitting<'f, 'a> {
@@ -176,21 +158,5 @@ impl Fitting<'_, '_> {
         };
         let fits = |text: &str| self.said(place, text) <= most;
         clipped(text, size, most, self.estimator, fits)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_largest_give_way_first() {
-        assert_eq!(level(&[10, 20, 30], 60), None);
-        assert_eq!(level(&[10, 20, 30], 59), Some(29));
-        assert_eq!(level(&[10, 90, 90], 110), Some(50));
-        assert_eq!(level(&[10, 20, 90], 50), Some(20));
-        assert_eq!(level(&[90, 90], 100), Some(50));
-        assert_eq!(level(&[10, 20, 30], 0), Some(0));
-        assert_eq!(level(&[], 0), None);
     }
 }

@@ -13,7 +13,7 @@ use super::words::TypedMessages;
 use crate::artifacts::ModelError;
 use crate::facts::MessageOrigin;
 use crate::format::Summaries;
-use crate::outcome::{Missed, Restored, Spent, SummaryOutcome, TargetOutcome};
+use crate::outcome::{Missed, Narrative, Restored, Spent, SummaryOutcome, TargetOutcome};
 use crate::plan::{Cut, Goal, Recent, Recents, Section};
 use crate::policy::{
     Layer, OnFailure, Role as Speaker, SummaryWhen, TargetKind, TooLarge, UserWords,
@@ -341,8 +341,10 @@ impl Composer<'_> {
             (Some(_), Writer::Extractive) => Some("extractive".to_owned()),
             (Some(_) | None, _) => None,
         };
+        let narrative = self.narrative(writer);
         let outcome = SummaryOutcome {
             success: fallback.is_none(),
+            narrative,
             messages: (0..cut.first_kept).filter(counts).count() as u64,
             preserved_messages: (cut.first_kept..self.subject.sizes.len())
                 .filter(counts)
@@ -386,6 +388,18 @@ impl Composer<'_> {
         }
     }
 
+    /// The narrative of a summary by `writer`, if it has one.
+    fn narrative(&self, writer: Writer) -> Option<Narrative> {
+        let has_rows = writer == Writer::Model && self.subject.policy.summary.must_keep;
+        let answer = self.answer.filter(|_| has_rows)?;
+        let text = answer.reply.text.as_ref().ok()?;
+        Some(Narrative {
+            tokens: self.tokens_of(text),
+            citations: answer.citations,
+            citations_removed: answer.citations_removed,
+        })
+    }
+
     /// Adds restored files to a draft, as far as there is room. They use up what the summary saves, but never bring the
     /// conversation over its trigger again.
     fn with_files(&self, draft: Draft) -> (Vec<Restored>, Draft) {
@@ -415,8 +429,8 @@ impl Composer<'_> {
             let mut section = Section::new(self.subject.estimator, room);
             let recents = self.recents.into_iter().flat_map(Recents::iter);
             let back = section.put_back(recents.filter(|r| !is_visible(r)), settings);
-            if draft.writer == Writer::Other {
-                // The built-in summary contains these already.
+            if draft.writer == Writer::Model && !self.subject.policy.summary.must_keep {
+                // The rows of the built-in summary contain these already.
                 let from = draft.cut.first_kept as u32;
                 section.put_back_extras(
                     self.subject.transcript,
@@ -511,6 +525,7 @@ impl Composer<'_> {
                 .answer
                 .and_then(|answer| answer.reading)
                 .map(|reading| reading.rounds),
+            narrative: None,
             spent: reply
                 .map(|reply| reply.spent)
                 .filter(|spent| *spent != Spent::default()),

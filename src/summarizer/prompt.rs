@@ -4,10 +4,11 @@
 
 use crate::policy::{INSTRUCTIONS_PLACEHOLDER, Policy, Prompt, SIZE_PLACEHOLDER, ShippedPrompt};
 
-/// The text of a prompt's file.
+/// The text of a prompt's file. A prompt of our own that changes gets a new number in its name; what a model answered to the words
+/// of an older one is not used again, since the words are part of a request's name in the store.
 fn file(prompt: ShippedPrompt) -> &'static str {
     match prompt {
-        ShippedPrompt::Handover => include_str!("prompts/handover.md"),
+        ShippedPrompt::Handover => include_str!("prompts/handover-2.md"),
         ShippedPrompt::Chronological => include_str!("prompts/chronological.md"),
         ShippedPrompt::EightSections => include_str!("prompts/eight-sections.md"),
         ShippedPrompt::Continuity => include_str!("prompts/continuity.md"),

@@ -3,6 +3,7 @@
 //! PURE. A round is left out as a whole if the text has to be shortened: a user message, or an answer with the results of
 //! its calls. Reasoning is omitted, since it is not part of the visible conversation; an image becomes a note.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::input::ascii_json;
@@ -69,12 +70,7 @@ fn in_blocks<'m>(
     messages: impl Iterator<Item = &'m Message>,
 ) -> Vec<String> {
     let mut rounds = Vec::new();
-    let mut tools = IdMap::default();
-    for exchange in exchanges(transcript, conversation, &policy.tools) {
-        if let Some(result) = exchange.result {
-            tools.insert(result.block, exchange.tool(transcript).into_owned());
-        }
-    }
+    let tools = tools(policy, transcript, conversation);
     for message in messages {
         let text = labelled(transcript, conversation, message, &tools);
         if !text.is_empty() {
@@ -85,15 +81,34 @@ fn in_blocks<'m>(
     rounds
 }
 
+/// The tools of a conversation's results, by their blocks.
+pub(super) fn tools(
+    policy: &Policy,
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+) -> IdMap<u32, String> {
+    let mut tools = IdMap::default();
+    for exchange in exchanges(transcript, conversation, &policy.tools) {
+        if let Some(result) = exchange.result {
+            tools.insert(result.block, exchange.tool(transcript).into_owned());
+        }
+    }
+    tools
+}
+
 /// Whether a message begins a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Starts {
+pub(super) enum Starts {
     Round,
     Nothing,
 }
 
 /// Results belong to the round of the answer that has their calls.
-fn starts(transcript: &Transcript<'_>, conversation: &Conversation, message: &Message) -> Starts {
+pub(super) fn starts(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    message: &Message,
+) -> Starts {
     let mut blocks = conversation.blocks(message).iter();
     let is_result = |block: &u32| transcript.block(*block).kind == BlockKind::Result;
     match message.role {
@@ -103,7 +118,7 @@ fn starts(transcript: &Transcript<'_>, conversation: &Conversation, message: &Me
     }
 }
 
-fn push(rounds: &mut Vec<String>, starts: Starts, between: &str, text: &str) {
+pub(super) fn push(rounds: &mut Vec<String>, starts: Starts, between: &str, text: &str) {
     match rounds.last_mut() {
         Some(last) if starts == Starts::Nothing => {
             last.push_str(between);
@@ -122,51 +137,71 @@ fn labelled(
 ) -> String {
     let mut out = String::new();
     for number in conversation.blocks(message) {
-        let block = transcript.block(*number);
-        let (label, text) = match block.kind {
-            BlockKind::Text => (
-                message.role.name().to_owned(),
-                block_text(transcript, block),
-            ),
-            BlockKind::Attachment => ("attached".to_owned(), block_text(transcript, block)),
-            BlockKind::Call => {
-                let tool = lossy(transcript, block, block.tool);
-                (
-                    format!("call {tool}"),
-                    lossy(transcript, block, block.content).into(),
-                )
-            }
-            BlockKind::Result => {
-                let tool = tools.get(number).map_or("", String::as_str);
-                let failed = match block.outcome {
-                    Outcome::Fine => "",
-                    Outcome::Failed => ", failed",
-                };
-                (
-                    format!("result {tool}{failed}"),
-                    block_text(transcript, block),
-                )
-            }
-            BlockKind::Image => ("image".to_owned(), "".into()),
-            BlockKind::Document => ("document".to_owned(), "".into()),
-            BlockKind::Thinking | BlockKind::Redacted => continue,
-            BlockKind::Server | BlockKind::Other => (
-                "other".to_owned(),
-                lossy(transcript, block, block.value).into(),
-            ),
-        };
-        let text = text.trim();
-        if text.is_empty() && block.kind == BlockKind::Text {
-            continue;
+        if let Some(Told { label, text }) = told(transcript, message, *number, tools) {
+            write(&mut out, &label, &text, transcript.block(*number));
         }
-        out.push_str(&format!("[{}]\n", label.trim_end()));
-        out.push_str(text);
-        if block.kind == BlockKind::Result && block.images > 0 {
-            out.push_str("\n[image]");
-        }
-        out.push_str("\n\n");
     }
     out
+}
+
+/// A block as text.
+pub(super) struct Told<'t> {
+    pub(super) label: String,
+    pub(super) text: Cow<'t, str>,
+}
+
+/// Appends the text of a block, or what stands for it, under a label.
+pub(super) fn write(out: &mut String, label: &str, text: &str, block: &Block) {
+    out.push_str(&format!("[{}]\n", label.trim_end()));
+    out.push_str(text.trim());
+    if block.kind == BlockKind::Result && block.images > 0 {
+        out.push_str("\n[image]");
+    }
+    out.push_str("\n\n");
+}
+
+/// A block as text; `None` for reasoning, and for a text that says nothing.
+pub(super) fn told<'t>(
+    transcript: &'t Transcript<'_>,
+    message: &Message,
+    number: u32,
+    tools: &IdMap<u32, String>,
+) -> Option<Told<'t>> {
+    let block = transcript.block(number);
+    let (label, text) = match block.kind {
+        BlockKind::Text => (
+            message.role.name().to_owned(),
+            block_text(transcript, block),
+        ),
+        BlockKind::Attachment => ("attached".to_owned(), block_text(transcript, block)),
+        BlockKind::Call => {
+            let tool = lossy(transcript, block, block.tool);
+            (
+                format!("call {tool}"),
+                lossy(transcript, block, block.content).into(),
+            )
+        }
+        BlockKind::Result => {
+            let tool = tools.get(&number).map_or("", String::as_str);
+            let failed = match block.outcome {
+                Outcome::Fine => "",
+                Outcome::Failed => ", failed",
+            };
+            (
+                format!("result {tool}{failed}"),
+                block_text(transcript, block),
+            )
+        }
+        BlockKind::Image => ("image".to_owned(), "".into()),
+        BlockKind::Document => ("document".to_owned(), "".into()),
+        BlockKind::Thinking | BlockKind::Redacted => return None,
+        BlockKind::Server | BlockKind::Other => (
+            "other".to_owned(),
+            lossy(transcript, block, block.value).into(),
+        ),
+    };
+    let says_nothing = block.kind == BlockKind::Text && text.trim().is_empty();
+    (!says_nothing).then_some(Told { label, text })
 }
 
 fn lossy(transcript: &Transcript<'_>, block: &Block, span: crate::scan::Span) -> String {

@@ -9,6 +9,7 @@
 mod bpe;
 mod classes;
 mod json;
+mod level;
 mod repr;
 mod sizes;
 mod usage;
@@ -22,6 +23,7 @@ use crate::scan::{Span, Text, unescape};
 use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Shape, Transcript};
 
 use bpe::Bpe;
+pub use level::level;
 pub use sizes::Sizes;
 pub use usage::{Usage, answers_in_window, usage};
 

@@ -215,6 +215,8 @@ pub(super) fn summarising(tape: &mut Tape) -> Policy {
     summary.window = tape.pick(&[0, 1_000, 100_000]);
     summary.on_failure = tape.pick(&[OnFailure::Extractive, OnFailure::Keep]);
     summary.too_large = tape.pick(&[TooLarge::Shrink, TooLarge::Accept]);
+    summary.must_keep = !tape.one_in(4);
+    summary.narrative_share = tape.pick(&[0.5, 0.1, 1.0, 0.0]);
     summary.instructions = tape
         .pick(&["", "", "keep words of the Bash tool"])
         .to_owned();

@@ -252,6 +252,15 @@ fn summary() -> Result<Value> {
         ("user_clipped", ""),
     ]));
     keys.push(key("rounds", to("rounds"), "").sometimes());
+    let narrative = object(counts([
+        ("tokens", "Its size."),
+        ("citations", "Lines that it cites rightly."),
+        (
+            "citations_removed",
+            "Citations of lines that were taken out.",
+        ),
+    ]));
+    keys.push(key("narrative", narrative, "").sometimes());
     keys.push(key("spent", to("spent"), "").sometimes());
     Ok(object_told_by(&Table::of(Topic::Reports, "summary")?, keys))
 }

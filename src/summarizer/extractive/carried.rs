@@ -10,6 +10,7 @@ use super::names::{Speaker, hash};
 use super::units::Claim;
 use super::{facts_of, requests, state};
 use crate::facts::{block_text, folder, is_relative, is_restored_header, spelled};
+use crate::summarizer::cite::without_citations;
 use crate::transcript::{BlockKind, Message};
 
 /// Adds the summary in `message`.
@@ -32,9 +33,9 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, number: u32, message: &Message
     }
 }
 
-/// A summary that an agent wrote, line by line.
+/// A summary that an agent or a model wrote, line by line. The lines that it cites are of another file.
 fn prose(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark) {
-    for line in text
+    for line in without_citations(text)
         .split('\n')
         .take_while(|line| !is_restored_header(line))
     {

@@ -219,6 +219,18 @@ pub(super) fn write<'r>(rows: impl IntoIterator<Item = &'r Row>, files: FileRows
     out
 }
 
+/// A text without a line that could be read as one of the headings: these become smaller headings.
+pub fn as_prose(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        if Section::headed(line.trim_end_matches('\n')).is_some() {
+            out.push('#');
+        }
+        out.push_str(line);
+    }
+    out
+}
+
 /// A text that may contain a summary of this form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed<'t> {

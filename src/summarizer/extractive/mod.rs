@@ -40,7 +40,7 @@ use focus::Focus;
 use gather::{Gather, Index};
 use units::Units;
 
-pub use form::{Mark, Parsed, Row, Section, parse};
+pub use form::{Mark, Parsed, Row, Section, as_prose, parse};
 pub use requests::is_agent_text;
 
 /// The extract of a span of messages, from which summaries of any size are made.
@@ -146,18 +146,19 @@ impl Extract {
         words: UserWords,
         estimator: &Estimator,
     ) -> ExtractiveSummary {
-        choose::choose(self, tokens, words, estimator)
+        choose::choose(self, None, tokens, words, estimator)
     }
 
-    /// What must be added to `summary`, which another writer wrote, if it does not contain it: the words that
-    /// [`Extract::summary`] quotes with 0 tokens, to-dos, changed files, and the last error.
-    pub fn completing(
+    /// The same to follow a `narrative` by another writer, which is not part of it. Names that the narrative mentions are told
+    /// already, and so is an earlier summary, which its writer has read.
+    pub fn rows_after(
         &self,
-        summary: &str,
+        narrative: &str,
+        tokens: u64,
         words: UserWords,
         estimator: &Estimator,
     ) -> ExtractiveSummary {
-        choose::complete(self, summary, words, estimator)
+        choose::choose(self, Some(narrative), tokens, words, estimator)
     }
 }
 

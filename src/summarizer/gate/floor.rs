@@ -104,7 +104,15 @@ fn is_echo(text: &str, prompt: &str) -> bool {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(long).collect();
     let of_prompt = lines.iter().filter(|line| prompt.contains(**line)).count();
     let labels = ["[user]", "[assistant]", "[call ", "[result "];
-    let is_label = |line: &&str| labels.iter().any(|label| line.starts_with(label));
+    let is_label = |line: &&str| {
+        // `[L12 user]`: where lines can be cited, a label says which one it is of.
+        let cited = line.strip_prefix("[L");
+        let after = cited.map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+        let plain = after.and_then(|rest| rest.strip_prefix(' '));
+        labels.iter().any(|label| {
+            line.starts_with(label) || plain.is_some_and(|rest| rest.starts_with(&label[1..]))
+        })
+    };
     of_prompt * 2 > lines.len() || text.lines().filter(is_label).count() >= 3
 }
 
@@ -133,6 +141,10 @@ mod tests {
             (PROMPT, NoSummary::Echo),
             (
                 "[user]\nfix src/file_1.rs\n\n[assistant]\nyes, I look at it\n\n[call Bash]\n{\"command\": \"ls -la src\"}",
+                NoSummary::Echo,
+            ),
+            (
+                "[L1 user]\nfix src/file_1.rs\n\n[L2 assistant]\nyes, I look at it\n\n[L2 call Bash]\n{\"command\": \"ls -la src\"}",
                 NoSummary::Echo,
             ),
             (

@@ -3,6 +3,7 @@
 //! PURE. A name that the model was not given cannot come from the transcript, however plausible it looks: the sentences that
 //! hold one are taken out. Whether what is left is a summary at all, `floor` says. Asks nobody, and rewrites no sentence.
 
+mod cited;
 mod floor;
 mod given;
 mod sentences;
@@ -11,6 +12,7 @@ use std::collections::BTreeSet;
 
 use super::extractive::{Class, named};
 
+pub use cited::{Cited, CitedLines};
 pub use floor::{NoSummary, floor};
 pub use given::Given;
 

@@ -59,7 +59,7 @@ fn marked(line: &str) -> (&str, &str) {
 }
 
 /// The sentences of a line, each with the space after it. Inside of quoted code and brackets none ends.
-fn sentences(line: &str) -> Vec<&str> {
+pub(super) fn sentences(line: &str) -> Vec<&str> {
     let mut all = Vec::new();
     let (mut start, mut depth, mut in_code) = (0, 0_u32, false);
     let mut chars = line.char_indices().peekable();

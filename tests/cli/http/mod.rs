@@ -1,6 +1,7 @@
 //! Summaries from a server: what is sent, what is taken for an answer, and what a run does when there is none.
 
 mod endings;
+mod evidence;
 mod failures;
 mod long;
 mod requests;
@@ -111,13 +112,14 @@ fn a_summary_from_either_provider_takes_the_place_of_what_it_tells() {
         assert_eq!(request.body["model"], "m-1");
         let content = request.content();
         assert!(
-            content.contains("Keep in particular: birch-3\n\n<transcript-"),
+            content.starts_with("<transcript-")
+                && content.ends_with("tokens.\n\nKeep in particular: birch-3"),
             "{content}"
         );
         assert!(
-            request
-                .record()
-                .starts_with("[user]\nRead the gauges. Twice.\n\n[assistant]\nStation alder-0")
+            request.record().starts_with(
+                "[L1 user]\nRead the gauges. Twice.\n\n[L2 assistant]\nStation alder-0"
+            )
         );
         assert!(
             request
@@ -307,9 +309,9 @@ fn a_prompt_that_is_too_long_loses_its_oldest_rounds_by_the_gap() {
         whole.ends_with(rest) && !rest.contains("alder-0 "),
         "{part}"
     );
-    // No more rounds than make up the gap: the next older one would have been too much.
+    // No more rounds than make up the gap, to which the prompt adds: the next older one would have been too much.
     let (kept, all) = (rest.len(), whole.len());
-    assert!((50..=60).contains(&(kept * 100 / all)), "{kept} of {all}");
+    assert!((40..=50).contains(&(kept * 100 / all)), "{kept} of {all}");
     let report = place.json("in.compact.stats.json");
     let warnings = report["files"][0]["warnings"].as_array().unwrap();
     assert!(
@@ -329,7 +331,7 @@ fn a_prompt_that_is_too_long_by_nobody_knows_how_much_loses_a_fifth_of_its_round
         .run(&format!("compact in.jsonl {} {DROPS}", flags(&server)))
         .exits(0);
     let requests = server.requests();
-    let rounds = |n: usize| requests[n].record().matches("[assistant]").count();
+    let rounds = |n: usize| requests[n].record().matches(" assistant]").count();
     let (all, once, twice) = (rounds(0), rounds(1), rounds(2));
     assert_eq!(requests.len(), 3);
     assert!(
@@ -395,7 +397,7 @@ fn what_a_summary_names_and_was_not_given_is_asked_about_and_left_out() {
 }
 
 #[test]
-fn what_a_model_left_out_and_must_not_is_added() {
+fn rows_of_the_built_in_summary_follow_a_models_narrative() {
     let line = |value: Value| format!("{value}\n");
     let edit = json!({"type": "tool_use", "id": "t1", "name": "Edit",
         "input": {"file_path": "/p/gauge.rs", "old_string": "a", "new_string": "b"}});
@@ -420,12 +422,20 @@ fn what_a_model_left_out_and_must_not_is_added() {
             "{more}"
         );
     }
-    let server = Server::of_summaries("The file gauge.rs was edited.");
-    let place = Place::with(&[("in.jsonl", text)]);
-    place
-        .run(&format!("compact in.jsonl --model m {}", flags(&server)))
-        .exits(0);
-    assert!(!place.text("in.compact.jsonl").contains("/p/gauge.rs"));
+    // The model is asked for its part of the size; a policy without rows asks for all of it.
+    for (more, most) in [("", 240), ("--set summary.must_keep=false", 480)] {
+        let server = Server::of_summaries("All of them were read.");
+        let place = Place::with(&[("in.jsonl", text.clone())]);
+        let more = format!("{more} --set summary.tokens=400 --set target.tokens=0");
+        place
+            .run(&format!(
+                "compact in.jsonl --model m {} {more}",
+                flags(&server)
+            ))
+            .exits(0);
+        let body = server.requests()[0].body.clone();
+        assert_eq!(body["max_tokens"], most, "{more}");
+    }
 }
 
 #[test]

@@ -108,10 +108,10 @@ fn a_prompt_of_ones_own_stands_below_the_policy_file() {
     let args = ["--policy", "conf/own.toml", "--instructions", "birch-3"];
     let (_, content) = asked(
         &place,
-        &[&args[..], &["--set", "summary.tokens=100"]].concat(),
+        &[&args[..], &["--set", "summary.tokens=200"]].concat(),
     );
-    let prompt = "By file, in 100 tokens; keep: birch-3.\nAs {\"file\": \"what\"}.\n\n<transcript-";
-    assert!(content.starts_with(prompt), "{content}");
+    let prompt = "By file, in 100 tokens; keep: birch-3.\nAs {\"file\": \"what\"}.";
+    assert!(content.ends_with(prompt), "{content}");
     // Its words are part of the policy's hash.
     let hash = |place: &Place| {
         place
@@ -132,18 +132,12 @@ fn a_prompt_of_ones_own_stands_below_the_policy_file() {
             "summary.prompt=file:conf/prompts/mine.md",
         ],
     );
-    assert!(
-        content.starts_with("Otherwise.\n\n<transcript-"),
-        "{content}"
-    );
+    assert!(content.ends_with(">\n\nOtherwise."), "{content}");
     let (_, content) = asked(
         &place,
         &["--model", "m", "--set", "summary.prompt=text:In short."],
     );
-    assert!(
-        content.starts_with("In short.\n\n<transcript-"),
-        "{content}"
-    );
+    assert!(content.ends_with(">\n\nIn short."), "{content}");
 }
 
 #[test]
@@ -194,8 +188,8 @@ fn what_a_pre_hook_prints_joins_the_instructions() {
     ];
     let more = ["--model", "m", "--instructions", "birch-3"];
     let (_, content) = asked(&place, &[&hook[..], &more].concat());
-    let asks = "\n\nKeep in particular: birch-3\nKeep station birch-5.\n\n<transcript-";
-    assert!(content.contains(asks), "{content}");
+    let asks = "\n\nKeep in particular: birch-3\nKeep station birch-5.";
+    assert!(content.ends_with(asks), "{content}");
     assert_eq!(
         place.json("event"),
         json!({"event": "pre-compact", "trigger": "manual", "input": "in.jsonl", "output": "in.compact.jsonl",

@@ -182,3 +182,21 @@ fn marks_of_older_summaries_are_read() {
         assert_eq!(parse(text).rows[0].mark, mark);
     }
 }
+
+#[test]
+fn a_narrative_before_the_rows_is_never_read_as_rows() {
+    let narrative = "## Goal\nIt lags.\n\n## Files\n[L9] read: never.rs\n## Filesystem\n";
+    let rows = "## Files\n[L1] read: a.rs";
+    let prose = as_prose(narrative);
+    assert_eq!(
+        prose,
+        "## Goal\nIt lags.\n\n### Files\n[L9] read: never.rs\n## Filesystem\n"
+    );
+    let text = format!("{prose}\n{rows}");
+    let Parsed { before, rows } = parse(&text);
+    assert_eq!(before.trim_end(), prose.trim_end());
+    let [row] = &rows[..] else {
+        panic!("{rows:?}");
+    };
+    assert_eq!((row.mark, row.text.as_str()), (Mark::line(1), "a.rs"));
+}

@@ -445,3 +445,45 @@ fn what_a_command_consists_of_is_told_by_its_lines() {
 [L2] Run `bd create --title` for each, see docs/beads.md.";
     assert_eq!(summary.text, expected);
 }
+
+#[test]
+fn rows_after_a_narrative_tell_first_what_it_does_not() {
+    let lines = [
+        user("[Earlier conversation, summarised by ctxpack]\nThe parser lags.\n\n## Files\n[L4] read: /w/old.rs"),
+        user("Mend it."),
+        r#"{"role":"assistant","content":[{"type":"text","text":"I look at what read_gauge does there. Then I look at what mend_gauge does."}]}"#.to_owned() + "\n",
+        user("Go on."),
+    ];
+    let transcript = read_as(Format::Anthropic, lines.concat().as_bytes());
+    let policy = auto();
+    let conversation = &transcript.conversations[0];
+    let extract = extract(&transcript, conversation, 0..4, 1, &policy);
+    let estimator = Estimator::new(&policy.tokens).unwrap();
+    let rows_after = |narrative: &str, tokens: u64| {
+        let summary = extract.rows_after(narrative, tokens, UserWords::Verbatim, &estimator);
+        summary.text
+    };
+    // Room for one of the two sentences.
+    let tight = rows_after("The user wants read_gauge looked at.", 20);
+    assert!(
+        tight.contains("mend_gauge") && !tight.contains("read_gauge"),
+        "{tight}"
+    );
+    let other = rows_after("The user wants mend_gauge.", 20);
+    assert!(
+        other.contains("read_gauge") && !other.contains("mend_gauge"),
+        "{other}"
+    );
+    // The user's words stay, and rows of the earlier summary stay rows.
+    let all = rows_after("The user wants it mended.", 1_000);
+    for row in [
+        "[L2] Mend it.",
+        "[L4] Go on.",
+        "[L1] read: /w/old.rs",
+        "The parser lags.",
+    ] {
+        assert!(all.contains(row), "{row}: {all}");
+    }
+    let none = rows_after("The user wants it mended.", 0);
+    assert_eq!(none, "## User requests\n[L2] Mend it.\n[L4] Go on.");
+}
