@@ -86,34 +86,23 @@ fn run(text: &[u8], at: usize) -> Run {
         start..start + len
     };
     let first = line(start);
-    let (least, mut end) = (first.len(), first.end);
+    let (width, mut end) = (first.len(), first.end);
     let mut lines = vec![first];
-    while least >= LEAST_LINE {
+    // A line that is shorter than the first is the last.
+    while width >= LEAST_LINE && lines.last().is_some_and(|line| line.len() == width) {
         let Some(next) = after_line_end(text, end).map(line) else {
             break;
         };
-        if next.is_empty() || next.len() > least {
-            break;
-        }
-        let is_last = next.len() < least;
-        // The first word of a sentence is no last line.
-        let rest = &text[next.end..];
-        if is_last
-            && !matches!(
-                rest,
-                [] | [
-                    b'\n' | b'\r' | b'\\' | b'=' | b'"' | b'\'' | b'`' | b'<',
-                    ..
-                ]
-            )
-        {
+        // The first word of a sentence is no line of it.
+        let ends = match text[next.end..] {
+            [] => true,
+            [b, ..] => matches!(b, b'\n' | b'\r' | b'\\' | b'=' | b'"' | b'\'' | b'`' | b'<'),
+        };
+        if next.is_empty() || next.len() > width || next.len() < width && !ends {
             break;
         }
         end = next.end;
         lines.push(next);
-        if is_last {
-            break;
-        }
     }
     let padding = text[end..]
         .iter()
@@ -137,7 +126,7 @@ pub(super) fn after_line_end(text: &[u8], at: usize) -> Option<usize> {
 /// The text in hexadecimal digits or base64, if it is one.
 fn decode(digits: &[u8]) -> Option<Vec<u8>> {
     let hex = digits.strip_prefix(b"0x").unwrap_or(digits);
-    let decoded = match hex.iter().all(u8::is_ascii_hexdigit) && hex.len() % 2 == 0 {
+    let decoded = match hex.iter().all(u8::is_ascii_hexdigit) && hex.len().is_multiple_of(2) {
         true => text_of(hex.chunks(2).map(|two| {
             let digit = |b: u8| char::from(b).to_digit(16).unwrap_or_default() as u8;
             digit(two[0]) << 4 | digit(two[1])

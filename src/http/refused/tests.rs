@@ -174,7 +174,7 @@ fn what_a_server_refuses_by_name_is_left_out_or_stands_elsewhere() {
         (
             500,
             json!({"message": "System role not supported at row 1"}),
-            merged.clone(),
+            merged,
         ),
     ] {
         let refused = of(status, &error).unwrap_or_else(|| panic!("{error}"));
