@@ -2,6 +2,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::artifacts::Excess;
 use crate::policy::{Policy, preset};
 
 /// How a server handles a prompt that is longer than its window.
