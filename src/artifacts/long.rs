@@ -11,12 +11,12 @@ use super::parts::{clamped, first_part};
 use super::{Ending, ModelError, ModelReply};
 use crate::outcome::{RoundsRead, Spent};
 use crate::policy::{Summary, TooLong};
-use crate::summarizer::gate::{Given, NoSummary, floor};
+use crate::summarizer::gate::{Given, floor};
 use crate::summarizer::prompt::{of_merge, of_part};
 use crate::text::count;
 use crate::tokens::Estimator;
 
-/// An answer may take so much of the window: one of so many tokens. Then two summaries fit into it beside the prompt.
+/// An answer may take this part of what the prompt leaves of the window: one of so many tokens. Then two summaries fit beside an answer.
 const ANSWER: u64 = 4;
 /// So much of the window stays free, since tokens are estimated: one of so many.
 const SPARE: u64 = 10;
@@ -269,12 +269,14 @@ impl Run<'_> {
     fn request(&self, told: fn(&str) -> String) -> Result<(Asked, u64), ModelError> {
         let reader = self.reader;
         let window = self.window.unwrap_or(u64::MAX);
-        let most = (window / ANSWER) as f64 / reader.summary.output_factor.max(1.0);
+        let longest = told(&(reader.prompt)(reader.size));
+        let taken = self.sent(&longest, 0) + window / SPARE;
+        let free = window.saturating_sub(taken);
+        let most = (free / ANSWER) as f64 / reader.summary.output_factor.max(1.0);
         let size = reader.size.min(most as u64);
         let prompt = told(&(reader.prompt)(size));
         let max_tokens = reader.max_tokens(size);
-        let taken = self.sent(&prompt, 0) + max_tokens + window / SPARE;
-        let room = window.saturating_sub(taken);
+        let room = free.saturating_sub(max_tokens);
         if room < LEAST_ROOM {
             return Err(self.too_small());
         }
@@ -319,7 +321,7 @@ impl Run<'_> {
 
     /// Asks for the summary of a part, and once more if the answer is none.
     fn hear_part(&mut self, asked: &Asked) -> Result<Heard, ModelError> {
-        let given = Given::new(&asked.rounds);
+        let given = Given::of_part(&asked.rounds);
         let mut why = "";
         for _ in 0..ASKED {
             let heard = self.hear(asked, &given);
@@ -327,10 +329,8 @@ impl Run<'_> {
                 return Ok(heard);
             };
             match floor(text, &asked.prompt, &given) {
-                // What a part names may be said in other words; the merged summary is judged by all that was named.
-                Ok(()) | Err(NoSummary::Unrelated) => return Ok(heard),
-                Err(_) if self.reader.summary.max_invented < 0 => return Ok(heard),
-                Err(no_summary) => why = no_summary.why(),
+                Err(no_summary) if self.reader.summary.max_invented >= 0 => why = no_summary.why(),
+                Err(_) | Ok(()) => return Ok(heard),
             }
         }
         let why = format!("the answer to a part of the conversation {why}");

@@ -83,7 +83,7 @@ fn files(text: &str) -> Vec<&str> {
 
 fn rounds(count: usize) -> Vec<String> {
     let round = |n| {
-        let words = "The parser was read once more, and its next test fails. ".repeat(12);
+        let words = "The parser was read once more, and its next test fails. ".repeat(40);
         format!("[assistant]\nNow f{n}.rs. {words}\n\n")
     };
     (0..count).map(round).collect()

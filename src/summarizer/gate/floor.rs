@@ -59,7 +59,7 @@ pub fn floor(text: &str, prompt: &str, given: &Given) -> Result<(), NoSummary> {
         return Err(NoSummary::Echo);
     }
     let is_related = checked_names(text).iter().any(|name| given.has(name));
-    if !is_related && given.has_names(FEW_NAMES) {
+    if !is_related && given.needs_name(FEW_NAMES) {
         return Err(NoSummary::Unrelated);
     }
     Ok(())
@@ -165,6 +165,11 @@ mod tests {
         ] {
             assert_eq!(judged(text), Ok(()), "{text}");
         }
+        // One part of a record may be told without any.
+        let part = Given::of_part((0..30).map(|n| format!("edited src/file_{n}.rs")));
+        let text = "The user had many files edited, one after the other, and thanked for it.";
+        assert_eq!(floor(text, PROMPT, &part), Ok(()));
+        assert_eq!(judged(text), Err(NoSummary::Unrelated));
         // A record without names needs none.
         let given = Given::new(["hello, how are you?", "fine"]);
         let text = "Both said hello and asked how the other was; nothing else happened so far.";

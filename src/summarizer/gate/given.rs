@@ -10,7 +10,14 @@ use super::checked_names;
 
 /// Texts in which names are looked up.
 #[derive(Debug)]
-pub struct Given(String);
+pub struct Given(String, Naming);
+
+/// Whether what is said of the texts has to name something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    Needed,
+    NotNeeded,
+}
 
 impl Given {
     /// These texts.
@@ -22,7 +29,13 @@ impl Given {
             all.push('\n');
         }
         all.make_ascii_lowercase();
-        Given(all)
+        Given(all, Naming::Needed)
+    }
+
+    /// Those of one part of a conversation, which may be told without a name: the summary of all parts has to name something.
+    pub fn of_part<S: AsRef<str>>(texts: impl IntoIterator<Item = S>) -> Self {
+        let Given(all, _) = Given::new(texts);
+        Given(all, Naming::NotNeeded)
     }
 
     /// The size of the texts, in bytes.
@@ -30,8 +43,11 @@ impl Given {
         self.0.len()
     }
 
-    /// Whether the texts have at least so many different names.
-    pub(super) fn has_names(&self, least: usize) -> bool {
+    /// Whether the texts have at least so many different names, and what is said of them needs one.
+    pub(super) fn needs_name(&self, least: usize) -> bool {
+        if self.1 == Naming::NotNeeded {
+            return false;
+        }
         let mut names = BTreeSet::new();
         let mut rest = &self.0[..];
         // The first names suffice: a record can be long.

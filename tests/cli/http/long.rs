@@ -15,7 +15,7 @@ fn session() -> String {
     let line = |value: Value| format!("{value}\n");
     let mut lines = line(json!({"role": "user", "content": "Look at all files."}));
     for n in 0..ROUNDS {
-        let words = "It holds what its name says, and its tests pass today. ".repeat(20);
+        let words = "It holds what its name says, and its tests pass today. ".repeat(60);
         let text = format!("Read f{n}.rs. {words}");
         lines += &line(
             json!({"role": "assistant", "model": "claude-recorded", "content": [{"type": "text", "text": text}]}),
