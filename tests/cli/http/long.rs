@@ -68,7 +68,10 @@ fn act(window: usize, habit: Habit, request: &Request) -> Act {
     let names: Vec<String> = files(read).into_iter().collect();
     let Act::Answer(status, headers, body) = summary(
         request,
-        &format!("All of these files were read today: {}.", names.join(", ")),
+        &format!(
+            "All of these files were read today, one after the other, and each of them holds what its name says; the tests of all of them pass, nothing was changed in any of them, nothing else was done in this session, and nothing is left to be done in it but to say thank you to whoever asked for it: {}.",
+            names.join(", ")
+        ),
     ) else {
         unreachable!("a summary is an answer");
     };
