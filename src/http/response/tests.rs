@@ -370,11 +370,8 @@ fn an_error_inside_of_an_answer_is_one_with_its_own_code() {
     let none = r#"{"error":null,"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}"#;
     assert_eq!(openai(200, none).unwrap().text, "a");
     // Google's list, and what Anthropic's form of it is.
-    let list = r#"[{"error":{"code":404,"message":"no such model"}}]"#;
-    assert_eq!(
-        why(openai(404, list)),
-        "rejected: status 404: no such model"
-    );
+    let list = r#"[{"error":{"code":400,"message":"no such form"}}]"#;
+    assert_eq!(why(openai(400, list)), "rejected: status 400: no such form");
     let body = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
     assert_eq!(
         why(anthropic(200, body)),

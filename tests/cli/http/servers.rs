@@ -264,7 +264,8 @@ fn parameters(body: &Value) -> Value {
 
 fn line(server: &Server, provider: &str, path: &str) -> String {
     let flags = flags(server).replace("anthropic", provider);
-    flags.replacen(&server.url(), &format!("{}{path}", server.url()), 1) + " --model m-1"
+    flags.replacen(&server.url(), &format!("{}{path}", server.url()), 1)
+        + " --model m-1 --set summary.must_keep=false"
 }
 
 #[test]
