@@ -115,10 +115,15 @@ impl Host {
                 state.not_before = state.not_before.max(time);
             }
             Err(Failure::Fatal(why)) => state.fatal = Some(why.clone()),
-            Err(Failure::Transient(_) | Failure::Rejected(_) | Failure::NoModel(_)) => {
-                state.fail(now);
-            }
-            Err(Failure::Interrupted | Failure::Offline | Failure::RunLimit(_)) => {}
+            Err(Failure::Transient(_)) => state.fail(now),
+            // What it does not like about one request, or what was not sent, says nothing about the others.
+            Err(
+                Failure::Rejected(_)
+                | Failure::NoModel(_)
+                | Failure::Interrupted
+                | Failure::Offline
+                | Failure::RunLimit(_),
+            ) => {}
         }
     }
 
