@@ -110,6 +110,13 @@ impl<'c> Each<'c> {
         let Value::Array(values) = list else {
             return None;
         };
+        // With other tools, or other prints, nothing is what it seems.
+        if names
+            .iter()
+            .any(|(name, _)| name == "tools" || name == "text")
+        {
+            return None;
+        }
         let after = end_of(code, begin.clone())?;
         let end = after.position();
         let size = end - begin.position();

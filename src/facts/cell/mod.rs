@@ -4,6 +4,7 @@
 //! calls it `exec`. PURE. Never executes anything. A call counts only if it was surely made, once, with arguments that are
 //! literals; the others are counted as unread.
 
+mod ahead;
 mod each;
 mod literal;
 mod prints;

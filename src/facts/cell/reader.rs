@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use super::ahead::{alone, changes, is_all_of_calls, is_awaited_call};
 use super::each::{Code, Each};
 use super::literal::{Constants, value};
 use super::prints::{How, Print, Source};
@@ -272,6 +273,12 @@ impl<'c> Reader<'c> {
         let first_call = self.cell.calls.len();
         let is_call = is_awaited_call(self.tokens.clone(), Token::Mark(b';'));
         let before = self.tokens.clone();
+        if let Some(other) = alone(self.tokens.clone())
+            && self.known.is_made_of_others(other)
+        {
+            // Whoever changes one changes both.
+            self.known.insert(other, None);
+        }
         // The same name in another block is another constant.
         let value = match self.known.has(name) {
             true => None,
@@ -303,7 +310,7 @@ impl<'c> Reader<'c> {
         }
         let first_call = self.cell.calls.len();
         let unread = self.cell.unread;
-        let is_all = is_list && self.is_all_of_calls(names.len());
+        let is_all = is_list && is_all_of_calls(self.tokens.clone(), names.len());
         if self.is_next(b']') {
             self.tokens.next();
         }
@@ -314,42 +321,6 @@ impl<'c> Reader<'c> {
                 call.variable = Some(name.to_owned());
             }
         }
-    }
-
-    /// Whether `] = await Promise.all([` comes next, and then `count` calls and nothing else.
-    fn is_all_of_calls(&self, count: usize) -> bool {
-        let mut tokens = self.tokens.clone();
-        let start = [
-            Token::Mark(b']'),
-            Token::Mark(b'='),
-            Token::Name("await"),
-            Token::Name("Promise"),
-            Token::Mark(b'.'),
-            Token::Name("all"),
-            Token::Mark(b'('),
-            Token::Mark(b'['),
-        ];
-        if !start.into_iter().all(|token| tokens.next() == Some(token)) {
-            return false;
-        }
-        let mut calls = 0;
-        while tokens.peek() != Some(Token::Mark(b']')) {
-            let call = [Token::Name("tools"), Token::Mark(b'.')];
-            if !call.into_iter().all(|token| tokens.next() == Some(token)) {
-                return false;
-            }
-            tokens.next();
-            tokens.skip_one();
-            calls += 1;
-            match tokens.peek() {
-                Some(Token::Mark(b',')) => {
-                    tokens.next();
-                }
-                Some(Token::Mark(b']')) => {}
-                _ => return false,
-            }
-        }
-        calls == count
     }
 
     /// Reads an expression, up to the end of its statement or of the bracket that it is in.
@@ -456,7 +427,8 @@ impl<'c> Reader<'c> {
     /// A result of which a key is set is no longer what the call returned, and a list that grows is another one.
     fn forget_if_changed(&mut self, name: &str) {
         if self.known.is_made_of_others(name) && changes(self.tokens.clone()) {
-            self.define(name, None);
+            // For good, also where the change is in a round.
+            self.known.insert(name, None);
         }
         let is_known = |call: &CellCall| call.variable.as_deref() == Some(name);
         if !self.cell.calls.iter().any(is_known) {
@@ -573,59 +545,6 @@ impl<'c> Reader<'c> {
             if skipped.next() == Some(Token::Name("tools")) {
                 self.cell.unread += 1;
             }
-        }
-    }
-}
-
-/// Whether a call comes next, and then `end` or the end of the statement.
-fn is_awaited_call(mut tokens: Tokens<'_>, end: Token<'_>) -> bool {
-    let start = [
-        Token::Name("await"),
-        Token::Name("tools"),
-        Token::Mark(b'.'),
-    ];
-    if !start.into_iter().all(|token| tokens.next() == Some(token)) {
-        return false;
-    }
-    tokens.next();
-    tokens.skip_one();
-    match tokens.peek() {
-        None => true,
-        Some(token) if token == end => true,
-        Some(token) => tokens.is_on_new_line() && token.begins_a_statement(),
-    }
-}
-
-/// Whether the name that comes next has its value changed: by a method, or because an item or a key is set.
-fn changes(mut tokens: Tokens<'_>) -> bool {
-    const METHODS: [&str; 9] = [
-        "push",
-        "pop",
-        "shift",
-        "unshift",
-        "splice",
-        "sort",
-        "reverse",
-        "fill",
-        "copyWithin",
-    ];
-    tokens.next();
-    loop {
-        match tokens.peek() {
-            Some(Token::Mark(b'.')) => {
-                tokens.next();
-                if let Some(Token::Name(name)) = tokens.next()
-                    && METHODS.contains(&name)
-                {
-                    return true;
-                }
-            }
-            Some(Token::Mark(b'[')) => tokens.skip_one(),
-            Some(Token::Mark(b'=')) => {
-                tokens.next();
-                return !matches!(tokens.peek(), Some(Token::Mark(b'=' | b'>')));
-            }
-            _ => return false,
         }
     }
 }
