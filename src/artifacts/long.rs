@@ -7,12 +7,12 @@
 use std::collections::BTreeSet;
 
 use super::counts::{Counts, PromptCut, Verdict, window_of};
-use super::parts::{clamped, first_part};
+use super::parts::{before_last, clamped, first_part, part_of};
 use super::{Ending, ModelError, ModelReply};
 use crate::outcome::{RoundsRead, Spent};
 use crate::policy::{Summary, TooLong};
 use crate::summarizer::gate::{Given, floor};
-use crate::summarizer::prompt::{of_merge, of_part};
+use crate::summarizer::prompt::{of_last, of_merge, of_part};
 use crate::text::count;
 use crate::tokens::Estimator;
 
@@ -24,6 +24,8 @@ const SPARE: u64 = 10;
 const AROUND: u64 = 120;
 /// With less room for rounds, in tokens, nothing can be told.
 const LEAST_ROOM: u64 = 100;
+/// The smallest summary of a part that is asked for, in tokens, so that many of them can be merged at once.
+const LEAST_SUMMARY: u64 = 400;
 /// How often a part is asked for whose summary is none.
 const ASKED: usize = 2;
 
@@ -43,6 +45,8 @@ pub(super) struct Asked {
     pub(super) rounds: Vec<String>,
     /// The largest size of the answer, in tokens.
     pub(super) max_tokens: u64,
+    /// Whether it asks for the summary of all from those of earlier parts and the last part itself.
+    is_last: bool,
 }
 
 /// Whoever reads one conversation.
@@ -158,6 +162,7 @@ impl Run<'_> {
             prompt: (self.reader.prompt)(self.reader.size),
             rounds,
             max_tokens: self.reader.max_tokens(self.reader.size),
+            is_last: false,
         };
         let needed = self.sent(&whole.prompt, sizes.iter().sum()) + whole.max_tokens;
         // Where rounds are to be dropped, the server says how many.
@@ -179,23 +184,35 @@ impl Run<'_> {
         let mut answers = Vec::new();
         while (self.rounds.read as usize) < sizes.len() {
             let at = self.rounds.read as usize;
-            let (mut asked, room) = self.request(of_part)?;
-            let end = at + first_part(&sizes[at..], room);
-            asked.rounds = whole.rounds[at..end].to_vec();
-            if let Some(rest) = asked.rounds[0].strip_prefix(", ") {
-                // A list of JSON begins with its bracket.
-                asked.rounds[0] = format!("[{rest}");
-            }
-            let is_long = sizes[at] > room;
-            if is_long {
-                asked.rounds[0] = self.clamped(&asked.rounds[0], room);
-            }
-            match self.hear_part(&asked)? {
+            let (asked, end, heard) = match self.last(&answers, &whole.rounds[at..])? {
+                Some(asked) => {
+                    let heard = self.hear(&asked, self.reader.given);
+                    (asked, sizes.len(), heard)
+                }
+                None => {
+                    let (mut asked, room, length) = self.part(&sizes[at..], &answers)?;
+                    let end = at + length;
+                    asked.rounds = begun(&whole.rounds[at..end]);
+                    let is_long = sizes[at] > room;
+                    if is_long {
+                        asked.rounds[0] = self.clamped(&asked.rounds[0], room);
+                    }
+                    let heard = self.hear_part(&asked)?;
+                    if is_long && matches!(heard, Heard::Summary(_)) {
+                        self.rounds.shortened += 1;
+                    }
+                    (asked, end, heard)
+                }
+            };
+            match heard {
                 Heard::Summary(reply) => {
-                    answers.push((asked, reply));
+                    let is_last = asked.is_last;
                     self.rounds.read = end as u64;
                     self.rounds.parts += 1;
-                    self.rounds.shortened += u64::from(is_long);
+                    if is_last {
+                        return Ok((asked, reply));
+                    }
+                    answers.push((asked, reply));
                 }
                 Heard::WholeAfterAll(reply) => {
                     self.rounds = RoundsRead {
@@ -214,6 +231,48 @@ impl Run<'_> {
         self.merged(answers)
     }
 
+    /// The request for the summary of all, from the summaries of earlier parts and these last rounds, if it fits: it saves one that
+    /// would merge.
+    fn last(
+        &self,
+        earlier: &[(Asked, ModelReply)],
+        rounds: &[String],
+    ) -> Result<Option<Asked>, ModelError> {
+        if earlier.is_empty() {
+            return Ok(None);
+        }
+        let (mut asked, room) = self.request(of_last, self.reader.size)?;
+        let mut told = told_apart(earlier);
+        let label = format!("[part {}, in full]\n", told.len() + 1);
+        told.push(label);
+        told.extend(begun(rounds));
+        let tokens: u64 = told.iter().map(|t| self.reader.tokens(t)).sum();
+        asked.rounds = told;
+        asked.is_last = true;
+        Ok((tokens <= room).then_some(asked))
+    }
+
+    /// The request for the next part without its rounds, the room for them in tokens, and how many of the rounds of these sizes it
+    /// is to tell.
+    fn part(
+        &self,
+        sizes: &[u64],
+        earlier: &[(Asked, ModelReply)],
+    ) -> Result<(Asked, u64, usize), ModelError> {
+        let (asked, room) = self.request(of_part, self.reader.size)?;
+        let told = told_apart(earlier);
+        let taken = told.iter().map(|t| self.reader.tokens(t)).sum();
+        let rest: u64 = sizes.iter().sum();
+        if let Some(aim) = before_last(rest, room, taken, asked.max_tokens) {
+            return Ok((asked, room, part_of(sizes, room, aim)));
+        }
+        // So many are merged from their summaries alone: at once, if those are short.
+        let parts = rest.div_ceil(room) + earlier.len() as u64;
+        let most = (room / parts.max(1)) as f64 / self.reader.summary.output_factor.max(1.0);
+        let (asked, room) = self.request(of_part, (most as u64).max(LEAST_SUMMARY))?;
+        Ok((asked, room, first_part(sizes, room)))
+    }
+
     /// One summary of all parts, in as many steps as it takes.
     fn merged(
         &mut self,
@@ -223,20 +282,14 @@ impl Run<'_> {
             if answers.len() < 2 {
                 return answers.pop().ok_or_else(|| self.too_small());
             }
-            let parts = (1..)
-                .zip(&answers)
-                .map(|(n, (_, reply))| match &reply.text {
-                    Ok(text) => format!("[part {n}]\n{text}\n\n"),
-                    Err(_) => String::new(),
-                });
-            let parts: Vec<String> = parts.collect();
+            let parts = told_apart(&answers);
             let sizes: Vec<u64> = parts.iter().map(|p| self.reader.tokens(p)).collect();
             let before = answers.len();
             let window = self.window;
             let mut next = Vec::new();
             let mut at = 0;
             while at < parts.len() {
-                let (mut asked, room) = self.request(of_merge)?;
+                let (mut asked, room) = self.request(of_merge, self.reader.size)?;
                 let end = at + first_part(&sizes[at..], room);
                 if end - at == 1 {
                     next.push(answers[at].clone());
@@ -265,15 +318,19 @@ impl Run<'_> {
         }
     }
 
-    /// A request without its rounds, and the room for them, in tokens.
-    fn request(&self, told: fn(&str) -> String) -> Result<(Asked, u64), ModelError> {
+    /// A request for a summary of at most `largest` tokens without its rounds, and the room for them, in tokens.
+    fn request(
+        &self,
+        told: fn(&str) -> String,
+        largest: u64,
+    ) -> Result<(Asked, u64), ModelError> {
         let reader = self.reader;
         let window = self.window.unwrap_or(u64::MAX);
         let longest = told(&(reader.prompt)(reader.size));
         let taken = self.sent(&longest, 0) + window / SPARE;
         let free = window.saturating_sub(taken);
         let most = (free / ANSWER) as f64 / reader.summary.output_factor.max(1.0);
-        let size = reader.size.min(most as u64);
+        let size = reader.size.min(largest).min(most as u64);
         let prompt = told(&(reader.prompt)(size));
         let max_tokens = reader.max_tokens(size);
         let room = free.saturating_sub(max_tokens);
@@ -284,6 +341,7 @@ impl Run<'_> {
             prompt,
             rounds: Vec::new(),
             max_tokens,
+            is_last: false,
         };
         Ok((asked, room))
     }
@@ -392,6 +450,26 @@ impl Run<'_> {
             }
         }
     }
+}
+
+/// The summaries of parts, with their numbers.
+fn told_apart(answers: &[(Asked, ModelReply)]) -> Vec<String> {
+    let told = |(number, (_, reply)): (usize, &(Asked, ModelReply))| match &reply.text {
+        Ok(text) => format!("[part {number}]\n{text}\n\n"),
+        Err(_) => String::new(),
+    };
+    (1..).zip(answers).map(told).collect()
+}
+
+/// Rounds from the middle of a conversation: a list of JSON begins with its bracket.
+fn begun(rounds: &[String]) -> Vec<String> {
+    let mut rounds = rounds.to_vec();
+    if let Some(first) = rounds.first_mut()
+        && let Some(rest) = first.strip_prefix(", ")
+    {
+        *first = format!("[{rest}");
+    }
+    rounds
 }
 
 #[cfg(test)]

@@ -6,12 +6,39 @@
 /// How many bytes of a clamped text are its end: one of so many.
 const END: usize = 3;
 
+/// The last part is at least so large a share of a whole one, as a divisor, where it is sent with the summaries of all others.
+const LEAST_LAST: u64 = 4;
+
 /// How many of the first rounds, of these sizes, are sent together, so that all parts are of about the same size: at least
 /// one, also where it does not fit into the room.
 pub(super) fn first_part(sizes: &[u64], room: u64) -> usize {
     let all: u64 = sizes.iter().sum();
     let parts = all.div_ceil(room.max(1)).max(1);
-    let aim = all.div_ceil(parts);
+    part_of(sizes, room, all.div_ceil(parts))
+}
+
+/// The size of the next part, if the last one can be sent with the summaries of all others: of so many tokens in all, where `taken`
+/// is what earlier summaries have, and `summary` the most that each other one has.
+pub(super) fn before_last(all: u64, room: u64, taken: u64, summary: u64) -> Option<u64> {
+    let mut last = room.saturating_sub(taken);
+    let mut full = 0;
+    loop {
+        full += 1;
+        last = last.saturating_sub(summary);
+        if last == 0 || last < room / LEAST_LAST {
+            return None;
+        }
+        let held = room.saturating_mul(full).saturating_add(last);
+        if all <= held {
+            // Each is filled to the same share.
+            let aim = u128::from(all) * u128::from(room) / u128::from(held);
+            return Some(aim as u64);
+        }
+    }
+}
+
+/// How many of the first rounds, of these sizes, make a part of about `aim` tokens: at least one.
+pub(super) fn part_of(sizes: &[u64], room: u64, aim: u64) -> usize {
     let mut sum = 0;
     for (number, size) in sizes.iter().enumerate() {
         if number > 0 && (sum + size > room || sum >= aim) {
@@ -100,6 +127,20 @@ mod tests {
         assert_eq!(parts(&[10, 500, 10, 10], 100), [10, 500, 20]);
         assert_eq!(parts(&[7], 0), [7]);
         assert_eq!(parts(&[3, 3], 0), [3, 3]);
+    }
+
+    #[test]
+    fn the_last_part_has_room_for_the_summaries_of_all_others() {
+        // One whole part and a last one beside its summary hold 100 + 80.
+        assert_eq!(before_last(180, 100, 0, 20), Some(100));
+        assert_eq!(before_last(90, 100, 0, 20), Some(50));
+        // Two whole ones hold 200 + 60; with earlier summaries, less.
+        assert_eq!(before_last(260, 100, 0, 20), Some(100));
+        assert_eq!(before_last(260, 100, 10, 20), Some(78));
+        assert_eq!(before_last(1_000, 100, 0, 20), None);
+        assert_eq!(before_last(100, 100, 90, 20), None);
+        assert_eq!(before_last(7, 0, 0, 0), None);
+        assert_eq!(before_last(u64::MAX / 4, u64::MAX / 8, 0, 1), Some(u64::MAX / 8 - 1));
     }
 
     #[test]

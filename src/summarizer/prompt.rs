@@ -42,6 +42,11 @@ pub fn of_part(prompt: &str) -> String {
     format!("{prompt}\n\n{}", include_str!("prompts/part.md").trim_end())
 }
 
+/// A prompt, told that it is about the summaries of all parts of a conversation but the last, and that part itself.
+pub fn of_last(prompt: &str) -> String {
+    format!("{prompt}\n\n{}", include_str!("prompts/last.md").trim_end())
+}
+
 /// A prompt, told that it is about the summaries of all parts of a conversation.
 pub fn of_merge(prompt: &str) -> String {
     format!(
