@@ -319,11 +319,7 @@ impl Run<'_> {
     }
 
     /// A request for a summary of at most `largest` tokens without its rounds, and the room for them, in tokens.
-    fn request(
-        &self,
-        told: fn(&str) -> String,
-        largest: u64,
-    ) -> Result<(Asked, u64), ModelError> {
+    fn request(&self, told: fn(&str) -> String, largest: u64) -> Result<(Asked, u64), ModelError> {
         let reader = self.reader;
         let window = self.window.unwrap_or(u64::MAX);
         let longest = told(&(reader.prompt)(reader.size));

@@ -4,7 +4,10 @@
 //! Read independently of `facts`, which summaries are made from, because these are judged here. An input that is not JSON counts
 //! as a text that refers.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::cell;
 use super::rounds::written_out;
@@ -24,6 +27,8 @@ pub(super) struct Call {
     pub(super) files: Vec<(String, Work)>,
     /// The command, of a call to a shell; those of a cell.
     pub(super) commands: Vec<String>,
+    /// A call of no known kind in its own words: the tool, and its values by their keys.
+    pub(super) own_words: Option<String>,
     /// Whether its result shows a file with numbers before the lines.
     pub(super) reads: bool,
 }
@@ -152,8 +157,14 @@ impl Call {
             call.files
                 .extend(text(&NEW_PATHS).map(|path| (path, Work::Edit)));
         }
-        if kind == ToolKind::Shell {
-            call.commands.extend(command(&value));
+        match kind {
+            ToolKind::Shell => call.commands.extend(command(&value)),
+            ToolKind::Other => call.own_words = own_words(tool, &written),
+            ToolKind::Read
+            | ToolKind::Write
+            | ToolKind::Edit
+            | ToolKind::Search
+            | ToolKind::Web => {}
         }
         call
     }
@@ -221,6 +232,13 @@ impl Call {
         }
         push_line(&mut self.refers, after);
     }
+}
+
+/// A tool and the values that it is given, as they are written.
+fn own_words(tool: &str, input: &[u8]) -> Option<String> {
+    let values: BTreeMap<String, &RawValue> = serde_json::from_slice(input).ok()?;
+    let values = values.iter().map(|(key, value)| format!(" {key}={value}"));
+    Some(tool.to_owned() + &values.collect::<String>())
 }
 
 /// Whether a tool deletes the files that it is given.

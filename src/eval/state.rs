@@ -112,9 +112,11 @@ impl<'i> State<'i> {
                 true => Vague::Yes,
                 false => Vague::No,
             };
-            for text in &call.commands {
+            for text in call.commands.iter().chain(&call.own_words) {
                 state.ends.insert(text.trim(), (number, end));
                 state.vague.insert(text.trim(), (number, vague));
+            }
+            for text in &call.commands {
                 state.commands.push(Command {
                     event: number,
                     text,

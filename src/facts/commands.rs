@@ -1,9 +1,11 @@
-//! Commands that were run, and how they ended if their results say so.
+//! Commands that were run and services that were called, and how that ended if the results say so.
 
 use std::borrow::Cow;
 
 use super::exchanges::Ended;
 use super::input::Input;
+use super::service::said as called;
+use super::tools::steers;
 use super::{Exchange, FactLocation, block_text, lossy};
 use crate::policy::ToolKind;
 use crate::scan::unescape;
@@ -16,7 +18,7 @@ pub struct Command {
     pub call: FactLocation,
     /// Its result, if there is one.
     pub result: Option<FactLocation>,
-    /// The command as passed to the shell.
+    /// The command as passed to the shell, or the call in its own words.
     pub text: String,
     /// How it ended.
     pub exit: Exit,
@@ -39,23 +41,37 @@ pub enum Exit {
     Unknown,
 }
 
-/// The commands of a conversation, in its order.
+/// The commands of a conversation, and its calls of services, in its order.
 pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Command> {
-    let shell = exchanges.iter().filter(|e| e.kind == ToolKind::Shell);
     let command = |exchange: &Exchange| {
         let input = exchange.input(transcript);
+        let text = match exchange.kind {
+            ToolKind::Shell => text(&input)?,
+            ToolKind::Other => {
+                let tool = exchange.tool(transcript);
+                called(&tool, &input).filter(|_| !steers(&tool))?
+            }
+            ToolKind::Read
+            | ToolKind::Write
+            | ToolKind::Edit
+            | ToolKind::Search
+            | ToolKind::Web => {
+                return None;
+            }
+        };
         let exit = match &exchange.inner {
             Some(inner) => exit_of_inner(inner.ended),
+            None if exchange.kind == ToolKind::Other => answered(transcript, exchange),
             None => exit(transcript, exchange),
         };
         Some(Command {
             call: exchange.call,
             result: exchange.result,
-            text: text(&input)?,
+            text,
             exit,
         })
     };
-    shell.filter_map(command).collect()
+    exchanges.iter().filter_map(command).collect()
 }
 
 /// The command: a string, or a list of arguments; or several commands, each a string, on lines of their own.
@@ -73,6 +89,21 @@ pub(super) fn text(input: &Input<'_>) -> Option<String> {
         [_, flag, script] if matches!(flag.as_str(), "-c" | "-lc") => Some(script.clone()),
         [] => None,
         all => Some(all.join(" ")),
+    }
+}
+
+/// How a call of a service ended: in other words than a command does.
+fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
+    let Some(result) = exchange.result else {
+        return Exit::Unknown;
+    };
+    let block = transcript.block(result.block);
+    let said = ends(transcript, block);
+    let is_error = said.starts_with("Error: ") || said.starts_with("{\"error\":");
+    match block.outcome {
+        Outcome::Failed => Exit::Badly,
+        Outcome::Fine if is_error => Exit::Badly,
+        Outcome::Fine => Exit::Unknown,
     }
 }
 

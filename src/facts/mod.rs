@@ -29,6 +29,7 @@ mod postings;
 mod reads;
 mod refused;
 mod removals;
+mod service;
 mod shape;
 mod shell;
 mod skills;

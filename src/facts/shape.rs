@@ -283,13 +283,13 @@ const IN_PART: [&str; 7] = [
 ];
 
 /// The tool's own name, without that of its server: `mcp__files__read_file`, `files.read_file`.
-fn last_part(name: &str) -> &str {
+pub(super) fn last_part(name: &str) -> &str {
     let parts = name.rsplit("__").next().unwrap_or(name);
     parts.rsplit(['.', '/', ':']).next().unwrap_or(parts)
 }
 
 /// The words of a name in lower case: of `readTextFile`, `read_text_file` or `read-text-file`.
-fn words(name: &str) -> Vec<String> {
+pub(super) fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
     for c in name.chars() {

@@ -1,6 +1,7 @@
 //! The kinds of tools, by their names in the known agents.
 
 use super::input::Input;
+use super::service;
 use super::shape::kind_by_shape;
 use crate::format::{Format, ToolNames};
 use crate::policy::{ToolKind, Tools};
@@ -62,11 +63,15 @@ pub(super) fn understands<'i>(
     input: impl FnOnce() -> Input<'i>,
     added: &Tools,
 ) -> bool {
-    steers(name) || recognised(name, input, added).0 != ToolKind::Other
+    if steers(name) || kind_of(name, added) != ToolKind::Other {
+        return true;
+    }
+    let input = input();
+    kind_by_shape(name, &input) != ToolKind::Other || service::said(name, &input).is_some()
 }
 
 /// Whether a tool of that name steers the agent.
-fn steers(name: &str) -> bool {
+pub(super) fn steers(name: &str) -> bool {
     let mut formats = Format::ALL.iter();
     formats.any(|format| format.dialect().tools().steering.contains(&name))
 }

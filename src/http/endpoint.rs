@@ -191,6 +191,11 @@ mod tests {
             ),
             (
                 Openai,
+                "http://[::ffff:127.0.0.1]:9/v1",
+                "http://[::ffff:127.0.0.1]:9/v1/chat/completions",
+            ),
+            (
+                Openai,
                 "http://localhost/api/v3",
                 "http://localhost/api/v3/chat/completions",
             ),

@@ -46,7 +46,7 @@ impl Dialect for Anthropic {
             read: &["view"],
             write: &["create"],
             edit: &["str_replace", "str_replace_based_edit_tool"],
-            steering: &["compact"],
+            steering: &["compact", "think"],
             ..ToolNames::default()
         }
     }
