@@ -245,7 +245,11 @@ fn code(said: &str) -> Option<i64> {
     if said.starts_with('{') {
         let record = Input::in_value(said.as_bytes());
         let status = |of: &Input<'_>| of.integer(&["exit_code", "exitCode", "returncode"]);
-        return status(&record).or_else(|| status(&record.object("metadata")?));
+        // A command may print JSON itself: then its tool's line comes after that.
+        return match record.is_object() {
+            true => status(&record).or_else(|| status(&record.object("metadata")?)),
+            false => End::of(said).code,
+        };
     }
     let before = said.lines().take(HEADER).find_map(|line| {
         let line = line.trim_matches(['[', ']', '(', ')', ' ']);
@@ -320,12 +324,14 @@ pub(super) fn without_end(said: &str) -> &str {
 /// The status in a line that a tool writes behind an output.
 fn status_of(line: &str) -> Option<i64> {
     /// What is before the status, and after it.
-    const FORMS: [(&str, &str); 5] = [
+    const FORMS: [(&str, &str); 6] = [
         // pi
         ("Command exited with code ", ""),
         // OpenHands
         ("[The command completed with exit code ", ".]"),
         ("[Command finished with exit code ", "]"),
+        // Factory Droid
+        ("[Process exited with code ", "]"),
         // others
         ("[exit code: ", "]"),
         ("[Exit code: ", "]"),

@@ -59,6 +59,14 @@ fn a_status_is_what_the_result_says() {
         ),
         (ResultText::Fine("<exited with exit code 0>"), Exit::Code(0)),
         (
+            ResultText::Fine("{\n \"a\": 1\n}\n<shellId: 3 completed with exit code 2>"),
+            Exit::Code(2),
+        ),
+        (
+            ResultText::Fine("a\n[Process exited with code 3]"),
+            Exit::Code(3),
+        ),
+        (
             ResultText::Fine("<p>it ended with exit code 1>"),
             Exit::Unknown,
         ),
@@ -67,6 +75,27 @@ fn a_status_is_what_the_result_says() {
     ] {
         let transcript = anthropic(&[("Bash", r#"{"command":"x"}"#, said)]);
         assert_eq!(ended(&transcript), [("x".to_owned(), exit)], "{said:?}");
+    }
+}
+
+#[test]
+fn a_call_of_a_service_failed_where_its_answer_says_so() {
+    let input = r#"{"reservation_id": "GV1N64"}"#;
+    for (said, exit) in [
+        (ResultText::Fine("{\"status\": \"cancelled\"}"), Exit::Unknown),
+        (ResultText::Fine("Error: reservation not found"), Exit::Badly),
+        (ResultText::Fine("{\"error\": \"not found\"}"), Exit::Badly),
+        (ResultText::Fine("No error: exit code: 3"), Exit::Unknown),
+        (ResultText::Failed("nothing"), Exit::Badly),
+        (ResultText::Nothing, Exit::Unknown),
+    ] {
+        let transcript = anthropic(&[
+            ("cancel_reservation", input, said),
+            ("update_plan", "{}", ResultText::Nothing),
+            ("exec", "{}", ResultText::Nothing),
+        ]);
+        let text = r#"cancel_reservation reservation_id="GV1N64""#.to_owned();
+        assert_eq!(ended(&transcript), [(text, exit)], "{said:?}");
     }
 }
 

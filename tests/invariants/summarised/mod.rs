@@ -157,6 +157,15 @@ pub(super) fn a_second_run_changes_nothing(case: &Case) -> TestCaseResult {
     if is_asked_again && matches!(once.detected, Some((_, Layout::File))) {
         return Ok(());
     }
+    // An answer that names nothing of a conversation may be about what is left of it after outputs were cleared: it is asked for
+    // again in each run.
+    let is_refused = |c: &ConversationOutcome| {
+        let error = c.summary.as_ref().and_then(|summary| summary.error.as_deref());
+        !c.actions.is_empty() && error.is_some_and(|why| why.starts_with("the answer "))
+    };
+    if case.policy.summary.source == Source::Scripted && conversations.iter().any(is_refused) {
+        return Ok(());
+    }
     // A summary names lines, and their numbers have fewer digits where lines were removed: a result that was just not smaller
     // before may now be smaller.
     let was_close = |c: &ConversationOutcome| c.reason.contains("would not be smaller");
