@@ -4,10 +4,7 @@
 //! Read independently of `facts`, which summaries are made from, because these are judged here. An input that is not JSON counts
 //! as a text that refers.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::cell;
 use super::rounds::written_out;
@@ -27,7 +24,7 @@ pub(super) struct Call {
     pub(super) files: Vec<(String, Work)>,
     /// The command, of a call to a shell; those of a cell.
     pub(super) commands: Vec<String>,
-    /// A call of no known kind in its own words: the tool, and its values by their keys.
+    /// A call of no known kind in its own words: the tool and its input.
     pub(super) own_words: Option<String>,
     /// Whether its result shows a file with numbers before the lines.
     pub(super) reads: bool,
@@ -159,7 +156,11 @@ impl Call {
         }
         match kind {
             ToolKind::Shell => call.commands.extend(command(&value)),
-            ToolKind::Other => call.own_words = own_words(tool, &written),
+            ToolKind::Other => {
+                let input = String::from_utf8_lossy(&written);
+                let input = input.trim().trim_start_matches("{}");
+                call.own_words = Some(format!("{tool} {input}"));
+            }
             ToolKind::Read
             | ToolKind::Write
             | ToolKind::Edit
@@ -232,13 +233,6 @@ impl Call {
         }
         push_line(&mut self.refers, after);
     }
-}
-
-/// A tool and the values that it is given, as they are written.
-fn own_words(tool: &str, input: &[u8]) -> Option<String> {
-    let values: BTreeMap<String, &RawValue> = serde_json::from_slice(input).ok()?;
-    let values = values.iter().map(|(key, value)| format!(" {key}={value}"));
-    Some(tool.to_owned() + &values.collect::<String>())
 }
 
 /// Whether a tool deletes the files that it is given.

@@ -63,12 +63,6 @@ impl<'t> Input<'t> {
         !self.keys.is_empty() || self.raw.trim_ascii() == b"{}"
     }
 
-    /// Its keys, sorted, with their values as written.
-    pub(super) fn fields(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        let fields = self.keys.iter();
-        fields.map(|(key, span)| (key.as_str(), span.of(&self.raw)))
-    }
-
     /// The input as it is, for tools that take a text instead of an object.
     pub(super) fn plain(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.raw)

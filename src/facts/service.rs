@@ -6,7 +6,6 @@
 use super::input::Input;
 use super::path;
 use super::shape::{CONTENT, last_part, words};
-use crate::text::lossy;
 
 /// What a name begins with that asks a service for something.
 const ASKS: [&str; 14] = [
@@ -97,8 +96,7 @@ const RUN: [&str; 8] = [
     "command", "cmd", "script", "code", "diff", "patch", "edits", "cells",
 ];
 
-/// What a call of a tool that no list names asks of a service, in its own words, if it is such a call. Values are as they are
-/// written, in the order of their keys.
+/// What a call of a tool that no list names asks of a service, if it is such a call: the tool's name, and its input as written.
 pub(super) fn said(name: &str, input: &Input<'_>) -> Option<String> {
     let words = words(last_part(name));
     let verb = words.first()?.as_str();
@@ -109,14 +107,11 @@ pub(super) fn said(name: &str, input: &Input<'_>) -> Option<String> {
     if !is_named || is_local || may_write || input.has(&RUN) || !input.is_object() {
         return None;
     }
-    let mut said = name.to_owned();
-    for (key, value) in input.fields() {
-        said.push(' ');
-        said.push_str(key);
-        said.push('=');
-        said.push_str(&lossy(value.into()));
-    }
-    Some(said)
+    let input = input.plain();
+    Some(match input.trim() {
+        "{}" => name.to_owned(),
+        values => format!("{name} {values}"),
+    })
 }
 
 #[cfg(test)]
@@ -133,24 +128,23 @@ mod tests {
             (
                 "cancel_reservation",
                 r#"{"reservation_id": "GV1N64"}"#,
-                r#"cancel_reservation reservation_id="GV1N64""#,
+                r#"cancel_reservation {"reservation_id": "GV1N64"}"#,
             ),
             (
                 "mcp__github__create_issue",
-                r#"{"title":"It fails","labels":["bug", "p1"],"owner":"o","repo":"r"}"#,
-                r#"mcp__github__create_issue labels=["bug", "p1"] owner="o" repo="r" title="It fails""#,
+                r#"{"title":"It fails","owner":"o","repo":"r"}"#,
+                r#"mcp__github__create_issue {"title":"It fails","owner":"o","repo":"r"}"#,
             ),
             (
-                "calculate",
-                r#"{"expression":"152 + 103"}"#,
-                r#"calculate expression="152 + 103""#,
+                "sendEmail",
+                r#"{"amount":2.50}"#,
+                r#"sendEmail {"amount":2.50}"#,
             ),
-            ("sendEmail", r#"{"amount":2.50}"#, "sendEmail amount=2.50"),
             ("list_all_airports", "{}", "list_all_airports"),
             (
                 "search_direct_flight",
                 r#""{\"origin\": \"JFK\"}""#,
-                r#"search_direct_flight origin="JFK""#,
+                r#"search_direct_flight {"origin": "JFK"}"#,
             ),
         ] {
             assert_eq!(of(name, input).as_deref(), Some(expected), "{name}");

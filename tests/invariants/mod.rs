@@ -69,7 +69,9 @@ fn config_of(default: u32) -> ProptestConfig {
     ProptestConfig {
         cases: asked.unwrap_or(default),
         // With more cases, more of them may be of no use.
-        max_global_rejects: own.max_global_rejects.max(asked.unwrap_or(default).saturating_mul(8)),
+        max_global_rejects: own
+            .max_global_rejects
+            .max(asked.unwrap_or(default).saturating_mul(8)),
         rng_seed: match (asked, own.rng_seed) {
             // A test fails because of a change, never by chance.
             (None, RngSeed::Random) => RngSeed::Fixed(1),

@@ -82,8 +82,14 @@ fn a_status_is_what_the_result_says() {
 fn a_call_of_a_service_failed_where_its_answer_says_so() {
     let input = r#"{"reservation_id": "GV1N64"}"#;
     for (said, exit) in [
-        (ResultText::Fine("{\"status\": \"cancelled\"}"), Exit::Unknown),
-        (ResultText::Fine("Error: reservation not found"), Exit::Badly),
+        (
+            ResultText::Fine("{\"status\": \"cancelled\"}"),
+            Exit::Unknown,
+        ),
+        (
+            ResultText::Fine("Error: reservation not found"),
+            Exit::Badly,
+        ),
         (ResultText::Fine("{\"error\": \"not found\"}"), Exit::Badly),
         (ResultText::Fine("No error: exit code: 3"), Exit::Unknown),
         (ResultText::Failed("nothing"), Exit::Badly),
@@ -94,7 +100,7 @@ fn a_call_of_a_service_failed_where_its_answer_says_so() {
             ("update_plan", "{}", ResultText::Nothing),
             ("exec", "{}", ResultText::Nothing),
         ]);
-        let text = r#"cancel_reservation reservation_id="GV1N64""#.to_owned();
+        let text = format!("cancel_reservation {input}");
         assert_eq!(ended(&transcript), [(text, exit)], "{said:?}");
     }
 }

@@ -254,8 +254,8 @@ mod tests {
     #[test]
     fn calls_of_unknown_tools_are_named() {
         let lines = [
-            r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"Bash","input":{"command":"ls"}},{"type":"tool_use","id":"b","name":"get_weather","input":{}}]}"#,
-            r#"{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"get_weather","input":{}},{"type":"tool_use","id":"d","name":"TodoWrite","input":{}}]}"#,
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"Bash","input":{"command":"ls"}},{"type":"tool_use","id":"b","name":"weather","input":{}}]}"#,
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"weather","input":{}},{"type":"tool_use","id":"d","name":"TodoWrite","input":{}}]}"#,
             "no JSON",
         ];
         let found = covered(Format::Anthropic, &lines);
@@ -264,7 +264,7 @@ mod tests {
         assert!(found.is_low());
         assert_eq!(
             found.sentence(),
-            "calls understood: 2 of 4; unknown tools: get_weather 2"
+            "calls understood: 2 of 4; unknown tools: weather 2"
         );
     }
 
@@ -288,7 +288,7 @@ mod tests {
         let lines = [
             cell("a", "await tools.exec_command({cmd: 'ls'})"),
             cell("b", "if (x) await tools.exec_command({cmd: 'ls'})"),
-            cell("c", "await tools.get_weather({})"),
+            cell("c", "await tools.weather({})"),
             cell("d", "text(1)"),
         ];
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();

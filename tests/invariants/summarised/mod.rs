@@ -160,7 +160,10 @@ pub(super) fn a_second_run_changes_nothing(case: &Case) -> TestCaseResult {
     // An answer that names nothing of a conversation may be about what is left of it after outputs were cleared: it is asked for
     // again in each run.
     let is_refused = |c: &ConversationOutcome| {
-        let error = c.summary.as_ref().and_then(|summary| summary.error.as_deref());
+        let error = c
+            .summary
+            .as_ref()
+            .and_then(|summary| summary.error.as_deref());
         !c.actions.is_empty() && error.is_some_and(|why| why.starts_with("the answer "))
     };
     if case.policy.summary.source == Source::Scripted && conversations.iter().any(is_refused) {
