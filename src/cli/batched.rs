@@ -187,8 +187,8 @@ mod tests {
         let tokens = "a run would send 45 requests of about 1 500 000 tokens, for answers of at most 90 000 tokens";
         assert!(said(&args, demand).starts_with(&format!("{tokens};")));
         args.price_in = Some(1.5);
-        args.price_out = Some(7.5);
-        let priced = format!("{tokens}: at most about 2.93;");
+        args.price_out = Some(7.0);
+        let priced = format!("{tokens}: at most about 2.88;");
         assert!(said(&args, demand).starts_with(&priced));
         for wrong in ["-1", "nan", "inf", "1 euro", ""] {
             assert!(price(wrong).is_err(), "{wrong}");
