@@ -22,9 +22,9 @@ pub use conversation::{
     Action, ActionKind, ConversationOutcome, Missed, Narrative, Restored, RestoredFrom, RoundsRead,
     Spent, SummaryOutcome, TargetOutcome,
 };
-#[doc(hidden)]
-pub use degraded::NO_SUMMARY;
 pub use degraded::{Degraded, DegradedKind, Warning, WarningKind};
+#[doc(hidden)]
+pub use degraded::{NO_SUMMARY, TO_BE_SENT, WAITS_FOR};
 pub use file::FileRecord;
 #[doc(hidden)]
 pub use file::{Entry, Examined, FileCounts, FileStatus, Find};
@@ -132,6 +132,33 @@ impl Outcome {
         Outcome {
             status: Status::Unsupported,
             ..Outcome::unchanged(input, bytes, hash)
+        }
+    }
+
+    /// Whether a summary of it is still to come, so that it was left as it is.
+    pub fn is_pending(&self) -> bool {
+        let mut degraded = self.degraded.iter();
+        degraded.any(|one| one.kind == DegradedKind::SummaryPending)
+    }
+
+    /// The same input where a summary of it is still to come: nothing that was planned happened.
+    #[must_use]
+    pub fn waiting(self) -> Self {
+        let left_alone = |mut conversation: ConversationOutcome| {
+            let summary = conversation.summary.take();
+            let summary = summary.filter(|summary| !summary.success && summary.fallback.is_none());
+            ConversationOutcome {
+                summary,
+                // Whether it is reached is not known yet.
+                target: None,
+                ..conversation.left_alone()
+            }
+        };
+        Outcome {
+            status: Status::Unchanged,
+            findings_after: self.findings_before,
+            conversations: self.conversations.into_iter().map(left_alone).collect(),
+            ..self
         }
     }
 

@@ -79,13 +79,21 @@ pub(super) fn judged(
         reply.attempts += second.attempts;
         reply.spent += second.spent;
         reply.left_out.extend(second.left_out.iter().cloned());
-        if let Ok(text) = &second.text {
-            let better = check(text, given);
-            if better.share() < checked.share() {
-                checked = better;
-                reply.text = second.text;
-                reply.ending = second.ending;
-                reply.model = second.model;
+        match second.text {
+            // Whether it is better is not known yet.
+            Err(error) if error.is_to_come() => {
+                reply.text = Err(error);
+                return Answer::new(reply, 0, 0);
+            }
+            Err(_) => {}
+            Ok(text) => {
+                let better = check(&text, given);
+                if better.share() < checked.share() {
+                    checked = better;
+                    reply.text = Ok(text);
+                    reply.ending = second.ending;
+                    reply.model = second.model;
+                }
             }
         }
     }
@@ -157,6 +165,7 @@ mod tests {
         let text = answer.reply.text.map_err(|error| match error {
             ModelError::Failed(why) => why,
             ModelError::Refused(why) | ModelError::TooLong { why, .. } => why,
+            ModelError::Waiting(what) => what,
             ModelError::Pending => "pending".to_owned(),
         });
         assert_eq!(answer.reply.attempts, 1 + asked);
@@ -195,6 +204,20 @@ mod tests {
             text,
             Err("the answer is too short to be a summary".to_owned())
         );
+    }
+
+    #[test]
+    fn a_second_answer_that_is_to_come_is_waited_for() {
+        let given = Given::new(["Fixed parse_line in src/parse.rs."]);
+        let policy = preset("auto").unwrap().summary;
+        let first =
+            reply("The user had parse_line in src/parse.rs fixed. Then src/gone.rs was removed.");
+        let waits = ModelError::Waiting("batch b".to_owned());
+        let answer = judged(&policy, "Summarise.", &given, first, |_| ModelReply {
+            text: Err(waits.clone()),
+            ..reply("")
+        });
+        assert_eq!((answer.reply.text, answer.dropped), (Err(waits), 0));
     }
 
     #[test]

@@ -182,6 +182,8 @@ impl Run<'_> {
             }
         }
         let mut answers = Vec::new();
+        // All parts can be asked for at once, and answered later.
+        let mut to_come = None;
         while (self.rounds.read as usize) < sizes.len() {
             let at = self.rounds.read as usize;
             let (asked, end, heard) = match self.last(&answers, &whole.rounds[at..])? {
@@ -224,10 +226,18 @@ impl Run<'_> {
                     return Ok((whole, reply));
                 }
                 Heard::Narrower(_) => {}
+                Heard::Failed(error) if error.is_to_come() => {
+                    to_come.get_or_insert(error);
+                    self.rounds.read = end as u64;
+                }
                 Heard::Failed(error) => return Err(error),
             }
         }
         self.whole = None;
+        if let Some(error) = to_come {
+            self.rounds.read = 0;
+            return Err(error);
+        }
         self.merged(answers)
     }
 
@@ -287,6 +297,7 @@ impl Run<'_> {
             let before = answers.len();
             let window = self.window;
             let mut next = Vec::new();
+            let mut to_come = None;
             let mut at = 0;
             while at < parts.len() {
                 let (mut asked, room) = self.request(of_merge, self.reader.size)?;
@@ -308,8 +319,15 @@ impl Run<'_> {
                         at = end;
                     }
                     Heard::Narrower(_) => {}
+                    Heard::Failed(error) if error.is_to_come() => {
+                        to_come.get_or_insert(error);
+                        at = end;
+                    }
                     Heard::Failed(error) => return Err(error),
                 }
+            }
+            if let Some(error) = to_come {
+                return Err(error);
             }
             if next.len() == before && self.window == window {
                 return Err(self.too_small());

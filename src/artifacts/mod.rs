@@ -11,6 +11,7 @@ mod model;
 mod offloaded;
 mod outputs;
 mod parts;
+mod postponed;
 mod recents;
 mod replies;
 mod sources;
@@ -36,6 +37,7 @@ pub use model::{
 };
 pub use offloaded::{offloaded, returned};
 pub use outputs::{Output, OutputContent};
+pub use postponed::{Batched, Demand, Postponed};
 pub use recents::UnreadFile;
 pub use replies::Replies;
 pub use sources::{Context, Sources};

@@ -74,6 +74,8 @@ pub const MORE: u64 = 3;
 pub enum ModelError {
     /// Nothing was requested: a dry run sends no requests.
     Pending,
+    /// It is requested together with others, and the answer comes later; what it waits for, for people.
+    Waiting(String),
     /// The request failed; the reason, for people.
     Failed(String),
     /// The server accepts no request of this run, and has accepted none; the reason, for people.
@@ -85,6 +87,16 @@ pub enum ModelError {
         /// By how much, if the server says so.
         excess: Option<Excess>,
     },
+}
+
+impl ModelError {
+    /// Whether the answer may come in a later run.
+    pub fn is_to_come(&self) -> bool {
+        match self {
+            ModelError::Pending | ModelError::Waiting(_) => true,
+            ModelError::Failed(_) | ModelError::Refused(_) | ModelError::TooLong { .. } => false,
+        }
+    }
 }
 
 /// By how much a prompt is too long, as a server counts.

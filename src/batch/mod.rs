@@ -76,7 +76,7 @@ pub use sessions::{
 };
 pub use stdin::Stdin;
 pub use strict::BadLines;
-pub use target::{Destination, Target, Targets};
+pub use target::{Destination, Target, Targets, stores};
 
 /// The settings of a run besides its policy.
 #[derive(Debug)]

@@ -241,16 +241,18 @@ impl<'r> Run<'r> {
                 let mut compacted = self.pipeline(target).compact(part, &mut warnings);
                 self.check_summaries(&compacted)?;
                 laps.skip(clock, compacted.timings.take().unwrap_or_default());
-                if compacted.is_changed() {
-                    before.compacts()?;
+                if !compacted.waits() {
+                    if compacted.is_changed() {
+                        before.compacts()?;
+                    }
+                    if self.is_in_place() && compacted.is_changed() {
+                        sink = self.open_in_place(target, &input)?;
+                    }
+                    let kept = self.keep(target, &compacted, folder, copy)?;
+                    sum.copies.extend(kept);
+                    let text = self.put((&compacted, &detected), &input, &mut sink)?;
+                    text_after = text_after.map(|_| text);
                 }
-                if self.is_in_place() && compacted.is_changed() {
-                    sink = self.open_in_place(target, &input)?;
-                }
-                let kept = self.keep(target, &compacted, folder, copy)?;
-                sum.copies.extend(kept);
-                let text = self.put((&compacted, &detected), &input, &mut sink)?;
-                text_after = text_after.map(|_| text);
                 sum.add(compacted);
             }
             &Detected::Known(format, Layout::Line) => {
@@ -286,6 +288,11 @@ impl<'r> Run<'r> {
                     let mut compacted = self.pipeline(target).compact(part, warnings);
                     self.check_summaries(&compacted)?;
                     laps.skip(clock, compacted.timings.take().unwrap_or_default());
+                    // The others are asked for as well, and none is written.
+                    if sum.waits || compacted.waits() {
+                        sum.add(compacted);
+                        return Ok(());
+                    }
                     if compacted.is_changed() {
                         before.compacts()?;
                     }
@@ -480,15 +487,17 @@ impl<'r> Run<'r> {
             stored_after: stored,
             ..Outcome::unchanged(path, text_before, hash.as_str())
         };
-        if self.is_in_place() && !sum.changed {
+        if sum.waits || self.is_in_place() && !sum.changed {
             let original = Original {
                 kind: OriginalKind::Input,
                 path: path_text(path),
             };
-            return Ok(Outcome {
+            let waits = sum.waits;
+            let outcome = Outcome {
                 original: Some(original),
                 ..sum.outcome(detected, warnings, before)
-            });
+            };
+            return Ok(if waits { outcome.waiting() } else { outcome });
         }
         let written = sink.written()?;
         let archive = self.archive(target, &mut input, &sum)?;

@@ -21,6 +21,8 @@ pub(super) struct Sum {
     /// The names in the store that the output no longer contains.
     pub(super) released: Vec<String>,
     pub(super) summarised: bool,
+    /// Whether a summary is still to come.
+    pub(super) waits: bool,
     coverage: Option<Coverage>,
     degraded: Vec<Degraded>,
     pub(super) warnings: Vec<Warning>,
@@ -92,6 +94,7 @@ impl Sum {
         self.changed |= compacted.is_changed();
         self.summarised |= compacted.is_summarised();
         self.warnings.append(&mut compacted.warnings);
+        self.waits |= compacted.waits();
         for degraded in compacted.degraded.drain(..) {
             // With many conversations in one file, the first one represents all.
             if !self.degraded.contains(&degraded) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::find::{COMPACT, split_ending};
-use super::{Effect, FileSource, Options, Source};
+use super::{Effect, FileSource, Found, Options, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Stored;
 use crate::policy::Names;
@@ -353,6 +353,15 @@ impl Targets {
             })
             .collect()
     }
+}
+
+/// The folders of the stores that belong to what was found, whether they are there or not.
+///
+/// # Errors
+/// Those of [`Targets::new`].
+pub fn stores(found: &Found, options: &Options) -> Result<Vec<PathBuf>> {
+    let targets = Targets::new(&found.sources, options)?;
+    Ok(targets.stores.into_keys().collect())
 }
 
 /// A file is not a folder, and a folder is not a file.

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use serde_json::json;
 
 use super::aligned::aligned;
+use super::batched::{BatchArgs, Queue, would_send};
 use super::config::{Chosen, PolicyArgs};
 use super::gates::CompactGates;
 use super::hooks::HookArgs;
@@ -18,13 +20,13 @@ use super::next::{Went, next};
 use super::progress::Bar;
 use super::reading::{not_read, passed_by};
 use super::reports::{self, OUTPUT, Planned, ReportArgs, RowArgs};
-use super::server::ServerArgs;
+use super::server::{Asked, ServerArgs};
 use super::shorthand::Shorthands;
 use super::stale::stats_beside;
 use super::timings::{TimingArgs, wall};
 use super::walking::{ExcludeArgs, FilterArgs};
 use super::{Context, Fault, Voice, all_paths, format_named, input_format_help, scripted_answers};
-use crate::artifacts::Replies;
+use crate::artifacts::{Postponed, Replies};
 use crate::batch::{
     self, BadLines, Destination, Effect, Fork, Found, Loading, Options, Overwrite, Ran, Scope,
 };
@@ -118,6 +120,8 @@ pub(super) struct Compact {
     hooks: HookArgs,
     #[command(flatten)]
     server: ServerArgs,
+    #[command(flatten)]
+    batch: BatchArgs,
 }
 
 impl Compact {
@@ -132,7 +136,7 @@ impl Compact {
         let replies = scripted_answers(file.as_deref(), &effective.policy)?;
         let paths = self.named(context)?;
         let fork = self.forked(&paths)?;
-        let options = self.options(context, &effective.policy, replies, fork)?;
+        let (options, postponed) = self.options(context, &effective.policy, replies, fork)?;
         let planned = self.planned_reports(asked);
         // Better said before hours of work than after.
         reports::check(&planned, options.overwrite)?;
@@ -163,7 +167,14 @@ impl Compact {
             Scope::Degraded => {}
         }
         let bar = Bar::new(&found.sources, context.voice);
-        let Ran { outcomes, faults } = batch::run(&found, &effective, &options, &bar)?;
+        let queue = Queue {
+            server: postponed.as_deref(),
+            most: self.server.batches_wait(),
+        };
+        let ran = self
+            .batch
+            .run((context, &bar), queue, &found, &effective, &options);
+        let Ran { outcomes, faults } = ran?;
         bar.finish();
         let interrupted = context.interrupted();
         if interrupted.is_some() {
@@ -181,14 +192,20 @@ impl Compact {
         let mut exit = Exit::of(&outcomes);
         let mut not_read = not_read(&found);
         not_read.add_outcomes(&outcomes);
+        let asked = postponed.as_ref().filter(|_| self.dry_run);
+        let estimate = asked.and_then(|server| self.batch.estimate(server.demand()));
         let report = Report::new(policy_ref(&effective), outcomes);
         let report = report
             .with_not_read(not_read.into_list())
+            .with_estimate(estimate)
             .with_timings(wall(options.clock.as_ref()));
         if context.voice > Voice::Quiet {
             let mut err = BufWriter::new(io::stderr().lock());
             if self.dry_run {
                 let _ = writeln!(err, "dry run: nothing was written");
+                if let Some(estimate) = report.head().about().estimate {
+                    let _ = writeln!(err, "{}", would_send(estimate));
+                }
             }
             // A table that cannot be shown is no reason to fail.
             let screen = context.color.screen(&io::stderr());
@@ -244,7 +261,7 @@ impl Compact {
         policy: &Policy,
         replies: Replies,
         fork: Option<Fork>,
-    ) -> Result<Options> {
+    ) -> Result<(Options, Option<Arc<dyn Postponed>>)> {
         let forked = fork.as_ref().map(|fork| fork.output.clone());
         let output = forked.as_ref().or(self.output.as_ref());
         let destination = match (output, &self.out_dir) {
@@ -266,8 +283,19 @@ impl Compact {
         } else {
             Effect::Write
         };
-        Ok(Options {
-            server: self.server.server(policy, effect, &context.stop)?,
+        let asked = self
+            .server
+            .server(policy, effect, &self.batch, &context.stop)?;
+        let (server, postponed) = match asked {
+            Some(Asked {
+                model,
+                at_once,
+                postponed,
+            }) => (Some((model, at_once)), Some(postponed)),
+            None => (None, None),
+        };
+        let options = Options {
+            server,
             destination,
             fork,
             store: self.store.clone(),
@@ -290,7 +318,8 @@ impl Compact {
             jobs: threads(self.jobs),
             stop: context.stop.clone(),
             clock: self.timings.clock(),
-        })
+        };
+        Ok((options, postponed))
     }
 
     /// The paths that the command line names.

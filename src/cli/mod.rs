@@ -7,6 +7,7 @@
 
 mod aligned;
 mod asking_nobody;
+mod batched;
 mod check;
 mod compact;
 mod config;

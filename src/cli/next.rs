@@ -29,7 +29,8 @@ pub(super) fn next(outcome: &Outcome, went: Went, around: &Surroundings) -> Opti
         Status::Rejected | Status::Failed | Status::Unsupported | Status::Skipped => return None,
     }
     let output = outcome.output.as_deref().unwrap_or(&outcome.file.path);
-    if output == "-" {
+    // What waits is written later.
+    if output == "-" || outcome.is_pending() {
         return None;
     }
     let file = Path::new(output);

@@ -8,13 +8,11 @@ use std::sync::atomic::AtomicUsize;
 
 use clap::Args;
 
-use crate::artifacts::SummaryModel;
+use super::batched::{BatchArgs, REQUESTS};
+use crate::artifacts::{Postponed, SummaryModel};
 use crate::batch::Effect;
 use crate::error::Result;
 use crate::policy::Policy;
-
-/// The heading of these flags.
-const REQUESTS: &str = "Requests (with --summarizer anthropic or openai)";
 
 /// Flags for requests.
 #[derive(Debug, Args)]
@@ -34,12 +32,23 @@ pub(super) struct ServerArgs {
     /// Wait so long for a server that does not work: 90s, 10m, 2h; 0 = not at all
     ///
     /// Summaries wait in a queue meanwhile. Without this, an hour for a server that has answered before, and 10 s for one that never
-    /// has. The policies of the five systems have tries of their own and do not wait.
+    /// has. The policies of the five systems have tries of their own and do not wait. With --batch wait, how long to wait for
+    /// batches; without this, until they have ended.
     #[arg(long, value_name = "TIME", value_parser = wait, help_heading = REQUESTS)]
     max_wait: Option<std::time::Duration>,
     /// Allow http:// addresses outside this machine
     #[arg(long, help_heading = REQUESTS)]
     allow_http: bool,
+}
+
+/// The server of a run.
+pub(super) struct Asked {
+    /// Who writes the summaries.
+    pub(super) model: Box<dyn SummaryModel>,
+    /// How many requests may be open at once.
+    pub(super) at_once: usize,
+    /// The same server, where requests are held back.
+    pub(super) postponed: Arc<dyn Postponed>,
 }
 
 impl ServerArgs {
@@ -49,19 +58,22 @@ impl ServerArgs {
         &self,
         _: &Policy,
         _: Effect,
+        _: &BatchArgs,
         _: &Arc<AtomicUsize>,
-    ) -> Result<Option<(Box<dyn SummaryModel>, usize)>> {
+    ) -> Result<Option<Asked>> {
         Ok(None)
     }
 
-    /// The server for summaries, if the policy names one, and how many requests may be open at once.
+    /// The server for summaries, if the policy names one.
     #[cfg(feature = "http")]
     pub(super) fn server(
         &self,
         policy: &Policy,
         effect: Effect,
+        batch: &BatchArgs,
         stop: &Arc<AtomicUsize>,
-    ) -> Result<Option<(Box<dyn SummaryModel>, usize)>> {
+    ) -> Result<Option<Asked>> {
+        use super::batched::Step;
         use crate::http::{Endpoint, Key, Limits, Network, PlainHttp, Provider, Server};
         use crate::pipeline::asks_a_server;
 
@@ -83,14 +95,27 @@ impl ServerArgs {
             input_tokens: self.max_input_tokens,
             timeout: std::time::Duration::from_secs(self.request_timeout),
             patience: self.patience(),
+            batch: batch.most(),
         };
-        let network = match effect {
-            Effect::Write => Network::Online,
-            Effect::DryRun => Network::Offline,
+        let network = match (effect, batch.batch) {
+            (Effect::DryRun, _) => Network::Offline,
+            (Effect::Write, None) => Network::Online,
+            (Effect::Write, Some(Step::Submit | Step::Wait)) => Network::Postponed,
+            (Effect::Write, Some(Step::Collect)) => Network::Collected,
         };
         let breaker = policy.summary.host_breaker();
         let server = Server::new(endpoint, breaker, limits, network, stop.clone());
-        Ok(Some((Box::new(server), at_once)))
+        let server = Arc::new(server);
+        Ok(Some(Asked {
+            model: Box::new(server.clone()),
+            at_once,
+            postponed: server,
+        }))
+    }
+
+    /// How long batches are waited for; `None`: until they end.
+    pub(super) fn batches_wait(&self) -> Option<std::time::Duration> {
+        self.max_wait
     }
 
     #[cfg(feature = "http")]

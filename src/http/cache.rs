@@ -8,7 +8,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::artifacts::{Ending, Excess};
+use crate::error::Result;
 use crate::store::Store;
+use crate::store::folder::Durability;
 
 /// An answer.
 #[derive(Debug, Serialize, Deserialize)]
@@ -40,6 +42,15 @@ pub(super) fn cached<T: DeserializeOwned>(store: &Store, name: &str) -> Option<T
 /// Keeps an entry.
 pub(super) fn keep<T: Serialize>(store: &Store, name: &str, entry: &T) {
     if let Ok(bytes) = serde_json::to_vec(entry) {
-        let _ = store.put_answer(name, &bytes);
+        let _ = store.put_answer(name, &bytes, Durability::Lazy);
     }
+}
+
+/// Keeps an answer that was paid for and cannot be had again for long: it is on the disk when this returns, but for its name.
+///
+/// # Errors
+/// Those of [`Store::put_answer`].
+pub(super) fn keep_paid(store: &Store, name: &str, answer: &CachedAnswer) -> Result<()> {
+    let bytes = serde_json::to_vec(answer).unwrap_or_default();
+    store.put_answer(name, &bytes, Durability::Durable)
 }

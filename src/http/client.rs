@@ -1,17 +1,19 @@
-//! Sends one request over the network and reads the response.
+//! Sends one request over the network and reads the response, or a file that is too large for memory.
 //!
 //! Follows no redirects, uses no proxy from the environment, waits no longer than its timeout, and reads no more than a
 //! summary can need. Each request has a thread of its own, so that an interrupted run need not wait for the server.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
-use ureq::Agent;
-use ureq::http::HeaderMap;
+use ureq::http::request::Builder;
+use ureq::http::{HeaderMap, Request};
+use ureq::{Agent, AsSendBody, Body};
 
 use super::endpoint::{Auth, Endpoint};
 use super::provider::Provider;
@@ -22,6 +24,8 @@ use crate::semaphore::POLL;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest response, in bytes.
 const MAX_BODY_BYTES: u64 = 8 << 20;
+/// The largest file, in bytes.
+const MAX_FILE_BYTES: u64 = 16 << 30;
 /// The most headers about limits that are kept, and the longest of their names, in bytes.
 const MAX_LIMITS: usize = 32;
 const MAX_LIMIT_NAME: usize = 100;
@@ -33,6 +37,30 @@ const ANTHROPIC_VERSION: &str = "2023-06-01";
 pub(super) struct Client {
     agent: Agent,
     endpoint: Endpoint,
+    timeout: Duration,
+}
+
+/// A call of a server.
+#[derive(Debug)]
+pub(super) struct Call {
+    /// The address: of the endpoint's server, for that is whose key is sent.
+    pub(super) url: String,
+    pub(super) content: Content,
+    /// A file that a good response is written to, instead of the response's body.
+    pub(super) into: Option<File>,
+    /// How long it may take.
+    pub(super) timeout: Duration,
+}
+
+/// What is sent.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// Nothing: it is a question.
+    None,
+    /// A JSON value.
+    Json(Vec<u8>),
+    /// A file from its place on, and the kind of its content.
+    File { kind: String, file: File },
 }
 
 impl Client {
@@ -49,6 +77,7 @@ impl Client {
         Client {
             agent: config.into(),
             endpoint,
+            timeout,
         }
     }
 
@@ -58,30 +87,29 @@ impl Client {
 
     /// Sends `body` and waits for the response.
     pub(super) fn send(&self, body: Vec<u8>, stop: &AtomicUsize) -> Result<Response, Failure> {
-        let mut request = self
-            .agent
-            .post(&self.endpoint.url)
-            .header("content-type", "application/json")
-            .header("accept", "application/json");
-        if self.endpoint.provider == Provider::Anthropic {
-            request = request.header("anthropic-version", ANTHROPIC_VERSION);
-        }
-        if let Some(key) = &self.endpoint.key {
-            request = match self.endpoint.auth {
-                Auth::XApiKey => request.header("x-api-key", key.secret()),
-                Auth::ApiKey => request.header("api-key", key.secret()),
-                Auth::Bearer => request.header("authorization", format!("Bearer {}", key.secret())),
-            };
-        }
+        let call = Call {
+            url: self.endpoint.url.clone(),
+            content: Content::Json(body),
+            into: None,
+            timeout: self.timeout,
+        };
+        self.call(call, stop)
+    }
+
+    /// Makes a call and waits for the response.
+    pub(super) fn call(&self, call: Call, stop: &AtomicUsize) -> Result<Response, Failure> {
+        let Call {
+            url,
+            content,
+            into,
+            timeout,
+        } = call;
+        let request = self.request(&url, &content);
+        let agent = self.agent.clone();
         let (sender, receiver) = channel();
         let work = move || {
-            let result = request.send(body.as_slice()).and_then(|mut response| {
-                let mut body = Vec::new();
-                let mut reader = response.body_mut().as_reader().take(MAX_BODY_BYTES + 1);
-                reader.read_to_end(&mut body)?;
-                let status = response.status().as_u16();
-                Ok(of_parts(status, response.headers(), body))
-            });
+            let result =
+                sent(&agent, request, content, timeout).and_then(|response| read(response, into));
             // If the run was interrupted, there is no receiver.
             let _ = sender.send(result);
         };
@@ -110,6 +138,71 @@ impl Client {
             }
         }
     }
+
+    /// The head of a request, with the key.
+    fn request(&self, url: &str, content: &Content) -> Builder {
+        let mut request = match content {
+            Content::None => Request::get(url),
+            Content::Json(_) => Request::post(url).header("content-type", "application/json"),
+            Content::File { kind, .. } => Request::post(url).header("content-type", kind),
+        };
+        request = request.header("accept", "application/json");
+        if self.endpoint.provider == Provider::Anthropic {
+            request = request.header("anthropic-version", ANTHROPIC_VERSION);
+        }
+        if let Some(key) = &self.endpoint.key {
+            request = match self.endpoint.auth {
+                Auth::XApiKey => request.header("x-api-key", key.secret()),
+                Auth::ApiKey => request.header("api-key", key.secret()),
+                Auth::Bearer => request.header("authorization", format!("Bearer {}", key.secret())),
+            };
+        }
+        request
+    }
+}
+
+/// Sends a request.
+fn sent(
+    agent: &Agent,
+    request: Builder,
+    content: Content,
+    timeout: Duration,
+) -> Result<ureq::http::Response<Body>, ureq::Error> {
+    fn run<S: AsSendBody>(
+        agent: &Agent,
+        request: Request<S>,
+        timeout: Duration,
+    ) -> Result<ureq::http::Response<Body>, ureq::Error> {
+        let request = agent.configure_request(request);
+        agent.run(request.timeout_global(Some(timeout)).build())
+    }
+    match content {
+        Content::None => run(agent, request.body(())?, timeout),
+        Content::Json(body) => run(agent, request.body(body)?, timeout),
+        Content::File { file, .. } => run(agent, request.body(file)?, timeout),
+    }
+}
+
+/// Reads a response, a good one into a file if that is wanted.
+fn read(
+    mut response: ureq::http::Response<Body>,
+    into: Option<File>,
+) -> Result<Response, ureq::Error> {
+    let mut body = Vec::new();
+    let (status, reader) = (response.status().as_u16(), response.body_mut().as_reader());
+    match into {
+        Some(mut file) if status == 200 => {
+            // One byte more than any batch has says that it is none.
+            let copied = io::copy(&mut reader.take(MAX_FILE_BYTES + 1), &mut file)?;
+            if copied > MAX_FILE_BYTES {
+                return Err(io::Error::other("the file is larger than 16 GiB").into());
+            }
+        }
+        Some(_) | None => {
+            reader.take(MAX_BODY_BYTES + 1).read_to_end(&mut body)?;
+        }
+    }
+    Ok(of_parts(status, response.headers(), body))
 }
 
 fn of_parts(status: u16, headers: &HeaderMap, body: Vec<u8>) -> Response {

@@ -122,6 +122,7 @@ impl Host {
                 | Failure::NoModel(_)
                 | Failure::Interrupted
                 | Failure::Offline
+                | Failure::Waiting(_)
                 | Failure::RunLimit(_),
             ) => {}
         }

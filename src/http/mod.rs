@@ -1,9 +1,10 @@
 //! Summaries from a server.
 //!
 //! The only part of the program that uses the network, and only if the user names a provider. The calling thread waits for
-//! the answer. Answers are kept in the store, so that none is paid for twice; a dry run sends nothing. What a server
+//! the answer, or the request is held back and sent with others (`batch`). Answers are kept in the store, so that none is paid for twice; a dry run sends nothing. What a server
 //! returns is data: it never becomes a path or a header, and is never printed unescaped.
 
+mod batch;
 mod body;
 mod cache;
 mod clean;
@@ -12,6 +13,7 @@ mod endpoint;
 mod host;
 mod in_flight;
 mod key;
+mod postponed;
 mod provider;
 mod queue;
 mod refused;
@@ -37,6 +39,7 @@ use crate::store::Store;
 use crate::summarizer::gate::floor;
 use crate::summarizer::retry::{Backoff, Failed, delay, retry};
 
+use batch::{Batches, Earlier};
 use body::{Delimiter, Parts, body};
 use cache::{CachedAnswer, CachedRefusal, cached, keep};
 use client::Client;
@@ -69,6 +72,8 @@ pub struct Limits {
     pub timeout: Duration,
     /// How long to wait for a server that does not work; `None` = not at all: a request fails when the server does.
     pub patience: Option<Patience>,
+    /// Requests in one batch; `None` = as many as the provider takes.
+    pub batch: Option<usize>,
 }
 
 impl Default for Limits {
@@ -79,6 +84,7 @@ impl Default for Limits {
             input_tokens: None,
             timeout: Duration::from_secs(300),
             patience: None,
+            batch: None,
         }
     }
 }
@@ -90,6 +96,10 @@ pub enum Network {
     Online,
     /// No: only answers in the store are used.
     Offline,
+    /// Not one by one: they are held back, to be sent together.
+    Postponed,
+    /// No: answers to those that were sent together are used as they are.
+    Collected,
 }
 
 /// A server that writes summaries.
@@ -103,6 +113,8 @@ pub struct Server {
     /// The forms of requests that models take.
     forms: Forms,
     in_flight: InFlight,
+    /// Requests that are sent together.
+    batches: Batches,
     limits: Limits,
     network: Network,
     stop: Arc<AtomicUsize>,
@@ -141,6 +153,7 @@ impl Server {
         // Where a policy has its own tries for each conversation, none waits for another.
         let patience = limits.patience.filter(|_| breaker > 0);
         Server {
+            batches: Batches::new(&endpoint, limits.batch),
             client: Client::new(endpoint, limits.timeout),
             host: Host::new(breaker),
             queue: patience.map(|patience| Queue::new(limits.concurrent, patience)),
@@ -241,6 +254,11 @@ impl Server {
                 && (cached.ending == Ending::Whole || request.policy.cut_off != CutOff::Reject)
         };
         let answer = job.store.and_then(|store| cached(store, &name));
+        let earlier = match answer {
+            Some(_) => Earlier::NotGood,
+            None => Earlier::None,
+        };
+        let is_taken = |cached: &CachedAnswer| self.takes_as_it_is(&name) || is_taken(cached);
         if let Some(cached) = answer.filter(is_taken) {
             job.spent.cached += 1;
             job.model = cached.model.clone().or(job.model.take());
@@ -258,10 +276,10 @@ impl Server {
             let (why, excess) = (refused.too_long, refused.excess);
             return Err(Failure::PromptTooLong { why, excess });
         }
-        if self.network == Network::Offline {
-            return Err(Failure::Offline);
-        }
-        let result = self.send_in_some_form(job, parts);
+        let result = match self.postpone(job, &name, earlier, parts) {
+            Ok(()) => self.send_in_some_form(job, parts),
+            Err(failure) => Err(failure),
+        };
         if let (Some(store), Err(Failure::PromptTooLong { why, excess })) = (kept, &result) {
             let (too_long, excess) = (self.without_key(why), *excess);
             keep(store, &refusal, &CachedRefusal { too_long, excess });
@@ -511,6 +529,7 @@ impl SummaryModel for Server {
             let said = |why: &str| format!("{}: {}", endpoint.host, self.without_key(why));
             match failure {
                 Failure::Offline => ModelError::Pending,
+                Failure::Waiting(what) => ModelError::Waiting(what),
                 Failure::Interrupted => ModelError::Failed(said("the run was interrupted")),
                 Failure::PromptTooLong { why, excess } => ModelError::TooLong {
                     why: said(&why),

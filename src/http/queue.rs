@@ -159,7 +159,12 @@ impl Queue {
             Err(Failure::Transient(why)) => state.fails(now, why),
             Err(Failure::Fatal(why)) => state.fatal = Some(why.clone()),
             // It was not sent, or nobody knows what became of it: another one may try.
-            Err(Failure::Interrupted | Failure::Offline | Failure::RunLimit(_)) => {
+            Err(
+                Failure::Interrupted
+                | Failure::Offline
+                | Failure::Waiting(_)
+                | Failure::RunLimit(_),
+            ) => {
                 if let Some(held) = &mut state.held {
                     held.is_probed = false;
                 }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::endpoint::Endpoint;
@@ -20,7 +21,8 @@ const REASONING: u64 = 16_000;
 const MOST_NAMES: usize = 64;
 
 /// What a server refuses.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Refused {
     /// A part of the request: one of these names, the most likely first.
     Names(Vec<String>),
@@ -145,6 +147,24 @@ impl Forms {
             }
             None => Learned::Nothing,
         }
+    }
+
+    /// Learns what earlier runs have found to be refused, where nothing is known of the model yet.
+    pub(super) fn teach(
+        &self,
+        model: &str,
+        refused: &[Refused],
+        (endpoint, extra): (&Endpoint, &Parameters),
+    ) {
+        let mut forms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.is_empty() || forms.contains_key(model) {
+            return;
+        }
+        let mut form = Form::default();
+        for refused in refused {
+            form = form.without(refused, endpoint, extra).unwrap_or(form);
+        }
+        forms.insert(model.to_owned(), form);
     }
 
     /// The model had no room for its answer after its reasoning.

@@ -74,6 +74,8 @@ pub(super) enum Failure {
     RunLimit(String),
     /// The run sends no requests.
     Offline,
+    /// The request is answered together with others, later; what it waits for.
+    Waiting(String),
     /// The run was interrupted.
     Interrupted,
 }
@@ -90,6 +92,7 @@ impl Failure {
             | Failure::PromptTooLong { .. }
             | Failure::RunLimit(_)
             | Failure::Offline
+            | Failure::Waiting(_)
             | Failure::Interrupted => false,
         }
     }
@@ -122,10 +125,7 @@ pub(super) fn read(
             Provider::Anthropic => anthropic(&body),
             Provider::Openai => openai(&body),
         },
-        300..=399 => Err(Failure::Fatal(format!(
-            "the server redirects requests (status {}), and redirects are not followed: the key is meant for this server only",
-            response.status
-        ))),
+        300..=399 => Err(redirected(response.status)),
         _ => Err(failure(response, &body)),
     };
     let usage = match provider {
@@ -133,6 +133,26 @@ pub(super) fn read(
         Provider::Openai => usage(&body, &["prompt_tokens"], "completion_tokens"),
     };
     (result, usage)
+}
+
+/// Reads a response that is no summary: JSON, without the `key`.
+pub(super) fn value(response: &Response, key: Option<&Key>) -> Result<Value, Failure> {
+    let text = || Value::from(String::from_utf8_lossy(&response.body));
+    let mut body = serde_json::from_slice(&response.body).unwrap_or_else(|_| text());
+    if let Some(key) = key {
+        key.mask_all(&mut body);
+    }
+    match response.status {
+        200..=299 => Ok(body),
+        300..=399 => Err(redirected(response.status)),
+        _ => Err(failure(response, &body)),
+    }
+}
+
+fn redirected(status: u16) -> Failure {
+    Failure::Fatal(format!(
+        "the server redirects requests (status {status}), and redirects are not followed: the key is meant for this server only"
+    ))
 }
 
 /// Whether an answer, or a choice of it, is an error.

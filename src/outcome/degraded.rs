@@ -23,18 +23,25 @@ pub struct Degraded {
 pub enum DegradedKind {
     /// The summariser that the policy names wrote no summary.
     SummaryFailed,
+    /// The model is asked in a batch and has not answered yet: the input is left as it is until then.
+    SummaryPending,
     /// The policy's offload step was due, and there was no store.
     NoStore,
 }
 
 /// How the message of a summary that failed begins; the reason follows.
 pub const NO_SUMMARY: &str = "no summary could be written: ";
+/// How the message of a summary that is still to come begins; what it waits for follows.
+pub const WAITS_FOR: &str = "no summary yet: it waits for ";
+/// What follows until the run has sent the batch, and knows its name.
+pub const TO_BE_SENT: &str = "a batch";
 
 impl DegradedKind {
     /// The name in a report.
     pub fn name(self) -> &'static str {
         match self {
             DegradedKind::SummaryFailed => "summary_failed",
+            DegradedKind::SummaryPending => "summary_pending",
             DegradedKind::NoStore => "no_store",
         }
     }
@@ -42,7 +49,7 @@ impl DegradedKind {
     /// What to do about it.
     pub fn hint(self) -> Option<&'static str> {
         match self {
-            DegradedKind::SummaryFailed => None,
+            DegradedKind::SummaryFailed | DegradedKind::SummaryPending => None,
             DegradedKind::NoStore => Some("name a folder for the store: --store DIR"),
         }
     }

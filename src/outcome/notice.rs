@@ -3,12 +3,14 @@
 //! Only groups and counts. Does not render; each kind decides for itself whether it is shown.
 
 mod unsummarised;
+mod waiting;
 
 use std::collections::BTreeMap;
 
 use super::{Coverage, Degraded, DegradedKind, Outcome, Status, Warning, WarningKind};
 use crate::format;
 use unsummarised::Unsummarised;
+use waiting::Waiting;
 
 /// How serious a notice is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,12 +80,22 @@ impl Notices {
         }
         notices.about_coverage(outcomes);
         let unsummarised = Unsummarised::of(outcomes).sentence();
+        let waiting = Waiting::of(outcomes);
         for outcome in outcomes {
             let input = outcome.file.path.as_str();
             for Degraded { kind, message } in &outcome.degraded {
+                let waits = match kind {
+                    DegradedKind::SummaryPending => waiting.sentence(message),
+                    DegradedKind::SummaryFailed | DegradedKind::NoStore => None,
+                };
                 let message = match (kind, &unsummarised) {
                     (DegradedKind::SummaryFailed, Some(sentence)) => sentence,
-                    (DegradedKind::SummaryFailed | DegradedKind::NoStore, _) => message,
+                    (
+                        DegradedKind::SummaryFailed
+                        | DegradedKind::SummaryPending
+                        | DegradedKind::NoStore,
+                        _,
+                    ) => waits.as_ref().unwrap_or(message),
                 };
                 notices.add(
                     NoticeLevel::Failed,

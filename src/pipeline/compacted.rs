@@ -1,7 +1,9 @@
 //! The result of compacting a transcript, or why it is rejected and the input is kept.
 
 use crate::artifacts::Content;
-use crate::outcome::{ConversationOutcome, Coverage, Degraded, Rejection, Timings, Warning};
+use crate::outcome::{
+    ConversationOutcome, Coverage, Degraded, DegradedKind, Rejection, Timings, Warning,
+};
 use crate::settle::Change;
 use crate::transcript::Transcript;
 use crate::verify::{Finding, Severity, new_findings};
@@ -58,6 +60,12 @@ impl<'a> Compacted<'a> {
     /// Whether the output contains a new summary.
     pub fn is_summarised(&self) -> bool {
         self.rejection.is_none() && self.summarised > 0
+    }
+
+    /// Whether a summary of it is still to come, so that nothing is to be written yet.
+    pub fn waits(&self) -> bool {
+        let mut degraded = self.degraded.iter();
+        degraded.any(|one| one.kind == DegradedKind::SummaryPending)
     }
 
     /// The output's bytes, in pieces; the input's if nothing changed or the result was rejected.

@@ -224,6 +224,10 @@ impl Run<'_, '_, '_> {
                 fitted.extend(done.fitted);
             };
             self.finish_summaries(placed);
+            // A summary can remove sidechains: those are never asked for.
+            if self.round.summaries.is_to_come() {
+                break;
+            }
         }
         if self.work.source == SummarySource::Input {
             self.discard_replaced_changes();

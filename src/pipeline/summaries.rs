@@ -2,7 +2,8 @@
 
 use super::Rejected;
 use crate::outcome::{
-    Action, ActionKind, ConversationOutcome, Degraded, Rejection, TargetOutcome, Warning,
+    Action, ActionKind, ConversationOutcome, Degraded, DegradedKind, Rejection, TargetOutcome,
+    Warning,
 };
 use crate::plan::SummaryPlan;
 use crate::settle::{
@@ -70,6 +71,12 @@ impl RoundSummaries {
                 None
             }
         }
+    }
+
+    /// Whether a summary is asked for in a batch, and not there yet.
+    pub(super) fn is_to_come(&self) -> bool {
+        let mut degraded = self.degraded.iter();
+        degraded.any(|one| one.kind == DegradedKind::SummaryPending)
     }
 
     /// The summaries that were written, with their conversations.

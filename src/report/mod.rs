@@ -122,13 +122,41 @@ pub type Report = RunReport<Compacting, Totals, Outcome>;
 pub struct Compacting {
     /// The policy that was in force.
     pub policy: PolicyRef,
+    /// What a run would ask a server for, if this was a dry run that would ask one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
+}
+
+/// What a run would ask a server for. Parts of long conversations and second answers can come on top.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// Requests.
+    pub requests: u64,
+    /// Their tokens, estimated.
+    pub input_tokens: u64,
+    /// The most tokens of their answers.
+    pub output_tokens: u64,
+    /// The most that they cost, if prices were given, in the money of these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<f64>,
 }
 
 impl Report {
     /// The report on `files`, which it sorts by input path (in the order of its characters) and adds up.
     pub fn new(policy: PolicyRef, mut files: Vec<Outcome>) -> Self {
         files.sort_by(|a, b| a.file.path.cmp(&b.file.path));
-        RunReport::of(Compacting { policy }, Totals::of(&files), files)
+        let about = Compacting {
+            policy,
+            estimate: None,
+        };
+        RunReport::of(about, Totals::of(&files), files)
+    }
+
+    /// The same report, with what a run would ask a server for.
+    #[must_use]
+    pub fn with_estimate(mut self, estimate: Option<Estimate>) -> Self {
+        self.head.about.estimate = estimate;
+        self
     }
 
     /// The inputs whose sizes mean anything, as they are grouped.

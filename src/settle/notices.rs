@@ -2,7 +2,7 @@
 
 use super::{KeptMessages, LossReason, Summarised, SummaryResult, Tried};
 use crate::artifacts::{Ending, ModelError, NotRead, PromptCut, SummaryArtifacts, UnreadFile};
-use crate::outcome::{Degraded, DegradedKind, NO_SUMMARY, Warning, WarningKind};
+use crate::outcome::{Degraded, DegradedKind, NO_SUMMARY, WAITS_FOR, Warning, WarningKind};
 use crate::text::{count, printable};
 
 /// Why there is no summary although one was requested.
@@ -13,6 +13,10 @@ pub(super) fn failed(artifacts: &SummaryArtifacts<'_>) -> Option<Degraded> {
         ) => Some(Degraded {
             kind: DegradedKind::SummaryFailed,
             message: format!("{NO_SUMMARY}{why}"),
+        }),
+        Err(ModelError::Waiting(what)) => Some(Degraded {
+            kind: DegradedKind::SummaryPending,
+            message: format!("{WAITS_FOR}{what}"),
         }),
         Err(ModelError::Pending) | Ok(_) => None,
     }

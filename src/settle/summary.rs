@@ -173,6 +173,9 @@ impl Composer<'_> {
                     "pending: a dry run sends no requests, and the store has no earlier answer",
                 );
             }
+            Some(Err(ModelError::Waiting(_))) => {
+                return stays("pending: the model is asked in a batch, and has not answered yet");
+            }
             Some(Err(
                 ModelError::Failed(why)
                 | ModelError::Refused(why)
@@ -514,7 +517,7 @@ impl Composer<'_> {
                     | ModelError::Refused(why)
                     | ModelError::TooLong { why, .. },
                 ) => Some(why.clone()),
-                Err(ModelError::Pending) | Ok(_) => None,
+                Err(ModelError::Pending | ModelError::Waiting(_)) | Ok(_) => None,
             }),
             invented: self.answer.map_or(0, |answer| answer.invented),
             sentences_dropped: self.answer.map_or(0, |answer| answer.dropped),

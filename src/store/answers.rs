@@ -38,11 +38,12 @@ impl Store {
         Some(bytes)
     }
 
-    /// Stores an answer that only its owner can read, and replaces an earlier one.
+    /// Stores an answer that only its owner can read, and replaces an earlier one. [`Durability::Durable`]: its bytes are on the
+    /// disk, and its name is with [`Store::sync_answers`].
     ///
     /// # Errors
     /// [`ErrorKind::Store`] for a name that [`answer_name`] cannot return; [`ErrorKind::Io`] when the system refuses.
-    pub fn put_answer(&self, name: &str, bytes: &[u8]) -> Result<()> {
+    pub fn put_answer(&self, name: &str, bytes: &[u8], durability: Durability) -> Result<()> {
         if !is_content_name(name, CACHE, ENDING) {
             return Err(Error::new(ErrorKind::Store, "no name of an answer").at(name));
         }
@@ -59,9 +60,22 @@ impl Store {
         }
         let mut temp = Temp::create(&folder, Mode::Private, None).map_err(failed)?;
         temp.write_all(bytes).map_err(failed)?;
-        // Not durable: an answer lost in a power cut is requested again.
+        if durability == Durability::Durable {
+            temp.sync().map_err(failed)?;
+        }
+        // An answer whose name is lost in a power cut is requested again.
         let named = temp.persist(file, IfTaken::Replace, Durability::Lazy);
         named.map(drop).map_err(failed)
+    }
+
+    /// Flushes the names of answers to the disk, after many were stored.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] when the system refuses.
+    pub fn sync_answers(&self) -> Result<()> {
+        let folder = self.folder(CACHE)?;
+        let synced = folder.sync();
+        synced.map_err(|e| Error::io(folder.path(), "flush the folder", e))
     }
 }
 
@@ -76,12 +90,18 @@ mod tests {
         let name = answer_name(&[b"a", b"bc"]);
         assert_ne!(name, answer_name(&[b"ab", b"c"]));
         assert_eq!(store.read_answer(&name), None);
-        store.put_answer(&name, b"old").unwrap();
-        store.put_answer(&name, b"new").unwrap();
+        store.put_answer(&name, b"old", Durability::Lazy).unwrap();
+        store
+            .put_answer(&name, b"new", Durability::Durable)
+            .unwrap();
         assert_eq!(store.read_answer(&name).as_deref(), Some(&b"new"[..]));
         assert_eq!(store.read_answer(&answer_name(&[b"a"])), None);
         assert_eq!(store.read_answer("cache/../lock"), None);
-        assert!(store.put_answer("cache/x.json", b"").is_err());
+        assert!(
+            store
+                .put_answer("cache/x.json", b"", Durability::Lazy)
+                .is_err()
+        );
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;

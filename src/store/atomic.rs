@@ -21,11 +21,13 @@ mod lease;
 #[cfg(unix)]
 mod live;
 mod nameless;
+mod scratch;
 mod temp;
 
 #[cfg(unix)]
 use live::put;
 pub use nameless::{Halted, halt};
+pub use scratch::Scratch;
 use temp::Replaced;
 pub(super) use temp::{IfTaken, Temp};
 

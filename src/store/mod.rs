@@ -1,7 +1,7 @@
 //! The store: what ctxpack keeps beside its outputs so that nothing is lost, and how it writes files.
 //!
 //! One folder with originals (`archive/`: compressed, and as plain copies where a text names them), tool outputs that were moved out of transcripts (`offloaded/`), answers of
-//! models (`cache/`), and records of which output was made from which input (`manifests/`, one file for each finished run;
+//! models (`cache/`), what was asked of them in batches (`batches/`), and records of which output was made from which input (`manifests/`, one file for each finished run;
 //! `journal/`, one file for each unfinished run). Names are BLAKE3 hashes of content. Knows nothing of transcripts or
 //! policies, and creates nothing before the first write. No text from a transcript becomes part of a path, except a name of
 //! exactly our own form (see [`Store::read_offload`]).
@@ -23,6 +23,7 @@ mod archive;
 pub mod atomic;
 pub mod folder;
 pub mod gc;
+mod jobs;
 pub mod manifest;
 mod name;
 mod offload;
@@ -33,6 +34,7 @@ mod unpack;
 
 pub use answers::answer_name;
 pub use archive::{ArchiveWriter, Archived, archive_name, copy_name};
+pub use jobs::{JobsLock, job_name};
 pub use offload::{OffloadHash, is_offload_name, offload_in, offload_name, offload_names_in};
 pub use spot::{Missing, Spot};
 pub use unpack::unpacked;
@@ -48,10 +50,11 @@ pub const FOLDER: &str = ".ctxpack";
 /// The number of hexadecimal digits of a BLAKE3 hash in a file's name.
 const NAME_DIGITS: usize = 32;
 /// The folders in a store.
-const PARTS: [&str; 5] = [
+const PARTS: [&str; 6] = [
     archive::ARCHIVE,
     offload::OFFLOADED,
     answers::CACHE,
+    jobs::BATCHES,
     manifest::MANIFESTS,
     manifest::JOURNAL,
 ];

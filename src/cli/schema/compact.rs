@@ -29,6 +29,14 @@ const PHASES: [Phase; 6] = [
 pub(super) fn schema(form: Form) -> Result<Schema> {
     let mut head = version();
     head.push(policy_key());
+    head.push(
+        key(
+            "estimate",
+            to("estimate"),
+            "What a run would ask a server for, in a dry run that would.",
+        )
+        .sometimes(),
+    );
     head.push(key("totals", to("totals"), "Sums over all files."));
     head.push(not_read());
     head.push(run_timings(&PHASES));
@@ -40,6 +48,7 @@ pub(super) fn schema(form: Form) -> Result<Schema> {
             policy()?,
             ("totals", totals()?),
             ("spent", spent()),
+            ("estimate", estimate()),
             ("rounds", rounds()),
             ("conversation", conversation()?),
             ("action", action()?),
@@ -275,6 +284,21 @@ fn rounds() -> Value {
             "Rounds of which only the beginnings and the ends of long outputs were sent.",
         ),
     ]))
+}
+
+fn estimate() -> Value {
+    let mut keys = counts([
+        ("requests", "Requests that would be sent."),
+        ("input_tokens", "Their tokens, estimated."),
+        ("output_tokens", "The most tokens of their answers."),
+    ]);
+    let price = key(
+        "price",
+        amount(),
+        "The most that they cost, by the prices given.",
+    );
+    keys.push(price.sometimes());
+    object(keys)
 }
 
 fn spent() -> Value {

@@ -88,7 +88,7 @@ pub fn read(path: &Path, bytes: &[u8]) -> Result<AnyReport> {
     Ok(match command {
         Command::Compact => {
             let (about, files) = source.parts::<super::Compacting, _>(command)?;
-            let report = Report::new(about.policy, files);
+            let report = Report::new(about.policy, files).with_estimate(about.estimate);
             AnyReport::Compact(source.headed(report, command)?)
         }
         Command::Stats => {

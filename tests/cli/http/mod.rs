@@ -1,5 +1,6 @@
 //! Summaries from a server: what is sent, what is taken for an answer, and what a run does when there is none.
 
+mod batch;
 mod endings;
 mod evidence;
 mod failures;

@@ -16,6 +16,8 @@ pub(in crate::cli) struct Request {
     /// The request line and the headers, in lower case.
     pub(in crate::cli) head: String,
     pub(in crate::cli) body: Value,
+    /// The body as it came.
+    pub(in crate::cli) raw: Vec<u8>,
 }
 
 /// What a server does with a request.
@@ -166,6 +168,7 @@ fn read(stream: &mut TcpStream) -> Option<Request> {
         at: Instant::now(),
         head,
         body: serde_json::from_slice(&bytes[head_end..]).unwrap_or_default(),
+        raw: bytes[head_end..].to_vec(),
     })
 }
 

@@ -1,0 +1,68 @@
+//! What the records of a store say of single requests, looked up by their names.
+//!
+//! Read once; a run that sends or collects something reads again.
+
+use std::collections::BTreeMap;
+
+use super::job::{Failed, Job};
+use crate::error::Result;
+use crate::http::refused::Refused;
+use crate::store::Store;
+
+/// What a store knows of earlier requests.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    requests: BTreeMap<String, Standing>,
+    /// What the server refuses of requests, by the model.
+    learned: Vec<(String, Refused)>,
+}
+
+/// What is known of a request that has no answer in the store.
+#[derive(Debug, Clone)]
+pub(in crate::http) enum Standing {
+    /// It was sent; what it waits for.
+    Waits(String),
+    /// It was answered with an error in an earlier run.
+    Failed(Failed),
+    /// The same, in this run.
+    FailedNow(Failed),
+}
+
+impl Known {
+    /// What the records of a server's batches say.
+    ///
+    /// # Errors
+    /// Those of [`Job::all`].
+    pub(super) fn of(store: &Store, url: &str) -> Result<Self> {
+        let mut known = Known::default();
+        for (_, job) in Job::all(store, url)? {
+            let waits = job.waits_for();
+            for (id, failed) in job.failed {
+                let standing = known.requests.entry(id);
+                standing.or_insert(Standing::Failed(failed));
+            }
+            let open = job.requests.into_iter();
+            known
+                .requests
+                .extend(open.map(|id| (id, Standing::Waits(waits.clone()))));
+            for refused in job.learned {
+                let learned = (job.model.clone(), refused);
+                if !known.learned.contains(&learned) {
+                    known.learned.push(learned);
+                }
+            }
+        }
+        Ok(known)
+    }
+
+    /// What is known of a request.
+    pub(super) fn standing(&self, id: &str) -> Option<Standing> {
+        self.requests.get(id).cloned()
+    }
+
+    /// What the server refuses of requests for a model.
+    pub(super) fn learned(&self, model: &str) -> Vec<Refused> {
+        let learned = self.learned.iter().filter(|(of, _)| of == model);
+        learned.map(|(_, refused)| refused.clone()).collect()
+    }
+}

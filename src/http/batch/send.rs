@@ -1,0 +1,112 @@
+//! Sends a batch: its record first, then its requests, then the name that the server gave it into the record.
+//!
+//! Whatever ends the run in between, the record says that the batch may be there. It goes only where the server has said that it
+//! took nothing.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::calls::{Caller, NotMade};
+use super::job::{Job, State};
+use super::shape::{around, creation, is_id};
+use super::spool::{Held, Spool};
+use crate::artifacts::Batched;
+use crate::error::{Error, Result};
+use crate::http::client::Content;
+use crate::http::provider::Provider;
+use crate::http::refused::Refused;
+use crate::http::response::Failure;
+use crate::store::Store;
+use crate::text::count;
+
+/// What is to be written down of a batch beside its requests.
+#[derive(Debug)]
+pub(super) struct About<'a> {
+    pub(super) model: &'a str,
+    pub(super) left_out: &'a BTreeSet<String>,
+    pub(super) learned: &'a [Refused],
+}
+
+impl Caller<'_> {
+    /// Sends a batch of these requests.
+    ///
+    /// # Errors
+    /// When the server did not take it, or has not said whether it did.
+    pub(super) fn send(
+        &self,
+        store: &Store,
+        (spool, held): (&mut Spool, &[Held]),
+        about: &About<'_>,
+        batched: &mut Batched,
+    ) -> Result<Job> {
+        let endpoint = self.client.endpoint();
+        let requests: BTreeSet<String> = held.iter().map(|one| one.id.clone()).collect();
+        let begun = Timestamp::now().as_millisecond();
+        let (name, mut job) = Job::begin((&endpoint.url, about.model), begun, requests);
+        job.left_out = about.left_out.clone();
+        job.learned = about.learned.to_vec();
+        let around = around(endpoint.provider);
+        let mut upload = store.scratch()?;
+        let written = spool.write(held, &around, &mut upload);
+        written.map_err(|e| Error::io(store.root(), "write the requests of a batch", e))?;
+        job.put(store, &name)?;
+        let file = || {
+            let file = upload.opened()?;
+            let kind = around.kind.clone();
+            Ok(Content::File { kind, file })
+        };
+        let made = match endpoint.provider {
+            Provider::Anthropic => self.make(&self.addresses.batches(), file),
+            Provider::Openai => self.of_file(&name, file),
+        };
+        let id = made.and_then(|made| match made["id"].as_str().filter(|id| is_id(id)) {
+            Some(id) => Ok(id.to_owned()),
+            None => {
+                let why = "the server's answer names no batch".to_owned();
+                Err(NotMade::Unknown(Failure::Rejected(why)))
+            }
+        });
+        match id {
+            Ok(id) => {
+                let number = count(held.len() as u64, "request");
+                batched.said.push(format!("batch {id}: {number} sent"));
+                batched.sent.push(id.clone());
+                job.state = State::Sent(id);
+                job.put(store, &name)?;
+                Ok(job)
+            }
+            Err(NotMade::Refused(failure)) => {
+                store.remove_job(&name)?;
+                Err(self.error(&failure))
+            }
+            Err(NotMade::Unknown(failure)) => {
+                let error = self.error(&failure);
+                let message = format!("{}; whether it took the batch is not known", error.message);
+                Err(Error { message, ..error }
+                    .hint("run the same command again: it looks for the batch first"))
+            }
+        }
+    }
+
+    /// Uploads a file, and makes a batch of it. The file alone costs nothing.
+    fn of_file(
+        &self,
+        name: &str,
+        file: impl FnMut() -> std::io::Result<Content>,
+    ) -> std::result::Result<Value, NotMade> {
+        let uploaded = self.make(&self.addresses.files(), file);
+        let uploaded = uploaded.map_err(|not_made| match not_made {
+            NotMade::Refused(failure) | NotMade::Unknown(failure) => NotMade::Refused(failure),
+        })?;
+        let Some(id) = uploaded["id"].as_str().filter(|id| is_id(id)) else {
+            let why = "the server's answer names no file".to_owned();
+            return Err(NotMade::Refused(Failure::Rejected(why)));
+        };
+        let body = creation(id, super::job::tag(name));
+        self.make(&self.addresses.batches(), || {
+            Ok(Content::Json(body.clone()))
+        })
+    }
+}

@@ -1,0 +1,61 @@
+//! How many conversations of a run wait for a model's summary, and for what, in a sentence for each batch.
+//!
+//! PURE. Counts what the outcomes say; a run with one such request says it in its own words.
+
+use std::collections::BTreeMap;
+
+use crate::outcome::{Outcome, SummaryOutcome, WAITS_FOR};
+use crate::policy::Source;
+use crate::text::{count, thousands};
+
+/// The conversations that wait.
+#[derive(Debug, Default)]
+pub(super) struct Waiting<'o> {
+    /// The conversations for which a model was asked.
+    asked: u64,
+    /// How many of them wait, by what the file says that they wait for.
+    waiting: BTreeMap<&'o str, u64>,
+}
+
+impl<'o> Waiting<'o> {
+    pub(super) fn of(outcomes: &'o [Outcome]) -> Self {
+        let mut all = Waiting::default();
+        for outcome in outcomes {
+            let summaries = outcome.conversations.iter().flat_map(|c| &c.summary);
+            let asked: Vec<&SummaryOutcome> = summaries
+                .filter(|summary| summary.source != Source::Extractive.name())
+                .collect();
+            all.asked += asked.len() as u64;
+            let mut pending = outcome.degraded.iter().filter_map(|one| {
+                let is_pending = one.message.starts_with(WAITS_FOR);
+                is_pending.then_some(one.message.as_str())
+            });
+            if let Some(message) = pending.next() {
+                let is_waiting =
+                    |s: &&&SummaryOutcome| !s.success && s.error.is_none() && s.fallback.is_none();
+                let waiting = asked.iter().filter(is_waiting).count() as u64;
+                *all.waiting.entry(message).or_default() += waiting;
+            }
+        }
+        all
+    }
+
+    /// `7 of 45 conversations wait for batch msgbatch_1: run the same command with --batch collect`; `None` where only one was
+    /// asked for.
+    pub(super) fn sentence(&self, message: &str) -> Option<String> {
+        let waiting = *self.waiting.get(message).filter(|waiting| **waiting > 0)?;
+        let what = message.strip_prefix(WAITS_FOR)?;
+        if self.asked < 2 {
+            return None;
+        }
+        let wait = match waiting {
+            1 => "waits",
+            _ => "wait",
+        };
+        let asked = count(self.asked, "conversation");
+        Some(format!(
+            "{} of {asked} {wait} for {what}",
+            thousands(waiting)
+        ))
+    }
+}
