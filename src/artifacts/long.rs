@@ -24,6 +24,8 @@ const SPARE: u64 = 10;
 const AROUND: u64 = 120;
 /// With less room for rounds, in tokens, nothing can be told.
 const LEAST_ROOM: u64 = 100;
+/// Tokens of the line before a part.
+const LABEL: u64 = 8;
 /// The smallest summary of a part that is asked for, in tokens, so that many of them can be merged at once.
 const LEAST_SUMMARY: u64 = 400;
 /// How often a part is asked for whose summary is none.
@@ -182,17 +184,24 @@ impl Run<'_> {
             }
         }
         let mut answers = Vec::new();
-        // All parts can be asked for at once, and answered later.
-        let mut to_come = None;
+        // All parts but one can be asked for at once, and answered later.
+        let (mut parts, mut to_come) = (0, None);
         while (self.rounds.read as usize) < sizes.len() {
             let at = self.rounds.read as usize;
-            let (asked, end, heard) = match self.last(&answers, &whole.rounds[at..])? {
-                Some(asked) => {
+            let (asked, end, heard) = match self.last(parts, &sizes[at..])? {
+                // It needs all answers before it.
+                Some(_) if to_come.is_some() => break,
+                Some(mut asked) => {
+                    asked.rounds = told_apart(&answers);
+                    asked
+                        .rounds
+                        .push(format!("[part {}, in full]\n", parts + 1));
+                    asked.rounds.extend(begun(&whole.rounds[at..]));
                     let heard = self.hear(&asked, self.reader.given);
                     (asked, sizes.len(), heard)
                 }
                 None => {
-                    let (mut asked, room, length) = self.part(&sizes[at..], &answers)?;
+                    let (mut asked, room, length) = self.part(parts, &sizes[at..])?;
                     let end = at + length;
                     asked.rounds = begun(&whole.rounds[at..end]);
                     let is_long = sizes[at] > room;
@@ -208,12 +217,12 @@ impl Run<'_> {
             };
             match heard {
                 Heard::Summary(reply) => {
-                    let is_last = asked.is_last;
                     self.rounds.read = end as u64;
                     self.rounds.parts += 1;
-                    if is_last {
+                    if asked.is_last {
                         return Ok((asked, reply));
                     }
+                    parts += 1;
                     answers.push((asked, reply));
                 }
                 Heard::WholeAfterAll(reply) => {
@@ -226,9 +235,10 @@ impl Run<'_> {
                     return Ok((whole, reply));
                 }
                 Heard::Narrower(_) => {}
-                Heard::Failed(error) if error.is_to_come() => {
+                Heard::Failed(error) if error.is_to_come() && !asked.is_last => {
                     to_come.get_or_insert(error);
                     self.rounds.read = end as u64;
+                    parts += 1;
                 }
                 Heard::Failed(error) => return Err(error),
             }
@@ -241,43 +251,35 @@ impl Run<'_> {
         self.merged(answers)
     }
 
-    /// The request for the summary of all, from the summaries of earlier parts and these last rounds, if it fits: it saves one that
-    /// would merge.
-    fn last(
-        &self,
-        earlier: &[(Asked, ModelReply)],
-        rounds: &[String],
-    ) -> Result<Option<Asked>, ModelError> {
-        if earlier.is_empty() {
+    /// The request for the summary of all from those of `parts` earlier parts and the last rounds, of these sizes, without its
+    /// texts; if it fits. It saves one that only merges.
+    ///
+    /// Where parts end depends on the room for their summaries, never on what these turn out to be, so that a later run asks for the
+    /// same.
+    fn last(&self, parts: u64, sizes: &[u64]) -> Result<Option<Asked>, ModelError> {
+        if parts == 0 {
             return Ok(None);
         }
         let (mut asked, room) = self.request(of_last, self.reader.size)?;
-        let mut told = told_apart(earlier);
-        let label = format!("[part {}, in full]\n", told.len() + 1);
-        told.push(label);
-        told.extend(begun(rounds));
-        let tokens: u64 = told.iter().map(|t| self.reader.tokens(t)).sum();
-        asked.rounds = told;
         asked.is_last = true;
-        Ok((tokens <= room).then_some(asked))
+        let taken = parts * (asked.max_tokens + LABEL) + LABEL;
+        let rest: u64 = sizes.iter().sum();
+        Ok((rest.saturating_add(taken) <= room).then_some(asked))
     }
 
     /// The request for the next part without its rounds, the room for them in tokens, and how many of the rounds of these sizes it
-    /// is to tell.
-    fn part(
-        &self,
-        sizes: &[u64],
-        earlier: &[(Asked, ModelReply)],
-    ) -> Result<(Asked, u64, usize), ModelError> {
+    /// is to tell, after `parts` earlier ones.
+    fn part(&self, parts: u64, sizes: &[u64]) -> Result<(Asked, u64, usize), ModelError> {
         let (asked, room) = self.request(of_part, self.reader.size)?;
-        let told = told_apart(earlier);
-        let taken = told.iter().map(|t| self.reader.tokens(t)).sum();
+        let summary = asked.max_tokens + LABEL;
         let rest: u64 = sizes.iter().sum();
-        if let Some(aim) = before_last(rest, room, taken, asked.max_tokens) {
+        let (_, last_room) = self.request(of_last, self.reader.size)?;
+        let taken = parts * summary + LABEL + room.saturating_sub(last_room);
+        if let Some(aim) = before_last(rest, room, taken, summary) {
             return Ok((asked, room, part_of(sizes, room, aim)));
         }
         // So many are merged from their summaries alone: at once, if those are short.
-        let parts = rest.div_ceil(room) + earlier.len() as u64;
+        let parts = rest.div_ceil(room) + parts;
         let most = (room / parts.max(1)) as f64 / self.reader.summary.output_factor.max(1.0);
         let (asked, room) = self.request(of_part, (most as u64).max(LEAST_SUMMARY))?;
         Ok((asked, room, first_part(sizes, room)))
