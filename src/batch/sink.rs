@@ -76,6 +76,14 @@ impl<'s> Sink<'s> {
         }
     }
 
+    /// Whether it goes into memory.
+    pub(super) fn is_memory(&self) -> bool {
+        match self.to {
+            To::Memory(..) => true,
+            To::File(_) | To::Stdout(..) | To::Nothing(_) => false,
+        }
+    }
+
     /// What was written so far.
     pub(super) fn written(&mut self) -> Result<Written> {
         match &mut self.to {

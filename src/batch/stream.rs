@@ -3,29 +3,30 @@
 //! Holds a bounded number of records and bytes, however long the stream is, and hands on what is done before it waits, so that
 //! whoever writes one line and waits for its answer gets it. One bad record never stops the stream. Decides nothing about content.
 
+mod work;
+
 use std::io::{BufRead, BufReader, Read, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
+use std::sync::{Condvar, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 use std::{io, thread};
 
 use super::budget::Budget;
-use super::hooks::{Before, Hooks, Occasion, Trigger};
+use super::hooks::{Hooks, Occasion, Trigger};
 use super::limits::Job;
-use super::record::{Record, with_error, with_member};
 use super::refusal::Refusal;
 use super::sink::Sink;
-use super::target::{RunStore, kept};
-use super::{Options, Source, Stdin, Target, Waiting, is_crowded, needs_archive, one};
+use super::target::kept;
+use super::{Options, Stdin, Waiting, needs_archive, one};
 use crate::artifacts::SummaryModel;
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{FaultKind, Outcome, Status, WarningKind};
+use crate::outcome::Outcome;
 use crate::policy::Effective;
 use crate::semaphore::Semaphore;
 use crate::store::folder::Durability;
+use work::{Answer, Task, Work, name_of};
 
 /// How many bytes of records may be on their way, unless one alone has more.
 const ON_THE_WAY: u64 = 64 << 20;
@@ -157,23 +158,12 @@ impl super::Progress for Silent {
     fn waiting(&self, _: usize) {}
 }
 
-/// A record to be compacted, and where its answer is waited for.
-struct Task {
-    /// Its line, from 1.
-    number: u64,
-    line: Vec<u8>,
-    answer: SyncSender<Answer>,
-}
-
-/// What became of a record; an error ends the stream.
-type Answer = Result<(Vec<u8>, Outcome)>;
-
 /// The next line of the output, in order.
 enum Place {
     /// That of a record which takes so many bytes.
     Answer(Receiver<Answer>, u64),
     /// That of a record which is too long to be held: it passes through in pieces.
-    Pieces(Receiver<Vec<u8>>, Outcome),
+    Pieces(Receiver<Vec<u8>>, Box<Outcome>),
 }
 
 /// The room for records on their way.
@@ -225,7 +215,7 @@ fn read(
             let (send, pieces) = sync_channel(1);
             let too_long = Error::new(ErrorKind::TooLarge, "the record is too long to be held")
                 .hint("--max-file-bytes SIZE tries longer ones");
-            let outcome = Outcome::failed(&name_of(number), &too_long);
+            let outcome = Box::new(Outcome::failed(&name_of(number), &too_long));
             if places.send(Place::Pieces(pieces, outcome)).is_err() {
                 return Ok(());
             }
@@ -294,7 +284,7 @@ fn write(
                 while let Some(piece) = next(&pieces, sink)? {
                     sink.put(&piece)?;
                 }
-                outcome
+                *outcome
             }
         };
         note(outcome);
@@ -313,133 +303,4 @@ fn next<T>(channel: &Receiver<T>, sink: &mut Sink<'_>) -> Result<Option<T>> {
             Ok(channel.recv().ok())
         }
     }
-}
-
-/// What reports call a record without a path.
-fn name_of(number: u64) -> PathBuf {
-    PathBuf::from(format!("line:{number}"))
-}
-
-/// What all workers share.
-struct Work<'r> {
-    run: one::Run<'r>,
-    stream: &'r Stream,
-    store: Option<Arc<RunStore>>,
-    budget: Budget,
-    turns: &'r Semaphore,
-    occasion: Occasion<'r>,
-    /// Held by each record at work; by one alone if others were in its way.
-    together: RwLock<()>,
-}
-
-impl Work<'_> {
-    /// What becomes of a record, with its entry of the report where that is asked for.
-    fn answer(&self, task: &Task) -> Answer {
-        let (line, outcome) = self.compacted(task)?;
-        let Some(name) = &self.stream.stats else {
-            return Ok((line, outcome));
-        };
-        let stats = serde_json::to_string(&outcome);
-        let stats = stats.map_err(|e| Error::new(ErrorKind::Internal, e.to_string()))?;
-        Ok((with_member(&line, name, &stats), outcome))
-    }
-
-    fn compacted(&self, task: &Task) -> Answer {
-        let Task { number, line, .. } = task;
-        let format = self.run.options.format;
-        let record = Record::of(line, self.stream.field.as_deref(), format);
-        let record = match record {
-            Ok(record) => record,
-            Err(error) => {
-                let outcome = Outcome::failed(&name_of(*number), &error);
-                return Ok((
-                    with_error(line, &FaultKind::Error(error.kind), &error.message),
-                    outcome,
-                ));
-            }
-        };
-        let path = record.path.clone().unwrap_or_else(|| name_of(*number));
-        let tried = self.compact(&record, &path);
-        let tried = tried.and_then(|(outcome, output)| match outcome.status {
-            Status::Compacted => Ok((record.with(&output)?, outcome)),
-            Status::Unchanged => Ok((record.unchanged(), outcome)),
-            Status::Rejected | Status::Failed | Status::Unsupported | Status::Skipped => {
-                Ok((unchanged(line, &outcome), outcome))
-            }
-        });
-        match tried {
-            Err(error) if matches!(error.kind, ErrorKind::Interrupted) => Err(error),
-            Err(error) => {
-                self.run.check_refusal()?;
-                let outcome = Outcome::failed(&path, &error);
-                Ok((
-                    with_error(line, &FaultKind::Error(error.kind), &error.message),
-                    outcome,
-                ))
-            }
-            Ok(answer) => Ok(answer),
-        }
-    }
-
-    /// Compacts the record's transcript; alone, if others hold the memory that it needs.
-    fn compact(&self, record: &Record<'_>, path: &Path) -> Result<(Outcome, Vec<u8>)> {
-        let transcript = record.transcript();
-        let tried = {
-            let _together = self.together.read().unwrap_or_else(PoisonError::into_inner);
-            self.attempt(record, &transcript, path)
-        };
-        match tried {
-            Err(error) if is_crowded(&error) => {
-                let _alone = self
-                    .together
-                    .write()
-                    .unwrap_or_else(PoisonError::into_inner);
-                self.attempt(record, &transcript, path)
-            }
-            tried => tried,
-        }
-    }
-
-    /// The same; a panic is an error of this record.
-    fn attempt(
-        &self,
-        record: &Record<'_>,
-        transcript: &[u8],
-        path: &Path,
-    ) -> Result<(Outcome, Vec<u8>)> {
-        let bytes = transcript.len() as u64;
-        let output = record.path.as_ref();
-        let output = output.filter(|_| self.store.is_some());
-        let target = Target {
-            source: Source::Stdin,
-            bytes,
-            output: output.map(|path| self.stream.folder.join(path)),
-            base: None,
-            store: self.store.clone(),
-        };
-        let before = Before::new(self.occasion, &target, self.turns);
-        let share = self.budget.take(bytes);
-        let _turn = self.turns.acquire();
-        let mut output = Vec::new();
-        let compact = || {
-            self.run
-                .compact_record((&target, path), transcript, &mut output, (share, &before))
-        };
-        let compacted = catch_unwind(AssertUnwindSafe(compact)).unwrap_or_else(|_| {
-            let message = "ctxpack failed on this record, which is unchanged";
-            Err(Error::new(ErrorKind::Internal, message))
-        });
-        Ok((compacted?, output))
-    }
-}
-
-/// The line of a record that was read and comes back unchanged, with the reason.
-fn unchanged(line: &[u8], outcome: &Outcome) -> Vec<u8> {
-    if let Some(error) = &outcome.file.error {
-        return with_error(line, &error.kind, &error.message);
-    }
-    let mut warnings = outcome.warnings.iter();
-    let unsupported = warnings.find(|warning| warning.kind == WarningKind::Unsupported);
-    let message = unsupported.map_or("not a known transcript format", |why| &why.message);
-    with_error(line, &FaultKind::Error(ErrorKind::Unsupported), message)
 }

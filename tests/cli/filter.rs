@@ -139,6 +139,22 @@ fn a_field_holds_messages_or_a_text_and_the_others_stay_byte_for_byte() {
         let output = String::from_utf8(output.stdout).unwrap();
         assert_eq!(output, record(&after) + "\n");
     }
+    // A format that has no conversations of one line: its messages beside others of the record.
+    let record = |text: &str| {
+        format!(
+            "{{\"system\":\"Be brief.\",\"messages\": {} }}\n",
+            list(text)
+        )
+    };
+    let (before, after) = (anthropic(KEPT + 3, 0), anthropic(KEPT + 3, 3));
+    for args in [
+        "filter",
+        "filter --input-format anthropic",
+        "filter --field messages",
+    ] {
+        let out = place.pipe(args, record(&before)).exits(0).text();
+        assert_eq!(out, record(&after), "{args}");
+    }
     for (record, kind) in [
         (r#"{"a":1}"#, "bad_line"),
         (r#"{"talk":5}"#, "bad_line"),
@@ -160,8 +176,8 @@ fn an_error_of_an_earlier_run_is_gone_when_a_record_can_be_compacted() {
         format!("{}\n", json!({"error": 0, "path": "a", "text": text})).replace("0", error)
     };
     let old = r#"{"kind":"io","message":"no room"}"#;
-    let input = record("#", old).replace('#', &json!(before).to_string().trim_matches('"'));
-    let expected = record("#", "null").replace('#', &json!(after).to_string().trim_matches('"'));
+    let input = record("#", old).replace('#', json!(before).to_string().trim_matches('"'));
+    let expected = record("#", "null").replace('#', json!(after).to_string().trim_matches('"'));
     assert_eq!(place.pipe("filter", input).exits(0).text(), expected);
 }
 
