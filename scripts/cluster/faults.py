@@ -81,15 +81,15 @@ def parquet(binary, python):
         "paths = sorted(Path('in').glob('openai/*.jsonl'))[:60] + sorted(Path('in').glob('codex/*.jsonl'))[:60]\n"
         "texts = [path.read_bytes().decode() for path in paths] + [None, 'nothing', '']\n"
         "table = pyarrow.table({'name': [str(p)[3:] for p in paths] + ['', 'x', 'y'], 'text': texts, 'n': [0.1] * len(texts)})\n"
-        "Path('shards').mkdir()\n"
-        "parquet.write_table(table, 'shards/train-0.parquet', row_group_size=50, compression='zstd')\n")
+        "Path('tables').mkdir()\n"
+        "parquet.write_table(table, 'tables/train-0.parquet', row_group_size=50, compression='zstd')\n")
     subprocess.run([python, "-c", make], check=True)
-    run_ray(python, binary, ["shards", "--out-dir", "shards-out", "--column", "text", "--", "--target", "6000"], 3)
+    run_ray(python, binary, ["tables", "--out-dir", "tables-out", "--column", "text", "--", "--target", "6000"], 3)
     read = (
         "import json\n"
         "from pyarrow import parquet\n"
-        "old = parquet.read_table('shards/train-0.parquet').to_pylist()\n"
-        "new = parquet.read_table('shards-out/train-0.parquet').to_pylist()\n"
+        "old = parquet.read_table('tables/train-0.parquet').to_pylist()\n"
+        "new = parquet.read_table('tables-out/train-0.parquet').to_pylist()\n"
         "print(json.dumps([old, new]))\n")
     old, new = json.loads(subprocess.run([python, "-c", read], check=True, stdout=subprocess.PIPE).stdout)
     wrong = []
