@@ -29,7 +29,8 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from cluster.child import Filter, failed  # noqa: E402 (the line above must come first)
+import cluster.child  # noqa: E402 (the line above must come first)
+from cluster.child import Filter, failed  # noqa: E402
 
 TRANSCRIPTS = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 RECORDS = (".jsonl", ".jsonl.gz", ".parquet")
@@ -253,10 +254,9 @@ def reason(stats):
 def run(args, units, flags, head):
     import ray
 
-    here = Path(__file__).resolve().parent
-    # Its own folder is no package that is to be shipped, except for the module of the children.
-    ray.init(address=args.address, log_to_driver=True,
-             runtime_env={"env_vars": {"PYTHONPATH": f"{here}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}})
+    # Workers on other machines need not have this folder.
+    ray.cloudpickle.register_pickle_by_value(cluster.child)
+    ray.init(address=args.address)
     # A worker that dies is started again by Ray, and its block done again; what dies each time is listed at the end.
     ray.data.DataContext.get_current().max_errored_blocks = -1
     failures, lost = 0, {unit["output"] for unit in units}

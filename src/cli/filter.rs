@@ -15,7 +15,9 @@ use super::shorthand::Shorthands;
 use super::{Context, format_named, input_format_help, scripted_answers};
 use crate::batch::{self, Destination, Effect, Hooks, Options, Overwrite, Scope, Stream};
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{Exit, FaultKind, NoticeLevel, Notices, Outcome, Status, Totals, WarningKind};
+use crate::outcome::{
+    Exit, FaultKind, NotReads, NoticeLevel, Notices, Outcome, Status, Totals, WarningKind,
+};
 use crate::policy::{Effective, Layer, Policy};
 use crate::report::{CsvRows, Report};
 use crate::text::{count, thousands};
@@ -172,7 +174,10 @@ impl Filter {
         let Some(outcomes) = outcomes else {
             return true;
         };
+        let mut not_read = NotReads::default();
+        not_read.add_outcomes(&outcomes);
         let report = Report::new(policy_ref(effective), outcomes);
+        let report = report.with_not_read(not_read.into_list());
         write_all(context, planned, &report)
     }
 }

@@ -83,6 +83,7 @@ impl NotReads {
             examples.extend(other.examples.into_iter().take(EXAMPLES));
             // Parts of a run, in whatever order they come, give the same as the run.
             examples.sort();
+            examples.dedup();
             examples.truncate(EXAMPLES);
         }
     }

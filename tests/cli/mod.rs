@@ -20,6 +20,7 @@ mod diff;
 mod errors;
 mod eval;
 mod filter;
+mod filter_store;
 mod gates;
 mod gc;
 mod groups;

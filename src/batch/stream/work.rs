@@ -46,9 +46,16 @@ pub(super) struct Work<'r> {
 }
 
 impl Work<'_> {
-    /// What becomes of a record, with its entry of the report where that is asked for.
+    /// What becomes of a record, with its entry of the report where that is asked for; a panic is an error of this record.
     pub(super) fn answer(&self, task: &Task) -> Answer {
-        let (line, outcome) = self.compacted(task)?;
+        let compacted = catch_unwind(AssertUnwindSafe(|| self.compacted(task)));
+        let (line, outcome) = compacted.unwrap_or_else(|_| {
+            let message = "ctxpack failed on this record, which is unchanged";
+            let error = Error::new(ErrorKind::Internal, message);
+            let outcome = Outcome::failed(&name_of(task.number), &error);
+            let line = with_error(&task.line, &FaultKind::Error(error.kind), &error.message);
+            Ok((line, outcome))
+        })?;
         let Some(name) = &self.stream.stats else {
             return Ok((line, outcome));
         };
@@ -113,7 +120,7 @@ impl Work<'_> {
         }
     }
 
-    /// The same; a panic is an error of this record.
+    /// The same, beside others or alone.
     fn attempt(
         &self,
         record: &Record<'_>,
@@ -134,15 +141,10 @@ impl Work<'_> {
         let share = self.budget.take(bytes);
         let _turn = self.turns.acquire();
         let mut output = Vec::new();
-        let compact = || {
+        let outcome =
             self.run
-                .compact_record((&target, path), transcript, &mut output, (share, &before))
-        };
-        let compacted = catch_unwind(AssertUnwindSafe(compact)).unwrap_or_else(|_| {
-            let message = "ctxpack failed on this record, which is unchanged";
-            Err(Error::new(ErrorKind::Internal, message))
-        });
-        Ok((compacted?, output))
+                .compact_record((&target, path), transcript, &mut output, (share, &before))?;
+        Ok((outcome, output))
     }
 }
 
