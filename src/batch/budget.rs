@@ -119,6 +119,12 @@ impl Budget {
         }
     }
 
+    /// The largest input that may be read whole, in bytes.
+    pub(super) fn largest(&self) -> u64 {
+        let most = usual_bytes(self.most, self.job);
+        self.limits.file_bytes.unwrap_or(most)
+    }
+
     /// Why an input is not read. Only the hint says how much memory there is, so that a report is the same on every machine.
     pub(super) fn too_large(&self, known: Known) -> Error {
         let what = match known {

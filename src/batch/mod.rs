@@ -23,14 +23,18 @@ mod memory;
 mod one;
 mod origin;
 mod over;
+mod packed;
 mod passed;
 mod pour;
 mod project;
+mod record;
 mod refusal;
 mod retry;
 mod sessions;
+mod shard;
 mod sink;
 mod stdin;
+mod stream;
 mod strict;
 mod sum;
 mod target;
@@ -68,13 +72,16 @@ pub use limits::{Job, Limits};
 pub use load::{Loaded, Loading};
 pub(crate) use one::needs_archive;
 pub use over::Over;
+pub use packed::{Packed, Unpacked, pack_line, packed_path};
 pub use passed::PassedBy;
 pub use retry::retain_degraded;
 pub use sessions::{
     Contents, Figures, Session, Sessions, Wanted, count as count_sessions, directory_of_head,
     session_at, sessions,
 };
+pub use shard::Shard;
 pub use stdin::Stdin;
+pub use stream::{Stream, filter};
 pub use strict::BadLines;
 pub use target::{Destination, Target, Targets, stores};
 

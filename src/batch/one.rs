@@ -4,6 +4,7 @@
 //! found and the output can be undone.
 
 mod kept;
+mod record;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -144,8 +145,29 @@ impl<'r> Run<'r> {
         before: &Before<'_>,
     ) -> Result<Outcome> {
         let path = target.input_path();
-        let clock = self.options.clock();
-        let mut laps = Laps::start(clock);
+        let laps = Laps::start(self.options.clock());
+        self.may_begin(target)?;
+        let sink = if self.is_in_place() {
+            // Most files of a second run stay as they are; those are not touched.
+            Sink::nothing(&self.options.stop)
+        } else {
+            self.open_output(target)?
+        };
+        let stop = &self.options.stop;
+        let again = self.again(target)?;
+        let input = match &again {
+            None => Input::open(&target.source, path, stop, share)?,
+            Some((bytes, stamp)) => {
+                let mut input = Input::of_bytes(bytes, path, stop, share)?;
+                input.stamp = Some(stamp.clone());
+                input
+            }
+        };
+        self.through(target, path, (input, sink), (before, laps))
+    }
+
+    /// Fails where nothing can be compacted, whatever the input is.
+    fn may_begin(&self, target: &Target) -> Result<()> {
         if self.options.stop.load(Ordering::Relaxed) != 0 {
             return Err(Error::new(ErrorKind::Interrupted, "interrupted"));
         }
@@ -157,27 +179,31 @@ impl<'r> Run<'r> {
             )
             .hint("name a folder with --store DIR, or keep no copy with --set archive=auto"));
         }
-        let mut sink = if self.is_in_place() {
-            // Most files of a second run stay as they are; those are not touched.
-            Sink::nothing(&self.options.stop)
-        } else {
-            self.open_output(target)?
-        };
-        let stop = &self.options.stop;
-        let again = self.again(target)?;
-        let mut input = match &again {
-            None => Input::open(&target.source, path, stop, share)?,
-            Some((bytes, stamp)) => {
-                let mut input = Input::of_bytes(bytes, path, stop, share)?;
-                input.stamp = Some(stamp.clone());
-                input
-            }
-        };
+        Ok(())
+    }
+
+    /// An open input into its output; `path` is what the report calls it.
+    fn through<'s>(
+        &self,
+        target: &Target,
+        path: &Path,
+        (mut input, mut sink): (Input<'_>, Sink<'s>),
+        (before, mut laps): (&Before<'_>, Laps),
+    ) -> Result<Outcome>
+    where
+        'r: 's,
+    {
+        let clock = self.options.clock();
         if let (Source::Stdin, Some(kept), Effect::Write) =
             (&target.source, &target.store, self.options.effect)
         {
             // What came by a stream cannot be read again.
-            let mut archive = kept.store.archive()?;
+            let archive = kept.store.archive()?;
+            let mut archive = match sink.is_memory() {
+                // Nothing is replaced, and to flush each record of a stream takes ten times as long as all the rest.
+                true => archive.lazy(),
+                false => archive,
+            };
             archive
                 .write_all(input.so_far())
                 .map_err(|e| Error::io(path, "keep a copy", e))?;
@@ -323,7 +349,8 @@ impl<'r> Run<'r> {
         }
         let warnings = warnings.finish();
         let text = (text_after, warnings);
-        let mut outcome = self.finish(target, (detected, input), sink, (sum, originals), text)?;
+        let parts = (detected, input);
+        let mut outcome = self.finish(target, path, parts, sink, (sum, originals), text)?;
         laps.lap(clock, Phase::Write);
         outcome.file.project = origin.project.map(|project| self.masked(project));
         outcome.file.last_message = origin.last_message;
@@ -474,12 +501,12 @@ impl<'r> Run<'r> {
     fn finish(
         &self,
         target: &Target,
+        path: &Path,
         (detected, mut input): (Detected, Input<'_>),
         mut sink: Sink<'_>,
         (mut sum, originals): (Sum, BTreeMap<String, u64>),
         (text_after, warnings): (Option<u64>, Vec<LineWarning>),
     ) -> Result<Outcome> {
-        let path = target.input_path();
         let (hash, bytes) = input.hash();
         let (text_before, stored) = (input.text_bytes(), input.stored_bytes());
         let before = Outcome {

@@ -1,4 +1,4 @@
-//! Where an output's bytes go: a file that is renamed at the end, standard output, or nowhere.
+//! Where an output's bytes go: a file that is renamed at the end, standard output, memory, or nowhere.
 
 use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,13 +8,14 @@ use crate::store::atomic::{Replace, Written};
 
 /// An output being written.
 pub(super) struct Sink<'s> {
-    to: To,
+    to: To<'s>,
     stop: &'s AtomicUsize,
 }
 
-enum To {
+enum To<'s> {
     File(Box<Replace>),
     Stdout(BufWriter<Stdout>, Tally),
+    Memory(&'s mut Vec<u8>, Tally),
     Nothing(Tally),
 }
 
@@ -59,6 +60,14 @@ impl<'s> Sink<'s> {
         }
     }
 
+    /// Into memory, behind what is there.
+    pub(super) fn memory(bytes: &'s mut Vec<u8>, stop: &'s AtomicUsize) -> Self {
+        Sink {
+            to: To::Memory(bytes, Tally::default()),
+            stop,
+        }
+    }
+
     /// Nowhere; it is only counted.
     pub(super) fn nothing(stop: &'s AtomicUsize) -> Self {
         Sink {
@@ -67,11 +76,19 @@ impl<'s> Sink<'s> {
         }
     }
 
+    /// Whether it goes into memory.
+    pub(super) fn is_memory(&self) -> bool {
+        match self.to {
+            To::Memory(..) => true,
+            To::File(_) | To::Stdout(..) | To::Nothing(_) => false,
+        }
+    }
+
     /// What was written so far.
     pub(super) fn written(&mut self) -> Result<Written> {
         match &mut self.to {
             To::File(replace) => replace.written(),
-            To::Stdout(_, tally) | To::Nothing(tally) => Ok(tally.written()),
+            To::Stdout(_, tally) | To::Memory(_, tally) | To::Nothing(tally) => Ok(tally.written()),
         }
     }
 
@@ -79,7 +96,7 @@ impl<'s> Sink<'s> {
     pub(super) fn sync(&mut self) -> Result<()> {
         match &mut self.to {
             To::File(replace) => replace.sync(),
-            To::Stdout(..) | To::Nothing(_) => Ok(()),
+            To::Stdout(..) | To::Memory(..) | To::Nothing(_) => Ok(()),
         }
     }
 
@@ -89,7 +106,7 @@ impl<'s> Sink<'s> {
         flushed.map_err(|e| self.failed(&e))?;
         match self.to {
             To::File(replace) => replace.commit().map(|done| done.lost),
-            To::Stdout(..) | To::Nothing(_) => Ok(Vec::new()),
+            To::Stdout(..) | To::Memory(..) | To::Nothing(_) => Ok(Vec::new()),
         }
     }
 
@@ -130,6 +147,11 @@ impl Write for Sink<'_> {
                 tally.add(&bytes[..n]);
                 Ok(n)
             }
+            To::Memory(memory, tally) => {
+                memory.extend_from_slice(bytes);
+                tally.add(bytes);
+                Ok(bytes.len())
+            }
             To::Nothing(tally) => {
                 tally.add(bytes);
                 Ok(bytes.len())
@@ -141,7 +163,7 @@ impl Write for Sink<'_> {
         match &mut self.to {
             To::File(replace) => replace.flush(),
             To::Stdout(out, _) => out.flush(),
-            To::Nothing(_) => Ok(()),
+            To::Memory(..) | To::Nothing(_) => Ok(()),
         }
     }
 }

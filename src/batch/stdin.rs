@@ -3,7 +3,7 @@
 //! Does not read far ahead: a writer that is faster than the run waits.
 
 use std::io::{self, Read};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ pub struct Stdin<'s> {
     pieces: Receiver<io::Result<Vec<u8>>>,
     piece: io::Cursor<Vec<u8>>,
     stop: &'s AtomicUsize,
+    ended: Option<&'s AtomicBool>,
 }
 
 impl<'s> Stdin<'s> {
@@ -57,7 +58,17 @@ impl<'s> Stdin<'s> {
             pieces,
             piece: io::Cursor::default(),
             stop,
+            ended: None,
         })
+    }
+
+    /// The same, which also ends when `ended` is set: nobody wants to read on.
+    #[must_use]
+    pub(super) fn until(self, ended: &'s AtomicBool) -> Self {
+        Stdin {
+            ended: Some(ended),
+            ..self
+        }
     }
 }
 
@@ -77,6 +88,12 @@ impl Read for Stdin<'_> {
             if self.stop.load(Ordering::Relaxed) != 0 {
                 // Not `Interrupted`, on which readers try again.
                 return Err(io::Error::other("interrupted"));
+            }
+            if self
+                .ended
+                .is_some_and(|ended| ended.load(Ordering::Relaxed))
+            {
+                return Ok(0);
             }
         }
     }

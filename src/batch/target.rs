@@ -395,7 +395,8 @@ pub(super) fn followed(path: &Path) -> PathBuf {
     }
 }
 
-fn kept(root: PathBuf, durability: Durability) -> Arc<RunStore> {
+/// The store at `root`, for a run.
+pub(super) fn kept(root: PathBuf, durability: Durability) -> Arc<RunStore> {
     Arc::new(RunStore {
         store: Store::new(root, durability),
         ledger: OnceLock::new(),

@@ -36,7 +36,7 @@ pub(super) enum Step {
 }
 
 /// Flags for batches and prices.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(super) struct BatchArgs {
     /// Ask for all summaries together, by the provider's batch API: cheaper, and answered within a day
     ///

@@ -21,6 +21,7 @@ use super::progress::Bar;
 use super::reading::{not_read, passed_by};
 use super::reports::{self, OUTPUT, Planned, ReportArgs, RowArgs};
 use super::server::{Asked, ServerArgs};
+use super::shard::ShardArgs;
 use super::shorthand::Shorthands;
 use super::stale::stats_beside;
 use super::timings::{TimingArgs, wall};
@@ -117,6 +118,8 @@ pub(super) struct Compact {
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
+    shard: ShardArgs,
+    #[command(flatten)]
     hooks: HookArgs,
     #[command(flatten)]
     server: ServerArgs,
@@ -137,7 +140,7 @@ impl Compact {
         let paths = self.named(context)?;
         let fork = self.forked(&paths)?;
         let (options, postponed) = self.options(context, &effective.policy, replies, fork)?;
-        let planned = self.planned_reports(asked);
+        let planned = self.planned_reports(asked)?;
         // Better said before hours of work than after.
         reports::check(&planned, options.overwrite)?;
         if !self.dry_run {
@@ -149,6 +152,7 @@ impl Compact {
         }
         let filter = self.filter.filter()?;
         let mut found = batch::find(&paths, self.out_dir.as_deref(), &self.exclude.exclude()?)?;
+        self.shard.apply(&mut found)?;
         let mut notices = Notices::default();
         FilterArgs::apply(&filter, &mut found, (&mut notices, options.jobs))?;
         context.notices(notices);
@@ -333,14 +337,19 @@ impl Compact {
     }
 
     /// The reports on the run as a whole: where the user said, else at the top of the output folder.
-    fn planned_reports(&self, asked: Vec<Planned>) -> Vec<Planned> {
-        match &self.out_dir {
+    fn planned_reports(&self, asked: Vec<Planned>) -> Result<Vec<Planned>> {
+        Ok(match &self.out_dir {
             _ if !asked.is_empty() => asked,
             Some(folder) if !self.no_report && !self.dry_run => {
-                vec![(folder.join("ctxpack.stats.json"), ReportFormat::Json)]
+                // Shards that run at once must not replace each other's.
+                let name = match self.shard.shard()? {
+                    Some(shard) => format!("ctxpack.{}.stats.json", shard.name()),
+                    None => "ctxpack.stats.json".to_owned(),
+                };
+                vec![(folder.join(name), ReportFormat::Json)]
             }
             Some(_) | None => Vec::new(),
-        }
+        })
     }
 
     /// Writes those, or else one beside each output; gives what went wrong.

@@ -13,6 +13,7 @@ mod compact;
 mod config;
 mod diff;
 mod eval;
+mod filter;
 mod gates;
 mod gc;
 mod help;
@@ -23,6 +24,7 @@ mod models;
 mod named;
 mod next;
 mod notices;
+mod pack;
 mod parse;
 mod policy;
 mod progress;
@@ -35,6 +37,7 @@ mod screen;
 mod server;
 mod sessions;
 mod shape;
+mod shard;
 mod shorthand;
 mod since;
 mod stale;
@@ -112,6 +115,9 @@ enum Command {
     Undo(undo::Undo),
     Check(check::Check),
     Diff(Box<diff::Diff>),
+    Filter(Box<filter::Filter>),
+    PackLines(pack::PackLines),
+    UnpackLines(pack::UnpackLines),
     Gc(gc::Gc),
     Policy(policy::PolicyCommand),
     Config(policy::ConfigCommand),
@@ -315,6 +321,9 @@ pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
         Command::Undo(args) => args.run(&context),
         Command::Check(args) => args.run(&context),
         Command::Diff(args) => args.run(&context),
+        Command::Filter(args) => args.run(&context),
+        Command::PackLines(args) => args.run(&context),
+        Command::UnpackLines(args) => args.run(&context),
         Command::Gc(args) => args.run(&context),
         Command::Policy(args) => args.run(&context),
         Command::Config(args) => args.run(&context),

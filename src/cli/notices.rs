@@ -2,12 +2,14 @@
 //!
 //! Failures are always shown, warnings not with `-q`.
 
+use std::io::{self, Write};
+
 use serde_json::json;
 
 use super::{Context, Fault, Voice};
 use crate::outcome::{LINES, NAMED, NAMED_AT_MOST, Notice, NoticeLevel, Notices};
 use crate::policy::Override;
-use crate::text::{count, thousands};
+use crate::text::{count, printable, thousands};
 
 impl Context {
     /// Writes the notices to stderr.
@@ -16,6 +18,13 @@ impl Context {
             if notice.weight == NoticeLevel::Failed || self.voice > Voice::Quiet {
                 self.notice(&notice);
             }
+        }
+    }
+
+    /// A line about the run that is no warning.
+    pub(super) fn say(&self, line: &str) {
+        if self.voice > Voice::Quiet {
+            let _ = writeln!(io::stderr().lock(), "{}", printable(line));
         }
     }
 

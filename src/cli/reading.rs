@@ -11,6 +11,7 @@ use serde_json::json;
 use super::limits::{INPUT, LimitArgs, threads};
 use super::named::AgentArgs;
 use super::progress::Bar;
+use super::shard::ShardArgs;
 use super::walking::{ExcludeArgs, FilterArgs};
 use super::{Context, Fault, all_paths, format_named, input_format_help};
 use crate::batch::{self, Exclude, Found, Job, Over, PassedBy, WallClock};
@@ -38,6 +39,8 @@ pub(super) struct Reading {
     filter: FilterArgs,
     #[command(flatten)]
     limits: LimitArgs,
+    #[command(flatten)]
+    shard: ShardArgs,
 }
 
 impl Reading {
@@ -65,6 +68,7 @@ impl Reading {
         }
         let filter = self.filter.filter()?;
         let mut found = batch::find(&paths, None, &self.exclude.exclude()?)?;
+        self.shard.apply(&mut found)?;
         let mut notices = Notices::default();
         let jobs = threads(self.jobs);
         FilterArgs::apply(&filter, &mut found, (&mut notices, jobs))?;

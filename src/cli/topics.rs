@@ -19,6 +19,8 @@ pub(super) enum Topic {
     Formats,
     /// Which files are read, and what is written where.
     Files,
+    /// Shards, streams of records, engines.
+    Archives,
     /// The fields of a report.
     Reports,
     /// Exit codes.
@@ -47,11 +49,12 @@ pub(super) enum Topic {
 
 impl Topic {
     /// All of them, as they are listed.
-    pub(super) const ALL: [Topic; 16] = [
+    pub(super) const ALL: [Topic; 17] = [
         Topic::Policies,
         Topic::Keys,
         Topic::Formats,
         Topic::Files,
+        Topic::Archives,
         Topic::Reports,
         Topic::ExitCodes,
         Topic::Errors,
@@ -78,6 +81,7 @@ impl Topic {
             Topic::Keys => "keys",
             Topic::Formats => "formats",
             Topic::Files => "files",
+            Topic::Archives => "archives",
             Topic::Reports => "reports",
             Topic::ExitCodes => "exit-codes",
             Topic::Errors => "errors",
@@ -100,6 +104,7 @@ impl Topic {
             Topic::Keys => include_str!("topics/keys.md"),
             Topic::Formats => include_str!("topics/formats.md"),
             Topic::Files => include_str!("topics/files.md"),
+            Topic::Archives => include_str!("topics/archives.md"),
             Topic::Reports => include_str!("topics/reports.md"),
             Topic::ExitCodes => include_str!("topics/exit-codes.md"),
             Topic::Errors => include_str!("topics/errors.md"),
@@ -131,6 +136,7 @@ impl Topic {
             Topic::Policies
             | Topic::Formats
             | Topic::Files
+            | Topic::Archives
             | Topic::Reports
             | Topic::ExitCodes
             | Topic::Errors

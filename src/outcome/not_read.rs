@@ -27,7 +27,7 @@ pub struct NotRead {
     pub extension: Option<String>,
     /// How many files (or folders, which count once) it concerns.
     pub count: u64,
-    /// The first of them, in path order, up to 5.
+    /// The first of them, in the order of their characters, up to 5.
     pub examples: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ pub struct NotReads(BTreeMap<Why, (u64, Vec<String>)>);
 type Why = (String, Option<String>, Option<String>);
 
 impl NotReads {
-    /// Adds a file; those of a kind come in path order.
+    /// Adds a file.
     pub fn add(&mut self, kind: &str, extension: Option<String>, path: &str) {
         self.add_one(kind, None, extension, path);
     }
@@ -80,8 +80,11 @@ impl NotReads {
             let (count, examples) = self.0.entry(why).or_default();
             // A report that is read back may say anything.
             *count = count.saturating_add(other.count);
-            let room = EXAMPLES.saturating_sub(examples.len());
-            examples.extend(other.examples.into_iter().take(room));
+            examples.extend(other.examples.into_iter().take(EXAMPLES));
+            // Parts of a run, in whatever order they come, give the same as the run.
+            examples.sort();
+            examples.dedup();
+            examples.truncate(EXAMPLES);
         }
     }
 

@@ -40,6 +40,7 @@ pub struct ArchiveWriter {
     hasher: blake3::Hasher,
     bytes: u64,
     folder: Folder,
+    durability: Durability,
 }
 
 impl Store {
@@ -62,6 +63,7 @@ impl Store {
             hasher: blake3::Hasher::new(),
             bytes: 0,
             folder,
+            durability: Durability::Durable,
         })
     }
 
@@ -173,12 +175,21 @@ fn named_by(hash: &str, ending: &str) -> String {
 }
 
 impl ArchiveWriter {
+    /// The same, which does not wait for the disk: for an original that is still where it came from.
+    #[must_use]
+    pub fn lazy(self) -> Self {
+        ArchiveWriter {
+            durability: Durability::Lazy,
+            ..self
+        }
+    }
+
     /// The hash of the bytes written so far.
     pub fn hash(&self) -> String {
         hash_text(&self.hasher.finalize())
     }
 
-    /// Flushes the archive to the disk and gives it its name.
+    /// Flushes the archive to the disk, unless it is lazy, and gives it its name.
     ///
     /// Replaces an archive of that name, because this one is known to be complete.
     ///
@@ -201,7 +212,7 @@ impl ArchiveWriter {
         }
         self.encoder
             .finish()
-            .and_then(|temp| temp.persist(file, IfTaken::Replace, Durability::Durable))
+            .and_then(|temp| temp.persist(file, IfTaken::Replace, self.durability))
             .map_err(failed)?;
         Ok(Archived {
             name,

@@ -1,0 +1,41 @@
+//! One transcript in memory, as a record of a stream holds it, into memory.
+//!
+//! The same steps as for a file: what differs is where the bytes come from and go to. The original is kept where a store is,
+//! since a stream cannot be read again. Never writes a file outside the store.
+
+use std::path::Path;
+
+use super::{Before, Input, Laps, Result, Run, Share, Sink, Target};
+use crate::outcome::Outcome;
+
+impl Run<'_> {
+    /// Fails if the server accepts no request of the whole run.
+    ///
+    /// # Errors
+    /// As [`super::Refusal::check`].
+    pub(in crate::batch) fn check_refusal(&self) -> Result<()> {
+        self.refusal.check()
+    }
+
+    /// Compacts the transcript `bytes`, which reports call `path`; the output is added to `output`, which is empty.
+    ///
+    /// # Errors
+    /// As for a file. What is in `output` then is no result.
+    pub(in crate::batch) fn compact_record(
+        &self,
+        (target, path): (&Target, &Path),
+        bytes: &[u8],
+        output: &mut Vec<u8>,
+        (share, before): (Share<'_>, &Before<'_>),
+    ) -> Result<Outcome> {
+        let laps = Laps::start(self.options.clock());
+        self.may_begin(target)?;
+        let stop = &self.options.stop;
+        let input = Input::of_bytes(bytes, path, stop, share)?;
+        let sink = Sink::memory(output, stop);
+        let mut outcome = self.through(target, path, (input, sink), (before, laps))?;
+        // Nothing was written where the output may go one day.
+        outcome.output = Some("-".to_owned());
+        Ok(outcome)
+    }
+}

@@ -1,0 +1,160 @@
+//! What becomes of one record of a stream: found in its line, compacted, put back.
+//!
+//! One at a time in each thread; alone where others hold the memory that it needs. Never fails for what a record is.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::super::budget::Budget;
+use super::super::hooks::{Before, Occasion};
+use super::super::record::{Record, with_error, with_member};
+use super::super::target::RunStore;
+use super::super::{Source, Target, is_crowded, one};
+use super::Stream;
+use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::{FaultKind, Outcome, Status, WarningKind};
+use crate::semaphore::Semaphore;
+
+/// A record to be compacted, and where its answer is waited for.
+pub(super) struct Task {
+    /// Its line, from 1.
+    pub(super) number: u64,
+    pub(super) line: Vec<u8>,
+    pub(super) answer: SyncSender<Answer>,
+}
+
+/// What became of a record; an error ends the stream.
+pub(super) type Answer = Result<(Vec<u8>, Outcome)>;
+
+/// What reports call a record without a path.
+pub(super) fn name_of(number: u64) -> PathBuf {
+    PathBuf::from(format!("line:{number}"))
+}
+
+/// What all workers share.
+pub(super) struct Work<'r> {
+    pub(super) run: one::Run<'r>,
+    pub(super) stream: &'r Stream,
+    pub(super) store: Option<Arc<RunStore>>,
+    pub(super) budget: Budget,
+    pub(super) turns: &'r Semaphore,
+    pub(super) occasion: Occasion<'r>,
+    /// Held by each record at work; by one alone if others were in its way.
+    pub(super) together: RwLock<()>,
+}
+
+impl Work<'_> {
+    /// What becomes of a record, with its entry of the report where that is asked for; a panic is an error of this record.
+    pub(super) fn answer(&self, task: &Task) -> Answer {
+        let compacted = catch_unwind(AssertUnwindSafe(|| self.compacted(task)));
+        let (line, outcome) = compacted.unwrap_or_else(|_| {
+            let message = "ctxpack failed on this record, which is unchanged";
+            let error = Error::new(ErrorKind::Internal, message);
+            let outcome = Outcome::failed(&name_of(task.number), &error);
+            let line = with_error(&task.line, &FaultKind::Error(error.kind), &error.message);
+            Ok((line, outcome))
+        })?;
+        let Some(name) = &self.stream.stats else {
+            return Ok((line, outcome));
+        };
+        let stats = serde_json::to_string(&outcome);
+        let stats = stats.map_err(|e| Error::new(ErrorKind::Internal, e.to_string()))?;
+        Ok((with_member(&line, name, &stats), outcome))
+    }
+
+    fn compacted(&self, task: &Task) -> Answer {
+        let Task { number, line, .. } = task;
+        let format = self.run.options.format;
+        let record = Record::of(line, self.stream.field.as_deref(), format);
+        let record = match record {
+            Ok(record) => record,
+            Err(error) => {
+                let outcome = Outcome::failed(&name_of(*number), &error);
+                return Ok((
+                    with_error(line, &FaultKind::Error(error.kind), &error.message),
+                    outcome,
+                ));
+            }
+        };
+        let path = record.path.clone().unwrap_or_else(|| name_of(*number));
+        let tried = self.compact(&record, &path);
+        let tried = tried.and_then(|(outcome, output)| match outcome.status {
+            Status::Compacted => Ok((record.with(&output)?, outcome)),
+            Status::Unchanged => Ok((record.unchanged(), outcome)),
+            Status::Rejected | Status::Failed | Status::Unsupported | Status::Skipped => {
+                Ok((unchanged(line, &outcome), outcome))
+            }
+        });
+        match tried {
+            Err(error) if matches!(error.kind, ErrorKind::Interrupted) => Err(error),
+            Err(error) => {
+                self.run.check_refusal()?;
+                let outcome = Outcome::failed(&path, &error);
+                Ok((
+                    with_error(line, &FaultKind::Error(error.kind), &error.message),
+                    outcome,
+                ))
+            }
+            Ok(answer) => Ok(answer),
+        }
+    }
+
+    /// Compacts the record's transcript; alone, if others hold the memory that it needs.
+    fn compact(&self, record: &Record<'_>, path: &Path) -> Result<(Outcome, Vec<u8>)> {
+        let transcript = record.transcript();
+        let tried = {
+            let _together = self.together.read().unwrap_or_else(PoisonError::into_inner);
+            self.attempt(record, &transcript, path)
+        };
+        match tried {
+            Err(error) if is_crowded(&error) => {
+                let _alone = self
+                    .together
+                    .write()
+                    .unwrap_or_else(PoisonError::into_inner);
+                self.attempt(record, &transcript, path)
+            }
+            tried => tried,
+        }
+    }
+
+    /// The same, beside others or alone.
+    fn attempt(
+        &self,
+        record: &Record<'_>,
+        transcript: &[u8],
+        path: &Path,
+    ) -> Result<(Outcome, Vec<u8>)> {
+        let bytes = transcript.len() as u64;
+        let output = record.path.as_ref();
+        let output = output.filter(|_| self.store.is_some());
+        let target = Target {
+            source: Source::Stdin,
+            bytes,
+            output: output.map(|path| self.stream.folder.join(path)),
+            base: None,
+            store: self.store.clone(),
+        };
+        let before = Before::new(self.occasion, &target, self.turns);
+        let share = self.budget.take(bytes);
+        let _turn = self.turns.acquire();
+        let mut output = Vec::new();
+        let outcome =
+            self.run
+                .compact_record((&target, path), transcript, &mut output, (share, &before))?;
+        Ok((outcome, output))
+    }
+}
+
+/// The line of a record that was read and comes back unchanged, with the reason.
+fn unchanged(line: &[u8], outcome: &Outcome) -> Vec<u8> {
+    if let Some(error) = &outcome.file.error {
+        return with_error(line, &error.kind, &error.message);
+    }
+    let mut warnings = outcome.warnings.iter();
+    let unsupported = warnings.find(|warning| warning.kind == WarningKind::Unsupported);
+    let message = unsupported.map_or("not a known transcript format", |why| &why.message);
+    with_error(line, &FaultKind::Error(ErrorKind::Unsupported), message)
+}

@@ -1,0 +1,266 @@
+//! `ctxpack filter`: a stream of records, one conversation a line, for engines that run a program beside their workers.
+//!
+//! Reads standard input and writes standard output; other files only below `--store` and where reports go.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::batched::BatchArgs;
+use super::compact::policy_ref;
+use super::config::{Chosen, PolicyArgs};
+use super::limits::{INPUT, LimitArgs, threads};
+use super::reports::{OUTPUT, Planned, ReportArgs, RowArgs, write_all};
+use super::server::ServerArgs;
+use super::shorthand::Shorthands;
+use super::{Context, format_named, input_format_help, scripted_answers};
+use crate::batch::{self, Destination, Effect, Hooks, Options, Overwrite, Scope, Stream};
+use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::{
+    Exit, FaultKind, NotReads, NoticeLevel, Notices, Outcome, Status, Totals, WarningKind,
+};
+use crate::policy::{Effective, Layer, Policy};
+use crate::report::{CsvRows, Report};
+use crate::text::{count, thousands};
+
+/// Compact a stream: one conversation a line in, exactly one line out, in order.
+///
+/// Reads records from standard input until it ends, and writes them to standard output: lines with a list of messages, lines of
+/// pack-lines, or with --field any record that holds a conversation. What is not compacted stays byte for byte. A record that
+/// cannot be compacted comes back with a member error, {kind, message}, and the exit code is 0 all the same.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ctxpack filter <in.jsonl >out.jsonl                          records with messages
+  ctxpack filter --field text <in.jsonl >out.jsonl             whole transcripts in a column
+  ctxpack pack-lines in/ | ctxpack filter --store out/.ctxpack | ctxpack unpack-lines --out-dir out/")]
+pub(super) struct Filter {
+    /// The member of each record that holds the conversation: a list of messages, or the text of a transcript
+    #[arg(long, value_name = "NAME", help_heading = INPUT)]
+    field: Option<String>,
+    #[arg(long, value_name = "NAME", help = input_format_help(), help_heading = INPUT)]
+    input_format: Option<String>,
+    #[command(flatten)]
+    policy: PolicyArgs,
+    #[command(flatten)]
+    shorthands: Shorthands,
+    /// Folder for originals and offloaded outputs; without one, nothing is offloaded
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    store: Option<PathBuf>,
+    /// The folder into which the records of pack-lines will be unpacked, so that texts name the store from there [default: the
+    /// folder that holds the store]
+    #[arg(long, value_name = "DIR", requires = "store", help_heading = OUTPUT)]
+    out_dir: Option<PathBuf>,
+    /// Add to each record its entry of the report, as the last member NAME
+    #[arg(long, value_name = "NAME", help_heading = OUTPUT)]
+    stats_field: Option<String>,
+    #[command(flatten)]
+    reports: ReportArgs,
+    #[command(flatten)]
+    rows: RowArgs,
+    /// Threads; 0 = one per processor
+    #[arg(short, long, value_name = "N", default_value_t = 0, help_heading = INPUT)]
+    jobs: usize,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+impl Filter {
+    pub(super) fn run(&self, context: &Context) -> Result<u8> {
+        let Chosen {
+            effective, file, ..
+        } = self
+            .policy
+            .resolve_with(context, self.shorthands.settings())?;
+        context.without_effect(&effective.overrides);
+        let planned = self.rows.of(self.reports.checked()?, CsvRows::Action)?;
+        let options = self.options(context, &effective.policy, file.as_deref())?;
+        let stream = Stream {
+            field: self.field.clone(),
+            folder: self.folder(),
+            stats: self.stats()?,
+        };
+        let mut seen = Seen::new(&planned);
+        let note = &mut |outcome: Outcome| seen.add(outcome);
+        let ended = batch::filter(&effective, &options, &stream, note);
+        let mut exit = seen.exit;
+        let reported = self.report(context, &effective, &planned, seen);
+        let faults = ended?;
+        for error in &faults {
+            context.error(error);
+        }
+        if !faults.is_empty() || !reported {
+            exit = Exit::Partial;
+        }
+        Ok(exit.code())
+    }
+
+    /// The member for stats, which must not be one that says something else.
+    fn stats(&self) -> Result<Option<String>> {
+        let taken = ["error", "messages", "path", "text", "base64"];
+        let stats = self.stats_field.as_deref();
+        if stats.is_some_and(|name| taken.contains(&name))
+            || stats.is_some() && self.field == self.stats_field
+        {
+            let message = "--stats-field names a member that records have for something else";
+            return Err(Error::new(ErrorKind::Usage, message).hint("use a name of its own"));
+        }
+        Ok(self.stats_field.clone())
+    }
+
+    /// The folder below which the files of records are one day.
+    fn folder(&self) -> PathBuf {
+        let above = self.store.as_deref().and_then(Path::parent);
+        match (&self.out_dir, above) {
+            (Some(folder), _) => folder.clone(),
+            (None, Some(above)) if !above.as_os_str().is_empty() => above.to_owned(),
+            (None, Some(_) | None) => PathBuf::from("."),
+        }
+    }
+
+    fn options(&self, context: &Context, policy: &Policy, file: Option<&Path>) -> Result<Options> {
+        if policy.has(Layer::Offload) && self.store.is_none() {
+            let message = "the policy moves outputs to a store, and a stream has none";
+            return Err(Error::new(ErrorKind::Usage, message).hint(
+                "name a folder with --store DIR; without that step the result would be another one",
+            ));
+        }
+        let batch = BatchArgs::default();
+        let asked = self
+            .server
+            .server(policy, Effect::Write, &batch, &context.stop)?;
+        Ok(Options {
+            server: asked.map(|asked| (asked.model, asked.at_once)),
+            destination: Destination::Stdout,
+            fork: None,
+            store: self.store.clone(),
+            overwrite: Overwrite::OwnOnly,
+            effect: Effect::Write,
+            format: format_named(self.input_format.as_deref())?,
+            replies: scripted_answers(file, policy)?,
+            hooks: Hooks::default(),
+            limits: self.limits.limits(),
+            scope: Scope::All,
+            bad_lines: self.limits.bad_lines(),
+            jobs: threads(self.jobs),
+            stop: context.stop.clone(),
+            clock: None,
+        })
+    }
+
+    /// Says what became of the records, and writes the reports; whether all were written.
+    fn report(
+        &self,
+        context: &Context,
+        effective: &Effective,
+        planned: &[Planned],
+        seen: Seen,
+    ) -> bool {
+        let Seen {
+            totals,
+            errors,
+            notices,
+            outcomes,
+            ..
+        } = seen;
+        let said = format!(
+            "{}: {} compacted, {} unchanged, {} with an error; {} to {} tokens",
+            count(totals.files, "record"),
+            thousands(totals.compacted),
+            thousands(totals.unchanged),
+            thousands(errors),
+            thousands(totals.tokens_before),
+            thousands(totals.tokens_after),
+        );
+        context.say(&said);
+        context.notices(notices);
+        let Some(outcomes) = outcomes else {
+            return true;
+        };
+        let mut not_read = NotReads::default();
+        not_read.add_outcomes(&outcomes);
+        let report = Report::new(policy_ref(effective), outcomes);
+        let report = report.with_not_read(not_read.into_list());
+        write_all(context, planned, &report)
+    }
+}
+
+/// What is known of the records so far: sums, and their outcomes only if a report was asked for.
+struct Seen {
+    totals: Totals,
+    /// Those that came back with an error.
+    errors: u64,
+    notices: Notices,
+    outcomes: Option<Vec<Outcome>>,
+    exit: Exit,
+}
+
+impl Seen {
+    fn new(planned: &[Planned]) -> Self {
+        Seen {
+            totals: Totals::default(),
+            errors: 0,
+            notices: Notices::default(),
+            outcomes: (!planned.is_empty()).then(Vec::new),
+            exit: Exit::Done,
+        }
+    }
+
+    fn add(&mut self, outcome: Outcome) {
+        self.totals += &outcome;
+        self.errors += u64::from(match outcome.status {
+            Status::Failed | Status::Rejected | Status::Unsupported | Status::Skipped => true,
+            Status::Compacted | Status::Unchanged => false,
+        });
+        let input = outcome.file.path.as_str();
+        for degraded in &outcome.degraded {
+            let kind = degraded.kind;
+            let (level, place) = (NoticeLevel::Failed, (input, None));
+            self.notices
+                .add(level, kind.name(), &degraded.message, kind.hint(), place);
+        }
+        if let Some(error) = &outcome.file.error {
+            if let FaultKind::Error(kind) = error.kind
+                && is_of_the_machine(kind)
+            {
+                self.exit = Exit::Partial;
+            }
+            let place = (input, error.line);
+            self.notices
+                .add(NoticeLevel::Failed, "failed", &error.message, None, place);
+        }
+        for warning in &outcome.warnings {
+            if warning.kind == WarningKind::Unsupported {
+                self.notices
+                    .unsupported(input, &warning.message, "left as it is");
+            }
+        }
+        if let Some(outcomes) = &mut self.outcomes {
+            outcomes.push(outcome);
+        }
+    }
+}
+
+/// Whether an error is no fault of the record: the same record may be compacted elsewhere.
+fn is_of_the_machine(kind: ErrorKind) -> bool {
+    match kind {
+        ErrorKind::Io | ErrorKind::Store | ErrorKind::NotFound => true,
+        ErrorKind::Usage
+        | ErrorKind::Config
+        | ErrorKind::NoInput
+        | ErrorKind::Exists
+        | ErrorKind::Changed
+        | ErrorKind::Unsupported
+        | ErrorKind::Decode
+        | ErrorKind::BadLine
+        | ErrorKind::TooLarge
+        | ErrorKind::Crowded
+        | ErrorKind::Hook
+        | ErrorKind::Summary
+        | ErrorKind::ClosedPipe
+        | ErrorKind::Interrupted
+        | ErrorKind::Internal => false,
+    }
+}

@@ -1,0 +1,200 @@
+//! `ctxpack pack-lines` and `unpack-lines`: a tree of files as records, one a line, and back.
+//!
+//! Compacts nothing. Never writes outside `--out-dir`, and never in the place of another file unless the user says so.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use clap::Args;
+
+use super::limits::INPUT;
+use super::reading::passed_by;
+use super::reports::OUTPUT;
+use super::shard::ShardArgs;
+use super::walking::ExcludeArgs;
+use super::{Context, all_paths, flush, put};
+use crate::batch::{self, Overwrite, Packed, Source, Stdin, Unpacked, pack_line, packed_path};
+use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::{Exit, NoticeLevel, Notices, path_text};
+use crate::text::{count, thousands};
+
+/// Write a tree of files as records, one a line.
+///
+/// A record is {"path":…,"text":…}; a file that is no UTF-8, such as a compressed one, has its bytes in base64 instead. Paths are
+/// relative to the folder that is named. unpack-lines makes the files again, byte for byte.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ctxpack pack-lines in/ >in.records.jsonl
+  ctxpack pack-lines in/ | ctxpack filter --store out/.ctxpack | ctxpack unpack-lines --out-dir out/
+  ctxpack pack-lines in/ --shard 3/8 | ssh host ctxpack filter >3.records.jsonl")]
+pub(super) struct PackLines {
+    /// Transcripts, folders, patterns
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Read more paths from FILE, one per line; - is standard input
+    #[arg(long, value_name = "FILE", help_heading = INPUT)]
+    files_from: Option<PathBuf>,
+    #[command(flatten)]
+    exclude: ExcludeArgs,
+    #[command(flatten)]
+    shard: ShardArgs,
+}
+
+impl PackLines {
+    pub(super) fn run(&self, context: &Context) -> Result<u8> {
+        let paths = all_paths(&self.paths, self.files_from.as_deref(), &context.stop)?;
+        let mut found = batch::find(&paths, None, &self.exclude.exclude()?)?;
+        self.shard.apply(&mut found)?;
+        let mut failed = found.missing.len();
+        found.missing.iter().for_each(|error| context.error(error));
+        let mut files = Vec::with_capacity(found.sources.len());
+        let mut taken: HashSet<String> = HashSet::new();
+        for source in &found.sources {
+            let Source::File(file) = source else {
+                return Err(Error::new(ErrorKind::Usage, "standard input has no path")
+                    .hint("name files or folders"));
+            };
+            match packed_path(file) {
+                Ok(path) if taken.contains(&path) => {
+                    let message = format!("two files would have the path {path:?}");
+                    return Err(Error::new(ErrorKind::Usage, message)
+                        .at(&file.path)
+                        .hint("name a folder above both, and the paths are relative to that"));
+                }
+                Ok(path) => {
+                    taken.insert(path);
+                    files.push(file);
+                }
+                Err(error) => {
+                    failed += 1;
+                    context.error(&error);
+                }
+            }
+        }
+        drop(taken);
+        let mut out = BufWriter::new(io::stdout().lock());
+        for file in files {
+            if context.stop.load(Ordering::Relaxed) != 0 {
+                return Err(Error::new(ErrorKind::Interrupted, "interrupted"));
+            }
+            match pack_line(file) {
+                Ok(line) => put(&mut out, &line)?,
+                Err(error) => {
+                    failed += 1;
+                    context.error(&error);
+                }
+            }
+        }
+        flush(&mut out)?;
+        let mut notices = Notices::default();
+        passed_by(&found.passed, &mut notices);
+        context.notices(notices);
+        Ok(match failed {
+            0 => Exit::Done.code(),
+            _ => Exit::Partial.code(),
+        })
+    }
+}
+
+/// Write the files of records below a folder.
+///
+/// Reads what pack-lines has written, whether filter has compacted it since or not. A path that leads out of the folder is
+/// refused. A file that is there already with the same bytes is left alone. A record that came back from filter with an error has
+/// its original bytes; it is written, and named at the end.
+#[derive(Debug, Args)]
+pub(super) struct UnpackLines {
+    /// The records; - or nothing is standard input
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Write the files below DIR
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    out_dir: PathBuf,
+    /// Replace files that are there with other bytes
+    #[arg(long, help_heading = OUTPUT)]
+    overwrite: bool,
+}
+
+impl UnpackLines {
+    pub(super) fn run(&self, context: &Context) -> Result<u8> {
+        match self.file.as_deref().filter(|file| *file != Path::new("-")) {
+            None => self.unpack(context, Stdin::open(&context.stop)?, Path::new("-")),
+            Some(path) => {
+                let file = File::open(path).map_err(|e| Error::io(path, "open", e))?;
+                self.unpack(context, file, path)
+            }
+        }
+    }
+
+    fn unpack(&self, context: &Context, records: impl Read, path: &Path) -> Result<u8> {
+        let overwrite = match self.overwrite {
+            true => Overwrite::Any,
+            false => Overwrite::OwnOnly,
+        };
+        let mut records = BufReader::new(records);
+        let mut notices = Notices::default();
+        let (mut written, mut there, mut failed) = (0, 0, 0_u64);
+        let mut seen: HashSet<[u8; 32]> = HashSet::new();
+        for number in 1.. {
+            let mut line = Vec::new();
+            let read = records.read_until(b'\n', &mut line);
+            if context.stop.load(Ordering::Relaxed) != 0 {
+                return Err(Error::new(ErrorKind::Interrupted, "interrupted"));
+            }
+            if read.map_err(|e| Error::io(path, "read", e))? == 0 {
+                break;
+            }
+            let unpacked = Packed::of(&line)
+                .map_err(|error| error.at(path).on_line(number))
+                .and_then(|packed| {
+                    let hash = blake3::hash(packed.path.as_os_str().as_encoded_bytes());
+                    // Of two records with one path, the second must not quietly take the place of the first.
+                    if overwrite == Overwrite::Any && !seen.insert(*hash.as_bytes()) {
+                        let message = "an earlier record has the same path";
+                        return Err(Error::new(ErrorKind::Exists, message)
+                            .at(path)
+                            .on_line(number));
+                    }
+                    Ok((packed.write(&self.out_dir, overwrite)?, packed))
+                });
+            let (unpacked, packed) = match unpacked {
+                Ok(done) => done,
+                Err(error) => {
+                    failed += 1;
+                    context.error(&error);
+                    continue;
+                }
+            };
+            match unpacked {
+                Unpacked::Written => written += 1,
+                Unpacked::There => there += 1,
+            }
+            let Some((kind, message)) = packed.error else {
+                continue;
+            };
+            let level = match kind.as_str() {
+                "unsupported" => NoticeLevel::Warning,
+                _ => {
+                    failed += 1;
+                    NoticeLevel::Failed
+                }
+            };
+            let message = format!("not compacted: {message}");
+            let name = path_text(&packed.path);
+            notices.add(level, "not_compacted", &message, None, (&name, None));
+        }
+        let kept = match there {
+            0 => String::new(),
+            there => format!(", {} there already", thousands(there)),
+        };
+        context.say(&format!("{} written{kept}", count(written, "file")));
+        context.notices(notices);
+        Ok(match failed {
+            0 => Exit::Done.code(),
+            _ => Exit::Partial.code(),
+        })
+    }
+}
