@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::aligned::aligned;
 use super::config::{Chosen, PolicyArgs};
+use super::emit::EmitArgs;
 use super::gates::CompactGates;
 use super::hooks::HookArgs;
 use super::limits::{INPUT, LimitArgs, threads};
@@ -68,6 +69,8 @@ pub(super) struct Compact {
     /// Write a compacted copy of a session as a new session beside it; the original stays as it is
     #[arg(long, conflicts_with_all = ["output", "out_dir", "in_place", "files_from"], help_heading = OUTPUT)]
     fork: bool,
+    #[command(flatten)]
+    emit: EmitArgs,
     #[command(flatten)]
     agent: AgentArgs,
     #[command(flatten)]
@@ -203,10 +206,14 @@ impl Compact {
         context.notices(notices);
         let gate = context.gates(&self.gates.closed(&report));
         let next = match report.files() {
-            [one] if context.voice > Voice::Quiet && !self.dry_run => {
+            [one] if context.voice > Voice::Quiet && !self.dry_run && !self.emit.is_asked() => {
                 next(one, self.went(), &surroundings())
             }
             _ => None,
+        };
+        let emitted = match context.voice > Voice::Quiet {
+            true => self.emit.closing(report.files()),
+            false => None,
         };
         let diff = aligned(context, (&report, &planned), &options, &effective.policy);
         let unwritten = self.write_reports((report, diff), &planned, &found, &options);
@@ -214,7 +221,7 @@ impl Compact {
             context.error(&error);
             exit = Exit::Partial;
         }
-        if let Some(line) = next {
+        if let Some(line) = next.or(emitted) {
             let _ = writeln!(io::stderr().lock(), "{line}");
         }
         Ok(interrupted.unwrap_or(exit.code().max(gate)))
@@ -270,6 +277,7 @@ impl Compact {
             server: self.server.server(policy, effect, &context.stop)?,
             destination,
             fork,
+            emit: self.emit.messages(),
             store: self.store.clone(),
             overwrite: if self.overwrite {
                 Overwrite::Any

@@ -11,6 +11,7 @@ mod check;
 mod compact;
 mod config;
 mod diff;
+mod emit;
 mod eval;
 mod gates;
 mod gc;
