@@ -279,7 +279,8 @@ impl<'r> Run<'r> {
                             first_line: u64,
                             output: &mut Output<'_, '_>,
                             warnings: &mut Warnings| {
-                    if self.options.format.is_none() && !Detector::reads_conversation(bytes) {
+                    if self.options.format.is_none() && !Detector::reads_conversation(format, bytes)
+                    {
                         if self.options.emit.is_some() {
                             warnings.not_emitted(first_line);
                             return Ok(());

@@ -20,7 +20,7 @@ pub use loss::{Loss, Losses};
 
 use crate::format::{Format, Layout, Warnings};
 use crate::ids::IdSet;
-use crate::scan::{BOM, Cursor};
+use crate::scan::{BOM, Cursor, Kind};
 use crate::transcript::{ConversationId, LineKind, Transcript};
 
 /// Which messages are written.
@@ -53,7 +53,10 @@ pub fn emit(format: Format, bytes: &[u8], layout: Layout, messages: Messages) ->
         .iter()
         .map(|conversation| {
             let mut losses = Losses::default();
-            let items = said::items(&transcript, conversation, &mut losses);
+            let mut items = said::items(&transcript, conversation, &mut losses);
+            if layout == Layout::Line && !transcript.lines().is_empty() {
+                items.splice(0..0, said::beside(transcript.line(0)));
+            }
             let said = pairs::paired(items, &mut losses);
             let written = match messages {
                 Messages::Chat => chat::line(&said, &mut losses),
@@ -72,7 +75,7 @@ pub fn emit(format: Format, bytes: &[u8], layout: Layout, messages: Messages) ->
     if let Some(first) = emitted.first_mut() {
         outside(&transcript, &mut first.losses);
         if layout == Layout::Line {
-            first.losses.add(Loss::Field, fields_beside(format, bytes));
+            first.losses.add(Loss::Field, fields_beside(bytes));
         }
     }
     emitted
@@ -109,12 +112,17 @@ fn is_blank(line: &[u8]) -> bool {
 }
 
 /// The number of keys beside the messages of a conversation on one line.
-fn fields_beside(format: Format, line: &[u8]) -> u64 {
+fn fields_beside(line: &[u8]) -> u64 {
     let mut others = 0;
     let mut cursor = Cursor::new(line.strip_prefix(BOM).unwrap_or(line));
-    // A line that cannot be read is counted as one.
+    // A line that cannot be read is counted as that.
     let _ = cursor.object(|key, c| {
-        let is_read = key == b"messages" || key == b"system" && format == Format::Anthropic;
+        let kind = c.kind()?;
+        let is_read = match key {
+            b"messages" => kind == Kind::Array,
+            b"system" => matches!(kind, Kind::String | Kind::Array),
+            _ => false,
+        };
         others += u64::from(!is_read);
         c.skip().map(drop)
     });

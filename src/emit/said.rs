@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::json::escaped;
 use super::loss::{Loss, Losses};
 use super::media::Media;
-use crate::scan::{Kind, Span, Text, Value};
+use crate::scan::{BOM, Kind, Span, Text, Value};
 use crate::transcript::{
     Answer as Answered, Block, BlockKind, Conversation, LinkKind, Message, Outcome, Role,
     Transcript,
@@ -114,6 +114,26 @@ pub(super) fn items<'t>(
         all.message(conversation, message, losses);
     }
     all.items
+}
+
+/// The system prompt beside the messages of a conversation on one line.
+pub(super) fn beside<'t>(line: &'t [u8]) -> Option<Item<'t>> {
+    let system = Value::of(line.strip_prefix(BOM).unwrap_or(line)).field("system");
+    let mut pieces = Vec::new();
+    let words = |text: &'t [u8]| Piece::Words(Cow::Borrowed(text));
+    match system.string() {
+        Some(text) => pieces.push(words(text)),
+        None => system.elements(|block| match block.field("text").string() {
+            Some(text) => pieces.push(words(text)),
+            None => pieces.push(Piece::Other(block)),
+        }),
+    }
+    (!pieces.is_empty()).then_some(Item::Say(Say {
+        role: Role::System,
+        written: None,
+        name: None,
+        pieces,
+    }))
 }
 
 struct Reader<'t, 'a> {
