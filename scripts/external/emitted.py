@@ -24,6 +24,7 @@ from validate import order_error, shape_error
 FIXTURES = Path(__file__).resolve().parent.parent.parent / "fixtures"
 FORMS = {"messages": "openai", "anthropic-messages": "anthropic"}
 TEXT_TYPES = ("text", "input_text", "output_text", "refusal")
+REMINDER = ("<system-reminder>\n", "\n</system-reminder>")
 # What leaves with another reason than that nobody would see it again.
 GONE = ("unanswered_call", "orphan_result", "repeated_result")
 
@@ -115,16 +116,21 @@ class Check:
         losses = self.losses(entry)
         seen = [emitted(line) for line in lines]
         for kind in ("text", "call", "result"):
-            whole = [event_of(kind, event, self.form) for event in source.events if event[0] == kind]
-            parts = [[event_of(kind, event, self.form) for event in events if event[0] == kind] for events in seen]
+            has_own_ids = self.form == "messages" and not losses["call_id"]
+            whole = [event_of(event, self.form, has_own_ids) for event in source.events if event[0] == kind]
+            parts = [[event_of(event, self.form, has_own_ids) for event in events if event[0] == kind] for events in seen]
+            is_other = bool(losses["dead_line"]) or not source.is_whole or not source.is_in_order
+            # History that is written twice has the parts of one answer in several places.
+            is_other = is_other if kind == "text" else not source.is_in_order
+            may_move = bool(losses["result_moved"]) or is_other
             self.counts[kind] += sum(map(len, parts))
             for number, part in enumerate(parts, 1):
-                if (missing := not_within(part, whole, bool(losses["result_moved"]))) is not None:
+                if (missing := not_within(part, whole, may_move)) is not None:
                     self.find(f"line {number}: {kind} is not in the source, or not there: {str(missing)[:300]}")
             if not losses["dead_line"] and source.is_whole:
                 here, there = Counter(event for part in parts for event in part), Counter(whole)
                 lost = there - here
-                spared = sum(losses[name] for name in GONE) if kind != "text" else losses["empty_message"]
+                spared = sum(losses[name] for name in GONE) if kind != "text" else losses["empty_message"] + losses["system_alone"]
                 if kind == "result":
                     spared += losses["bad_line"]
                 if sum(lost.values()) > spared:
@@ -134,7 +140,11 @@ class Check:
     def judge(self, output, lines, entry):
         provider = FORMS[self.form]
         for number, line in enumerate(lines, 1):
-            errors = [shape_error(provider, line["messages"]), order_error(provider, line["messages"])]
+            # Misplaced system messages are refused by the order's validator alone.
+            # So are names of tools that were not one in the source, either.
+            order = order_error(provider, line["messages"])
+            is_other = order is not None and ("Unexpected role 'system'" in order or "Function name was" in order)
+            errors = [shape_error(provider, line["messages"]), None if is_other else order]
             if provider == "anthropic" and "system" in line:
                 texts = line["system"] if isinstance(line["system"], list) else [{"type": "text", "text": line["system"]}]
                 errors.append(shape_error(provider, [{"role": "user", "content": texts}]))
@@ -159,13 +169,12 @@ class Check:
             self.find("it is not emitted again")
 
 
-def event_of(kind, event, form):
-    """An event as both forms can hold it: ids may be new in one of them, and white space is no text there."""
-    if kind == "text":
-        return event[1:]
-    if form == "messages":
-        return event[1:]
-    return event[2:]
+def event_of(event, form, has_own_ids):
+    """An event as both sides can hold it: ids may be new, and Anthropic's system messages only come first."""
+    if event[0] == "text":
+        is_moved = form != "messages" and event[1] == "system"
+        return ("user", event[2]) if is_moved else event[1:]
+    return event[1:] if has_own_ids else event[2:]
 
 
 def not_within(part, whole, may_move):
@@ -227,6 +236,12 @@ def texts_of(content):
 
 
 def text(role, words):
+    inner = words.removeprefix(REMINDER[0]).removesuffix(REMINDER[1])
+    if inner != words and inner[:1] == "{":
+        try:  # the JSON of an attachment
+            words = json.dumps(json.loads(inner), sort_keys=True)
+        except ValueError:
+            pass
     return [("text", role, clean(words))] if words.strip() else []
 
 
@@ -281,7 +296,7 @@ class Source:
     """The events of a transcript, in the order of the file. `is_whole`: nothing in it is told again or left out."""
 
     def __init__(self, path, format):
-        self.events, self.attachments, self.is_whole = [], [], True
+        self.events, self.is_whole, self.is_in_order, self.last = [], True, True, None
         raw = path.read_bytes()
         self.read = getattr(self, format.replace("-", "_"))
         try:
@@ -350,9 +365,12 @@ class Source:
 
     def claude_code(self, value):
         kind, message = value.get("type"), value.get("message")
+        if value.get("uuid"):
+            self.is_in_order &= value.get("parentUuid") == self.last
+            self.last = value["uuid"]
         if kind == "attachment" and isinstance(value.get("attachment"), dict):
             self.is_whole = False
-            self.attachments.append(value["attachment"])
+            self.add(*text("user", json.dumps(value["attachment"]).join(REMINDER)))
         if kind in ("user", "assistant") and isinstance(message, dict):
             self.is_whole &= not value.get("isApiErrorMessage")
             self.blocks(kind, message.get("content"))
@@ -404,6 +422,8 @@ class Source:
 
     def ai_sdk(self, value):
         role, content = value.get("role"), value.get("content")
+        if role not in ("user", "assistant", "system", "tool"):
+            return
         if not isinstance(content, list):
             return self.say(role, content)
         for part in content:
@@ -424,7 +444,8 @@ class Source:
 
     def codex(self, value):
         if value.get("type") in ("session_meta", "event_msg", "turn_context", "world_state"):
-            self.is_whole &= (value.get("payload") or {}).get("type") != "thread_rolled_back"
+            payload = value.get("payload")
+            self.is_whole &= not (is_object(payload) and payload.get("type") == "thread_rolled_back")
             return
         item = value.get("payload") if isinstance(value.get("payload"), dict) else value
         if value.get("type") == "compacted":
@@ -495,9 +516,8 @@ class Source:
             for one in filter(is_object, data.get("toolRequests") or ()):
                 self.add(call(one.get("toolCallId"), one.get("name"), one.get("arguments")))
         elif kind == "tool.execution_complete":
-            words = (data.get("result") or {}).get("content")
-            if words is None:
-                words = (data.get("error") or {}).get("message")
+            words = next((data[key][word] for key, word in (("result", "content"), ("error", "message"))
+                          if is_object(data.get(key)) and isinstance(data[key].get(word), str)), None)
             if data.get("isUserRequested"):
                 self.say("user", words)
             else:
@@ -587,7 +607,8 @@ class Source:
                 kind, state = part.get("type"), part.get("state") or {}
                 self.is_whole &= kind != "compaction" and not part.get("ignored")
                 if kind == "text":
-                    self.say(role, part.get("text"))
+                    # A summary is sent as the user's.
+                    self.say("user" if message["info"].get("summary") else role, part.get("text"))
                 elif kind == "tool":
                     self.add(call(part.get("callID"), part.get("tool"), state.get("input")))
                     of = {"completed": state.get("output"), "error": state.get("error")}.get(state.get("status"))

@@ -233,7 +233,11 @@ impl Writer<'_> {
                 false => break,
             }
         }
-        let first = self.turns.first()?;
+        let Some(first) = self.turns.first() else {
+            let is_alone = !self.system.is_empty();
+            self.losses.add(Loss::SystemAlone, u64::from(is_alone));
+            return None;
+        };
         let is_answer = first.role == Role::Assistant;
         self.losses.add(Loss::AnswerFirst, u64::from(is_answer));
         let mut out = b"{".to_vec();

@@ -37,6 +37,8 @@ pub enum Loss {
     ResultMoved,
     /// A system message among the others became a text of the user's.
     SystemPlace,
+    /// A conversation of system messages alone, which Anthropic's API refuses.
+    SystemAlone,
     /// The name of who wrote a message.
     Name,
     /// A conversation begins with an answer, which Anthropic's API refuses.
@@ -57,7 +59,7 @@ pub enum Loss {
 
 impl Loss {
     /// Every kind.
-    pub const ALL: [Loss; 21] = [
+    pub const ALL: [Loss; 22] = [
         Loss::Thinking,
         Loss::Image,
         Loss::Document,
@@ -71,6 +73,7 @@ impl Loss {
         Loss::Arguments,
         Loss::ResultMoved,
         Loss::SystemPlace,
+        Loss::SystemAlone,
         Loss::Name,
         Loss::AnswerFirst,
         Loss::EmptyMessage,
@@ -97,6 +100,7 @@ impl Loss {
             Loss::Arguments => "arguments",
             Loss::ResultMoved => "result_moved",
             Loss::SystemPlace => "system_place",
+            Loss::SystemAlone => "system_alone",
             Loss::Name => "name",
             Loss::AnswerFirst => "answer_first",
             Loss::EmptyMessage => "empty_message",
