@@ -131,7 +131,7 @@ impl Compact {
             .policy
             .resolve_with(context, self.shorthands.settings())?;
         context.without_effect(&effective.overrides);
-        let asked = self.rows.of(self.reports.planned()?, CsvRows::Action)?;
+        let asked = self.rows.of(self.reports.planned()?, &[CsvRows::Action])?;
         let replies = scripted_answers(file.as_deref(), &effective.policy)?;
         let paths = self.named(context)?;
         let fork = self.forked(&paths)?;

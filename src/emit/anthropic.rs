@@ -5,12 +5,12 @@
 
 use std::borrow::Cow;
 
-use super::chat::call_of;
 use super::ids::{Ids, Rule};
 use super::json::{mended, push_quoted};
 use super::loss::{Loss, Losses};
 use super::media::{Media, is_blank};
-use super::said::{Answer, Arguments, Call, Piece, Say};
+use super::said::{Answer, Arguments, Call, Piece, Say, call_of};
+use crate::ids::IdSet;
 use crate::scan::{Cursor, Kind, Value, unescape};
 use crate::transcript::{BlockKind, Outcome, Role};
 
@@ -20,6 +20,7 @@ pub(super) fn line(said: &[Say<'_>], losses: &mut Losses) -> Option<(Vec<u8>, u6
         system: Vec::new(),
         turns: Vec::new(),
         ids: Ids::new(said, Rule::PlainOnce),
+        answered: answered(said),
         losses,
     };
     for say in said {
@@ -48,6 +49,8 @@ struct Writer<'l> {
     system: Vec<Block>,
     turns: Vec<Turn>,
     ids: Ids,
+    /// The ids of the provider's own calls that have a result.
+    answered: IdSet<Vec<u8>>,
     losses: &'l mut Losses,
 }
 
@@ -157,7 +160,7 @@ impl Writer<'_> {
                 let [kind, thinking, signature, data] =
                     value.fields(["type", "thinking", "signature", "data"]);
                 let strings = [thinking, signature, data].map(|value| value.string().is_some());
-                match (kind.string(), strings) {
+                match (kind.unescaped().as_deref(), strings) {
                     (Some(b"thinking"), [true, true, _])
                     | (Some(b"redacted_thinking"), [_, _, true]) => {
                         let value = mended(value.raw(), self.losses);
@@ -167,10 +170,8 @@ impl Writer<'_> {
                 }
             }
             Piece::Server(value) => {
-                let kind = value.field("type").string().unwrap_or_default();
-                let is_held = kind == b"server_tool_use"
-                    || kind.ends_with(b"_tool_result") && kind != b"mcp_tool_result";
-                match is_held {
+                let id = server_call(*value).or(server_result(*value));
+                match id.is_some_and(|id| self.answered.contains(&*id)) {
                     true => Some(Block::Whole(mended(value.raw(), self.losses).into_owned())),
                     false => self.lose(Loss::ServerTool),
                 }
@@ -257,6 +258,35 @@ impl Writer<'_> {
         out.extend_from_slice(b"]}\n");
         Some((out, self.turns.len() as u64))
     }
+}
+
+/// The id of a call of a tool that the provider runs, if a block is one.
+fn server_call(block: Value<'_>) -> Option<Cow<'_, [u8]>> {
+    let [kind, id] = block.fields(["type", "id"]);
+    id.unescaped()
+        .filter(|_| kind.unescaped().as_deref() == Some(b"server_tool_use"))
+}
+
+/// The id of the call that the result of such a tool answers, if a block is one.
+fn server_result(block: Value<'_>) -> Option<Cow<'_, [u8]>> {
+    let [kind, id] = block.fields(["type", "tool_use_id"]);
+    let kind = kind.unescaped()?;
+    let is_result = kind.ends_with(b"_tool_result") && *kind != b"mcp_tool_result"[..];
+    id.unescaped().filter(|_| is_result)
+}
+
+/// The ids of such calls that have a result after them.
+fn answered(said: &[Say<'_>]) -> IdSet<Vec<u8>> {
+    let (mut called, mut answered) = (IdSet::default(), IdSet::default());
+    for piece in said.iter().flat_map(|say| &say.pieces) {
+        let Piece::Server(block) = piece else {
+            continue;
+        };
+        called.extend(server_call(*block));
+        let result = server_result(*block).filter(|id| called.contains(id));
+        answered.extend(result.map(Cow::into_owned));
+    }
+    answered
 }
 
 /// Writes a content: a string where it is one text, else a list of blocks.

@@ -7,7 +7,7 @@ use super::ids::{Ids, Rule};
 use super::json::{escaped, mended, push_quoted};
 use super::loss::{Loss, Losses};
 use super::media::{Media, Source};
-use super::said::{Answer, Arguments, Call, Piece, Say};
+use super::said::{Answer, Arguments, Call, Piece, Say, call_of};
 use crate::scan::{Kind, Value};
 use crate::transcript::{BlockKind, Outcome, Role};
 
@@ -218,18 +218,5 @@ impl Writer<'_> {
             self.losses.add(loss, 1);
         }
         part
-    }
-}
-
-/// The call, if a piece is one.
-pub(super) fn call_of<'s, 't>(piece: &'s Piece<'t>) -> Option<&'s Call<'t>> {
-    match piece {
-        Piece::Call(call) => Some(call),
-        Piece::Words(_)
-        | Piece::Refusal(_)
-        | Piece::Media(..)
-        | Piece::Thinking(_)
-        | Piece::Server(_)
-        | Piece::Other(_) => None,
     }
 }

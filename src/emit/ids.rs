@@ -4,7 +4,7 @@
 //! An id ties a call to its result and says nothing else; a new one follows from the place of the call alone.
 
 use super::loss::{Loss, Losses};
-use super::said::{Piece, Say};
+use super::said::{Say, call_of};
 use crate::ids::IdSet;
 use crate::scan::unescape;
 
@@ -31,15 +31,8 @@ pub(super) struct Ids {
 impl Ids {
     pub(super) fn new(said: &[Say<'_>], rule: Rule) -> Self {
         let pieces = said.iter().flat_map(|say| &say.pieces);
-        let own = pieces.filter_map(|piece| match piece {
-            Piece::Call(call) => Some(unescape(call.id).into_owned()),
-            Piece::Words(_)
-            | Piece::Refusal(_)
-            | Piece::Media(..)
-            | Piece::Thinking(_)
-            | Piece::Server(_)
-            | Piece::Other(_) => None,
-        });
+        let calls = pieces.filter_map(call_of);
+        let own = calls.map(|call| unescape(call.id).into_owned());
         Ids {
             rule,
             own: own.collect(),

@@ -6,8 +6,9 @@
 use std::collections::VecDeque;
 
 use super::loss::{Loss, Losses};
-use super::said::{Answer, Call, Item, Piece, Say};
+use super::said::{Answer, Call, Item, Piece, Say, call_of};
 use crate::ids::{IdMap, IdSet};
+use crate::transcript::Role;
 
 /// Where a call is: its message among those that are said, and its piece in that.
 #[derive(Debug, Clone, Copy)]
@@ -68,8 +69,15 @@ pub(super) fn paired<'t>(items: Vec<Item<'t>>, losses: &mut Losses) -> Vec<Say<'
     let mut known: IdSet<&'t [u8]> = IdSet::default();
     for item in items {
         match item {
-            Item::Say(say) => {
-                for (piece, place) in say.pieces.iter().zip(0..) {
+            Item::Say(mut say) => {
+                // Calls that were made together may be answers of their own; their results follow all of them.
+                let before = said.pop_if(|last| is_waiting(last) && is_more_of(&say, last));
+                let done = before.as_ref().map_or(0, |before| before.pieces.len());
+                if let Some(before) = before {
+                    let more = std::mem::replace(&mut say, before).pieces;
+                    say.pieces.extend(more);
+                }
+                for (piece, place) in say.pieces.iter().zip(0..).skip(done) {
                     if let Piece::Call(call) = piece {
                         let (say, piece) = (said.len(), place);
                         open.add(call, Place { say, piece });
@@ -94,18 +102,22 @@ pub(super) fn paired<'t>(items: Vec<Item<'t>>, losses: &mut Losses) -> Vec<Say<'
     }
     for say in &mut said {
         let before = say.pieces.len();
-        say.pieces.retain(|piece| match piece {
-            Piece::Call(call) => call.answer.is_some(),
-            Piece::Words(_)
-            | Piece::Refusal(_)
-            | Piece::Media(..)
-            | Piece::Thinking(_)
-            | Piece::Server(_)
-            | Piece::Other(_) => true,
-        });
+        say.pieces
+            .retain(|piece| call_of(piece).is_none_or(|call| call.answer.is_some()));
         losses.add(Loss::UnansweredCall, (before - say.pieces.len()) as u64);
     }
     said
+}
+
+/// Whether a message has calls, none of which has a result yet.
+fn is_waiting(say: &Say<'_>) -> bool {
+    let mut calls = say.pieces.iter().filter_map(call_of).peekable();
+    calls.peek().is_some() && calls.all(|call| call.answer.is_none())
+}
+
+/// Whether a message goes on with what the one before it says.
+fn is_more_of(say: &Say<'_>, before: &Say<'_>) -> bool {
+    say.role == Role::Assistant && before.role == Role::Assistant && say.name == before.name
 }
 
 fn give<'t>(said: &mut [Say<'t>], place: Place, answer: Answer<'t>) {
@@ -115,13 +127,5 @@ fn give<'t>(said: &mut [Say<'t>], place: Place, answer: Answer<'t>) {
 }
 
 fn call_at<'s, 't>(said: &'s [Say<'t>], place: Place) -> Option<&'s Call<'t>> {
-    match said.get(place.say)?.pieces.get(place.piece)? {
-        Piece::Call(call) => Some(call),
-        Piece::Words(_)
-        | Piece::Refusal(_)
-        | Piece::Media(..)
-        | Piece::Thinking(_)
-        | Piece::Server(_)
-        | Piece::Other(_) => None,
-    }
+    call_of(said.get(place.say)?.pieces.get(place.piece)?)
 }

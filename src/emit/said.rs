@@ -92,6 +92,19 @@ pub(super) enum Item<'t> {
     Result(&'t [u8], &'t [u8], Answer<'t>),
 }
 
+/// The call, if a piece is one.
+pub(super) fn call_of<'s, 't>(piece: &'s Piece<'t>) -> Option<&'s Call<'t>> {
+    match piece {
+        Piece::Call(call) => Some(call),
+        Piece::Words(_)
+        | Piece::Refusal(_)
+        | Piece::Media(..)
+        | Piece::Thinking(_)
+        | Piece::Server(_)
+        | Piece::Other(_) => None,
+    }
+}
+
 /// Everything in a conversation, in order.
 pub(super) fn items<'t>(
     transcript: &'t Transcript<'_>,

@@ -201,6 +201,8 @@ pub enum CsvRows {
     Action,
     /// A turn of a conversation.
     Turn,
+    /// A conversation.
+    Conversation,
 }
 
 impl ReportFormat {
@@ -260,7 +262,7 @@ impl Render for Report {
                 columns::actions(&self.files),
                 out,
             ),
-            ReportFormat::Csv(CsvRows::File | CsvRows::Turn) => {
+            ReportFormat::Csv(CsvRows::File | CsvRows::Turn | CsvRows::Conversation) => {
                 csv::write(&self.columns(), &self.files, out)
             }
             ReportFormat::Markdown => markdown::write(self, out),
