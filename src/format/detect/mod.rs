@@ -269,13 +269,11 @@ impl Detector {
         }
         let is_a_line_each = match format {
             Format::OpenAi => self.conversations.messages > 0,
-            Format::Anthropic => self.conversations.messages + self.exchanges.messages > 0,
+            Format::Anthropic => self.exchanges.messages > 0,
             _ => false,
         };
         let layout = match self.decide() {
             Detected::Known(same, layout) if same == format => layout,
-            // Conversations of texts alone may be of either.
-            Detected::Known(Format::OpenAi, Layout::Line) if is_a_line_each => Layout::Line,
             Detected::Unsupported(_) if is_a_line_each && self.bare.messages == 0 => Layout::Line,
             Detected::Known(..) | Detected::Unsupported(_) => Layout::File,
         };
@@ -321,11 +319,7 @@ impl Detector {
         let families = self.families();
         let is_own = |family: &Lookalike| match family {
             Lookalike::Of(own) => *own == format,
-            Lookalike::Conversations => match format {
-                Format::OpenAi => true,
-                Format::Anthropic => self.only_openai == 0,
-                _ => false,
-            },
+            Lookalike::Conversations => format == Format::OpenAi,
             Lookalike::Exchanges => format == Format::Anthropic,
             Lookalike::Bare => is_bare_of(),
             Lookalike::Nothing => false,
