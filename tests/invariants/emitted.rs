@@ -10,12 +10,16 @@ use ctxpack::format::{Detected, Detector, Format, Layout, Warnings};
 use ctxpack::verify::{Rule, Severity};
 use serde_json::Value;
 
-use super::case::{Case, Kind};
+use super::case::{Case, Kind, split};
 use super::config_of;
+use super::known::Chain;
+use super::view::view;
+use proptest::prop_assert_eq;
 use proptest::test_runner::TestCaseResult;
 
 every_format! { config_of(60), of;
     emitted_messages_are_valid: Any
+    emitted_calls_are_those_of_the_source: Valid
 }
 
 fn emitted_messages_are_valid(case: &Case) -> TestCaseResult {
@@ -155,4 +159,61 @@ fn anthropic(messages: &[Value]) {
         assert!(role == "assistant" || open.is_empty(), "{open:?}");
     }
     assert!(open.is_empty(), "{open:?}");
+}
+
+/// The calls of every window with their results are those that the second reader finds on its lines, in the same order.
+fn emitted_calls_are_those_of_the_source(case: &Case) -> TestCaseResult {
+    if case.known.chain == Chain::Broken {
+        return Ok(());
+    }
+    let (_, lines) = split(&case.bytes);
+    let (mut asked, mut answered) = (Vec::new(), Vec::new());
+    for window in &case.known.windows {
+        let own = window
+            .lines
+            .iter()
+            .filter(|line| !window.copies.contains(line));
+        for view in own.filter_map(|line| view(case.format, lines[*line].0)) {
+            asked.extend(view.calls);
+            let ids = view.results.into_iter().map(|result| result.id);
+            // What the user ran answers no call.
+            answered.extend(ids.filter(|id| !id.is_empty()));
+        }
+    }
+    let results: BTreeSet<&String> = answered.iter().collect();
+    asked.retain(|(id, _)| results.contains(id));
+    let (mut calls, mut replies) = (Vec::new(), Vec::new());
+    let mut losses = BTreeSet::new();
+    for (part, _) in case.layout.parts(&case.bytes) {
+        for emitted in emit(case.format, part, case.layout, Messages::Chat) {
+            losses.extend(emitted.losses.iter().map(|(loss, _)| loss));
+            let said: Value = serde_json::from_slice(&emitted.line).unwrap_or_default();
+            for message in said["messages"].as_array().into_iter().flatten() {
+                for call in message["tool_calls"].as_array().into_iter().flatten() {
+                    let of = &call[call["type"].as_str().unwrap()];
+                    let text = |value: &Value| value.as_str().unwrap().to_owned();
+                    calls.push((text(&call["id"]), text(&of["name"])));
+                }
+                replies.extend(message["tool_call_id"].as_str().map(str::to_owned));
+            }
+        }
+    }
+    let is_other = [Loss::CallId, Loss::OrphanResult, Loss::RepeatedResult];
+    if is_other.iter().any(|loss| losses.contains(loss)) {
+        return Ok(());
+    }
+    if losses.contains(&Loss::ResultMoved) || case.is_session() {
+        // Where results are moved, or the parts of an answer lie apart, the order within an answer is the program's.
+        for list in [&mut answered, &mut replies] {
+            list.sort();
+        }
+        calls.sort();
+        asked.sort();
+        // History that is written again has a call on two lines; it is sent once.
+        asked.dedup();
+        answered.dedup();
+    }
+    prop_assert_eq!(calls, asked);
+    prop_assert_eq!(replies, answered);
+    Ok(())
 }

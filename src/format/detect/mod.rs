@@ -267,11 +267,8 @@ impl Detector {
         if let Some(others) = self.contradiction(format) {
             return Detected::Unsupported(others);
         }
-        let is_a_line_each = match format {
-            Format::OpenAi => self.conversations.messages > 0,
-            Format::Anthropic => self.exchanges.messages > 0,
-            _ => false,
-        };
+        let is_a_line_each = format == Format::OpenAi && self.conversations.messages > 0
+            || format == Format::Anthropic && self.exchanges.messages > 0;
         let layout = match self.decide() {
             Detected::Known(same, layout) if same == format => layout,
             Detected::Unsupported(_) if is_a_line_each && self.bare.messages == 0 => Layout::Line,
