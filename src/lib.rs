@@ -97,6 +97,7 @@
 //! | `format` | which format it is; a dialect each: its lines, live windows, summaries, rules, tools |
 //! | `policy` | every key of a policy; the presets |
 //! | `tokens` | estimates |
+//! | `emit` | a transcript as messages of a provider's API |
 //! | `redact` | secrets in a text, masked |
 //! | `facts` | what happened in a conversation, as data |
 //! | `summarizer` | a span of messages in few tokens |
@@ -134,7 +135,7 @@
 //! outcome
 //! summarizer
 //! facts
-//! tokens
+//! tokens, emit
 //! policy
 //! format
 //! verify
@@ -175,6 +176,8 @@ pub mod batch;
 pub mod cli;
 #[doc(hidden)]
 pub mod diff;
+#[doc(hidden)]
+pub mod emit;
 #[doc(hidden)]
 pub mod error;
 #[doc(hidden)]

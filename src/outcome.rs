@@ -13,14 +13,15 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, ErrorKind};
 use crate::text::shown_path;
 
+pub use crate::emit::Loss;
 pub use crate::facts::Coverage;
 pub use crate::format::WarningKind as LineWarningKind;
 pub use crate::policy::TargetKind;
 pub use crate::tokens::Usage;
 
 pub use conversation::{
-    Action, ActionKind, ConversationOutcome, Missed, Narrative, Restored, RestoredFrom, RoundsRead,
-    Spent, SummaryOutcome, TargetOutcome,
+    Action, ActionKind, ConversationOutcome, EmittedOutcome, LossOutcome, Missed, Narrative,
+    Restored, RestoredFrom, RoundsRead, Spent, SummaryOutcome, TargetOutcome,
 };
 pub use degraded::{Degraded, DegradedKind, Warning, WarningKind};
 #[doc(hidden)]

@@ -29,7 +29,7 @@ const LAYERS: [&[&str]; 22] = [
     // What happened in a conversation; a policy says which tools are of which kind.
     &["facts"],
     // Estimates follow a policy's settings.
-    &["tokens"],
+    &["tokens", "emit"],
     &["policy"],
     // A format fills a transcript from what the scan hands out, and says by which rules it is checked.
     &["format"],
@@ -42,7 +42,7 @@ const LAYERS: [&[&str]; 22] = [
 ];
 
 /// Rooms whose results follow from their arguments alone.
-const PURE: [&str; 20] = [
+const PURE: [&str; 21] = [
     "redact",
     "apply",
     "verify",
@@ -52,6 +52,7 @@ const PURE: [&str; 20] = [
     "summarizer",
     "facts",
     "tokens",
+    "emit",
     "policy",
     "format",
     "transcript",

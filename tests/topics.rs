@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use ctxpack::emit::Loss;
 use ctxpack::format::Format;
 use serde_json::Value;
 
@@ -333,6 +334,8 @@ fn the_fields_of_a_report_are_those_that_it_has() {
             "--set",
             "clear.keep=3",
             "--timings",
+            "--emit",
+            "messages",
             "--out-dir",
         ])
         .arg(out.path().join("out"))
@@ -370,7 +373,7 @@ fn the_fields_of_a_report_are_those_that_it_has() {
         (
             "An entry of conversations",
             conversations,
-            &["actions", "summary"],
+            &["actions", "summary", "emitted"],
         ),
         ("An entry of actions", actions, &[]),
         ("summary", summaries, &[]),
@@ -398,6 +401,18 @@ fn the_fields_of_a_report_are_those_that_it_has() {
         for key in inner {
             assert!(section.contains(&format!("`{key}`")), "{heading}: {key}");
         }
+    }
+}
+
+#[test]
+fn the_losses_of_an_emitted_conversation_are_those_that_are_told() {
+    let text = topic("reports");
+    let told = listed(&section(&text, "An entry of losses"));
+    let all: BTreeSet<String> = Loss::ALL.map(|loss| loss.name().to_owned()).into();
+    assert_eq!(told, all);
+    for loss in Loss::ALL {
+        let written = serde_json::to_value(loss).unwrap();
+        assert_eq!(written, Value::String(loss.name().to_owned()));
     }
 }
 

@@ -163,12 +163,19 @@ def from_openai(messages):
         if role == "tool":
             plain["tool_call_id"] = message["tool_call_id"]
         if message.get("tool_calls"):
-            plain["tool_calls"] = [{"id": call["id"], "type": "function", "function": call["function"]}
-                                   for call in message["tool_calls"] if call.get("type", "function") == "function"]
+            plain["tool_calls"] = [{"id": call["id"], "type": "function", "function": called(call)}
+                                   for call in message["tool_calls"]]
         elif message.get("function_call"):
             plain["tool_calls"] = [{"id": f"legacy-{place}", "type": "function", "function": message["function_call"]}]
         chat.append(plain)
     return chat
+
+
+def called(call):
+    """A function call; a custom tool's text is the only argument of one."""
+    if call.get("type", "function") == "function":
+        return call["function"]
+    return {"name": call["custom"]["name"], "arguments": json.dumps({"input": call["custom"]["input"]})}
 
 
 def from_anthropic(messages):

@@ -37,7 +37,7 @@ pub fn compact_detected(
     match &detected {
         Detected::Unsupported(_) => output.extend_from_slice(bytes),
         &Detected::Known(format, layout) => each(bytes, layout, |bytes, first_line, part| {
-            if part == Part::Line && !Detector::reads_conversation(bytes) {
+            if part == Part::Line && !Detector::reads_conversation(format, bytes) {
                 warnings.not_understood(first_line);
                 output.extend_from_slice(bytes);
                 return;

@@ -7,6 +7,7 @@ mod budget;
 mod clean;
 mod clock;
 mod detected;
+mod emitted;
 mod examine;
 mod exclude;
 mod filter;
@@ -48,6 +49,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 
 use crate::artifacts::{ModelReply, ModelRequest, Replies, SummaryModel};
+use crate::emit::Messages;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
 use crate::outcome::Outcome;
@@ -92,6 +94,8 @@ pub struct Options {
     pub destination: Destination,
     /// The session that the output becomes, if it is to be one of its own.
     pub fork: Option<Fork>,
+    /// The messages that are written of each result instead of the result, if any.
+    pub emit: Option<Messages>,
     /// The store's folder, if the user named one.
     pub store: Option<PathBuf>,
     /// What to do about existing outputs.

@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering;
 use super::budget::Share;
 use super::clean::Releases;
 use super::detected::{Recognised, detect};
+use super::emitted;
 use super::hooks::Before;
 use super::input::{Codec, Input};
 use super::origin::SessionOrigin;
@@ -134,6 +135,19 @@ impl<'r> Run<'r> {
         }
     }
 
+    /// The result of a transcript; that of a format of which nothing is compacted is the transcript itself.
+    fn result<'a>(
+        &self,
+        target: &Target,
+        part: pipeline::Input<'a, '_>,
+        warnings: &mut Warnings,
+    ) -> Result<Compacted<'a>> {
+        Ok(match part.format.is_compacted() {
+            true => self.pipeline(target).compact(part, warnings),
+            false => emitted::reading()?.compact(part, warnings),
+        })
+    }
+
     /// Compacts one input into its output.
     ///
     /// # Errors
@@ -210,7 +224,7 @@ impl<'r> Run<'r> {
             input.copy = Some(archive);
         }
         let Recognised { detected, doubt } = detect(&mut input, self.options.format)?;
-        let detected = detected.for_compaction();
+        let detected = emitted::taken(detected, self.options.emit);
         if let Some(fork) = &self.options.fork {
             fork.check(&detected)?;
         }
@@ -236,6 +250,10 @@ impl<'r> Run<'r> {
                 .hint("leave the file out, or run without --redact outputs"));
             }
             Detected::Unsupported(_) => {
+                if self.options.emit.is_some() {
+                    // What is there in its place would be no messages.
+                    sink = Sink::nothing(&self.options.stop);
+                }
                 if self.options.bad_lines == BadLines::Fail {
                     input.rest()?;
                     self.options.bad_lines.check(&detected, &input.buffer)?;
@@ -264,7 +282,7 @@ impl<'r> Run<'r> {
                 };
                 origin = SessionOrigin::of(path, &detected, &input.buffer);
                 laps.lap(clock, Phase::Read);
-                let mut compacted = self.pipeline(target).compact(part, &mut warnings);
+                let mut compacted = self.result(target, part, &mut warnings)?;
                 self.check_summaries(&compacted)?;
                 laps.skip(clock, compacted.timings.take().unwrap_or_default());
                 if !compacted.waits() {
@@ -276,7 +294,7 @@ impl<'r> Run<'r> {
                     }
                     let kept = self.keep(target, &compacted, folder, copy)?;
                     sum.copies.extend(kept);
-                    let text = self.put((&compacted, &detected), &input, &mut sink)?;
+                    let text = self.put((&mut compacted, &detected), &input, &mut sink)?;
                     text_after = text_after.map(|_| text);
                 }
                 sum.add(compacted);
@@ -289,7 +307,12 @@ impl<'r> Run<'r> {
                             first_line: u64,
                             output: &mut Output<'_, '_>,
                             warnings: &mut Warnings| {
-                    if self.options.format.is_none() && !Detector::reads_conversation(bytes) {
+                    if self.options.format.is_none() && !Detector::reads_conversation(format, bytes)
+                    {
+                        if self.options.emit.is_some() {
+                            warnings.not_emitted(first_line);
+                            return Ok(());
+                        }
                         warnings.not_understood(first_line);
                         return output.put(bytes);
                     }
@@ -311,7 +334,7 @@ impl<'r> Run<'r> {
                         adviser: Some(before),
                     };
                     laps.lap(clock, Phase::Read);
-                    let mut compacted = self.pipeline(target).compact(part, warnings);
+                    let mut compacted = self.result(target, part, warnings)?;
                     self.check_summaries(&compacted)?;
                     laps.skip(clock, compacted.timings.take().unwrap_or_default());
                     // The others are asked for as well, and none is written.
@@ -324,7 +347,13 @@ impl<'r> Run<'r> {
                     }
                     let kept = self.keep(target, &compacted, folder, copy)?;
                     sum.copies.extend(kept);
-                    compacted.pieces().try_for_each(|piece| output.put(piece))?;
+                    match self.options.emit {
+                        Some(messages) => {
+                            let of = (format, Layout::Line);
+                            output.put(&emitted::lines(&mut compacted, of, messages))?;
+                        }
+                        None => compacted.pieces().try_for_each(|piece| output.put(piece))?,
+                    }
                     sum.add(compacted);
                     laps.lap(clock, Phase::Write);
                     Ok(())
@@ -339,7 +368,8 @@ impl<'r> Run<'r> {
                 each_line(&mut input, &mut output, &mut warnings, each)?;
                 if let Output::Later(text) = output {
                     text_after = text_after.map(|_| text.len() as u64);
-                    if sum.changed || input.codec == Codec::Plain {
+                    let is_new = sum.changed || self.options.emit.is_some();
+                    if is_new || input.codec == Codec::Plain {
                         pack(std::iter::once(text.as_slice()), input.codec, &mut sink)?;
                     } else {
                         sink.put(&input.raw)?;
@@ -481,10 +511,15 @@ impl<'r> Run<'r> {
     /// Writes a whole file's result; a compressed input that stays as it is stays so to the byte. Gives the bytes of its text.
     fn put(
         &self,
-        (compacted, detected): (&Compacted<'_>, &Detected),
+        (compacted, detected): (&mut Compacted<'_>, &Detected),
         input: &Input<'_>,
         sink: &mut Sink<'_>,
     ) -> Result<u64> {
+        if let (Some(messages), &Detected::Known(format, layout)) = (self.options.emit, detected) {
+            let lines = emitted::lines(compacted, (format, layout), messages);
+            pack(std::iter::once(lines.as_slice()), input.codec, sink)?;
+            return Ok(lines.len() as u64);
+        }
         if let Some(fork) = &self.options.fork {
             let renamed = fork.renamed(fork.check(detected)?, compacted.pieces());
             pack(std::iter::once(renamed.as_slice()), input.codec, sink)?;
@@ -514,7 +549,9 @@ impl<'r> Run<'r> {
             stored_after: stored,
             ..Outcome::unchanged(path, text_before, hash.as_str())
         };
-        if sum.waits || self.is_in_place() && !sum.changed {
+        let is_not_emitted =
+            self.options.emit.is_some() && matches!(detected, Detected::Unsupported(_));
+        if sum.waits || self.is_in_place() && !sum.changed || is_not_emitted {
             let original = Original {
                 kind: OriginalKind::Input,
                 path: path_text(path),

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use super::emitted;
 use super::find::{COMPACT, split_ending};
 use super::{Effect, FileSource, Found, Options, Source};
 use crate::error::{Error, ErrorKind, Result};
@@ -249,7 +250,10 @@ impl Targets {
         let output = match (&options.destination, source) {
             (Destination::File(path), _) => Some(path.clone()),
             (Destination::Stdout, _) | (Destination::Beside, Source::Stdin) => None,
-            (Destination::Beside, Source::File(file)) => Some(beside(&file.path)),
+            (Destination::Beside, Source::File(file)) => Some(match options.emit {
+                Some(_) => emitted::named(&file.path),
+                None => beside(&file.path),
+            }),
             (Destination::InPlace, Source::File(file)) => Some(file.path.clone()),
             (Destination::InPlace, Source::Stdin) => {
                 return Err(Error::new(
@@ -260,7 +264,13 @@ impl Targets {
                     "name files or folders, or leave --in-place out to write to standard output",
                 ));
             }
-            (Destination::Folder(folder), Source::File(file)) => Some(folder.join(file.relative())),
+            (Destination::Folder(folder), Source::File(file)) => {
+                let output = folder.join(file.relative());
+                Some(match options.emit {
+                    Some(_) => emitted::named(&output),
+                    None => output,
+                })
+            }
             (Destination::Folder(_), Source::Stdin) => {
                 return Err(Error::new(
                     ErrorKind::Usage,

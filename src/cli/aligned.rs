@@ -29,7 +29,12 @@ pub(super) fn aligned(
     let [one] = report.files() else { return None };
     let output = one.output.as_deref().filter(|output| *output != "-")?;
     let is_written = one.status == Status::Compacted && options.effect == Effect::Write;
-    if !has_page || !is_written || one.file.path == "-" || options.fork.is_some() {
+    if !has_page
+        || !is_written
+        || one.file.path == "-"
+        || options.fork.is_some()
+        || options.emit.is_some()
+    {
         return None;
     }
     match read(context, one, Path::new(output), options, policy) {

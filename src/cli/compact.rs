@@ -11,6 +11,7 @@ use serde_json::json;
 use super::aligned::aligned;
 use super::batched::{BatchArgs, Queue, would_send};
 use super::config::{Chosen, PolicyArgs};
+use super::emit::EmitArgs;
 use super::gates::CompactGates;
 use super::hooks::HookArgs;
 use super::limits::{INPUT, LimitArgs, threads};
@@ -71,6 +72,8 @@ pub(super) struct Compact {
     /// Write a compacted copy of a session as a new session beside it; the original stays as it is
     #[arg(long, conflicts_with_all = ["output", "out_dir", "in_place", "files_from"], help_heading = OUTPUT)]
     fork: bool,
+    #[command(flatten)]
+    emit: EmitArgs,
     #[command(flatten)]
     agent: AgentArgs,
     #[command(flatten)]
@@ -135,7 +138,7 @@ impl Compact {
             .policy
             .resolve_with(context, self.shorthands.settings())?;
         context.without_effect(&effective.overrides);
-        let asked = self.rows.of(self.reports.planned()?, CsvRows::Action)?;
+        let asked = self.rows.of(self.reports.planned()?, &[CsvRows::Action])?;
         let replies = scripted_answers(file.as_deref(), &effective.policy)?;
         let paths = self.named(context)?;
         let fork = self.forked(&paths)?;
@@ -224,10 +227,14 @@ impl Compact {
         context.notices(notices);
         let gate = context.gates(&self.gates.closed(&report));
         let next = match report.files() {
-            [one] if context.voice > Voice::Quiet && !self.dry_run => {
+            [one] if context.voice > Voice::Quiet && !self.dry_run && !self.emit.is_asked() => {
                 next(one, self.went(), &surroundings())
             }
             _ => None,
+        };
+        let emitted = match context.voice > Voice::Quiet {
+            true => self.emit.closing(report.files()),
+            false => None,
         };
         let diff = aligned(context, (&report, &planned), &options, &effective.policy);
         let unwritten = self.write_reports((report, diff), &planned, &found, &options);
@@ -235,7 +242,7 @@ impl Compact {
             context.error(&error);
             exit = Exit::Partial;
         }
-        if let Some(line) = next {
+        if let Some(line) = next.or(emitted) {
             let _ = writeln!(io::stderr().lock(), "{line}");
         }
         Ok(interrupted.unwrap_or(exit.code().max(gate)))
@@ -302,6 +309,7 @@ impl Compact {
             server,
             destination,
             fork,
+            emit: self.emit.messages(),
             store: self.store.clone(),
             overwrite: if self.overwrite {
                 Overwrite::Any

@@ -75,7 +75,7 @@ impl Filter {
             .policy
             .resolve_with(context, self.shorthands.settings())?;
         context.without_effect(&effective.overrides);
-        let planned = self.rows.of(self.reports.checked()?, CsvRows::Action)?;
+        let planned = self.rows.of(self.reports.checked()?, &[CsvRows::Action])?;
         let options = self.options(context, &effective.policy, file.as_deref())?;
         let stream = Stream {
             field: self.field.clone(),
@@ -135,6 +135,7 @@ impl Filter {
             server: asked.map(|asked| (asked.model, asked.at_once)),
             destination: Destination::Stdout,
             fork: None,
+            emit: None,
             store: self.store.clone(),
             overwrite: Overwrite::OwnOnly,
             effect: Effect::Write,

@@ -12,6 +12,7 @@ mod check;
 mod compact;
 mod config;
 mod diff;
+mod emit;
 mod eval;
 mod filter;
 mod gates;

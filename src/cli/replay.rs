@@ -57,7 +57,7 @@ pub(super) struct Replay {
 impl Replay {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         let clock = self.timings.clock();
-        let planned = self.rows.of(self.reports.checked()?, CsvRows::Turn)?;
+        let planned = self.rows.of(self.reports.checked()?, &[CsvRows::Turn])?;
         let names: Vec<String> = match &self.policies[..] {
             [] => policy::presets()?.into_iter().map(|p| p.name).collect(),
             named => named.to_vec(),

@@ -43,7 +43,7 @@ struct Out {
 
 impl Out {
     /// `finer` is what rows can be beside files.
-    fn planned(&self, finer: CsvRows) -> Result<Vec<Planned>> {
+    fn planned(&self, finer: &[CsvRows]) -> Result<Vec<Planned>> {
         let reports = ReportArgs::to(self.out.clone());
         self.rows.of(reports.checked()?, finer)
     }

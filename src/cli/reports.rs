@@ -43,11 +43,13 @@ enum Row {
     Action,
     /// A turn of a conversation (stats, replay)
     Turn,
+    /// A conversation (stats)
+    Conversation,
 }
 
 impl RowArgs {
     /// The reports with these rows. `finer` is what the command has beside files.
-    pub(super) fn of(&self, planned: Vec<Planned>, finer: CsvRows) -> Result<Vec<Planned>> {
+    pub(super) fn of(&self, planned: Vec<Planned>, finer: &[CsvRows]) -> Result<Vec<Planned>> {
         let Some(row) = self.csv_rows else {
             return Ok(planned);
         };
@@ -55,11 +57,12 @@ impl RowArgs {
             Row::File => CsvRows::File,
             Row::Action => CsvRows::Action,
             Row::Turn => CsvRows::Turn,
+            Row::Conversation => CsvRows::Conversation,
         };
-        if rows != CsvRows::File && rows != finer {
+        if rows != CsvRows::File && !finer.contains(&rows) {
             let message = "this command has no such rows";
             return Err(Error::new(ErrorKind::Usage, message)
-                .hint("actions are those of compact and report; turns those of stats and replay"));
+                .hint("actions are those of compact and report; turns those of stats and replay; conversations those of stats"));
         }
         let mut is_used = false;
         let with_rows = |(path, format): Planned| match format {

@@ -54,7 +54,10 @@ pub(super) struct Stats {
 impl Stats {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         let clock = self.timings.clock();
-        let planned = self.rows.of(self.reports.checked()?, CsvRows::Turn)?;
+        let planned = self.rows.of(
+            self.reports.checked()?,
+            &[CsvRows::Turn, CsvRows::Conversation],
+        )?;
         let effective = self.policy.resolve(context)?.effective;
         let policy = &effective.policy;
         let exact = if self.exact { Exact::Yes } else { Exact::No };

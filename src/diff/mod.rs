@@ -341,7 +341,7 @@ impl Differ {
         } = part;
         // A line that is no conversation is passed through.
         let bytes = match line {
-            Some(_) if !Detector::reads_conversation(bytes) => b"",
+            Some(_) if !Detector::reads_conversation(format, bytes) => b"",
             Some(_) | None => bytes,
         };
         Side::read(format, bytes, first_line, &self.estimator, &self.earlier)

@@ -172,6 +172,15 @@ impl Warnings {
         );
     }
 
+    /// Records the same where the line is left out of what is emitted.
+    pub fn not_emitted(&mut self, line: u64) {
+        self.line = line;
+        self.add(
+            WarningKind::NotUnderstood,
+            "a conversation that no reader knows, left out",
+        );
+    }
+
     fn add(&mut self, kind: WarningKind, message: impl Into<String>) {
         let count = self.counts.entry(kind).or_default();
         *count += 1;

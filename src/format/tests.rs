@@ -136,6 +136,26 @@ fn every_shape_is_told_by_its_content() {
         ),
         (
             r#"{"messages":[{"role":"user","content":[{"type":"tool_result"}]}]}"#,
+            Ok((Format::Anthropic, Layout::Line)),
+        ),
+        (
+            concat!(
+                r#"{"messages":[{"role":"user","content":"hi"}]}"#,
+                "\n",
+                r#"{"system":"s","messages":[{"role":"user","content":[{"type":"tool_result"}]}]}"#,
+            ),
+            Ok((Format::Anthropic, Layout::Line)),
+        ),
+        (
+            concat!(
+                r#"{"messages":[{"role":"system","content":"hi"}]}"#,
+                "\n",
+                r#"{"messages":[{"role":"user","content":[{"type":"tool_result"}]}]}"#,
+            ),
+            Err("mixed"),
+        ),
+        (
+            r#"{"model":"m","messages":[{"role":"user","content":[{"type":"tool_result"}]}]}"#,
             Err("anthropic requests"),
         ),
         ("// comment\nnot json\n[1]\n", Err("unknown")),

@@ -109,6 +109,7 @@ pub fn compact_file(
     };
     let options = Options {
         fork: None,
+        emit: None,
         destination: Destination::File(output.as_ref().to_owned()),
         store: None,
         overwrite: Overwrite::OwnOnly,

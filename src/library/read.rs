@@ -55,7 +55,7 @@ fn counted<'a>(bytes: &'a [u8], policy: &policy::Policy) -> Result<Transcript<'a
     let estimator = Estimator::new(&policy.tokens)?;
     let mut pieces = Vec::new();
     each_transcript(bytes, layout, |bytes, first_line, part| {
-        if part == Part::File || Detector::reads_conversation(bytes) {
+        if part == Part::File || Detector::reads_conversation(format, bytes) {
             let transcript = format.read(bytes, first_line, &mut Warnings::default());
             pieces.push(Piece::new(transcript, first_line, part, &estimator));
         }

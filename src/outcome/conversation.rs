@@ -6,6 +6,7 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
+use crate::emit::Loss;
 use crate::policy::{Layer, TargetKind};
 use crate::tokens::Usage;
 
@@ -41,6 +42,9 @@ pub struct ConversationOutcome {
     pub restored: Vec<Restored>,
     /// Offloads of ours that were deleted because no kept message refers to them any more.
     pub deleted_files: Vec<String>,
+    /// What was emitted of it, if messages were written instead of a transcript.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emitted: Option<EmittedOutcome>,
 }
 
 impl ConversationOutcome {
@@ -66,6 +70,7 @@ impl ConversationOutcome {
             summary: None,
             restored: Vec::new(),
             deleted_files: Vec::new(),
+            emitted: None,
         }
     }
 
@@ -85,6 +90,26 @@ impl ConversationOutcome {
             )
         }
     }
+}
+
+/// A conversation that was written as messages of a provider's API.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct EmittedOutcome {
+    /// How many messages it has there; 0 where nothing was written of it.
+    pub messages: u64,
+    /// What these do not hold, by kind.
+    pub losses: Vec<LossOutcome>,
+}
+
+/// How often something could not be emitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct LossOutcome {
+    /// What it is.
+    pub kind: Loss,
+    /// How often.
+    pub count: u64,
 }
 
 /// The target of a conversation in live tokens, and whether the result is within it.

@@ -229,6 +229,8 @@ pub enum CsvRows {
     Action,
     /// A turn of a conversation.
     Turn,
+    /// A conversation.
+    Conversation,
 }
 
 impl ReportFormat {
@@ -288,7 +290,7 @@ impl Render for Report {
                 columns::actions(&self.files),
                 out,
             ),
-            ReportFormat::Csv(CsvRows::File | CsvRows::Turn) => {
+            ReportFormat::Csv(CsvRows::File | CsvRows::Turn | CsvRows::Conversation) => {
                 csv::write(&self.columns(), &self.files, out)
             }
             ReportFormat::Markdown => markdown::write(self, out),

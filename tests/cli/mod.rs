@@ -17,6 +17,7 @@ mod config;
 #[cfg(unix)]
 mod controls;
 mod diff;
+mod emit;
 mod errors;
 mod eval;
 mod filter;

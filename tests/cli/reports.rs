@@ -477,8 +477,35 @@ fn rows_of_csv_are_files_actions_or_turns() {
         "{turns}"
     );
 
+    place
+        .run("stats in --report c.csv --csv-rows conversation")
+        .exits(3);
+    let conversations = json["files"].as_array().unwrap().iter();
+    let conversations = conversations.filter_map(|file| file["conversations"].as_array());
+    let ids: Vec<&str> = conversations
+        .flatten()
+        .map(|c| c["id"].as_str().unwrap())
+        .collect();
+    let rows = place.text("c.csv");
+    let mut rows = rows.lines();
+    assert_eq!(
+        rows.next(),
+        Some(
+            "path,format,project,last_message,conversation,messages,turns,tokens,recorded,compactions"
+        )
+    );
+    assert_eq!(
+        rows.map(|row| row.split(',').nth(4).unwrap())
+            .collect::<Vec<_>>(),
+        ids
+    );
+
     for (args, says) in [
         ("stats in --report t.csv --csv-rows action", "no such rows"),
+        (
+            "compact in --report t.csv --csv-rows conversation",
+            "no such rows",
+        ),
         (
             "compact in --report r.json --csv-rows action",
             "needs a .csv report",

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use ctxpack::apply::apply;
 use ctxpack::batch::compact_bytes;
+use ctxpack::emit::{Messages, emit};
 use ctxpack::format::{Detected, Detector, Format, Layout, Warnings, may_be_document};
 use ctxpack::outcome::{Outcome, Status};
 use ctxpack::pipeline::Pipeline;
@@ -138,6 +139,17 @@ pub(crate) fn read(data: &[u8]) {
         format.verify(&transcript);
         format.dead(&transcript);
         format.full_history(&transcript);
+        for messages in [Messages::Chat, Messages::Anthropic] {
+            for emitted in emit(format, data, Layout::File, messages) {
+                let line = emitted.line.trim_ascii();
+                let is_read = serde_json::from_slice::<&RawValue>(line).is_ok();
+                assert!(
+                    line.is_empty() || is_read,
+                    "{}: emitted no JSON",
+                    format.name()
+                );
+            }
+        }
     }
 }
 

@@ -19,6 +19,7 @@ mod detect;
 mod dialect;
 mod documents;
 mod droid;
+mod emitted;
 mod gemini;
 mod history;
 mod json;

@@ -13,7 +13,9 @@ use super::common::{
 use super::words::{Table, words};
 use crate::cli::topics::Topic;
 use crate::error::Result;
-use crate::outcome::{ActionKind, DegradedKind, Missed, OriginalKind, Phase, RestoredFrom, Status};
+use crate::outcome::{
+    ActionKind, DegradedKind, Loss, Missed, OriginalKind, Phase, RestoredFrom, Status,
+};
 use crate::policy::{Source, TargetKind};
 
 /// The phases of a compaction.
@@ -190,9 +192,21 @@ fn conversation() -> Result<Value> {
         key("summary", or_null(to("summary")), ""),
         key("restored", list(restored), ""),
         key("deleted_files", list(text()), ""),
+        key("emitted", emitted(), "").sometimes(),
     ]);
     let table = Table::of(Topic::Reports, "An entry of conversations")?;
     Ok(object_told_by(&table, keys))
+}
+
+fn emitted() -> Value {
+    let loss = object(vec![
+        key("kind", one_of(words::<Loss>()), "What is not held."),
+        key("count", from_one(), "How often."),
+    ]);
+    object(vec![
+        key("messages", count(), "How many were written."),
+        key("losses", list(loss), "What they do not hold."),
+    ])
 }
 
 fn target() -> Value {

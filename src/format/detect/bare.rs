@@ -8,18 +8,29 @@ use crate::format::Format;
 
 /// The evidence of a line that holds a whole conversation.
 pub(super) fn conversation<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
-    let (features, unrecognised) = line.messages?;
+    let (features, [by_openai, by_anthropic]) = line.messages?;
     let named = |name| Family::Named(name, Lookalike::Conversations);
     let family = if features.has(Features::AI_SDK) {
         named("ai-sdk")
     } else if features.has(Features::ANTHROPIC) || features.has(Features::PICTURES) {
-        named("anthropic requests")
+        // What a proxy logs is more than a conversation, and each is most of the next one.
+        match line.is_request || features.has(Features::OPENAI) {
+            true => named("anthropic requests"),
+            false => Family::Exchanges,
+        }
     } else {
         Family::Conversations
     };
-    // The name already tells how these are written; which of their blocks are foreign adds nothing.
-    let unrecognised = unrecognised.filter(|_| family == Family::Conversations);
-    Some(Evidence::message(family, unrecognised))
+    let unrecognised = match family {
+        Family::Conversations => by_openai,
+        Family::Exchanges => by_anthropic,
+        // The name already tells how these are written; which of their blocks are foreign adds nothing.
+        Family::Of(_) | Family::Bare | Family::Named(..) => None,
+    };
+    Some(Evidence {
+        features,
+        ..Evidence::message(family, unrecognised)
+    })
 }
 
 /// The evidence of a line that holds a message.

@@ -13,6 +13,8 @@ pub(in crate::format) enum Family {
     Bare,
     /// `{"messages": […]}`: one conversation per line.
     Conversations,
+    /// The same with Anthropic's messages, and nothing beside them but a system prompt.
+    Exchanges,
     /// A format that is known by name only, and the format that its plainest lines could be mistaken for.
     Named(&'static str, Lookalike),
 }
@@ -23,6 +25,7 @@ pub(in crate::format) enum Lookalike {
     Of(Format),
     Bare,
     Conversations,
+    Exchanges,
     Nothing,
 }
 

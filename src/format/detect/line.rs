@@ -84,8 +84,11 @@ pub(crate) struct Line<'a> {
     pub(in crate::format) patched: Option<Option<Unrecognised<'a>>>,
     /// Whether there are objects in its `messages`.
     pub(in crate::format) has_messages: bool,
-    /// The features of all its `messages` together, and the first thing in them that is not understood.
-    pub(super) messages: Option<(Features, Option<Unrecognised<'a>>)>,
+    /// The features of all its `messages` together, and the first thing in them that is not understood: by the reader of OpenAI's
+    /// messages, and by that of Anthropic's.
+    pub(super) messages: Option<(Features, [Option<Unrecognised<'a>>; 2])>,
+    /// Whether there is more beside these than a system prompt.
+    pub(super) is_request: bool,
 }
 
 impl<'a> Line<'a> {
@@ -122,6 +125,7 @@ impl<'a> Line<'a> {
         let line = c.line();
         c.object(|key, c| {
             self.keys |= bit(key);
+            self.is_request |= !matches!(key, b"messages" | b"system");
             match (key, c.kind()?) {
                 (b"type", Kind::String) => self.kind = c.string()?.span.of(line),
                 (b"id", Kind::String) => {
@@ -183,7 +187,12 @@ impl<'a> Line<'a> {
         if says.is_message() {
             let (features, unrecognised) = self.messages.get_or_insert_default();
             features.insert(says.features());
-            *unrecognised = unrecognised.or(says.unrecognised(Format::OpenAi));
+            for (found, format) in unrecognised
+                .iter_mut()
+                .zip([Format::OpenAi, Format::Anthropic])
+            {
+                *found = found.or(says.unrecognised(format));
+            }
         }
         Ok(())
     }

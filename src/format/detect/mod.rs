@@ -27,10 +27,10 @@ pub(in crate::format) use line::{
     PARENT_CALL, PARENT_ID, PARENT_UUID, PATCH, PAYLOAD, PROJECT, QWEN_VERSION, RECORD_TYPE,
     SESSION_ID, SNAPSHOT, STREAM_SESSION, TIMESTAMP, TOOL_OF_STREAM, UUID, VERSION,
 };
-use message_shape::MessageShape;
 pub(crate) use message_shape::Part;
 pub(crate) use message_shape::Unrecognised;
 pub(in crate::format) use message_shape::is_call;
+use message_shape::{Features, MessageShape};
 use reason::{Extent, Kinds, add};
 pub use reason::{Unsupported, unsupported};
 
@@ -112,6 +112,9 @@ pub struct Detector {
     /// The first format with an envelope that was found.
     first: Option<Format>,
     conversations: Tally,
+    /// How many of these only OpenAI's API takes.
+    only_openai: u64,
+    exchanges: Tally,
     bare: Bare,
     named: BTreeMap<&'static str, (Lookalike, Tally)>,
     stray: Tally,
@@ -141,6 +144,11 @@ fn evidence(line: &[u8]) -> Option<Evidence<'_>> {
         .or_else(|| bare::conversation(&line))
         .or_else(|| bare::message(&line));
     Some(evidence.unwrap_or_else(|| other(&line)))
+}
+
+/// Whether only OpenAI's API takes a conversation: of texts alone, any would.
+fn is_only_openai(evidence: &Evidence<'_>) -> bool {
+    evidence.features.has(Features::OPENAI) || evidence.features.has(Features::SYSTEM)
 }
 
 /// The evidence of a line of no known format: it looks like a part of a conversation, or it decides nothing.
@@ -198,11 +206,18 @@ impl Detector {
         self.is_settled
     }
 
-    /// For a file with one conversation per line: whether a line holds a conversation that can be read, or none.
-    pub fn reads_conversation(line: &[u8]) -> bool {
+    /// For a file with one conversation per line: whether a line holds a conversation that the format's reader understands, or
+    /// none.
+    pub fn reads_conversation(format: Format, line: &[u8]) -> bool {
         let line = line.strip_prefix(BOM).unwrap_or(line);
         evidence(line).is_none_or(|evidence| match (evidence.family, evidence.content) {
-            (Some(Family::Conversations), _) => evidence.unrecognised.is_none(),
+            (Some(Family::Conversations), _) => {
+                let is_own = format == Format::OpenAi || !is_only_openai(&evidence);
+                is_own && evidence.unrecognised.is_none()
+            }
+            (Some(Family::Exchanges), _) => {
+                format == Format::Anthropic && evidence.unrecognised.is_none()
+            }
             (_, LineContent::NoMessage) => true,
             (_, LineContent::Message) => false,
         })
@@ -218,7 +233,11 @@ impl Detector {
                 self.first.get_or_insert(format);
                 &mut self.own[format as usize]
             }
-            Some(Family::Conversations) => &mut self.conversations,
+            Some(Family::Conversations) => {
+                self.only_openai += u64::from(is_only_openai(&evidence));
+                &mut self.conversations
+            }
+            Some(Family::Exchanges) => &mut self.exchanges,
             Some(Family::Named(name, like)) => {
                 &mut self.named.entry(name).or_insert((like, Tally::default())).1
             }
@@ -248,7 +267,8 @@ impl Detector {
         if let Some(others) = self.contradiction(format) {
             return Detected::Unsupported(others);
         }
-        let is_a_line_each = format == Format::OpenAi && self.conversations.messages > 0;
+        let is_a_line_each = format == Format::OpenAi && self.conversations.messages > 0
+            || format == Format::Anthropic && self.exchanges.messages > 0;
         let layout = match self.decide() {
             Detected::Known(same, layout) if same == format => layout,
             Detected::Unsupported(_) if is_a_line_each && self.bare.messages == 0 => Layout::Line,
@@ -297,6 +317,7 @@ impl Detector {
         let is_own = |family: &Lookalike| match family {
             Lookalike::Of(own) => *own == format,
             Lookalike::Conversations => format == Format::OpenAi,
+            Lookalike::Exchanges => format == Format::Anthropic,
             Lookalike::Bare => is_bare_of(),
             Lookalike::Nothing => false,
         };
@@ -363,6 +384,10 @@ impl Detector {
                 Layout::Line,
                 &self.conversations.unrecognised,
             ),
+            Lookalike::Exchanges => {
+                let unrecognised = &self.exchanges.unrecognised;
+                self.fitting(Format::Anthropic, Layout::Line, unrecognised)
+            }
             Lookalike::Bare => self.bare(),
             Lookalike::Nothing => self.unsupported("unknown", &[&self.stray.unrecognised]),
         }
@@ -384,9 +409,16 @@ impl Detector {
             }
             (Lookalike::Of(format), messages)
         });
+        let mut conversations = self.conversations.messages;
+        let mut exchanges = self.exchanges.messages;
+        if exchanges > 0 && self.only_openai == 0 {
+            // Conversations of texts alone look like those of any API.
+            exchanges += std::mem::take(&mut conversations);
+        }
         let others = [
             (Lookalike::Bare, bare),
-            (Lookalike::Conversations, self.conversations.messages),
+            (Lookalike::Conversations, conversations),
+            (Lookalike::Exchanges, exchanges),
         ];
         let mut families: Vec<_> = own.into_iter().chain(others).collect();
         families.retain(|(_, messages)| *messages > 0);
@@ -398,6 +430,7 @@ impl Detector {
             Lookalike::Of(format) => format.name(),
             Lookalike::Bare => self.bare.format().map_or("messages", Format::name),
             Lookalike::Conversations => "openai conversations",
+            Lookalike::Exchanges => "anthropic conversations",
             Lookalike::Nothing => "unknown",
         }
     }
@@ -425,6 +458,7 @@ impl Detector {
         let plain = match like {
             Lookalike::Of(format) => &self.own[format as usize].unrecognised,
             Lookalike::Conversations => &self.conversations.unrecognised,
+            Lookalike::Exchanges => &self.exchanges.unrecognised,
             Lookalike::Bare | Lookalike::Nothing => &BTreeMap::new(),
         };
         self.because(name, &[&tally.unrecognised, plain])

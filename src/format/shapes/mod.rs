@@ -2,6 +2,7 @@
 
 pub(super) mod answered;
 pub(super) mod blocks;
+pub(super) mod conversation;
 pub(super) mod logged;
 pub(super) mod mirror;
 pub(super) mod parts;

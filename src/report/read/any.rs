@@ -33,11 +33,12 @@ impl AnyReport {
     }
 
     /// What a row of CSV can be beside a file.
-    pub fn finer_rows(&self) -> CsvRows {
+    pub fn finer_rows(&self) -> &'static [CsvRows] {
         match self {
-            AnyReport::Compact(_) => CsvRows::Action,
-            AnyReport::Stats(_) | AnyReport::Replay(_) => CsvRows::Turn,
-            AnyReport::Eval(_) => CsvRows::File,
+            AnyReport::Compact(_) => &[CsvRows::Action],
+            AnyReport::Stats(_) => &[CsvRows::Turn, CsvRows::Conversation],
+            AnyReport::Replay(_) => &[CsvRows::Turn],
+            AnyReport::Eval(_) => &[],
         }
     }
 

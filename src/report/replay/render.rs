@@ -25,7 +25,7 @@ impl Render for Replays {
                 });
                 csv::write(&turn_columns(), turns, out)
             }
-            ReportFormat::Csv(CsvRows::File | CsvRows::Action) => {
+            ReportFormat::Csv(CsvRows::File | CsvRows::Action | CsvRows::Conversation) => {
                 csv::write(&columns(), self.replayed().map(Row::of), out)
             }
             ReportFormat::Markdown => markdown(self, out),

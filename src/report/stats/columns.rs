@@ -12,6 +12,9 @@ type File = Examined<FileStats>;
 /// A turn of a live window, with its file and conversation.
 pub(super) type TurnRow<'r> = (&'r File, &'r ConversationStats, &'r Turn);
 
+/// A conversation, with its file.
+pub(super) type ConversationRow<'r> = (&'r File, &'r ConversationStats);
+
 /// The columns of inputs, in the order of the CSV report. What was not counted is empty, not 0.
 pub(super) fn columns() -> Vec<Column<File>> {
     type Of = Column<File>;
@@ -59,6 +62,33 @@ pub(super) fn columns() -> Vec<Column<File>> {
     ]
 }
 
+/// The columns of conversations, for CSV. A figure that is not recorded is empty, not 0.
+pub(super) fn conversation_columns<'r>() -> Vec<Column<ConversationRow<'r>>> {
+    type Of<'r> = Column<ConversationRow<'r>>;
+    vec![
+        Of::text("path", |(file, _)| file.file.path.clone()),
+        Of::text("format", |(file, _)| {
+            file.file.format.clone().unwrap_or_default()
+        }),
+        Of::text("project", |(file, _)| {
+            file.file.project.clone().unwrap_or_default()
+        }),
+        Of::text("last_message", |(file, _)| {
+            file.file.last_message.clone().unwrap_or_default()
+        }),
+        Of::text("conversation", |(_, conversation)| conversation.id.clone()),
+        Of::number("messages", |(_, conversation)| conversation.messages),
+        Of::number("turns", |(_, conversation)| conversation.turns),
+        Of::number("tokens", |(_, conversation)| conversation.tokens),
+        Of::amount("recorded", Unit::One, |(_, conversation)| {
+            conversation.usage.map(|usage| usage.recorded)
+        }),
+        Of::number("compactions", |(_, conversation)| {
+            conversation.compactions.len() as u64
+        }),
+    ]
+}
+
 /// The columns of turns, for CSV.
 pub(super) fn turn_columns<'r>() -> Vec<Column<TurnRow<'r>>> {
     type Of<'r> = Column<TurnRow<'r>>;
@@ -85,6 +115,10 @@ fn counted(read: fn(&Counts) -> u64) -> impl Fn(&File) -> Option<u64> {
 }
 
 /// The first lines of its CSV reports.
-pub(in crate::report) fn csv_headers() -> [String; 2] {
-    [csv::header(&columns()), csv::header(&turn_columns())]
+pub(in crate::report) fn csv_headers() -> [String; 3] {
+    [
+        csv::header(&columns()),
+        csv::header(&turn_columns()),
+        csv::header(&conversation_columns()),
+    ]
 }

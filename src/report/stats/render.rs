@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use super::columns::turn_columns;
+use super::columns::{conversation_columns, turn_columns};
 use super::table::parts;
 use super::{Stats, Turns, View, page};
 use crate::report::groups::{self, Figures};
@@ -32,6 +32,9 @@ impl Render for Stats {
                     timeline.map(move |turn| (file, conversation, turn))
                 });
                 csv::write(&turn_columns(), turns, out)
+            }
+            ReportFormat::Csv(CsvRows::Conversation) => {
+                csv::write(&conversation_columns(), self.conversations(), out)
             }
             ReportFormat::Csv(CsvRows::File | CsvRows::Action) => {
                 csv::write(&self.columns(), &self.files, out)

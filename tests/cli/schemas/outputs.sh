@@ -55,6 +55,7 @@ for policy in auto layered offload-first boundary reset turns none; do
     quiet compact tree --policy $policy --out-dir "out-$policy" --report "report.$policy.json" --report "report.$policy.jsonl"
 done
 quiet compact tree --timings --set summary.when=always --out-dir out-timed --report report.timed.json --report report.timed.jsonl
+quiet compact tree --policy none --emit messages --out-dir out-emitted --report report.emitted.json --report report.emitted.jsonl
 quiet compact "$all" --set clear.keep=3 --out-dir out-all --report report.all.json --report report.all.jsonl
 for folder in $cases; do
     name=$(basename "$(dirname "$folder")")-$(basename "$folder")

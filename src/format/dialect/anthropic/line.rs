@@ -1,12 +1,21 @@
 //! Anthropic messages, one per line: `{"role", "content"}` and other keys that an exporter added. Of these, only
-//! `"isMeta": true` is read: it marks a user message that the agent itself wrote.
+//! `"isMeta": true` is read: it marks a user message that the agent itself wrote. Or a conversation per line:
+//! `{"messages": […]}`, perhaps with its `system`, which is no message and stays as it is.
 
-use crate::format::shapes::blocks;
+use crate::format::shapes::{blocks, conversation};
 use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{LineKind, Record, Role, Source};
 
-/// Reads one line: a message, or an object that only looks like one.
+/// Reads one line: a message, a conversation, or an object that only looks like either.
 pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
+    let listed = |c: &mut Cursor<'_>, record: &mut Record<'_, '_>| message(c, record).map(drop);
+    if let Some(kind) = conversation::messages(c, record, listed)? {
+        return Ok(kind);
+    }
+    message(c, record)
+}
+
+fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
     let (blocks, texts) = (record.block_mark(), record.text_mark());
     let mut role = None;
     let mut content = Span::default();

@@ -1,4 +1,4 @@
-//! Anthropic messages, one per line.
+//! Anthropic messages, one message or one conversation per line.
 
 mod line;
 

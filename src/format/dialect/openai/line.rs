@@ -1,42 +1,16 @@
 //! OpenAI chat completions: one message or one conversation `{"messages": […]}` per line.
 
-use crate::format::shapes::blocks;
+use crate::format::shapes::{blocks, conversation};
 use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{Block, BlockKind, LineKind, Record, Role, Shape};
 
 /// Reads one line: a message, a conversation, or something else.
 pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
-    // A line with `messages` is not itself a message, whatever other keys it has.
-    let is_conversation = peek_messages(c)?;
-    if !is_conversation {
-        return message(c, record).map(|kind| kind.unwrap_or(LineKind::Unknown));
+    let listed = |c: &mut Cursor<'_>, record: &mut Record<'_, '_>| message(c, record).map(drop);
+    if let Some(kind) = conversation::messages(c, record, listed)? {
+        return Ok(kind);
     }
-    c.object(|key, c| {
-        if key == b"messages" && c.kind()? == Kind::Array {
-            c.array(|c| {
-                if c.kind()? == Kind::Object {
-                    message(c, record)?;
-                } else {
-                    c.skip()?;
-                }
-                Ok(())
-            })?;
-        } else {
-            c.skip()?;
-        }
-        Ok(())
-    })?;
-    Ok(LineKind::Message)
-}
-
-/// Whether the object at the cursor, which does not move, has a list `messages`.
-fn peek_messages(c: &Cursor<'_>) -> Parse<bool> {
-    // The key is nearly always the first; a search rejects lines without it before they are read twice.
-    if memchr::memmem::find(c.line(), b"\"messages\"").is_none() {
-        return Ok(false);
-    }
-    let [messages] = c.clone().fields(["messages"])?;
-    Ok(messages.kind() == Some(Kind::Array))
+    message(c, record).map(|kind| kind.unwrap_or(LineKind::Unknown))
 }
 
 /// The values of the keys of a message, except the blocks that they add.
