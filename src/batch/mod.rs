@@ -27,6 +27,7 @@ mod passed;
 mod pour;
 mod project;
 mod refusal;
+mod resume;
 mod retry;
 mod sessions;
 mod sink;
@@ -39,7 +40,7 @@ mod walk;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -53,7 +54,9 @@ use crate::store::Store;
 
 use budget::{Budget, Share};
 use hooks::{Before, Occasion, Trigger};
+use one::Worked;
 use refusal::Refusal;
+use resume::Earlier;
 
 pub use clock::WallClock;
 pub use examine::{eval, eval_bytes, replay, replay_bytes, stats, stats_bytes, verify};
@@ -69,6 +72,7 @@ pub use load::{Loaded, Loading};
 pub(crate) use one::needs_archive;
 pub use over::Over;
 pub use passed::PassedBy;
+pub use resume::{Resume, Trust};
 pub use retry::retain_degraded;
 pub use sessions::{
     Contents, Figures, Session, Sessions, Wanted, count as count_sessions, directory_of_head,
@@ -101,6 +105,10 @@ pub struct Options {
     pub limits: Limits,
     /// Which inputs are compacted.
     pub scope: Scope,
+    /// Whether what earlier runs of the same command have finished is taken over.
+    pub resume: Resume,
+    /// How it is told that a file has not changed since.
+    pub trust: Trust,
     /// What to do about lines that cannot be read.
     pub bad_lines: BadLines,
     /// The user's hooks. A dry run does not run them.
@@ -154,6 +162,8 @@ pub trait Progress: Sync {
 pub struct Ran {
     /// The outcome of each input, in order.
     pub outcomes: Vec<Outcome>,
+    /// How many of them an earlier run of the same command had finished.
+    pub taken_over: u64,
     /// What failed at the end and concerns no single input.
     pub faults: Vec<Error>,
 }
@@ -173,6 +183,8 @@ pub fn run(
     if options.effect == Effect::Write {
         targets.sweep();
     }
+    let earlier = Earlier::new(effective, options, &targets);
+    let taken_over = AtomicU64::new(0);
     // A thread that waits for a server lets another one run, so that no processor is idle.
     let turns = Semaphore::new(options.jobs);
     let refusal = Refusal::default();
@@ -203,14 +215,28 @@ pub fn run(
         trigger: Trigger::of(&effective.policy),
         stop: &options.stop,
     };
-    let after = |before: &Before<'_>, target: &Target, tried: Result<Outcome>| {
+    let after = |before: &Before<'_>, target: &Target, tried: Result<Worked>| {
+        let (tried, left) = match tried {
+            Ok(worked) => (Ok(worked.outcome), Some(worked.left)),
+            Err(error) => (Err(error), None),
+        };
         let mut outcome = outcome_of(tried, target, &options.destination)?;
         outcome.warnings.extend(before.warning());
         occasion.after(&mut outcome);
+        if let Some(left) = left {
+            earlier.note(target, &outcome, left);
+        }
         Ok(outcome)
     };
     let is_alone = order.len() == 1;
     let one = |target: &&Target| {
+        if options.stop.load(Ordering::Relaxed) == 0
+            && let Some(outcome) = earlier.of(target)
+        {
+            progress.done(target.bytes);
+            taken_over.fetch_add(1, Ordering::Relaxed);
+            return Tried::Finished(Box::new(Ok(outcome)));
+        }
         let before = Before::new(occasion, target, &turns);
         let is_stream = target.source == Source::Stdin;
         if is_stream && !is_alone {
@@ -260,7 +286,10 @@ pub fn run(
             Err(_) => {}
         }
     }
-    let faults = targets.finish(options.effect);
+    let mut faults = targets.finish(options.effect);
+    if options.stop.load(Ordering::Relaxed) == 0 && closed.is_none() {
+        faults.extend(earlier.end(&targets));
+    }
     for (path, warning) in run.releases.clean_up() {
         let of_this = |outcome: &&mut Outcome| outcome.file.path == path;
         if let Some(outcome) = outcomes.iter_mut().find(of_this) {
@@ -277,7 +306,11 @@ pub fn run(
         Outcome::failed(&path, error)
     }));
     outcomes.sort_by(|a, b| a.file.path.cmp(&b.file.path));
-    Ok(Ran { outcomes, faults })
+    Ok(Ran {
+        outcomes,
+        taken_over: taken_over.into_inner(),
+        faults,
+    })
 }
 
 /// Starts the threads, so that the address space that they reserve no longer counts as free.
@@ -351,7 +384,7 @@ fn attempt(
     target: &Target,
     share: Share<'_>,
     before: &Before<'_>,
-) -> Result<Outcome> {
+) -> Result<Worked> {
     let compact = || run.compact(target, share, before);
     catch_unwind(AssertUnwindSafe(compact)).unwrap_or_else(|_| {
         let path = target.input_path();
@@ -360,7 +393,7 @@ fn attempt(
             "ctxpack failed on this file; the original is unchanged",
         )
         .at(path);
-        Ok(Outcome::failed(path, &error))
+        Err(error)
     })
 }
 

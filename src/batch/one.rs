@@ -18,6 +18,7 @@ use super::input::{Codec, Input};
 use super::origin::SessionOrigin;
 use super::pour::{Output, copy, each_line, pack};
 use super::refusal::Refusal;
+use super::resume::Left;
 use super::retry::original;
 use super::sink::Sink;
 use super::strict::BadLines;
@@ -38,6 +39,7 @@ use crate::redact::Redactor;
 use crate::store::atomic::{
     Existing, Mode, Replace, Rights, Stamp, Written, changed, check_replaceable, lost_of_the_file,
 };
+use crate::store::finished::Seen;
 use crate::store::folder::Durability;
 use crate::store::{self, FOLDER, Missing, Spot, manifest, open_transcript};
 
@@ -69,6 +71,13 @@ pub(super) struct Run<'r> {
     /// What becomes of a file without a summary.
     failure: OnFailure,
     pub(super) options: &'r Options,
+}
+
+/// An input that is done.
+pub(super) struct Worked {
+    pub(super) outcome: Outcome,
+    /// What a later run of the same command needs to know of it.
+    pub(super) left: Left,
 }
 
 /// What masks secrets in outputs, if the policy wants that.
@@ -142,7 +151,7 @@ impl<'r> Run<'r> {
         target: &Target,
         share: Share<'_>,
         before: &Before<'_>,
-    ) -> Result<Outcome> {
+    ) -> Result<Worked> {
         let path = target.input_path();
         let clock = self.options.clock();
         let mut laps = Laps::start(clock);
@@ -183,6 +192,7 @@ impl<'r> Run<'r> {
                 .map_err(|e| Error::io(path, "keep a copy", e))?;
             input.copy = Some(archive);
         }
+        let seen = input.seen.map(Seen::settled);
         let Recognised { detected, doubt } = detect(&mut input, self.options.format)?;
         let detected = detected.for_compaction();
         if let Some(fork) = &self.options.fork {
@@ -316,12 +326,16 @@ impl<'r> Run<'r> {
         }
         let warnings = warnings.finish();
         let text = (text_after, warnings);
-        let mut outcome = self.finish(target, (detected, input), sink, (sum, originals), text)?;
+        let (mut outcome, contents) =
+            self.finish(target, (detected, input), sink, (sum, originals), text)?;
         laps.lap(clock, Phase::Write);
         outcome.file.project = origin.project.map(|project| self.masked(project));
         outcome.file.last_message = origin.last_message;
         outcome.file.timings = laps.timings(clock);
-        Ok(outcome)
+        Ok(Worked {
+            outcome,
+            left: Left { contents, seen },
+        })
     }
 
     /// The original of a file whose summaries failed when it was compacted in place, and the state of the file as it is now.
@@ -471,7 +485,7 @@ impl<'r> Run<'r> {
         mut sink: Sink<'_>,
         (mut sum, originals): (Sum, BTreeMap<String, u64>),
         (text_after, warnings): (Option<u64>, Vec<LineWarning>),
-    ) -> Result<Outcome> {
+    ) -> Result<(Outcome, Vec<String>)> {
         let path = target.input_path();
         let (hash, bytes) = input.hash();
         let (text_before, stored) = (input.text_bytes(), input.stored_bytes());
@@ -485,13 +499,17 @@ impl<'r> Run<'r> {
                 kind: OriginalKind::Input,
                 path: path_text(path),
             };
-            return Ok(Outcome {
+            let outcome = Outcome {
                 original: Some(original),
                 ..sum.outcome(detected, warnings, before)
-            });
+            };
+            return Ok((outcome, Vec::new()));
         }
         let written = sink.written()?;
         let archive = self.archive(target, &mut input, &sum)?;
+        let mut contents: Vec<String> = archive.iter().cloned().collect();
+        contents.extend_from_slice(&sum.offloads);
+        contents.extend_from_slice(&sum.copies);
         let cleaned = if self.is_in_place() {
             self.releases.add(target, &mut sum, self.options.effect)?
         } else {
@@ -521,7 +539,7 @@ impl<'r> Run<'r> {
             .output
             .as_deref()
             .map_or_else(|| "-".to_owned(), path_text);
-        Ok(Outcome {
+        let outcome = Outcome {
             output: Some(output),
             original,
             ..sum.outcome(
@@ -534,7 +552,8 @@ impl<'r> Run<'r> {
                     ..before
                 },
             )
-        })
+        };
+        Ok((outcome, contents))
     }
 
     /// The live tokens before anything was compacted, where the target is a share of them; `known` are those that an earlier

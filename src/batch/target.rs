@@ -245,6 +245,12 @@ impl Targets {
         Ok(targets)
     }
 
+    /// The stores of this run, by their folders.
+    pub(super) fn stores(&self) -> impl Iterator<Item = (&Path, &RunStore)> {
+        let stores = self.stores.iter();
+        stores.map(|(root, kept)| (root.as_path(), kept.as_ref()))
+    }
+
     fn target(&mut self, source: &Source, options: &Options) -> Result<Target> {
         let output = match (&options.destination, source) {
             (Destination::File(path), _) => Some(path.clone()),

@@ -18,6 +18,7 @@ use super::next::{Went, next};
 use super::progress::Bar;
 use super::reading::{not_read, passed_by};
 use super::reports::{self, OUTPUT, Planned, ReportArgs, RowArgs};
+use super::resuming::{ResumeArgs, taken_over};
 use super::server::ServerArgs;
 use super::shorthand::Shorthands;
 use super::stale::stats_beside;
@@ -30,7 +31,7 @@ use crate::batch::{
 };
 use crate::diff::Diff;
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{Exit, NoticeLevel, Notices, Outcome, path_text};
+use crate::outcome::{Exit, Interrupted, NoticeLevel, Notices, Outcome, path_text};
 use crate::policy::{Effective, Layer, Policy};
 use crate::report::{
     Aligned, CsvRows, Depth, OverrideRef, PolicyRef, Report, ReportFormat, write_table,
@@ -88,6 +89,8 @@ pub(super) struct Compact {
     /// since is left alone.
     #[arg(long, help_heading = OUTPUT)]
     retry_degraded: bool,
+    #[command(flatten)]
+    resuming: ResumeArgs,
     /// Do everything except write files, send requests and run hooks
     #[arg(short = 'n', long, help_heading = OUTPUT)]
     dry_run: bool,
@@ -163,11 +166,15 @@ impl Compact {
             Scope::Degraded => {}
         }
         let bar = Bar::new(&found.sources, context.voice);
-        let Ran { outcomes, faults } = batch::run(&found, &effective, &options, &bar)?;
+        let ran = batch::run(&found, &effective, &options, &bar)?;
         bar.finish();
+        let done_before = taken_over(ran.taken_over, ran.outcomes.len() as u64);
+        let Ran {
+            outcomes, faults, ..
+        } = ran;
         let interrupted = context.interrupted();
+        let left = (found.sources.len() + found.missing.len()).saturating_sub(outcomes.len());
         if interrupted.is_some() {
-            let left = (found.sources.len() + found.missing.len()).saturating_sub(outcomes.len());
             let message = format!(
                 "interrupted: {} done, {left} left",
                 count(outcomes.len() as u64, "input")
@@ -182,13 +189,20 @@ impl Compact {
         let mut not_read = not_read(&found);
         not_read.add_outcomes(&outcomes);
         let report = Report::new(policy_ref(&effective), outcomes);
+        let left = interrupted
+            .filter(|_| left > 0)
+            .map(|_| Interrupted { left: left as u64 });
         let report = report
+            .with_interrupted(left)
             .with_not_read(not_read.into_list())
             .with_timings(wall(options.clock.as_ref()));
         if context.voice > Voice::Quiet {
             let mut err = BufWriter::new(io::stderr().lock());
             if self.dry_run {
                 let _ = writeln!(err, "dry run: nothing was written");
+            }
+            if let Some(line) = done_before {
+                let _ = writeln!(err, "{line}");
             }
             // A table that cannot be shown is no reason to fail.
             let screen = context.color.screen(&io::stderr());
@@ -286,6 +300,8 @@ impl Compact {
             } else {
                 Scope::All
             },
+            resume: self.resuming.resume(),
+            trust: self.resuming.trust(),
             bad_lines: self.limits.bad_lines(),
             jobs: threads(self.jobs),
             stop: context.stop.clone(),

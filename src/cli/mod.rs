@@ -29,6 +29,7 @@ mod reading;
 mod replay;
 mod report;
 mod reports;
+mod resuming;
 mod schema;
 mod screen;
 mod server;

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::diff::Diff;
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{Outcome, Totals};
+use crate::outcome::{Interrupted, Outcome, Totals};
 
 mod cells;
 #[cfg(feature = "cli")]
@@ -129,6 +129,13 @@ impl Report {
     pub fn new(policy: PolicyRef, mut files: Vec<Outcome>) -> Self {
         files.sort_by(|a, b| a.file.path.cmp(&b.file.path));
         RunReport::of(Compacting { policy }, Totals::of(&files), files)
+    }
+
+    /// The same report, which also says what an interrupted run has not come to.
+    #[must_use]
+    pub fn with_interrupted(mut self, interrupted: Option<Interrupted>) -> Self {
+        self.head.totals.interrupted = interrupted;
+        self
     }
 
     /// The inputs whose sizes mean anything, as they are grouped.
