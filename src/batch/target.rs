@@ -2,11 +2,11 @@
 //!
 //! Decided for all inputs before the first one is read, so that contradictions stop the run in time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use super::find::{COMPACT, split_ending};
+use super::find::{COMPACT, place_key, split_ending};
 use super::{Effect, FileSource, Options, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Stored;
@@ -43,7 +43,7 @@ pub struct Target {
     /// The output; `None`: standard output.
     pub output: Option<PathBuf>,
     /// The folder that the user named and the output lies below; between them, no link is followed.
-    pub base: Option<PathBuf>,
+    pub base: Option<Arc<Path>>,
     /// The store for its content and records, if there is one.
     pub store: Option<Arc<RunStore>>,
 }
@@ -85,6 +85,8 @@ pub struct Targets {
     pub left_out: Vec<PathBuf>,
     stores: BTreeMap<PathBuf, Arc<RunStore>>,
     durability: Durability,
+    /// The output folder.
+    folder: Option<Arc<Path>>,
 }
 
 impl Target {
@@ -185,19 +187,23 @@ impl Targets {
                 | Destination::Stdout
                 | Destination::Folder(_) => Durability::Lazy,
             },
+            folder: None,
         };
-        let inputs: BTreeMap<PathBuf, &Path> = sources
+        let inputs: HashMap<u128, &Path> = sources
             .iter()
-            .filter_map(|source| Some((source.path().canonicalize().ok()?, source.path())))
+            .filter_map(|source| {
+                let plain = source.path().canonicalize().ok()?;
+                Some((place_key(&plain), source.path()))
+            })
             .collect();
         let mut left_out = BTreeSet::new();
-        let mut taken: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+        let mut taken: HashMap<u128, &Path> = HashMap::new();
         for source in sources {
             let target = targets.target(source, options)?;
-            let input = target.input_path().to_owned();
+            let input = source.path();
             if let Some(output) = &target.output {
                 let replaced = output.canonicalize().ok();
-                match replaced.and_then(|output| inputs.get(&output)) {
+                match replaced.and_then(|output| inputs.get(&place_key(&output))) {
                     None => {}
                     Some(_) if options.destination == Destination::InPlace => {}
                     Some(other) if *other == input => {
@@ -205,7 +211,7 @@ impl Targets {
                             ErrorKind::Usage,
                             "the output would replace its own input",
                         )
-                        .at(&input)
+                        .at(input)
                         .hint("name another output"));
                     }
                     Some(other) if options.destination == Destination::Beside => {
@@ -216,19 +222,19 @@ impl Targets {
                             ErrorKind::Usage,
                             format!(
                                 "the output of {} would replace it, and it is an input too",
-                                shown_path(&input)
+                                shown_path(input)
                             ),
                         )
                         .at(other)
                         .hint("name another output"));
                     }
                 }
-                if let Some(other) = taken.insert(output.clone(), input) {
+                if let Some(other) = taken.insert(place_key(output), input) {
                     return Err(Error::new(
                         ErrorKind::Usage,
                         format!(
                             "the outputs of {} and of {} would be the same file",
-                            shown_path(&other),
+                            shown_path(other),
                             shown_path(target.input_path())
                         ),
                     )
@@ -291,7 +297,9 @@ impl Targets {
             (None, _, _, None) => None,
         };
         let base = match (&options.destination, source) {
-            (Destination::Folder(folder), _) => Some(folder.clone()),
+            (Destination::Folder(folder), _) => Some(Arc::clone(
+                self.folder.get_or_insert_with(|| folder.as_path().into()),
+            )),
             (Destination::Beside | Destination::InPlace, Source::File(file)) => file.folder.clone(),
             (Destination::File(_) | Destination::Stdout, _) | (_, Source::Stdin) => None,
         };

@@ -5,7 +5,7 @@
 use clap::Args;
 
 use super::reports::OUTPUT;
-use crate::batch::{Resume, Trust};
+use crate::batch::{Orphans, Resume, Trust};
 use crate::text::{count, thousands};
 
 /// How a command makes use of what it did before.
@@ -24,9 +24,24 @@ pub(super) struct ResumeArgs {
     /// A run that finds nothing new then reads no transcript. A file that is changed without another size or time is missed.
     #[arg(long, help_heading = OUTPUT)]
     trust_mtime: bool,
+    /// Remove outputs in DIR whose input is gone from the folders that are named
+    ///
+    /// Only what ctxpack has written and nobody has changed is removed; without this, it is told of. Not after an interruption, and
+    /// not where a folder of inputs holds no transcript at all: it may be another disk that is not there.
+    #[arg(long, requires = "out_dir", help_heading = OUTPUT)]
+    prune_outputs: bool,
 }
 
 impl ResumeArgs {
+    /// What becomes of outputs whose input is gone.
+    pub(super) fn orphans(&self) -> Orphans {
+        if self.prune_outputs {
+            Orphans::Prune
+        } else {
+            Orphans::Keep
+        }
+    }
+
     pub(super) fn resume(&self) -> Resume {
         if self.resume {
             Resume::Asked

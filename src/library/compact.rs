@@ -130,7 +130,7 @@ pub fn compact_file(
     if let Some(fault) = ran.faults.into_iter().next() {
         return Err(fault);
     }
-    let outcome = ran.outcomes.into_iter().next();
+    let outcome = ran.outcomes.into_vec()?.into_iter().next();
     let outcome =
         outcome.ok_or_else(|| Error::new(ErrorKind::Internal, "a run without outcome"))?;
     match outcome.file.error {

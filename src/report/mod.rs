@@ -36,12 +36,15 @@ mod rows;
 mod run;
 mod screen;
 mod stats;
+mod streamed;
 mod table;
 #[cfg(test)]
 mod tests;
 mod times;
 
 use cells::has_sizes;
+#[cfg(feature = "cli")]
+pub(crate) use cells::troubled;
 #[cfg(feature = "cli")]
 pub(crate) use check::{CheckPage, CheckedCase, CheckedMessage, write_check_page};
 #[cfg(feature = "cli")]
@@ -60,6 +63,7 @@ use run::SCHEMA_VERSION;
 pub use run::{Head, RunReport};
 pub use screen::{Ink, Screen};
 pub use stats::{Stats, Turns, View, write_stats_table};
+pub use streamed::{Entries, SAVINGS_SHOWN, StreamedReport};
 pub use table::{Depth, write as write_table};
 pub use times::times_line;
 

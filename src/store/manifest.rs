@@ -498,6 +498,16 @@ impl Record {
     }
 }
 
+/// How records name a file in a folder, from there on. `None` where no text can name it.
+pub fn name_in_folder(relative: &Path) -> Option<String> {
+    let text = name::to_text(relative)?;
+    Some(if cfg!(windows) {
+        text.replace('\\', "/")
+    } else {
+        text.into_owned()
+    })
+}
+
 /// A number for an output of this name, made of and from files of these hashes.
 pub fn output_key(output: &str, output_hash: &str, input_hash: &str) -> u64 {
     let hash = blake3::hash(format!("{output_hash} {input_hash} {output}").as_bytes());
