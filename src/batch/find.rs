@@ -194,12 +194,15 @@ fn search(paths: &[PathBuf], leave: Leave<'_>, wanted: Wanted) -> Result<Found> 
     })
 }
 
-/// A number for a path: with millions of inputs, their paths would take too much memory.
-pub(super) fn place_key(path: &Path) -> u128 {
+/// Stands for a path: with millions of inputs, their paths would take too much memory.
+pub(super) type PlaceKey = [u8; 16];
+
+/// What stands for a path.
+pub(super) fn place_key(path: &Path) -> PlaceKey {
     let hash = blake3::hash(path.as_os_str().as_encoded_bytes());
     let mut key = [0; 16];
     key.copy_from_slice(&hash.as_bytes()[..16]);
-    u128::from_le_bytes(key)
+    key
 }
 
 /// The error of a run without inputs: the first fault, with the number of the others.

@@ -246,7 +246,7 @@ pub fn run(
             return None;
         }
         let before = Before::new(occasion, target, &turns);
-        let is_stream = target.source == Source::Stdin;
+        let is_stream = *target.source == Source::Stdin;
         if is_stream && !is_alone {
             // It cannot be read twice, and its size is unknown.
             return Some(Box::new(before));

@@ -175,7 +175,7 @@ impl<'r> Run<'r> {
         let stop = &self.options.stop;
         let again = self.again(target)?;
         let mut input = match &again {
-            None => Input::open(&target.source, path, stop, share)?,
+            None => Input::open(target.source, path, stop, share)?,
             Some((bytes, stamp)) => {
                 let mut input = Input::of_bytes(bytes, path, stop, share)?;
                 input.stamp = Some(stamp.clone());
@@ -183,7 +183,7 @@ impl<'r> Run<'r> {
             }
         };
         if let (Source::Stdin, Some(kept), Effect::Write) =
-            (&target.source, &target.store, self.options.effect)
+            (target.source, &target.store, self.options.effect)
         {
             // What came by a stream cannot be read again.
             let mut archive = kept.store.archive()?;
@@ -308,7 +308,7 @@ impl<'r> Run<'r> {
                 };
                 // What was written to a stream cannot be taken back where a hook skips the input, or the input fails.
                 let may_fail = before.is_there() || self.failure == OnFailure::Fail;
-                let is_final = may_fail && target.output.is_none();
+                let is_final = may_fail && target.output().is_none();
                 let mut output = match input.codec {
                     Codec::Plain if !is_final => Output::Now(&mut sink),
                     Codec::Plain | Codec::Gzip | Codec::Zstd => Output::Later(Vec::new()),
@@ -371,7 +371,7 @@ impl<'r> Run<'r> {
 
     fn open_output(&self, target: &Target) -> Result<Sink<'r>> {
         let stop = &self.options.stop;
-        let Some(path) = &target.output else {
+        let Some(path) = &target.output() else {
             return Ok(match self.options.effect {
                 Effect::Write => Sink::stdout(stop),
                 Effect::DryRun => Sink::nothing(stop),
@@ -394,7 +394,7 @@ impl<'r> Run<'r> {
         if is_dry {
             return Ok(Sink::nothing(stop));
         }
-        let mode = match &target.source {
+        let mode = match target.source {
             Source::Stdin => Mode::Default,
             Source::File(file) => open_transcript(&file.path)
                 .ok()
@@ -536,7 +536,7 @@ impl<'r> Run<'r> {
             });
         }
         let output = target
-            .output
+            .output()
             .as_deref()
             .map_or_else(|| "-".to_owned(), path_text);
         let outcome = Outcome {
@@ -590,7 +590,7 @@ impl<'r> Run<'r> {
             kind: OriginalKind::Input,
             path: path_text(path),
         };
-        let from_file = target.source != Source::Stdin;
+        let from_file = *target.source != Source::Stdin;
         let original = match &archive {
             Some(name) => Some(Original {
                 kind: OriginalKind::Archive,

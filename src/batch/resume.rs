@@ -97,7 +97,7 @@ impl<'r> Earlier<'r> {
     pub(super) fn of(&self, target: &Target) -> Option<Outcome> {
         let kept = target.store.as_deref()?;
         let known = self.by_store.get(kept.store.root())?;
-        if known.finished.is_empty() || target.source == Source::Stdin {
+        if known.finished.is_empty() || *target.source == Source::Stdin {
             return None;
         }
         let (finished, ended) = known.finished.of(&self.name(target, kept)?)?;
@@ -139,7 +139,7 @@ impl<'r> Earlier<'r> {
         finished: &Finished,
     ) -> bool {
         let outcome = &finished.outcome;
-        let (Some(output), Some(path)) = (&finished.output, &target.output) else {
+        let (Some(output), Some(path)) = (&finished.output, &target.output()) else {
             return false;
         };
         let hash = (
@@ -204,11 +204,8 @@ impl<'r> Earlier<'r> {
         let Some(input) = self.name(target, kept) else {
             return Ok(());
         };
-        let output = match (&outcome.output, &target.output) {
-            (Some(_), Some(path)) => Some(path),
-            _ => None,
-        };
-        let output_seen = match output {
+        let output = target.output().filter(|_| outcome.output.is_some());
+        let output_seen = match &output {
             Some(path) => Some(Seen::of(
                 &fs::metadata(path).map_err(|e| Error::io(path, "look at the output", e))?,
             )),
@@ -219,7 +216,10 @@ impl<'r> Earlier<'r> {
             &Finished {
                 input,
                 input_seen: seen,
-                output: output.map(|path| kept.store.name_of(path)).transpose()?,
+                output: output
+                    .as_deref()
+                    .map(|path| kept.store.name_of(path))
+                    .transpose()?,
                 output_seen,
                 contents: left.contents,
                 outcome: outcome.clone(),
@@ -264,8 +264,8 @@ impl<'r> Earlier<'r> {
             | Destination::Stdout
             | Destination::Folder(_) => true,
         };
-        let output = target.output.as_deref().filter(|_| is_written);
-        output.map(path_text)
+        let output = target.output().filter(|_| is_written);
+        output.as_deref().map(path_text)
     }
 }
 

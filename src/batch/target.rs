@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use super::find::{COMPACT, place_key, split_ending};
+use super::find::{COMPACT, PlaceKey, place_key, split_ending};
 use super::{Effect, FileSource, Options, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Stored;
@@ -33,15 +33,15 @@ pub enum Destination {
     InPlace,
 }
 
-/// One input and where its output goes.
+/// One input and where its output goes. Small, because there may be millions of them.
 #[derive(Debug)]
-pub struct Target {
+pub struct Target<'s> {
     /// The input.
-    pub source: Source,
+    pub source: &'s Source,
     /// Its size, as far as it is known beforehand.
     pub bytes: u64,
-    /// The output; `None`: standard output.
-    pub output: Option<PathBuf>,
+    /// Where outputs go.
+    destination: &'s Destination,
     /// The folder that the user named and the output lies below; between them, no link is followed.
     pub base: Option<Arc<Path>>,
     /// The store for its content and records, if there is one.
@@ -78,9 +78,9 @@ impl RunStore {
 
 /// All inputs of a run.
 #[derive(Debug)]
-pub struct Targets {
+pub struct Targets<'s> {
     /// One for each input that is not skipped.
-    pub list: Vec<Target>,
+    pub list: Vec<Target<'s>>,
     /// Inputs that have the name of another input's output: `*.jsonl` also matches outputs of an earlier run.
     pub left_out: Vec<PathBuf>,
     stores: BTreeMap<PathBuf, Arc<RunStore>>,
@@ -89,7 +89,18 @@ pub struct Targets {
     folder: Option<Arc<Path>>,
 }
 
-impl Target {
+impl Target<'_> {
+    /// The output; `None`: standard output.
+    pub fn output(&self) -> Option<PathBuf> {
+        match (self.destination, self.source) {
+            (Destination::File(path), _) => Some(path.clone()),
+            (Destination::Stdout, _) | (_, Source::Stdin) => None,
+            (Destination::Beside, Source::File(file)) => Some(beside(&file.path)),
+            (Destination::InPlace, Source::File(file)) => Some(file.path.clone()),
+            (Destination::Folder(folder), Source::File(file)) => Some(folder.join(file.relative())),
+        }
+    }
+
     /// The input as a report names it.
     pub fn input_path(&self) -> &Path {
         self.source.path()
@@ -154,17 +165,17 @@ impl Target {
 
     /// The file that is written; for a link, its target.
     pub(super) fn file(&self) -> Option<PathBuf> {
-        self.output.as_deref().map(followed)
+        self.output().as_deref().map(followed)
     }
 }
 
-impl Targets {
+impl<'s> Targets<'s> {
     /// The outputs of `sources`.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if several inputs would go to one output, an output would replace an input, or an output folder is
     /// not a folder.
-    pub fn new(sources: &[Source], options: &Options) -> Result<Self> {
+    pub fn new(sources: &'s [Source], options: &'s Options) -> Result<Self> {
         if let (Destination::File(_) | Destination::Stdout, [_, _, ..]) =
             (&options.destination, sources)
         {
@@ -189,24 +200,26 @@ impl Targets {
             },
             folder: None,
         };
-        let inputs: HashMap<u128, &Path> = sources
-            .iter()
-            .filter_map(|source| {
-                let plain = source.path().canonicalize().ok()?;
-                Some((place_key(&plain), source.path()))
-            })
-            .collect();
+        // By number, which is smaller than a path.
+        let mut inputs: HashMap<PlaceKey, u32> = HashMap::new();
+        for (number, source) in (0..).zip(sources) {
+            if let Ok(plain) = source.path().canonicalize() {
+                inputs.insert(place_key(&plain), number);
+            }
+        }
+        let path_of = |number: &u32| sources.get(*number as usize).map(Source::path);
         let mut left_out = BTreeSet::new();
-        let mut taken: HashMap<u128, &Path> = HashMap::new();
-        for source in sources {
+        let mut taken: HashMap<PlaceKey, u32> = HashMap::new();
+        for (number, source) in (0..).zip(sources) {
             let target = targets.target(source, options)?;
             let input = source.path();
-            if let Some(output) = &target.output {
+            if let Some(output) = &target.output() {
                 let replaced = output.canonicalize().ok();
-                match replaced.and_then(|output| inputs.get(&place_key(&output))) {
+                match replaced.and_then(|output| inputs.get(&place_key(&output)).and_then(path_of))
+                {
                     None => {}
                     Some(_) if options.destination == Destination::InPlace => {}
-                    Some(other) if *other == input => {
+                    Some(other) if other == input => {
                         return Err(Error::new(
                             ErrorKind::Usage,
                             "the output would replace its own input",
@@ -229,7 +242,8 @@ impl Targets {
                         .hint("name another output"));
                     }
                 }
-                if let Some(other) = taken.insert(place_key(output), input) {
+                let other = taken.insert(place_key(output), number);
+                if let Some(other) = other.as_ref().and_then(path_of) {
                     return Err(Error::new(
                         ErrorKind::Usage,
                         format!(
@@ -257,12 +271,8 @@ impl Targets {
         stores.map(|(root, kept)| (root.as_path(), kept.as_ref()))
     }
 
-    fn target(&mut self, source: &Source, options: &Options) -> Result<Target> {
-        let output = match (&options.destination, source) {
-            (Destination::File(path), _) => Some(path.clone()),
-            (Destination::Stdout, _) | (Destination::Beside, Source::Stdin) => None,
-            (Destination::Beside, Source::File(file)) => Some(beside(&file.path)),
-            (Destination::InPlace, Source::File(file)) => Some(file.path.clone()),
+    fn target(&mut self, source: &'s Source, options: &'s Options) -> Result<Target<'s>> {
+        match (&options.destination, source) {
             (Destination::InPlace, Source::Stdin) => {
                 return Err(Error::new(
                     ErrorKind::Usage,
@@ -272,7 +282,6 @@ impl Targets {
                     "name files or folders, or leave --in-place out to write to standard output",
                 ));
             }
-            (Destination::Folder(folder), Source::File(file)) => Some(folder.join(file.relative())),
             (Destination::Folder(_), Source::Stdin) => {
                 return Err(Error::new(
                     ErrorKind::Usage,
@@ -280,8 +289,17 @@ impl Targets {
                 )
                 .hint("use -o FILE, or -o - for standard output"));
             }
+            (Destination::File(_) | Destination::Stdout | Destination::Beside, _)
+            | (Destination::InPlace | Destination::Folder(_), Source::File(_)) => {}
+        }
+        let mut target = Target {
+            source,
+            bytes: 0,
+            destination: &options.destination,
+            base: None,
+            store: None,
         };
-        let root = match (&options.store, &options.destination, source, &output) {
+        let root = match (&options.store, &options.destination, source) {
             (Some(root), ..) => Some(root.clone()),
             (None, Destination::Folder(folder), ..) => Some(folder.join(FOLDER)),
             (
@@ -291,37 +309,29 @@ impl Targets {
                     folder: Some(folder),
                     ..
                 }),
-                _,
             ) => Some(folder.join(FOLDER)),
-            (None, _, _, Some(output)) => Some(followed(output).with_file_name(FOLDER)),
-            (None, _, _, None) => None,
+            (None, _, _) => target.file().map(|file| file.with_file_name(FOLDER)),
         };
-        let base = match (&options.destination, source) {
+        target.base = match (&options.destination, source) {
             (Destination::Folder(folder), _) => Some(Arc::clone(
                 self.folder.get_or_insert_with(|| folder.as_path().into()),
             )),
             (Destination::Beside | Destination::InPlace, Source::File(file)) => file.folder.clone(),
             (Destination::File(_) | Destination::Stdout, _) | (_, Source::Stdin) => None,
         };
-        let bytes = match source {
+        target.bytes = match source {
             Source::Stdin => 0,
             Source::File(file) => file.path.metadata().map_or(0, |metadata| metadata.len()),
         };
         let durability = self.durability;
-        let store = root.map(|root| {
+        target.store = root.map(|root| {
             Arc::clone(
                 self.stores
                     .entry(root.clone())
                     .or_insert_with(|| kept(root, durability)),
             )
         });
-        Ok(Target {
-            source: source.clone(),
-            bytes,
-            output,
-            base,
-            store,
-        })
+        Ok(target)
     }
 
     /// Removes incomplete files of killed runs where this run writes. Errors are ignored: leftovers are harmless.
@@ -359,7 +369,7 @@ impl Targets {
 
     /// The folders in which this run writes outputs.
     fn folders(&self) -> BTreeSet<PathBuf> {
-        let files = self.list.iter().filter_map(Target::file);
+        let files = self.list.iter().filter_map(|target| target.file());
         files
             .map(|file| match file.parent() {
                 Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),

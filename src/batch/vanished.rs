@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::find::{PlaceKey, place_key};
 use super::passed::PassedBy;
 use super::{Destination, Effect, Found, Options, Source};
 use crate::error::{Error, ErrorKind, Result};
@@ -79,7 +80,7 @@ fn without_input(
     for folder in &found.folders {
         roots.push(folder_name(store, folder)?);
     }
-    let here: HashSet<String> = outputs(found).collect();
+    let here: HashSet<PlaceKey> = outputs(found).collect();
     let mut gone: BTreeMap<String, Vec<String>> = BTreeMap::new();
     store.each_record(|record| {
         let Some(output) = below(&record.output, &top) else {
@@ -88,7 +89,10 @@ fn without_input(
         let is_ours = roots
             .iter()
             .any(|root| below(&record.input, root).is_some());
-        if is_ours && !here.contains(output) && is_gone(&store.path_of(&record.input)) {
+        if is_ours
+            && !here.contains(&place_key(Path::new(output)))
+            && is_gone(&store.path_of(&record.input))
+        {
             gone.entry(output.to_owned())
                 .or_default()
                 .push(record.output_hash);
@@ -139,12 +143,13 @@ fn fate(
 }
 
 /// The paths in the output folder that this run writes.
-fn outputs(found: &Found) -> impl Iterator<Item = String> {
+fn outputs(found: &Found) -> impl Iterator<Item = PlaceKey> {
     let paths = found.sources.iter().filter_map(|source| match source {
         Source::Stdin => None,
         Source::File(file) => Some(file.relative()),
     });
-    paths.filter_map(|path| store::manifest::name_in_folder(&path))
+    let names = paths.filter_map(|path| store::manifest::name_in_folder(&path));
+    names.map(|name| place_key(Path::new(&name)))
 }
 
 /// How records name the files of a folder: what their names begin with.

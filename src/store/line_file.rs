@@ -4,7 +4,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, BufRead, Read, Seek, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -79,19 +79,6 @@ impl LineFile {
         };
         self.torn = done.is_err();
         done.map_err(|e| Error::io(&self.path, "write", e))
-    }
-
-    /// Everything that was written to it.
-    ///
-    /// # Errors
-    /// Where the system refuses.
-    pub(super) fn read_back(&self) -> Result<Vec<u8>> {
-        let mut file = &*self.file;
-        let mut bytes = Vec::new();
-        file.rewind()
-            .and_then(|()| file.read_to_end(&mut bytes))
-            .map_err(|e| Error::io(&self.path, "read", e))?;
-        Ok(bytes)
     }
 
     /// Gives it another name, which must be free.

@@ -11,18 +11,19 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::PoisonError;
 
 use serde::{Deserialize, Serialize};
 
 use super::archive::{archive_name, is_archive_name, is_copy_name};
-use super::atomic::{Existing, Mode, write};
+use super::atomic::{Existing, Mode, Replace};
 use super::folder::Durability;
 use super::folder::{Folder, chance, not_plain};
 use super::line_file::{ENDING, LineFile, is_alive, names, next_line};
 use super::offload::{OFFLOADED, is_offload_name};
+use super::sorted::distinct_lines;
 use super::spot::Spot;
 use super::{NAME_DIGITS, Store, name};
 use crate::error::{Error, ErrorKind, Result};
@@ -184,23 +185,17 @@ impl Store {
         let Some(journal) = slot.take() else {
             return Ok(None);
         };
-        let bytes = journal.lines.read_back()?;
-        let mut lines: Vec<&[u8]> = lines(&bytes)
-            .filter(|line| serde_json::from_slice::<Record>(line).is_ok())
-            .collect();
-        lines.sort_unstable();
-        lines.dedup();
-        let mut manifest = lines.join(&b'\n');
-        manifest.push(b'\n');
         let folder = self.folder(MANIFESTS)?;
         let name = name_of(journal.turn);
-        write(
-            Spot::of(&folder, OsStr::new(&name)),
-            &manifest,
-            Existing::Refuse,
-            Mode::Private,
-            self.durability,
-        )?;
+        let spot = Spot::of(&folder, OsStr::new(&name));
+        let mut manifest = Replace::create(spot, Existing::Refuse, Mode::Private, self.durability)?;
+        let is_record = |line: &[u8]| serde_json::from_slice::<Record>(line).is_ok();
+        let sorted = distinct_lines(&journal.lines.file(), is_record, &mut |line| {
+            manifest.write_all(line)?;
+            manifest.write_all(b"\n")
+        });
+        sorted.map_err(|e| Error::io(journal.lines.path(), "make a manifest of", e))?;
+        manifest.commit()?;
         self.sync()?;
         journal.lines.remove()?;
         Ok(Some(format!("{MANIFESTS}/{name}")))
@@ -541,6 +536,7 @@ fn digits(name: &str) -> &str {
     &file[..NAME_DIGITS.min(file.len())]
 }
 
+#[cfg(test)]
 fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split(|&b| b == b'\n').filter(|line| !line.is_empty())
 }

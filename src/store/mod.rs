@@ -29,6 +29,7 @@ pub mod manifest;
 mod name;
 mod offload;
 mod path;
+mod sorted;
 mod spot;
 pub mod undo;
 mod unpack;

@@ -381,3 +381,36 @@ fn an_interrupted_report_says_what_is_left_and_a_merged_one_adds_it_up() {
     place.run("report b.json -o c.json").exits(0);
     assert_eq!(place.text("c.json"), whole);
 }
+
+#[test]
+fn a_report_on_very_many_files_is_that_on_few() {
+    let place = place();
+    // More than are held in memory.
+    for i in 0..11_500 {
+        let line = format!("{{\"role\":\"user\",\"content\":\"question {i}\"}}\n");
+        place.write(&format!("in/{}/{i}.jsonl", i % 100), line);
+    }
+    place.write("in/torn.jsonl.gz", b"\x1f\x8b\x08");
+    let reports = "--report r.json --report r.jsonl --report r.csv --report r.md --report r.html";
+    let command = format!("{COMMAND} {reports}");
+    let ran = place.run(&command).exits(3);
+    let whole: Vec<Vec<u8>> = ["r.json", "r.jsonl", "r.csv", "r.md", "r.html"]
+        .iter()
+        .map(|name| place.read(name))
+        .collect();
+    for (form, bytes) in ["json", "jsonl", "csv", "md", "html"].iter().zip(&whole) {
+        for from in ["r.json", "r.jsonl"] {
+            let again = format!("again.{form}");
+            place.run(&format!("report {from} -o {again}")).exits(0);
+            assert!(place.read(&again) == *bytes, "{form} from {from}");
+        }
+    }
+    let table = place.run("report r.jsonl").exits(0).text();
+    let said = ran.err.clone();
+    for line in table.lines() {
+        assert!(said.contains(line), "{line:?} is not in {said}");
+    }
+    let again = place.run(&command).exits(3);
+    again.says(&["11 505 of 11 506 inputs done before"]);
+    assert!(place.read("r.json") == whole[0]);
+}
