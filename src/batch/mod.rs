@@ -84,7 +84,7 @@ pub use spool::{Outcomes, Sorted, Spooled};
 pub use stdin::Stdin;
 pub use strict::BadLines;
 pub use target::{Destination, Target, Targets};
-pub use vanished::{Orphans, vanished};
+pub use vanished::{Gone, Orphans, vanished};
 
 /// The settings of a run besides its policy.
 #[derive(Debug)]

@@ -57,7 +57,7 @@ pub enum Sorted {
     /// Few.
     Held(Vec<Outcome>),
     /// Many.
-    Spooled(Spooled),
+    Spooled(Box<Spooled>),
 }
 
 impl Outcomes {
@@ -140,7 +140,7 @@ impl Outcomes {
                 spooled.places.sort_by(|a, b| a.path.cmp(&b.path));
                 let remarkable = &mut spooled.remarkable;
                 remarkable.sort_by(|a, b| a.file.path.cmp(&b.file.path));
-                Sorted::Spooled(spooled)
+                Sorted::Spooled(Box::new(spooled))
             }
         }
     }

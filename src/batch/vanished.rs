@@ -23,25 +23,32 @@ pub enum Orphans {
     Prune,
 }
 
+/// Outputs whose input is gone.
+#[derive(Debug, Default)]
+pub struct Gone {
+    /// What became of each.
+    pub outputs: Vec<(PathBuf, PassedBy)>,
+    /// What failed.
+    pub faults: Vec<Error>,
+}
+
 /// The outputs of earlier runs whose input is gone, and what became of them; and what failed.
 ///
 /// # Errors
 /// Where the records cannot be read.
-pub fn vanished(
-    found: &Found,
-    options: &Options,
-    orphans: Orphans,
-) -> Result<(Vec<(PathBuf, PassedBy)>, Vec<Error>)> {
+pub fn vanished(found: &Found, options: &Options, orphans: Orphans) -> Result<Gone> {
     let Destination::Folder(out) = &options.destination else {
-        return Ok((Vec::new(), Vec::new()));
+        return Ok(Gone::default());
     };
     let root = options.store.clone().unwrap_or_else(|| out.join(FOLDER));
     let store = Store::new(root, Durability::Lazy);
     if !store.exists()? {
-        return Ok((Vec::new(), Vec::new()));
+        return Ok(Gone::default());
     }
-    let mut passed = Vec::new();
-    let mut faults = Vec::new();
+    let Gone {
+        mut outputs,
+        mut faults,
+    } = Gone::default();
     let mut changed_folders = HashSet::new();
     for (name, hashes) in without_input(&store, found, out)? {
         let path = out.join(&name);
@@ -50,7 +57,7 @@ pub fn vanished(
                 if why == PassedBy::Pruned {
                     changed_folders.extend(path.parent().map(Path::to_owned));
                 }
-                passed.push((path, why));
+                outputs.push((path, why));
             }
             Ok(None) => {}
             Err(error) => faults.push(error),
@@ -66,7 +73,7 @@ pub fn vanished(
                 .map(|e| Error::io(&folder, "flush the folder", e)),
         );
     }
-    Ok((passed, faults))
+    Ok(Gone { outputs, faults })
 }
 
 /// The outputs whose input is gone, by their paths in the output folder, with all the hashes that records give them.

@@ -177,9 +177,9 @@ impl Compact {
         } = ran;
         let interrupted = context.interrupted();
         if interrupted.is_none() {
-            let (gone, failed) = batch::vanished(&found, &options, self.resuming.orphans())?;
-            found.passed.extend(gone);
-            faults.extend(failed);
+            let gone = batch::vanished(&found, &options, self.resuming.orphans())?;
+            found.passed.extend(gone.outputs);
+            faults.extend(gone.faults);
         }
         let left = (found.sources.len() + found.missing.len()).saturating_sub(files as usize);
         if interrupted.is_some() {

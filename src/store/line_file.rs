@@ -81,6 +81,14 @@ impl LineFile {
         done.map_err(|e| Error::io(&self.path, "write", e))
     }
 
+    /// Writes the beginning of a line, as a full disk would.
+    #[cfg(test)]
+    pub(super) fn tear(&mut self, beginning: &[u8]) -> Result<()> {
+        let torn = self.append(beginning);
+        self.torn = true;
+        torn
+    }
+
     /// Gives it another name, which must be free.
     ///
     /// # Errors

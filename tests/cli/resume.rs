@@ -112,8 +112,7 @@ fn what_has_changed_is_done_again() {
 fn an_output_that_somebody_changed_is_never_taken_for_ours() {
     let place = place();
     place.run(COMMAND).exits(0);
-    let bytes = place.read("out/0.jsonl");
-    let mut other = bytes.clone();
+    let mut other = place.read("out/0.jsonl");
     other[20] ^= 1;
     place.write("out/0.jsonl", &other);
     place.run(COMMAND).exits(3).says(&["out/0.jsonl"]);
@@ -406,7 +405,7 @@ fn a_report_on_very_many_files_is_that_on_few() {
         }
     }
     let table = place.run("report r.jsonl").exits(0).text();
-    let said = ran.err.clone();
+    let said = ran.err;
     for line in table.lines() {
         assert!(said.contains(line), "{line:?} is not in {said}");
     }
