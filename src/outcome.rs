@@ -36,7 +36,7 @@ pub use notice::{LINES, NAMED, NAMED_AT_MOST, Notice, NoticeLevel, Notices};
 #[doc(hidden)]
 pub use timings::{Clock, Laps, Phase, Timings, of_seconds, seconds};
 #[doc(hidden)]
-pub use totals::{Totals, ratio};
+pub use totals::{Interrupted, Totals, ratio};
 
 mod conversation;
 mod degraded;

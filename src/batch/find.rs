@@ -2,9 +2,10 @@
 //!
 //! Decides by names alone; opens no transcript.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -13,6 +14,7 @@ use super::globs::refused;
 use super::passed::PassedBy;
 use super::walk::{Interest, Leave, Walked, walk};
 use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::path_text;
 use crate::text::nearest;
 
 /// One input.
@@ -30,7 +32,7 @@ pub struct FileSource {
     /// The path as given.
     pub path: PathBuf,
     /// The folder argument that it was found below.
-    pub folder: Option<PathBuf>,
+    pub folder: Option<Arc<Path>>,
     /// How it came to be an input.
     pub origin: Origin,
 }
@@ -81,10 +83,23 @@ impl FileSource {
 pub struct Found {
     /// The inputs, sorted, each once.
     pub sources: Vec<Source>,
+    /// The folders that were named and walked.
+    pub folders: Vec<PathBuf>,
     /// What was named but does not exist or cannot be accessed.
     pub missing: Vec<Error>,
     /// What a walk skipped although nothing failed.
     pub passed: BTreeSet<(PathBuf, PassedBy)>,
+}
+
+impl Found {
+    /// The folders that were walked, by the inputs that were found below them, as reports name these: below such a folder no link
+    /// is followed.
+    pub fn folders_of_inputs(&self) -> BTreeMap<String, &Path> {
+        let sources = self.sources.iter();
+        sources
+            .filter_map(|source| Some((path_text(source.path()), source.folder()?)))
+            .collect()
+    }
 }
 
 /// The endings of transcripts in a folder.
@@ -160,20 +175,34 @@ fn search(paths: &[PathBuf], leave: Leave<'_>, wanted: Wanted) -> Result<Found> 
     }
     let mut sources: Vec<Source> = sources.into_iter().collect();
     // The same file by another path counts once.
-    let mut seen = BTreeSet::new();
+    let mut seen = HashSet::new();
     sources.retain(|source| match source {
         Source::Stdin => true,
-        Source::File(file) => seen.insert(
-            file.path
-                .canonicalize()
-                .unwrap_or_else(|_| file.path.clone()),
-        ),
+        Source::File(file) => {
+            let plain = file.path.canonicalize();
+            seen.insert(place_key(plain.as_ref().unwrap_or(&file.path)))
+        }
     });
+    sources.shrink_to_fit();
+    let mut folders = paths.to_vec();
+    folders.retain(|path| path.is_dir());
     Ok(Found {
         sources,
+        folders,
         missing,
         passed,
     })
+}
+
+/// Stands for a path: with millions of inputs, their paths would take too much memory.
+pub(super) type PlaceKey = [u8; 16];
+
+/// What stands for a path.
+pub(super) fn place_key(path: &Path) -> PlaceKey {
+    let hash = blake3::hash(path.as_os_str().as_encoded_bytes());
+    let mut key = [0; 16];
+    key.copy_from_slice(&hash.as_bytes()[..16]);
+    key
 }
 
 /// The error of a run without inputs: the first fault, with the number of the others.
@@ -262,8 +291,7 @@ impl Named {
         }
     }
 
-    fn file(&mut self, path: PathBuf, folder: Option<&Path>, origin: Origin) {
-        let folder = folder.map(Path::to_owned);
+    fn file(&mut self, path: PathBuf, folder: Option<Arc<Path>>, origin: Origin) {
         self.sources.insert(Source::File(FileSource {
             path,
             folder,
@@ -276,8 +304,9 @@ impl Named {
         if walked.files.is_empty() && walked.unseen.is_empty() && !is_left_out {
             self.missing.push(nothing());
         }
+        let folder: Option<Arc<Path>> = folder.map(Arc::from);
         for path in walked.files {
-            self.file(path, folder, Origin::Walked);
+            self.file(path, folder.clone(), Origin::Walked);
         }
         self.missing.extend(walked.unseen);
         self.passed.extend(walked.passed);

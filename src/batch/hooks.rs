@@ -125,7 +125,7 @@ impl Adviser for Before<'_> {
 
 impl<'r> Before<'r> {
     pub(super) fn new(occasion: Occasion<'r>, target: &Target, turns: &'r Semaphore) -> Self {
-        let output = target.output.as_deref().map_or("-".to_owned(), path_text);
+        let output = target.output().as_deref().map_or("-".to_owned(), path_text);
         let event = json!({
             "event": "pre-compact", "trigger": occasion.trigger.name(), "input": path_text(target.input_path()),
             "output": output, "policy": occasion.policy,

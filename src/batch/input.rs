@@ -3,6 +3,7 @@
 //! Files are read, not mapped: a live writer may truncate them. Compressed inputs are recognised by their first bytes, not by
 //! their names. All memory is taken from the run's budget first; for a compressed input, as it unpacks.
 
+use std::fs::Metadata;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,6 +13,7 @@ use super::limits::Extent;
 use super::{Source, Stdin};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::atomic::Stamp;
+use crate::store::finished::Seen;
 use crate::store::{ArchiveWriter, open_transcript};
 
 /// How a file is compressed.
@@ -53,6 +55,8 @@ pub(super) struct Input<'s> {
     pub(super) codec: Codec,
     /// The state of the file when it was opened.
     pub(super) stamp: Option<Stamp>,
+    /// The same for the next run.
+    pub(super) seen: Option<Seen>,
     /// The bytes of a compressed file; empty for plain ones.
     pub(super) raw: Vec<u8>,
     /// Gets a copy of every byte that is read, if the original must be kept.
@@ -78,15 +82,18 @@ impl<'s> Input<'s> {
         stop: &'s AtomicUsize,
         share: Share<'s>,
     ) -> Result<Self> {
-        let (reader, size, stamp): (Box<dyn Read + 's>, _, _) = match source {
-            Source::Stdin => (Box::new(Stdin::open(stop)?), None, None),
+        let (reader, metadata): (Box<dyn Read + 's>, _) = match source {
+            Source::Stdin => (Box::new(Stdin::open(stop)?), None),
             Source::File(_) => {
                 let (file, metadata) = open_transcript(path)?;
-                let stamp = Stamp::of(&metadata);
-                (Box::new(file), Some(metadata.len()), Some(stamp))
+                (Box::new(file), Some(metadata))
             }
         };
-        Input::of(reader, size, stamp, path, stop, share)
+        let size = metadata.as_ref().map(Metadata::len);
+        let mut input = Input::of(reader, size, path, stop, share)?;
+        input.stamp = metadata.as_ref().map(Stamp::of);
+        input.seen = metadata.as_ref().map(Seen::of);
+        Ok(input)
     }
 
     /// The same for a file's bytes that are in memory; errors name `path`.
@@ -100,13 +107,12 @@ impl<'s> Input<'s> {
         share: Share<'s>,
     ) -> Result<Self> {
         let size = Some(bytes.len() as u64);
-        Input::of(Box::new(bytes), size, None, path, stop, share)
+        Input::of(Box::new(bytes), size, path, stop, share)
     }
 
     fn of(
         reader: Box<dyn Read + 's>,
         size: Option<u64>,
-        stamp: Option<Stamp>,
         path: &'s Path,
         stop: &'s AtomicUsize,
         share: Share<'s>,
@@ -123,7 +129,8 @@ impl<'s> Input<'s> {
             unpacked: None,
             size,
             codec: Codec::Plain,
-            stamp,
+            stamp: None,
+            seen: None,
             raw: Vec::new(),
             copy: None,
         };

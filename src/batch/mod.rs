@@ -30,21 +30,24 @@ mod pour;
 mod project;
 mod record;
 mod refusal;
+mod resume;
 mod retry;
 mod sessions;
 mod shard;
 mod sink;
+mod spool;
 mod stdin;
 mod stream;
 mod strict;
 mod sum;
 mod target;
+mod vanished;
 mod walk;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
@@ -59,7 +62,9 @@ use crate::store::Store;
 
 use budget::{Budget, Share};
 use hooks::{Before, Occasion, Trigger};
+use one::Worked;
 use refusal::Refusal;
+use resume::Earlier;
 
 pub use clock::WallClock;
 pub use examine::{eval, eval_bytes, replay, replay_bytes, stats, stats_bytes, verify};
@@ -76,16 +81,19 @@ pub(crate) use one::needs_archive;
 pub use over::Over;
 pub use packed::{Packed, Unpacked, pack_line, packed_path};
 pub use passed::PassedBy;
+pub use resume::{Resume, Trust};
 pub use retry::retain_degraded;
 pub use sessions::{
     Contents, Figures, Session, Sessions, Wanted, count as count_sessions, directory_of_head,
     session_at, sessions,
 };
 pub use shard::Shard;
+pub use spool::{Outcomes, Sorted, Spooled};
 pub use stdin::Stdin;
 pub use stream::{Stream, filter};
 pub use strict::BadLines;
 pub use target::{Destination, Target, Targets, stores};
+pub use vanished::{Gone, Orphans, vanished};
 
 /// The settings of a run besides its policy.
 #[derive(Debug)]
@@ -112,6 +120,10 @@ pub struct Options {
     pub limits: Limits,
     /// Which inputs are compacted.
     pub scope: Scope,
+    /// Whether what earlier runs of the same command have finished is taken over.
+    pub resume: Resume,
+    /// How it is told that a file has not changed since.
+    pub trust: Trust,
     /// What to do about lines that cannot be read.
     pub bad_lines: BadLines,
     /// The user's hooks. A dry run does not run them.
@@ -164,7 +176,11 @@ pub trait Progress: Sync {
 #[derive(Debug)]
 pub struct Ran {
     /// The outcome of each input, in order.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Sorted,
+    /// How many these are.
+    pub files: u64,
+    /// How many of them an earlier run of the same command had finished.
+    pub taken_over: u64,
     /// What failed at the end and concerns no single input.
     pub faults: Vec<Error>,
 }
@@ -184,6 +200,8 @@ pub fn run(
     if options.effect == Effect::Write {
         targets.sweep();
     }
+    let earlier = Earlier::new(effective, options, &targets);
+    let taken_over = AtomicU64::new(0);
     // A thread that waits for a server lets another one run, so that no processor is idle.
     let turns = Semaphore::new(options.jobs);
     let refusal = Refusal::default();
@@ -214,19 +232,35 @@ pub fn run(
         trigger: Trigger::of(&effective.policy),
         stop: &options.stop,
     };
-    let after = |before: &Before<'_>, target: &Target, tried: Result<Outcome>| {
+    let after = |before: &Before<'_>, target: &Target, tried: Result<Worked>| {
+        let (tried, left) = match tried {
+            Ok(worked) => (Ok(worked.outcome), Some(worked.left)),
+            Err(error) => (Err(error), None),
+        };
         let mut outcome = outcome_of(tried, target, &options.destination)?;
         outcome.warnings.extend(before.warning());
         occasion.after(&mut outcome);
+        if let Some(left) = left {
+            earlier.note(target, &outcome, left);
+        }
         Ok(outcome)
     };
     let is_alone = order.len() == 1;
-    let one = |target: &&Target| {
+    let finished = Finishing::new(options);
+    let one = |target: &&'_ Target| {
+        if options.stop.load(Ordering::Relaxed) == 0
+            && let Some(outcome) = earlier.of(target)
+        {
+            progress.done(target.bytes);
+            taken_over.fetch_add(1, Ordering::Relaxed);
+            finished.add(Ok(outcome));
+            return None;
+        }
         let before = Before::new(occasion, target, &turns);
-        let is_stream = target.source == Source::Stdin;
+        let is_stream = *target.source == Source::Stdin;
         if is_stream && !is_alone {
             // It cannot be read twice, and its size is unknown.
-            return Tried::Again(Box::new(before));
+            return Some(Box::new(before));
         }
         let tried = {
             let share = budget.take(target.bytes);
@@ -236,59 +270,57 @@ pub fn run(
         match tried {
             // Together the threads had too many open files or too much memory; one input at a time fits.
             Err(error) if !is_stream && (lacks_handles(&error) || is_crowded(&error)) => {
-                Tried::Again(Box::new(before))
+                Some(Box::new(before))
             }
             tried => {
                 progress.done(target.bytes);
-                Tried::Finished(Box::new(after(&before, target, tried)))
+                finished.add(after(&before, target, tried));
+                None
             }
         }
     };
     // One alone comes first where a server is asked: if it refuses the key, no other has been written yet.
     let alone = usize::from(asked.is_some()).min(order.len());
-    let tried: Vec<Tried<'_>> = pool.install(|| {
-        let mut tried: Vec<Tried<'_>> = order[..alone].iter().map(one).collect();
-        let others = order[alone..].par_iter().with_max_len(1).map(one);
-        tried.extend(others.collect::<Vec<_>>());
-        tried
+    let try_one = |at: usize| one(&order[at]).map(|before| (at, before));
+    let again: Vec<(usize, Box<Before<'_>>)> = pool.install(|| {
+        let mut again: Vec<_> = (0..alone).filter_map(try_one).collect();
+        let others = (alone..order.len()).into_par_iter().with_max_len(1);
+        again.extend(others.filter_map(try_one).collect::<Vec<_>>());
+        again
     });
-    let mut outcomes = Vec::with_capacity(tried.len());
-    let mut closed = None;
-    for (target, tried) in order.into_iter().zip(tried) {
-        let finished = match tried {
-            Tried::Finished(result) => *result,
-            Tried::Again(before) => {
-                let _turn = turns.acquire();
-                let tried = attempt(&run, target, budget.take(target.bytes), &before);
-                progress.done(target.bytes);
-                after(&before, target, tried)
-            }
-        };
-        match finished {
-            Ok(outcome) => outcomes.push(outcome),
-            Err(error) if error.kind == ErrorKind::ClosedPipe => closed = Some(error),
-            // Interrupted before its output got its name.
-            Err(_) => {}
-        }
+    // They must be tried once more; their hooks have run or not.
+    for (at, before) in again {
+        let target = order[at];
+        let _turn = turns.acquire();
+        let tried = attempt(&run, target, budget.take(target.bytes), &before);
+        progress.done(target.bytes);
+        finished.add(after(&before, target, tried));
     }
-    let faults = targets.finish(options.effect);
+    let (mut outcomes, closed) = finished.into_parts();
+    let mut faults = targets.finish(options.effect);
+    if options.stop.load(Ordering::Relaxed) == 0 && closed.is_none() {
+        faults.extend(earlier.end(&targets));
+    }
     for (path, warning) in run.releases.clean_up() {
-        let of_this = |outcome: &&mut Outcome| outcome.file.path == path;
-        if let Some(outcome) = outcomes.iter_mut().find(of_this) {
-            outcome.warnings.push(warning);
-        }
+        outcomes.warn(&path, warning)?;
     }
     if let Some(closed) = closed {
         return Err(closed);
     }
     refusal.check()?;
-    outcomes.extend(targets.left_out.iter().map(|path| Outcome::skipped(path)));
-    outcomes.extend(found.missing.iter().map(|error| {
+    for path in &targets.left_out {
+        outcomes.push(Outcome::skipped(path))?;
+    }
+    for error in &found.missing {
         let path = error.path.clone().unwrap_or_default();
-        Outcome::failed(&path, error)
-    }));
-    outcomes.sort_by(|a, b| a.file.path.cmp(&b.file.path));
-    Ok(Ran { outcomes, faults })
+        outcomes.push(Outcome::failed(&path, error))?;
+    }
+    Ok(Ran {
+        files: outcomes.len() as u64,
+        outcomes: outcomes.sorted(),
+        taken_over: taken_over.into_inner(),
+        faults,
+    })
 }
 
 /// Starts the threads, so that the address space that they reserve no longer counts as free.
@@ -329,11 +361,34 @@ impl SummaryModel for Waiting<'_> {
     }
 }
 
-/// The result of an input in a worker.
-enum Tried<'r> {
-    Finished(Box<Result<Outcome>>),
-    /// It must be tried once more; its hook has run or not.
-    Again(Box<Before<'r>>),
+/// Collects the outcomes of all threads.
+struct Finishing(Mutex<(Outcomes, Option<Error>)>);
+
+impl Finishing {
+    fn new(options: &Options) -> Self {
+        let folder = match &options.destination {
+            Destination::Folder(folder) if options.effect == Effect::Write => folder.clone(),
+            _ => std::env::temp_dir(),
+        };
+        Finishing(Mutex::new((Outcomes::new(&folder), None)))
+    }
+
+    fn add(&self, finished: Result<Outcome>) {
+        let mut parts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (outcomes, stopped) = &mut *parts;
+        match finished.and_then(|outcome| outcomes.push(outcome)) {
+            // Interrupted before its output got its name.
+            Err(error) if error.kind == ErrorKind::Interrupted => {}
+            // A closed output, or a disk that takes no more.
+            Err(error) => drop(stopped.get_or_insert(error)),
+            Ok(()) => {}
+        }
+    }
+
+    /// The outcomes; and the error of a closed output, which ends the run when all is in order.
+    fn into_parts(self) -> (Outcomes, Option<Error>) {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The outcome of an input; a remaining error concerns the run.
@@ -362,7 +417,7 @@ fn attempt(
     target: &Target,
     share: Share<'_>,
     before: &Before<'_>,
-) -> Result<Outcome> {
+) -> Result<Worked> {
     let compact = || run.compact(target, share, before);
     catch_unwind(AssertUnwindSafe(compact)).unwrap_or_else(|_| {
         let path = target.input_path();
@@ -371,7 +426,7 @@ fn attempt(
             "ctxpack failed on this file; the original is unchanged",
         )
         .at(path);
-        Ok(Outcome::failed(path, &error))
+        Err(error)
     })
 }
 

@@ -20,6 +20,7 @@ use super::input::{Codec, Input};
 use super::origin::SessionOrigin;
 use super::pour::{Output, copy, each_line, pack};
 use super::refusal::Refusal;
+use super::resume::Left;
 use super::retry::original;
 use super::sink::Sink;
 use super::strict::BadLines;
@@ -40,6 +41,7 @@ use crate::redact::Redactor;
 use crate::store::atomic::{
     Existing, Mode, Replace, Rights, Stamp, Written, changed, check_replaceable, lost_of_the_file,
 };
+use crate::store::finished::Seen;
 use crate::store::folder::Durability;
 use crate::store::{self, FOLDER, Missing, Spot, manifest, open_transcript};
 
@@ -71,6 +73,13 @@ pub(super) struct Run<'r> {
     /// What becomes of a file without a summary.
     failure: OnFailure,
     pub(super) options: &'r Options,
+}
+
+/// An input that is done.
+pub(super) struct Worked {
+    pub(super) outcome: Outcome,
+    /// What a later run of the same command needs to know of it.
+    pub(super) left: Left,
 }
 
 /// What masks secrets in outputs, if the policy wants that.
@@ -157,7 +166,7 @@ impl<'r> Run<'r> {
         target: &Target,
         share: Share<'_>,
         before: &Before<'_>,
-    ) -> Result<Outcome> {
+    ) -> Result<Worked> {
         let path = target.input_path();
         let laps = Laps::start(self.options.clock());
         self.may_begin(target)?;
@@ -170,7 +179,7 @@ impl<'r> Run<'r> {
         let stop = &self.options.stop;
         let again = self.again(target)?;
         let input = match &again {
-            None => Input::open(&target.source, path, stop, share)?,
+            None => Input::open(target.source, path, stop, share)?,
             Some((bytes, stamp)) => {
                 let mut input = Input::of_bytes(bytes, path, stop, share)?;
                 input.stamp = Some(stamp.clone());
@@ -203,13 +212,13 @@ impl<'r> Run<'r> {
         path: &Path,
         (mut input, mut sink): (Input<'_>, Sink<'s>),
         (before, mut laps): (&Before<'_>, Laps),
-    ) -> Result<Outcome>
+    ) -> Result<Worked>
     where
         'r: 's,
     {
         let clock = self.options.clock();
         if let (Source::Stdin, Some(kept), Effect::Write) =
-            (&target.source, &target.store, self.options.effect)
+            (target.source, &target.store, self.options.effect)
         {
             // What came by a stream cannot be read again.
             let archive = kept.store.archive()?;
@@ -223,6 +232,7 @@ impl<'r> Run<'r> {
                 .map_err(|e| Error::io(path, "keep a copy", e))?;
             input.copy = Some(archive);
         }
+        let seen = input.seen.map(Seen::settled);
         let Recognised { detected, doubt } = detect(&mut input, self.options.format)?;
         let detected = emitted::taken(detected, self.options.emit);
         if let Some(fork) = &self.options.fork {
@@ -360,7 +370,7 @@ impl<'r> Run<'r> {
                 };
                 // What was written to a stream cannot be taken back where a hook skips the input, or the input fails.
                 let may_fail = before.is_there() || self.failure == OnFailure::Fail;
-                let is_final = may_fail && target.output.is_none();
+                let is_final = may_fail && target.output().is_none();
                 let mut output = match input.codec {
                     Codec::Plain if !is_final => Output::Now(&mut sink),
                     Codec::Plain | Codec::Gzip | Codec::Zstd => Output::Later(Vec::new()),
@@ -380,12 +390,16 @@ impl<'r> Run<'r> {
         let warnings = warnings.finish();
         let text = (text_after, warnings);
         let parts = (detected, input);
-        let mut outcome = self.finish(target, path, parts, sink, (sum, originals), text)?;
+        let (mut outcome, contents) =
+            self.finish(target, path, parts, sink, (sum, originals), text)?;
         laps.lap(clock, Phase::Write);
         outcome.file.project = origin.project.map(|project| self.masked(project));
         outcome.file.last_message = origin.last_message;
         outcome.file.timings = laps.timings(clock);
-        Ok(outcome)
+        Ok(Worked {
+            outcome,
+            left: Left { contents, seen },
+        })
     }
 
     /// The original of a file whose summaries failed when it was compacted in place, and the state of the file as it is now.
@@ -421,7 +435,7 @@ impl<'r> Run<'r> {
 
     fn open_output(&self, target: &Target) -> Result<Sink<'r>> {
         let stop = &self.options.stop;
-        let Some(path) = &target.output else {
+        let Some(path) = &target.output() else {
             return Ok(match self.options.effect {
                 Effect::Write => Sink::stdout(stop),
                 Effect::DryRun => Sink::nothing(stop),
@@ -444,7 +458,7 @@ impl<'r> Run<'r> {
         if is_dry {
             return Ok(Sink::nothing(stop));
         }
-        let mode = match &target.source {
+        let mode = match target.source {
             Source::Stdin => Mode::Default,
             Source::File(file) => open_transcript(&file.path)
                 .ok()
@@ -541,7 +555,7 @@ impl<'r> Run<'r> {
         mut sink: Sink<'_>,
         (mut sum, originals): (Sum, BTreeMap<String, u64>),
         (text_after, warnings): (Option<u64>, Vec<LineWarning>),
-    ) -> Result<Outcome> {
+    ) -> Result<(Outcome, Vec<String>)> {
         let (hash, bytes) = input.hash();
         let (text_before, stored) = (input.text_bytes(), input.stored_bytes());
         let before = Outcome {
@@ -561,10 +575,14 @@ impl<'r> Run<'r> {
                 original: Some(original),
                 ..sum.outcome(detected, warnings, before)
             };
-            return Ok(if waits { outcome.waiting() } else { outcome });
+            let outcome = if waits { outcome.waiting() } else { outcome };
+            return Ok((outcome, Vec::new()));
         }
         let written = sink.written()?;
         let archive = self.archive(target, &mut input, &sum)?;
+        let mut contents: Vec<String> = archive.iter().cloned().collect();
+        contents.extend_from_slice(&sum.offloads);
+        contents.extend_from_slice(&sum.copies);
         let cleaned = if self.is_in_place() {
             self.releases.add(target, &mut sum, self.options.effect)?
         } else {
@@ -591,10 +609,10 @@ impl<'r> Run<'r> {
             });
         }
         let output = target
-            .output
+            .output()
             .as_deref()
             .map_or_else(|| "-".to_owned(), path_text);
-        Ok(Outcome {
+        let outcome = Outcome {
             output: Some(output),
             original,
             ..sum.outcome(
@@ -607,7 +625,8 @@ impl<'r> Run<'r> {
                     ..before
                 },
             )
-        })
+        };
+        Ok((outcome, contents))
     }
 
     /// The live tokens before anything was compacted, where the target is a share of them; `known` are those that an earlier
@@ -644,7 +663,7 @@ impl<'r> Run<'r> {
             kind: OriginalKind::Input,
             path: path_text(path),
         };
-        let from_file = target.source != Source::Stdin;
+        let from_file = *target.source != Source::Stdin;
         let original = match &archive {
             Some(name) => Some(Original {
                 kind: OriginalKind::Archive,

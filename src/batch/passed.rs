@@ -1,4 +1,4 @@
-//! Why a walk passes by what is in a folder, although nothing failed.
+//! Why a run passes by what is in a folder, although nothing failed.
 //!
 //! PURE. Names and sentences only.
 
@@ -27,6 +27,12 @@ pub enum PassedBy {
     OtherProject,
     /// No conversation of it lacks a summary because a model failed.
     NotDegraded,
+    /// The input of this output of an earlier run is gone.
+    Vanished,
+    /// Likewise, and the output was removed because that was asked for.
+    Pruned,
+    /// Likewise, but the output has changed since, so that it stays.
+    VanishedButChanged,
 }
 
 impl PassedBy {
@@ -43,6 +49,9 @@ impl PassedBy {
             PassedBy::Newer => "newer",
             PassedBy::OtherProject => "other_project",
             PassedBy::NotDegraded => "not_degraded",
+            PassedBy::Vanished => "vanished",
+            PassedBy::Pruned => "pruned",
+            PassedBy::VanishedButChanged => "vanished_but_changed",
         }
     }
 
@@ -75,6 +84,11 @@ impl PassedBy {
             PassedBy::NotDegraded => {
                 "left out by --retry-degraded: no summary of it failed, or it has changed since"
             }
+            PassedBy::Vanished => "an output that has no input any more",
+            PassedBy::Pruned => "removed by --prune-outputs: an output that had no input any more",
+            PassedBy::VanishedButChanged => {
+                "an output that has no input any more, and that has changed since: not removed"
+            }
         }
     }
 
@@ -82,6 +96,7 @@ impl PassedBy {
     pub fn hint(self) -> Option<&'static str> {
         match self {
             PassedBy::FolderLink => Some("name the folder itself to search it"),
+            PassedBy::Vanished => Some("--prune-outputs removes such outputs"),
             PassedBy::NoFile
             | PassedBy::BrokenLink
             | PassedBy::OtherExtension
@@ -90,7 +105,9 @@ impl PassedBy {
             | PassedBy::Older
             | PassedBy::Newer
             | PassedBy::OtherProject
-            | PassedBy::NotDegraded => None,
+            | PassedBy::NotDegraded
+            | PassedBy::Pruned
+            | PassedBy::VanishedButChanged => None,
         }
     }
 
@@ -100,13 +117,16 @@ impl PassedBy {
             PassedBy::FolderLink
             | PassedBy::NoFile
             | PassedBy::BrokenLink
-            | PassedBy::OtherExtension => false,
+            | PassedBy::OtherExtension
+            | PassedBy::Vanished
+            | PassedBy::VanishedButChanged => false,
             PassedBy::Excluded
             | PassedBy::Ignored
             | PassedBy::Older
             | PassedBy::Newer
             | PassedBy::OtherProject
-            | PassedBy::NotDegraded => true,
+            | PassedBy::NotDegraded
+            | PassedBy::Pruned => true,
         }
     }
 }

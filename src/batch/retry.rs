@@ -21,9 +21,10 @@ pub fn retain_degraded(found: &mut Found, options: &Options) -> Result<()> {
     let mut degraded = Vec::new();
     for target in targets.list {
         if record(&target)?.is_some() {
-            degraded.push(target.source);
+            degraded.push(target.source.clone());
         } else if let Source::File(file) = target.source {
-            found.passed.insert((file.path, PassedBy::NotDegraded));
+            let passed = (file.path.clone(), PassedBy::NotDegraded);
+            found.passed.insert(passed);
         }
     }
     found.sources = degraded;
@@ -31,7 +32,7 @@ pub fn retain_degraded(found: &mut Found, options: &Options) -> Result<()> {
 }
 
 /// The record of a target's output as it is now, if summaries of it have failed.
-fn record(target: &Target) -> Result<Option<&Record>> {
+fn record<'t>(target: &'t Target<'_>) -> Result<Option<&'t Record>> {
     let (Some(kept), Some(file)) = (&target.store, target.file()) else {
         return Ok(None);
     };

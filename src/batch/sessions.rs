@@ -271,7 +271,7 @@ impl Sessions {
         let source = |session: &Session| {
             Source::File(FileSource {
                 path: session.path.clone(),
-                folder: Some(session.folder.clone()),
+                folder: Some(session.folder.as_path().into()),
                 origin: Origin::Walked,
             })
         };

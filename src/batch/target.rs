@@ -2,13 +2,14 @@
 //!
 //! Decided for all inputs before the first one is read, so that contradictions stop the run in time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::emitted;
-use super::find::{COMPACT, split_ending};
+use super::find::{COMPACT, PlaceKey, place_key, split_ending};
 use super::{Effect, FileSource, Found, Options, Source};
+use crate::emit::Messages;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Stored;
 use crate::policy::Names;
@@ -34,17 +35,19 @@ pub enum Destination {
     InPlace,
 }
 
-/// One input and where its output goes.
+/// One input and where its output goes. Small, because there may be millions of them.
 #[derive(Debug)]
-pub struct Target {
+pub struct Target<'s> {
     /// The input.
-    pub source: Source,
+    pub source: &'s Source,
     /// Its size, as far as it is known beforehand.
     pub bytes: u64,
-    /// The output; `None`: standard output.
-    pub output: Option<PathBuf>,
+    /// Where outputs go.
+    pub(super) destination: &'s Destination,
+    /// What outputs hold instead of a transcript.
+    pub(super) emit: Option<Messages>,
     /// The folder that the user named and the output lies below; between them, no link is followed.
-    pub base: Option<PathBuf>,
+    pub base: Option<Arc<Path>>,
     /// The store for its content and records, if there is one.
     pub store: Option<Arc<RunStore>>,
 }
@@ -79,16 +82,38 @@ impl RunStore {
 
 /// All inputs of a run.
 #[derive(Debug)]
-pub struct Targets {
+pub struct Targets<'s> {
     /// One for each input that is not skipped.
-    pub list: Vec<Target>,
+    pub list: Vec<Target<'s>>,
     /// Inputs that have the name of another input's output: `*.jsonl` also matches outputs of an earlier run.
     pub left_out: Vec<PathBuf>,
     stores: BTreeMap<PathBuf, Arc<RunStore>>,
     durability: Durability,
+    /// The output folder.
+    folder: Option<Arc<Path>>,
 }
 
-impl Target {
+impl Target<'_> {
+    /// The output; `None`: standard output.
+    pub fn output(&self) -> Option<PathBuf> {
+        match (self.destination, self.source) {
+            (Destination::File(path), _) => Some(path.clone()),
+            (Destination::Stdout, _) | (_, Source::Stdin) => None,
+            (Destination::Beside, Source::File(file)) => Some(match self.emit {
+                Some(_) => emitted::named(&file.path),
+                None => beside(&file.path),
+            }),
+            (Destination::InPlace, Source::File(file)) => Some(file.path.clone()),
+            (Destination::Folder(folder), Source::File(file)) => {
+                let output = folder.join(file.relative());
+                Some(match self.emit {
+                    Some(_) => emitted::named(&output),
+                    None => output,
+                })
+            }
+        }
+    }
+
     /// The input as a report names it.
     pub fn input_path(&self) -> &Path {
         self.source.path()
@@ -153,17 +178,17 @@ impl Target {
 
     /// The file that is written; for a link, its target.
     pub(super) fn file(&self) -> Option<PathBuf> {
-        self.output.as_deref().map(followed)
+        self.output().as_deref().map(followed)
     }
 }
 
-impl Targets {
+impl<'s> Targets<'s> {
     /// The outputs of `sources`.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if several inputs would go to one output, an output would replace an input, or an output folder is
     /// not a folder.
-    pub fn new(sources: &[Source], options: &Options) -> Result<Self> {
+    pub fn new(sources: &'s [Source], options: &'s Options) -> Result<Self> {
         if let (Destination::File(_) | Destination::Stdout, [_, _, ..]) =
             (&options.destination, sources)
         {
@@ -186,27 +211,33 @@ impl Targets {
                 | Destination::Stdout
                 | Destination::Folder(_) => Durability::Lazy,
             },
+            folder: None,
         };
-        let inputs: BTreeMap<PathBuf, &Path> = sources
-            .iter()
-            .filter_map(|source| Some((source.path().canonicalize().ok()?, source.path())))
-            .collect();
+        // By number, which is smaller than a path.
+        let mut inputs: HashMap<PlaceKey, u32> = HashMap::new();
+        for (number, source) in (0..).zip(sources) {
+            if let Ok(plain) = source.path().canonicalize() {
+                inputs.insert(place_key(&plain), number);
+            }
+        }
+        let path_of = |number: &u32| sources.get(*number as usize).map(Source::path);
         let mut left_out = BTreeSet::new();
-        let mut taken: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
-        for source in sources {
+        let mut taken: HashMap<PlaceKey, u32> = HashMap::new();
+        for (number, source) in (0..).zip(sources) {
             let target = targets.target(source, options)?;
-            let input = target.input_path().to_owned();
-            if let Some(output) = &target.output {
+            let input = source.path();
+            if let Some(output) = &target.output() {
                 let replaced = output.canonicalize().ok();
-                match replaced.and_then(|output| inputs.get(&output)) {
+                match replaced.and_then(|output| inputs.get(&place_key(&output)).and_then(path_of))
+                {
                     None => {}
                     Some(_) if options.destination == Destination::InPlace => {}
-                    Some(other) if *other == input => {
+                    Some(other) if other == input => {
                         return Err(Error::new(
                             ErrorKind::Usage,
                             "the output would replace its own input",
                         )
-                        .at(&input)
+                        .at(input)
                         .hint("name another output"));
                     }
                     Some(other) if options.destination == Destination::Beside => {
@@ -217,19 +248,20 @@ impl Targets {
                             ErrorKind::Usage,
                             format!(
                                 "the output of {} would replace it, and it is an input too",
-                                shown_path(&input)
+                                shown_path(input)
                             ),
                         )
                         .at(other)
                         .hint("name another output"));
                     }
                 }
-                if let Some(other) = taken.insert(output.clone(), input) {
+                let other = taken.insert(place_key(output), number);
+                if let Some(other) = other.as_ref().and_then(path_of) {
                     return Err(Error::new(
                         ErrorKind::Usage,
                         format!(
                             "the outputs of {} and of {} would be the same file",
-                            shown_path(&other),
+                            shown_path(other),
                             shown_path(target.input_path())
                         ),
                     )
@@ -246,15 +278,14 @@ impl Targets {
         Ok(targets)
     }
 
-    fn target(&mut self, source: &Source, options: &Options) -> Result<Target> {
-        let output = match (&options.destination, source) {
-            (Destination::File(path), _) => Some(path.clone()),
-            (Destination::Stdout, _) | (Destination::Beside, Source::Stdin) => None,
-            (Destination::Beside, Source::File(file)) => Some(match options.emit {
-                Some(_) => emitted::named(&file.path),
-                None => beside(&file.path),
-            }),
-            (Destination::InPlace, Source::File(file)) => Some(file.path.clone()),
+    /// The stores of this run, by their folders.
+    pub(super) fn stores(&self) -> impl Iterator<Item = (&Path, &RunStore)> {
+        let stores = self.stores.iter();
+        stores.map(|(root, kept)| (root.as_path(), kept.as_ref()))
+    }
+
+    fn target(&mut self, source: &'s Source, options: &'s Options) -> Result<Target<'s>> {
+        match (&options.destination, source) {
             (Destination::InPlace, Source::Stdin) => {
                 return Err(Error::new(
                     ErrorKind::Usage,
@@ -264,13 +295,6 @@ impl Targets {
                     "name files or folders, or leave --in-place out to write to standard output",
                 ));
             }
-            (Destination::Folder(folder), Source::File(file)) => {
-                let output = folder.join(file.relative());
-                Some(match options.emit {
-                    Some(_) => emitted::named(&output),
-                    None => output,
-                })
-            }
             (Destination::Folder(_), Source::Stdin) => {
                 return Err(Error::new(
                     ErrorKind::Usage,
@@ -278,8 +302,18 @@ impl Targets {
                 )
                 .hint("use -o FILE, or -o - for standard output"));
             }
+            (Destination::File(_) | Destination::Stdout | Destination::Beside, _)
+            | (Destination::InPlace | Destination::Folder(_), Source::File(_)) => {}
+        }
+        let mut target = Target {
+            source,
+            bytes: 0,
+            destination: &options.destination,
+            emit: options.emit,
+            base: None,
+            store: None,
         };
-        let root = match (&options.store, &options.destination, source, &output) {
+        let root = match (&options.store, &options.destination, source) {
             (Some(root), ..) => Some(root.clone()),
             (None, Destination::Folder(folder), ..) => Some(folder.join(FOLDER)),
             (
@@ -289,35 +323,29 @@ impl Targets {
                     folder: Some(folder),
                     ..
                 }),
-                _,
             ) => Some(folder.join(FOLDER)),
-            (None, _, _, Some(output)) => Some(followed(output).with_file_name(FOLDER)),
-            (None, _, _, None) => None,
+            (None, _, _) => target.file().map(|file| file.with_file_name(FOLDER)),
         };
-        let base = match (&options.destination, source) {
-            (Destination::Folder(folder), _) => Some(folder.clone()),
+        target.base = match (&options.destination, source) {
+            (Destination::Folder(folder), _) => Some(Arc::clone(
+                self.folder.get_or_insert_with(|| folder.as_path().into()),
+            )),
             (Destination::Beside | Destination::InPlace, Source::File(file)) => file.folder.clone(),
             (Destination::File(_) | Destination::Stdout, _) | (_, Source::Stdin) => None,
         };
-        let bytes = match source {
+        target.bytes = match source {
             Source::Stdin => 0,
             Source::File(file) => file.path.metadata().map_or(0, |metadata| metadata.len()),
         };
         let durability = self.durability;
-        let store = root.map(|root| {
+        target.store = root.map(|root| {
             Arc::clone(
                 self.stores
                     .entry(root.clone())
                     .or_insert_with(|| kept(root, durability)),
             )
         });
-        Ok(Target {
-            source: source.clone(),
-            bytes,
-            output,
-            base,
-            store,
-        })
+        Ok(target)
     }
 
     /// Removes incomplete files of killed runs where this run writes. Errors are ignored: leftovers are harmless.
@@ -355,7 +383,7 @@ impl Targets {
 
     /// The folders in which this run writes outputs.
     fn folders(&self) -> BTreeSet<PathBuf> {
-        let files = self.list.iter().filter_map(Target::file);
+        let files = self.list.iter().filter_map(|target| target.file());
         files
             .map(|file| match file.parent() {
                 Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),

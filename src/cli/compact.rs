@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use serde_json::json;
 
 use super::aligned::aligned;
 use super::batched::{BatchArgs, Queue, would_send};
@@ -21,24 +20,26 @@ use super::next::{Went, next};
 use super::progress::Bar;
 use super::reading::{not_read, passed_by};
 use super::reports::{self, OUTPUT, Planned, ReportArgs, RowArgs};
+use super::resuming::{ResumeArgs, taken_over};
+use super::saying::{policy_ref, say};
 use super::server::{Asked, ServerArgs};
 use super::shard::ShardArgs;
 use super::shorthand::Shorthands;
 use super::stale::stats_beside;
+use super::streaming::{Beside, Ending, end};
 use super::timings::{TimingArgs, wall};
 use super::walking::{ExcludeArgs, FilterArgs};
-use super::{Context, Fault, Voice, all_paths, format_named, input_format_help, scripted_answers};
+use super::{Context, Voice, all_paths, format_named, input_format_help, scripted_answers};
 use crate::artifacts::{Postponed, Replies};
 use crate::batch::{
     self, BadLines, Destination, Effect, Fork, Found, Loading, Options, Overwrite, Ran, Scope,
+    Sorted,
 };
 use crate::diff::Diff;
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{Exit, NoticeLevel, Notices, Outcome, path_text};
-use crate::policy::{Effective, Layer, Policy};
-use crate::report::{
-    Aligned, CsvRows, Depth, OverrideRef, PolicyRef, Report, ReportFormat, write_table,
-};
+use crate::outcome::{Exit, Interrupted, Notices, Outcome};
+use crate::policy::{Layer, Policy};
+use crate::report::{Aligned, CsvRows, Depth, Report, ReportFormat, write_table};
 use crate::store::atomic::sweep_beside;
 use crate::store::{Missing, Spot};
 use crate::text::count;
@@ -94,6 +95,8 @@ pub(super) struct Compact {
     /// since is left alone.
     #[arg(long, help_heading = OUTPUT)]
     retry_degraded: bool,
+    #[command(flatten)]
+    resuming: ResumeArgs,
     /// Do everything except write files, send requests and run hooks
     #[arg(short = 'n', long, help_heading = OUTPUT)]
     dry_run: bool,
@@ -180,39 +183,84 @@ impl Compact {
         };
         let ran = self
             .batch
-            .run((context, &bar), queue, &found, &effective, &options);
-        let Ran { outcomes, faults } = ran?;
+            .run((context, &bar), queue, &found, &effective, &options)?;
         bar.finish();
+        let done_before = taken_over(ran.taken_over, ran.files);
+        let Ran {
+            outcomes,
+            files,
+            mut faults,
+            ..
+        } = ran;
         let interrupted = context.interrupted();
+        if interrupted.is_none() {
+            let gone = batch::vanished(&found, &options, self.resuming.orphans())?;
+            found.passed.extend(gone.outputs);
+            faults.extend(gone.faults);
+        }
+        let left = (found.sources.len() + found.missing.len()).saturating_sub(files as usize);
         if interrupted.is_some() {
-            let left = (found.sources.len() + found.missing.len()).saturating_sub(outcomes.len());
-            let message = format!(
-                "interrupted: {} done, {left} left",
-                count(outcomes.len() as u64, "input")
-            );
+            let message = format!("interrupted: {} done, {left} left", count(files, "input"));
             context.error(
                 &Error::new(ErrorKind::Interrupted, message)
                     .hint("run the same command again for the rest"),
             );
         }
+        let left = interrupted
+            .filter(|_| left > 0)
+            .map(|_| Interrupted { left: left as u64 });
+        let dry_run = self
+            .dry_run
+            .then(|| "dry run: nothing was written".to_owned());
+        let asked = postponed.as_ref().filter(|_| self.dry_run);
+        let estimate = asked.and_then(|server| self.batch.estimate(server.demand()));
+        let would_send = estimate.map(would_send);
+        let before = dry_run.into_iter().chain(would_send).chain(done_before);
+        let before: Vec<String> = before.collect();
+        let is_beside = planned.is_empty() && !self.no_report && !self.dry_run;
+        let outcomes = match outcomes {
+            // Gates, times, estimates and losses are about all of them together.
+            Sorted::Spooled(spooled)
+                if !self.gates.is_any()
+                    && options.clock.is_none()
+                    && estimate.is_none()
+                    && !self.emit.is_asked() =>
+            {
+                let ending = Ending {
+                    effective: &effective,
+                    found: &found,
+                    left,
+                    planned: &planned,
+                    overwrite: options.overwrite,
+                    before,
+                    beside: match is_beside {
+                        true => Beside::Written,
+                        false => Beside::Nothing,
+                    },
+                };
+                let (mut exit, unwritten) = end(context, &spooled, &ending)?;
+                for error in faults.into_iter().chain(unwritten) {
+                    context.error(&error);
+                    exit = Exit::Partial;
+                }
+                return Ok(interrupted.unwrap_or(exit.code()));
+            }
+            outcomes => outcomes.into_vec()?,
+        };
         say(context, &found, &outcomes);
         let mut exit = Exit::of(&outcomes);
         let mut not_read = not_read(&found);
         not_read.add_outcomes(&outcomes);
-        let asked = postponed.as_ref().filter(|_| self.dry_run);
-        let estimate = asked.and_then(|server| self.batch.estimate(server.demand()));
         let report = Report::new(policy_ref(&effective), outcomes);
         let report = report
+            .with_interrupted(left)
             .with_not_read(not_read.into_list())
             .with_estimate(estimate)
             .with_timings(wall(options.clock.as_ref()));
         if context.voice > Voice::Quiet {
             let mut err = BufWriter::new(io::stderr().lock());
-            if self.dry_run {
-                let _ = writeln!(err, "dry run: nothing was written");
-                if let Some(estimate) = report.head().about().estimate {
-                    let _ = writeln!(err, "{}", would_send(estimate));
-                }
+            for line in before {
+                let _ = writeln!(err, "{line}");
             }
             // A table that cannot be shown is no reason to fail.
             let screen = context.color.screen(&io::stderr());
@@ -326,6 +374,8 @@ impl Compact {
             } else {
                 Scope::All
             },
+            resume: self.resuming.resume(),
+            trust: self.resuming.trust(),
             bad_lines: self.limits.bad_lines(),
             jobs: threads(self.jobs),
             stop: context.stop.clone(),
@@ -381,12 +431,7 @@ impl Compact {
             };
             return planned.iter().filter_map(|p| write(p).err()).collect();
         }
-        // The folders that were walked: below them no link is followed.
-        let bases: BTreeMap<String, &Path> = found
-            .sources
-            .iter()
-            .filter_map(|source| Some((path_text(source.path()), source.folder()?)))
-            .collect();
+        let bases = found.folders_of_inputs();
         // `a.jsonl` and `a.jsonl.gz` have one report.
         let mut beside: BTreeMap<PathBuf, Vec<Outcome>> = BTreeMap::new();
         let policy = report.policy().clone();
@@ -411,57 +456,5 @@ impl Compact {
                 spot.and_then(write).err()
             })
             .collect()
-    }
-}
-
-pub(super) fn policy_ref(effective: &Effective) -> PolicyRef {
-    let override_ref = |o: &crate::policy::Override| OverrideRef {
-        key: o.key.clone(),
-        value: o.value.clone(),
-        origin: o.origin.clone(),
-    };
-    PolicyRef {
-        name: effective.policy.name.clone(),
-        hash: effective.hash.clone(),
-        overrides: effective.overrides.iter().map(override_ref).collect(),
-    }
-}
-
-/// Faults, each on a line; warnings too where the user wants them.
-fn say(context: &Context, found: &Found, outcomes: &[Outcome]) {
-    for error in &found.missing {
-        context.error(error);
-    }
-    let missing = |outcome: &Outcome| {
-        let mut paths = found
-            .missing
-            .iter()
-            .filter_map(|error| error.path.as_deref());
-        paths.any(|path| path_text(path) == outcome.file.path)
-    };
-    for outcome in outcomes {
-        if let Some(error) = outcome.file.error.as_ref().filter(|_| !missing(outcome)) {
-            context.fault(&Fault {
-                kind: json!(error.kind),
-                file: Some(outcome.file.path.clone()),
-                line: error.line,
-                message: &error.message,
-                hint: error.hint.as_deref(),
-            });
-        }
-        if context.voice == Voice::Loud {
-            let mut notices = Notices::default();
-            for warning in &outcome.warnings {
-                let place = (outcome.file.path.as_str(), warning.line);
-                notices.add(
-                    NoticeLevel::Warning,
-                    warning.kind.name(),
-                    &warning.message,
-                    None,
-                    place,
-                );
-            }
-            context.notices(notices);
-        }
     }
 }

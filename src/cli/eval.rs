@@ -5,11 +5,11 @@ use std::io::{self, BufWriter};
 use clap::Args;
 
 use super::asking_nobody::asking_nobody;
-use super::compact::policy_ref;
 use super::config::{KeyArgs, POLICY, PolicyArgs};
 use super::gates::{Closed, GATES};
 use super::reading::{Reading, say, unsupported};
 use super::reports::{ReportArgs, write_all};
+use super::saying::policy_ref;
 use super::shape::{TableShape, TableShapeArgs};
 use super::shorthand::percent;
 use super::timings::{TimingArgs, wall};

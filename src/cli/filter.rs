@@ -7,14 +7,16 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::batched::BatchArgs;
-use super::compact::policy_ref;
 use super::config::{Chosen, PolicyArgs};
 use super::limits::{INPUT, LimitArgs, threads};
 use super::reports::{OUTPUT, Planned, ReportArgs, RowArgs, write_all};
+use super::saying::policy_ref;
 use super::server::ServerArgs;
 use super::shorthand::Shorthands;
 use super::{Context, format_named, input_format_help, scripted_answers};
-use crate::batch::{self, Destination, Effect, Hooks, Options, Overwrite, Scope, Stream};
+use crate::batch::{
+    self, Destination, Effect, Hooks, Options, Overwrite, Resume, Scope, Stream, Trust,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{
     Exit, FaultKind, NotReads, NoticeLevel, Notices, Outcome, Status, Totals, WarningKind,
@@ -144,6 +146,8 @@ impl Filter {
             hooks: Hooks::default(),
             limits: self.limits.limits(),
             scope: Scope::All,
+            resume: Resume::Never,
+            trust: Trust::Bytes,
             bad_lines: self.limits.bad_lines(),
             jobs: threads(self.jobs),
             stop: context.stop.clone(),

@@ -170,15 +170,19 @@ impl SavingsArgs {
 }
 
 impl CompactGates {
-    /// The limits that a run has missed.
-    pub(super) fn closed(&self, report: &Report) -> Vec<Closed> {
-        let totals = report.totals();
-        let is_asked = self.budget.budget.is_some()
+    /// Whether there is any limit.
+    pub(super) fn is_any(&self) -> bool {
+        self.budget.budget.is_some()
             || self.savings.min_savings.is_some()
             || self.require_valid
             || self.max_invented.is_some()
-            || self.max_degraded.is_some();
-        if is_asked && totals.compacted + totals.unchanged + totals.rejected == 0 {
+            || self.max_degraded.is_some()
+    }
+
+    /// The limits that a run has missed.
+    pub(super) fn closed(&self, report: &Report) -> Vec<Closed> {
+        let totals = report.totals();
+        if self.is_any() && totals.compacted + totals.unchanged + totals.rejected == 0 {
             return vec![nothing()];
         }
         let tokens = [totals.tokens_before, totals.tokens_after];

@@ -102,7 +102,11 @@ pub(super) fn passed_by(passed: &BTreeSet<(PathBuf, PassedBy)>, notices: &mut No
         };
         let path = path_text(path);
         let level = match why {
-            PassedBy::FolderLink | PassedBy::NoFile => NoticeLevel::Warning,
+            PassedBy::FolderLink
+            | PassedBy::NoFile
+            | PassedBy::Vanished
+            | PassedBy::Pruned
+            | PassedBy::VanishedButChanged => NoticeLevel::Warning,
             PassedBy::BrokenLink
             | PassedBy::OtherExtension
             | PassedBy::Excluded

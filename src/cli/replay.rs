@@ -6,11 +6,11 @@ use std::path::Path;
 use clap::Args;
 
 use super::asking_nobody::asking_nobody;
-use super::compact::policy_ref;
 use super::config::{KeyArgs, POLICY, PolicyArgs};
 use super::gates::{BudgetArgs, SavingsArgs};
 use super::reading::{Reading, say, unsupported};
 use super::reports::{ReportArgs, RowArgs, write_all};
+use super::saying::policy_ref;
 use super::shape::{Shape, ShapeArgs};
 use super::timings::{TimingArgs, wall};
 use super::{Context, flush, scripted_answers, stdout_failed};

@@ -4,11 +4,11 @@ use std::io::{self, BufWriter};
 
 use clap::Args;
 
-use super::compact::policy_ref;
 use super::config::PolicyArgs;
 use super::gates::BudgetArgs;
 use super::reading::{Reading, say, unsupported};
 use super::reports::{ReportArgs, RowArgs, write_all};
+use super::saying::policy_ref;
 use super::shape::{Shape, ShapeArgs};
 use super::timings::{TimingArgs, wall};
 use super::{Context, Voice, flush, stdout_failed};

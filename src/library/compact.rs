@@ -8,7 +8,7 @@ use super::Policy;
 use crate::artifacts::{Replies, SummaryModel};
 use crate::batch::{
     self, BadLines, Destination, Effect, FileSource, Found, Hooks, Limits, Options, Overwrite,
-    Progress, Scope, Source, compact_bytes, needs_archive,
+    Progress, Resume, Scope, Source, Trust, compact_bytes, needs_archive,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{FaultKind, Outcome, Status};
@@ -119,6 +119,8 @@ pub fn compact_file(
         server: server(policy)?,
         limits: Limits::default(),
         scope: Scope::All,
+        resume: Resume::Never,
+        trust: Trust::Bytes,
         bad_lines: BadLines::Pass,
         hooks: Hooks::default(),
         jobs: 1,
@@ -129,7 +131,7 @@ pub fn compact_file(
     if let Some(fault) = ran.faults.into_iter().next() {
         return Err(fault);
     }
-    let outcome = ran.outcomes.into_iter().next();
+    let outcome = ran.outcomes.into_vec()?.into_iter().next();
     let outcome =
         outcome.ok_or_else(|| Error::new(ErrorKind::Internal, "a run without outcome"))?;
     match outcome.file.error {

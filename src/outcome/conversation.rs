@@ -372,6 +372,17 @@ pub struct Spent {
     pub output_tokens: u64,
 }
 
+impl Spent {
+    /// What the same summaries cost once all of their answers are in the store.
+    #[must_use]
+    pub fn from_the_store(self) -> Self {
+        Spent {
+            cached: self.requests.saturating_add(self.cached),
+            ..Spent::default()
+        }
+    }
+}
+
 impl AddAssign for Spent {
     fn add_assign(&mut self, other: Spent) {
         self.requests += other.requests;

@@ -80,6 +80,7 @@ fn totals_count_each_status_and_add_what_was_read() {
         tokens_before: 67,
         tokens_after: 37,
         spent: None,
+        interrupted: None,
     };
     assert_eq!(Totals::of(&outcomes), expected);
     assert_eq!((expected.tokens_saved(), expected.ratio()), (30, 0.5522));

@@ -4,8 +4,8 @@
 
 use std::ops::AddAssign;
 
-use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::{Outcome, Spent, Status};
 
@@ -48,6 +48,15 @@ pub struct Totals {
     pub tokens_after: u64,
     /// What requests for summaries cost, if a server was asked.
     pub spent: Option<Spent>,
+    /// Where the run was interrupted, what it has not come to: the one thing that no outcome says.
+    pub interrupted: Option<Interrupted>,
+}
+
+/// What an interrupted run has not come to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interrupted {
+    /// The inputs that are left for the next run.
+    pub left: u64,
 }
 
 impl Totals {
@@ -121,6 +130,11 @@ impl AddAssign for Totals {
         if let Some(spent) = other.spent {
             *self.spent.get_or_insert_default() += spent;
         }
+        if let Some(Interrupted { left }) = other.interrupted {
+            let sum = self.interrupted.get_or_insert_default();
+            // A report that is read back may say anything.
+            sum.left = sum.left.saturating_add(left);
+        }
     }
 }
 
@@ -150,6 +164,9 @@ impl Serialize for Totals {
         map.serialize_entry("ratio", &self.ratio())?;
         if let Some(spent) = &self.spent {
             map.serialize_entry("spent", spent)?;
+        }
+        if let Some(interrupted) = &self.interrupted {
+            map.serialize_entry("interrupted", interrupted)?;
         }
         map.end()
     }

@@ -11,9 +11,15 @@ use crate::text::{count, size, thousands};
 /// A batch of up to this many inputs is shown whole.
 const SHOWN_WHOLE: usize = 20;
 /// Of a longer one, this many of the largest savings are shown.
-const SAVINGS_SHOWN: usize = 10;
+pub const SAVINGS_SHOWN: usize = 10;
 /// And this many of the inputs that failed: enough to see a pattern, and few enough for a comment on a pull request.
 const TROUBLE_SHOWN: usize = 40;
+
+/// Those of the inputs that went wrong that are shown of a long batch.
+pub(crate) fn troubled(files: &[Outcome]) -> impl Iterator<Item = &Outcome> {
+    let troubled = files.iter().filter(|outcome| trouble(outcome).is_some());
+    troubled.take(TROUBLE_SHOWN)
+}
 
 /// The inputs to show, in the order given, and how many are left out.
 pub(super) fn select(files: &[Outcome]) -> (Vec<&Outcome>, usize) {

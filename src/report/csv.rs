@@ -22,6 +22,15 @@ pub(super) fn write<R>(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     writeln!(out, "{}", header(columns))?;
+    write_rows(columns, rows, out)
+}
+
+/// Writes rows without a header.
+pub(super) fn write_rows<R>(
+    columns: &[Column<R>],
+    rows: impl IntoIterator<Item = impl Borrow<R>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     for row in rows {
         let cells = columns.iter().flat_map(|column| column.cells(row.borrow()));
         let cells = cells.map(|cell| match cell {

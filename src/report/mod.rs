@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::diff::Diff;
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{Outcome, Totals};
+use crate::outcome::{Interrupted, Outcome, Totals};
 
 mod cells;
 #[cfg(feature = "cli")]
@@ -36,12 +36,15 @@ mod rows;
 mod run;
 mod screen;
 mod stats;
+mod streamed;
 mod table;
 #[cfg(test)]
 mod tests;
 mod times;
 
 use cells::has_sizes;
+#[cfg(feature = "cli")]
+pub(crate) use cells::troubled;
 #[cfg(feature = "cli")]
 pub(crate) use check::{CheckPage, CheckedCase, CheckedMessage, write_check_page};
 #[cfg(feature = "cli")]
@@ -60,6 +63,7 @@ use run::SCHEMA_VERSION;
 pub use run::{Head, RunReport};
 pub use screen::{Ink, Screen};
 pub use stats::{Stats, Turns, View, write_stats_table};
+pub use streamed::{Entries, SAVINGS_SHOWN, StreamedReport};
 pub use table::{Depth, write as write_table};
 pub use times::times_line;
 
@@ -156,6 +160,13 @@ impl Report {
     #[must_use]
     pub fn with_estimate(mut self, estimate: Option<Estimate>) -> Self {
         self.head.about.estimate = estimate;
+        self
+    }
+
+    /// The same report, which also says what an interrupted run has not come to.
+    #[must_use]
+    pub fn with_interrupted(mut self, interrupted: Option<Interrupted>) -> Self {
+        self.head.totals.interrupted = interrupted;
         self
     }
 

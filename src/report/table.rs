@@ -11,9 +11,9 @@ use super::done::{apart, done, recorded};
 use super::reasons::reasons;
 use super::rows::{Foot, Table, common_folder};
 use super::screen::Tint;
-use super::times::phases;
+use super::times::{RunTimings, phases};
 use super::{Report, Screen};
-use crate::outcome::{Outcome, Spent, Status};
+use crate::outcome::{Outcome, Spent, Status, Totals};
 use crate::text::{count, printable, thousands};
 
 /// How much is said of each input.
@@ -29,23 +29,53 @@ pub enum Depth {
 ///
 /// Errors are the writer's.
 pub fn write(report: &Report, depth: Depth, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
-    let all = report.columns();
-    let columns = shown(&all);
-    let (selected, _) = select(report.files());
+    let (selected, hidden) = select(report.files());
+    let shown = Shown {
+        totals: report.totals(),
+        timings: report.head().timings(),
+        selected,
+        hidden,
+        all: report.files().iter().collect(),
+    };
+    write_shown(&shown, &report.columns(), depth, screen, out)
+}
+
+/// What a table says.
+pub(super) struct Shown<'r> {
+    pub(super) totals: &'r Totals,
+    pub(super) timings: Option<&'r RunTimings>,
+    /// The inputs with rows of their own.
+    pub(super) selected: Vec<&'r Outcome>,
+    /// How many have none.
+    pub(super) hidden: usize,
+    /// What the last row adds up.
+    pub(super) all: Vec<&'r Outcome>,
+}
+
+/// Writes it for this screen, with what `all` columns have to show.
+pub(super) fn write_shown(
+    report: &Shown<'_>,
+    all: &[Column<Outcome>],
+    depth: Depth,
+    screen: Screen,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let columns = shown(all);
+    let selected = &report.selected;
     let folder = common_folder(selected.iter().map(|outcome| outcome.file.path.as_str()));
     if !folder.is_empty() {
         writeln!(out, "in {}", printable(folder))?;
     }
     // A narrow terminal gets fewer columns.
     let mut most = columns.len();
-    let with_columns = |columns| table(report, depth, &selected, folder, columns);
+    let with_columns = |columns| table(report, depth, folder, columns);
     let mut table = with_columns(&columns[..]);
     while most > 1 && !table.fits(screen.width) {
         most -= 1;
         table = with_columns(&columns[..most]);
     }
     table.write(screen, out)?;
-    let totals = report.totals();
+    let totals = report.totals;
     if totals.files > 0 {
         writeln!(out, "{}", statuses(totals))?;
     }
@@ -55,20 +85,14 @@ pub fn write(report: &Report, depth: Depth, screen: Screen, out: &mut dyn Write)
     if let Some(spent) = &totals.spent {
         writeln!(out, "{}", asked(spent))?;
     }
-    if let Some(times) = report.head().timings() {
+    if let Some(times) = report.timings {
         writeln!(out, "{}", times.line())?;
     }
     Ok(())
 }
 
 /// The rows of the inputs that are shown, and the totals.
-fn table(
-    report: &Report,
-    depth: Depth,
-    shown: &[&Outcome],
-    folder: &str,
-    columns: &[&Column<Outcome>],
-) -> Table {
+fn table(report: &Shown<'_>, depth: Depth, folder: &str, columns: &[&Column<Outcome>]) -> Table {
     let mut header = vec!["file", "status"];
     let mut joined = Vec::new();
     for column in columns {
@@ -81,7 +105,7 @@ fn table(
     let mut table = Table::new(header);
     table.words = &[0, 1];
     table.joined = joined;
-    for (number, outcome) in shown.iter().enumerate() {
+    for (number, outcome) in report.selected.iter().enumerate() {
         table.tints.push((number, 1, tint(outcome.status)));
         let [before, after] = [outcome.tokens_before(), outcome.tokens_after()];
         table.bars.push(share(before.saturating_sub(after), before));
@@ -93,7 +117,7 @@ fn table(
             row.extend(figures(columns, &[outcome]));
         }
         table.rows.push(row);
-        let one = report.files().len() == 1;
+        let one = report.totals.files == 1;
         let remarks = [
             done(outcome),
             apart(outcome).filter(|_| one),
@@ -113,14 +137,12 @@ fn table(
         let remarks = remarks.map(|remark| (next, format!("  {}", printable(&remark))));
         table.remarks.extend(remarks);
     }
-    let hidden = report.files().len() - shown.len();
-    if hidden > 0 {
-        table.remarks.push((table.rows.len(), hidden_note(hidden)));
+    if report.hidden > 0 {
+        let note = hidden_note(report.hidden);
+        table.remarks.push((table.rows.len(), note));
     }
-    let all: Vec<&Outcome> = report.files().iter().collect();
-    let totals = report.totals();
-    let mut foot = vec!["total".to_owned(), count(totals.files, "file")];
-    foot.extend(figures(columns, &all));
+    let mut foot = vec!["total".to_owned(), count(report.totals.files, "file")];
+    foot.extend(figures(columns, &report.all));
     table.rows.push(foot);
     table.foot = Foot::Sum;
     table

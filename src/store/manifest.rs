@@ -11,25 +11,25 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, Write};
+use std::io::{self, BufReader, Write};
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 
 use serde::{Deserialize, Serialize};
 
 use super::archive::{archive_name, is_archive_name, is_copy_name};
-use super::atomic::{Existing, Mode, write};
+use super::atomic::{Existing, Mode, Replace};
 use super::folder::Durability;
-use super::folder::{Access, Folder, chance, not_plain};
+use super::folder::{Folder, chance, not_plain};
+use super::line_file::{ENDING, LineFile, is_alive, names, next_line};
 use super::offload::{OFFLOADED, is_offload_name};
+use super::sorted::distinct_lines;
 use super::spot::Spot;
 use super::{NAME_DIGITS, Store, name};
 use crate::error::{Error, ErrorKind, Result};
 
 pub(super) const JOURNAL: &str = "journal";
 pub(super) const MANIFESTS: &str = "manifests";
-const ENDING: &str = "jsonl";
 /// Longer than any record, in bytes; at most this much of a file is held in memory.
 const MOST_LINE: u64 = 16 << 20;
 
@@ -115,13 +115,7 @@ pub enum Original {
 #[derive(Debug)]
 pub(super) struct Journal {
     turn: Turn,
-    folder: Folder,
-    name: OsString,
-    /// For messages.
-    path: PathBuf,
-    file: Arc<File>,
-    /// The last line is incomplete (a full disk); the next one must not be appended to it.
-    torn: bool,
+    lines: LineFile,
 }
 
 /// Every record of a store, in no particular order.
@@ -131,8 +125,14 @@ pub struct Ledger {
     by_output_hash: HashMap<String, Vec<usize>>,
     by_output: HashMap<String, Vec<usize>>,
     input_hashes: HashSet<String>,
-    damaged: u64,
-    first_damaged: Option<(PathBuf, u64)>,
+    damage: Damage,
+}
+
+/// Lines that are not records: incomplete, or damaged.
+#[derive(Debug, Default)]
+pub struct Damage {
+    lines: u64,
+    first: Option<(PathBuf, u64)>,
 }
 
 impl Store {
@@ -159,10 +159,10 @@ impl Store {
                 overlaps: journal.turn.overlaps,
                 ..record.clone()
             })?;
-            let appended = journal.append(&line);
+            let appended = journal.lines.append(&line);
             let journal = slot.insert(journal);
-            appended.map_err(|e| Error::io(&journal.path, "write", e))?;
-            (Arc::clone(&journal.file), journal.path.clone())
+            appended?;
+            (journal.lines.file(), journal.lines.path().to_owned())
         };
         // Outside the lock, so that the file system can join the threads' flushes into one.
         if self.durability == Durability::Durable {
@@ -185,28 +185,19 @@ impl Store {
         let Some(journal) = slot.take() else {
             return Ok(None);
         };
-        let bytes = journal
-            .read_back()
-            .map_err(|e| Error::io(&journal.path, "read", e))?;
-        let mut lines: Vec<&[u8]> = lines(&bytes)
-            .filter(|line| serde_json::from_slice::<Record>(line).is_ok())
-            .collect();
-        lines.sort_unstable();
-        lines.dedup();
-        let mut manifest = lines.join(&b'\n');
-        manifest.push(b'\n');
         let folder = self.folder(MANIFESTS)?;
         let name = name_of(journal.turn);
-        write(
-            Spot::of(&folder, OsStr::new(&name)),
-            &manifest,
-            Existing::Refuse,
-            Mode::Private,
-            self.durability,
-        )?;
+        let spot = Spot::of(&folder, OsStr::new(&name));
+        let mut manifest = Replace::create(spot, Existing::Refuse, Mode::Private, self.durability)?;
+        let is_record = |line: &[u8]| serde_json::from_slice::<Record>(line).is_ok();
+        let sorted = distinct_lines(&journal.lines.file(), is_record, &mut |line| {
+            manifest.write_all(line)?;
+            manifest.write_all(b"\n")
+        });
+        sorted.map_err(|e| Error::io(journal.lines.path(), "make a manifest of", e))?;
+        manifest.commit()?;
         self.sync()?;
-        let removed = journal.folder.remove(&journal.name);
-        removed.map_err(|e| Error::io(&journal.path, "remove", e))?;
+        journal.lines.remove()?;
         Ok(Some(format!("{MANIFESTS}/{name}")))
     }
 
@@ -217,17 +208,42 @@ impl Store {
     /// [`ErrorKind::Io`] when the system refuses; [`ErrorKind::Store`] for a link or anything else that no run of ours can
     /// have made. A line that is not a record (a killed run's last) is not an error.
     pub fn ledger(&self) -> Result<Ledger> {
+        let mut ledger = Ledger::default();
+        ledger.damage = self.each_record(|record| ledger.push(record))?;
+        Ok(ledger)
+    }
+
+    /// The [`output_key`] of every record of the store. In memory, they are small.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::ledger`].
+    pub fn recorded_outputs(&self) -> Result<HashSet<u64>> {
+        let mut keys = HashSet::new();
+        self.each_record(|record| {
+            let hashes = (&record.output_hash, &record.input_hash);
+            keys.insert(output_key(&record.output, hashes.0, hashes.1));
+        })?;
+        Ok(keys)
+    }
+
+    /// Shows every record of the store, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::ledger`].
+    pub fn each_record(&self, mut show: impl FnMut(Record)) -> Result<Damage> {
         // Journals first: a run that ends meanwhile writes its manifest before it removes its journal, so its records are
         // seen once or twice, but never missed.
         let mut sources = self.sources(JOURNAL)?;
         sources.extend(self.sources(MANIFESTS)?);
         // So that errors are found in the same order.
         sources.sort_by(|a, b| a.path.cmp(&b.path));
-        let mut ledger = Ledger::default();
+        let mut damage = Damage::default();
         for source in sources {
-            ledger.read(source)?;
+            source.each(&mut show, &mut damage)?;
         }
-        Ok(ledger)
+        Ok(damage)
     }
 
     /// The files of records in a folder of the store, open.
@@ -247,24 +263,8 @@ impl Store {
         let folder = self.folder(JOURNAL)?;
         let turn = self.next_turn(&folder)?;
         let name = OsString::from(name_of(turn));
-        let path = folder.path().join(&name);
-        let file = folder
-            .create(&name, Access::Private)
-            .map_err(|e| Error::io(&path, "create", e))?;
-        // Locked while the run is active. If the file system has no locks, every journal counts as active.
-        let _ = file.try_lock();
-        if self.durability == Durability::Durable {
-            let synced = folder.sync();
-            synced.map_err(|e| Error::io(folder.path(), "flush the folder", e))?;
-        }
-        Ok(Journal {
-            turn,
-            folder,
-            name,
-            path,
-            file: Arc::new(file),
-            torn: false,
-        })
+        let lines = LineFile::create(folder, name, self.durability)?;
+        Ok(Journal { turn, lines })
     }
 
     /// The turn of a run that starts now.
@@ -305,54 +305,11 @@ fn number_in(name: &OsStr) -> u64 {
         .unwrap_or(0)
 }
 
-fn names(folder: &Folder) -> Result<Vec<OsString>> {
-    let names = folder.names();
-    let mut names = names.map_err(|e| Error::io(folder.path(), "list", e))?;
-    names.retain(|name| {
-        Path::new(name)
-            .extension()
-            .is_some_and(|ending| ending == ENDING)
-    });
-    Ok(names)
-}
-
-/// Whether a journal belongs to an active run, as far as that can be known.
-fn is_alive(journals: &Folder, name: &OsStr) -> bool {
-    let Ok(file) = journals.read(name) else {
-        return true;
-    };
-    // A journal is created before it is locked; until then it is empty.
-    file.metadata().is_ok_and(|seen| seen.len() == 0) || file.try_lock_shared().is_err()
-}
-
 fn line_of(record: &Record) -> Result<Vec<u8>> {
     let mut line = serde_json::to_vec(record)
         .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot write a record: {e}")))?;
     line.push(b'\n');
     Ok(line)
-}
-
-impl Journal {
-    /// One write for each line, so that a killed run leaves whole lines.
-    fn append(&mut self, line: &[u8]) -> io::Result<()> {
-        let mut file = &*self.file;
-        let done = if self.torn {
-            file.write_all(&[b"\n", line].concat())
-        } else {
-            file.write_all(line)
-        };
-        self.torn = done.is_err();
-        done
-    }
-
-    /// Everything that was written to it.
-    fn read_back(&self) -> io::Result<Vec<u8>> {
-        let mut file = &*self.file;
-        let mut bytes = Vec::new();
-        file.rewind()?;
-        file.read_to_end(&mut bytes)?;
-        Ok(bytes)
-    }
 }
 
 impl Ledger {
@@ -422,50 +379,13 @@ impl Ledger {
 
     /// Lines that are not records: incomplete, or damaged.
     pub fn damaged(&self) -> u64 {
-        self.damaged
+        self.damage.lines
     }
 
     /// The file of the first of these lines, and its number from 1.
     pub fn damage(&self) -> Option<(&Path, u64)> {
-        let (path, line) = self.first_damaged.as_ref()?;
+        let (path, line) = self.damage.first.as_ref()?;
         Some((path, *line))
-    }
-
-    /// Adds the records of a file.
-    fn read(&mut self, source: Source) -> Result<()> {
-        let failed = |e| not_plain(&source.path, "read", e);
-        let file = match source.folder.read(&source.name) {
-            // A run ended between the listing and the reading; its manifest is read next.
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-            file => file.map_err(failed)?,
-        };
-        let mut file = BufReader::new(file);
-        let mut line = Vec::new();
-        for number in 1.. {
-            line.clear();
-            let read = file.by_ref().take(MOST_LINE).read_until(b'\n', &mut line);
-            if read.map_err(failed)? == 0 {
-                break;
-            }
-            if line.len() as u64 == MOST_LINE {
-                let error = Error::new(ErrorKind::Store, "the line is longer than any record");
-                return Err(error
-                    .at(&source.path)
-                    .on_line(number)
-                    .hint("ctxpack did not write this file; move it away"));
-            }
-            let text = line.strip_suffix(b"\n").unwrap_or(&line);
-            match serde_json::from_slice::<Record>(text) {
-                _ if text.is_empty() => {}
-                Ok(record) if record.is_ours() => self.push(record),
-                Ok(_) | Err(_) => {
-                    self.damaged += 1;
-                    let place = || (source.path.clone(), number);
-                    self.first_damaged.get_or_insert_with(place);
-                }
-            }
-        }
-        Ok(())
     }
 
     fn push(&mut self, record: Record) {
@@ -499,6 +419,44 @@ struct Source {
     folder: Folder,
     name: OsString,
     path: PathBuf,
+}
+
+impl Source {
+    /// Shows its records.
+    fn each(self, show: &mut impl FnMut(Record), damage: &mut Damage) -> Result<()> {
+        let failed = |e| not_plain(&self.path, "read", e);
+        let file = match self.folder.read(&self.name) {
+            // A run ended between the listing and the reading; its manifest is read next.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+            file => file.map_err(failed)?,
+        };
+        let mut file = BufReader::new(file);
+        let mut line = Vec::new();
+        for number in 1.. {
+            let read = next_line(&mut file, MOST_LINE, &mut line);
+            if read.map_err(failed)?.is_none() {
+                break;
+            }
+            if line.len() as u64 == MOST_LINE {
+                let error = Error::new(ErrorKind::Store, "the line is longer than any record");
+                return Err(error
+                    .at(&self.path)
+                    .on_line(number)
+                    .hint("ctxpack did not write this file; move it away"));
+            }
+            let text = line.strip_suffix(b"\n").unwrap_or(&line);
+            match serde_json::from_slice::<Record>(text) {
+                _ if text.is_empty() => {}
+                Ok(record) if record.is_ours() => show(record),
+                Ok(_) | Err(_) => {
+                    damage.lines += 1;
+                    let place = || (self.path.clone(), number);
+                    damage.first.get_or_insert_with(place);
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Record {
@@ -535,6 +493,24 @@ impl Record {
     }
 }
 
+/// How records name a file in a folder, from there on. `None` where no text can name it.
+pub fn name_in_folder(relative: &Path) -> Option<String> {
+    let text = name::to_text(relative)?;
+    Some(if cfg!(windows) {
+        text.replace('\\', "/")
+    } else {
+        text.into_owned()
+    })
+}
+
+/// A number for an output of this name, made of and from files of these hashes.
+pub fn output_key(output: &str, output_hash: &str, input_hash: &str) -> u64 {
+    let hash = blake3::hash(format!("{output_hash} {input_hash} {output}").as_bytes());
+    let mut key = [0; 8];
+    key.copy_from_slice(&hash.as_bytes()[..8]);
+    u64::from_le_bytes(key)
+}
+
 /// Whether this has the form of a [`super::hash`].
 fn is_hash(hash: &str) -> bool {
     let digits = hash.strip_prefix("blake3:").unwrap_or_default();
@@ -560,6 +536,7 @@ fn digits(name: &str) -> &str {
     &file[..NAME_DIGITS.min(file.len())]
 }
 
+#[cfg(test)]
 fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split(|&b| b == b'\n').filter(|line| !line.is_empty())
 }

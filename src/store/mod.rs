@@ -1,8 +1,9 @@
 //! The store: what ctxpack keeps beside its outputs so that nothing is lost, and how it writes files.
 //!
 //! One folder with originals (`archive/`: compressed, and as plain copies where a text names them), tool outputs that were moved out of transcripts (`offloaded/`), answers of
-//! models (`cache/`), what was asked of them in batches (`batches/`), and records of which output was made from which input (`manifests/`, one file for each finished run;
-//! `journal/`, one file for each unfinished run). Names are BLAKE3 hashes of content. Knows nothing of transcripts or
+//! models (`cache/`), what was asked of them in batches (`batches/`), records of which output was made from which input
+//! (`manifests/`, one file for each finished run; `journal/`, one file for each unfinished run), and of what runs have done, for the
+//! next one (`finished/`). Names are BLAKE3 hashes of content. Knows nothing of transcripts or
 //! policies, and creates nothing before the first write. No text from a transcript becomes part of a path, except a name of
 //! exactly our own form (see [`Store::read_offload`]).
 //!
@@ -21,13 +22,16 @@ use crate::error::{Error, ErrorKind, Result};
 mod answers;
 mod archive;
 pub mod atomic;
+pub mod finished;
 pub mod folder;
 pub mod gc;
 mod jobs;
+mod line_file;
 pub mod manifest;
 mod name;
 mod offload;
 mod path;
+mod sorted;
 mod spot;
 pub mod undo;
 mod unpack;
@@ -42,6 +46,7 @@ pub use unpack::unpacked;
 use atomic::Written;
 use folder::Durability;
 use folder::{Access, Folder, folder_of, not_plain};
+use line_file::LineFile;
 use manifest::Journal;
 
 /// The name of a store unless the user gives one; a walk over transcripts skips such folders.
@@ -50,13 +55,14 @@ pub const FOLDER: &str = ".ctxpack";
 /// The number of hexadecimal digits of a BLAKE3 hash in a file's name.
 const NAME_DIGITS: usize = 32;
 /// The folders in a store.
-const PARTS: [&str; 6] = [
+const PARTS: [&str; 7] = [
     archive::ARCHIVE,
     offload::OFFLOADED,
     answers::CACHE,
     jobs::BATCHES,
     manifest::MANIFESTS,
     manifest::JOURNAL,
+    finished::FINISHED,
 ];
 const LOCK: &str = "lock";
 const COPY_BYTES: usize = 64 * 1024;
@@ -72,6 +78,7 @@ pub struct Store {
     folder: Mutex<Option<Folder>>,
     in_use: Mutex<Option<File>>,
     journal: Mutex<Option<Journal>>,
+    finished: Mutex<Option<LineFile>>,
 }
 
 /// A store that is locked exclusively, until this is dropped or the process ends.
@@ -93,6 +100,7 @@ impl Store {
             folder: Mutex::new(None),
             in_use: Mutex::new(None),
             journal: Mutex::new(None),
+            finished: Mutex::new(None),
         }
     }
 
@@ -300,7 +308,10 @@ fn look_over(store: &Folder) -> Result<()> {
         if !seen.is_dir() {
             return wrong(&path, folder::NotPlain::NoFolder);
         }
-        if !matches!(part, manifest::MANIFESTS | manifest::JOURNAL) {
+        if !matches!(
+            part,
+            manifest::MANIFESTS | manifest::JOURNAL | finished::FINISHED
+        ) {
             continue;
         }
         let part = store

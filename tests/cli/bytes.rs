@@ -162,6 +162,8 @@ fn one_thread_and_eight_write_the_same() {
             .cloned();
         let bytes = files.remove(&manifest.unwrap()).unwrap();
         files.insert("store/manifests/".to_owned(), bytes);
+        // When what was done is for the next run alone.
+        files.retain(|name, _| !name.starts_with("store/finished/"));
         files
     });
     let names =

@@ -46,6 +46,7 @@ mod policy;
 mod replay;
 
 mod reports;
+mod resume;
 mod schemas;
 mod secrets;
 mod sessions;

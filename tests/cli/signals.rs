@@ -138,6 +138,7 @@ fn a_signal_ends_a_batch_in_order() {
         assert_eq!(leftovers(&place), [""; 0]);
         let report = place.json("out/ctxpack.stats.json");
         assert_eq!(report["totals"]["files"], done);
+        assert_eq!(report["totals"]["interrupted"]["left"], FILES - done);
         can_be_undone_and_taken_up(&place);
     }
 }

@@ -85,7 +85,7 @@ impl Run<'_> {
         };
         let (hash, bytes) = input.hash();
         let is_kept = self.is_in_place() || sum.summarised && self.keeps_original;
-        match (&target.source, self.options.effect) {
+        match (target.source, self.options.effect) {
             (Source::File(_), _) if !is_kept => Ok(None),
             // It came from there.
             (Source::File(_), _) if self.is_in_place() && self.options.scope == Scope::Degraded => {

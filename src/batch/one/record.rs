@@ -33,7 +33,8 @@ impl Run<'_> {
         let stop = &self.options.stop;
         let input = Input::of_bytes(bytes, path, stop, share)?;
         let sink = Sink::memory(output, stop);
-        let mut outcome = self.through(target, path, (input, sink), (before, laps))?;
+        let worked = self.through(target, path, (input, sink), (before, laps))?;
+        let mut outcome = worked.outcome;
         // Nothing was written where the output may go one day.
         outcome.output = Some("-".to_owned());
         Ok(outcome)

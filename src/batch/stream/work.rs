@@ -11,7 +11,7 @@ use super::super::budget::Budget;
 use super::super::hooks::{Before, Occasion};
 use super::super::record::{Record, with_error, with_member};
 use super::super::target::RunStore;
-use super::super::{Source, Target, is_crowded, one};
+use super::super::{Destination, Source, Target, is_crowded, one};
 use super::Stream;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{FaultKind, Outcome, Status, WarningKind};
@@ -128,12 +128,16 @@ impl Work<'_> {
         path: &Path,
     ) -> Result<(Outcome, Vec<u8>)> {
         let bytes = transcript.len() as u64;
-        let output = record.path.as_ref();
-        let output = output.filter(|_| self.store.is_some());
+        // Where the output goes one day: names in its texts hold from there.
+        let output = record.path.as_ref().filter(|_| self.store.is_some());
+        let destination = output.map_or(Destination::Stdout, |path| {
+            Destination::File(self.stream.folder.join(path))
+        });
         let target = Target {
-            source: Source::Stdin,
+            source: &Source::Stdin,
             bytes,
-            output: output.map(|path| self.stream.folder.join(path)),
+            destination: &destination,
+            emit: None,
             base: None,
             store: self.store.clone(),
         };

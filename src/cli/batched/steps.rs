@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::artifacts::{Batched, Postponed};
-use crate::batch::{self, Found, Options, Overwrite, Ran, Source};
+use crate::batch::{self, Found, Options, Overwrite, Ran, Sorted, Source};
 use crate::cli::progress::Bar;
 use crate::cli::{Context, Voice};
 use crate::error::{Error, ErrorKind, Result};
@@ -43,7 +43,9 @@ pub(super) struct Steps<'s> {
     effective: &'s Effective,
     options: &'s Options,
     bar: &'s Bar,
-    ran: Ran,
+    outcomes: Vec<Outcome>,
+    taken_over: u64,
+    faults: Vec<Error>,
 }
 
 impl<'s> Steps<'s> {
@@ -60,42 +62,41 @@ impl<'s> Steps<'s> {
             effective,
             options,
             bar,
-            ran: Ran {
-                outcomes: Vec::new(),
-                faults: Vec::new(),
-            },
+            outcomes: Vec::new(),
+            taken_over: 0,
+            faults: Vec::new(),
         }
     }
 
     /// What came of everything.
     pub(super) fn into_ran(self) -> Ran {
-        self.ran
+        Ran {
+            files: self.outcomes.len() as u64,
+            outcomes: Sorted::Held(self.outcomes),
+            taken_over: self.taken_over,
+            faults: self.faults,
+        }
     }
 
     /// Compacts these inputs; their outcomes take the place of earlier ones.
     pub(super) fn pass(&mut self, found: &Found) -> Result<()> {
         let ran = batch::run(found, self.effective, self.options, self.bar)?;
-        let outcomes = &mut self.ran.outcomes;
+        let new = ran.outcomes.into_vec()?;
         let is_new = |outcome: &Outcome| {
-            let new = ran
-                .outcomes
-                .binary_search_by(|new| new.file.path.cmp(&outcome.file.path));
-            new.is_ok()
+            let place = new.binary_search_by(|new| new.file.path.cmp(&outcome.file.path));
+            place.is_ok()
         };
-        outcomes.retain(|outcome| !is_new(outcome));
-        outcomes.extend(ran.outcomes);
-        outcomes.sort_by(|a, b| a.file.path.cmp(&b.file.path));
-        self.ran.faults.extend(ran.faults);
+        self.outcomes.retain(|outcome| !is_new(outcome));
+        self.outcomes.extend(new);
+        self.outcomes.sort_by(|a, b| a.file.path.cmp(&b.file.path));
+        self.taken_over += ran.taken_over;
+        self.faults.extend(ran.faults);
         Ok(())
     }
 
     /// The inputs that wait for summaries.
     fn pending(&self, found: &Found) -> Found {
-        let pending = self
-            .ran
-            .outcomes
-            .iter()
-            .filter(|outcome| outcome.is_pending());
+        let pending = self.outcomes.iter().filter(|outcome| outcome.is_pending());
         let pending: Vec<&str> = pending.map(|outcome| outcome.file.path.as_str()).collect();
         let is_pending = |source: &&Source| {
             let path = path_text(source.path());
@@ -138,7 +139,7 @@ impl<'s> Steps<'s> {
     /// Says what is waited for where that was not known before.
     fn now_waits_for(&mut self, what: &str) {
         let before = format!("{WAITS_FOR}{TO_BE_SENT}");
-        for outcome in &mut self.ran.outcomes {
+        for outcome in &mut self.outcomes {
             for one in &mut outcome.degraded {
                 if one.kind == DegradedKind::SummaryPending && one.message == before {
                     one.message = format!("{WAITS_FOR}{what}");
@@ -168,7 +169,7 @@ impl<'s> Steps<'s> {
         for said in &batched.said {
             self.say(said);
         }
-        self.ran.faults.extend(batched.faults);
+        self.faults.extend(batched.faults);
     }
 
     fn say(&self, text: &str) {
@@ -188,11 +189,11 @@ impl<'s> Steps<'s> {
         }
         self.pass(found)?;
         loop {
-            let faults = self.ran.faults.len();
+            let faults = self.faults.len();
             let sent = self.submit();
             let pending = self.pending(found);
             // What could not be sent may never be answered.
-            if pending.sources.is_empty() || self.ran.faults.len() > faults {
+            if pending.sources.is_empty() || self.faults.len() > faults {
                 return Ok(());
             }
             let waiting = count(pending.sources.len() as u64, "file");
@@ -220,7 +221,7 @@ impl<'s> Steps<'s> {
             if left.is_zero() || is_interrupted() {
                 return Ok(None);
             }
-            let known = self.ran.faults.len();
+            let known = self.faults.len();
             let Some(fetched) = self.fetch(stores) else {
                 return Ok(None);
             };
@@ -234,7 +235,7 @@ impl<'s> Steps<'s> {
                 _ if trouble.get_or_insert_with(Instant::now).elapsed() > LONGEST_TROUBLE => {
                     return Ok(None);
                 }
-                _ => self.ran.faults.truncate(known),
+                _ => self.faults.truncate(known),
             }
             wait = (wait * 3 / 2).min(LAST_LOOK);
         }

@@ -37,10 +37,10 @@ use verdict::{Checked, Verdict};
 
 pub(super) use expect::{CaseCommand, Key as CaseKey};
 
-use super::compact::policy_ref;
 use super::config::PolicyArgs;
 use super::reading::passed_by;
 use super::reports::OUTPUT;
+use super::saying::policy_ref;
 use super::{Context, Voice, flush, stdout_failed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::Notices;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::slice;
 
 use super::super::asking_nobody::asking_nobody;
-use super::super::compact::policy_ref;
 use super::super::config::{KeyArgs, PolicyArgs};
+use super::super::saying::policy_ref;
 use super::super::stale::stats_beside;
 use super::super::{Context, scripted_answers};
 use crate::artifacts::Replies;

@@ -86,6 +86,8 @@ fn totals() -> Result<Value> {
     ]));
     keys.push(key("ratio", amount(), ""));
     keys.push(key("spent", to("spent"), "").sometimes());
+    let left = object(counts([("left", "Inputs that are left for the next run.")]));
+    keys.push(key("interrupted", left, "").sometimes());
     Ok(object_told_by(&Table::of(Topic::Reports, "totals")?, keys))
 }
 

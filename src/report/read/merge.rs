@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::AnyReport;
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{NotRead, NotReads};
+use crate::outcome::{NotRead, NotReads, Totals};
 use crate::report::times::RunTimings;
 use crate::report::{Head, PolicyRef, Report, Stats};
 
@@ -48,8 +48,16 @@ fn merged(reports: Vec<Report>) -> Report {
     let policy = joined(&policies.collect::<Vec<_>>());
     let not_read = all_not_read(reports.iter().map(Report::head));
     let timings = RunTimings::of_all(reports.iter().map(|report| report.head().timings()));
+    let mut left = Totals::default();
+    for report in &reports {
+        left += Totals {
+            interrupted: report.totals().interrupted,
+            ..Totals::default()
+        };
+    }
     let files = reports.into_iter().flat_map(Report::into_files);
     Report::new(policy, files.collect())
+        .with_interrupted(left.interrupted)
         .with_not_read(not_read)
         .with_merged_timings(timings)
 }

@@ -17,7 +17,7 @@ use super::run::{RunReport, SCHEMA_VERSION};
 use super::times::RunTimings;
 use super::{Evals, Replays, Report, ReportFormat, Stats};
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::NotRead;
+use crate::outcome::{Interrupted, NotRead};
 
 pub use any::AnyReport;
 pub use merge::merge;
@@ -88,7 +88,10 @@ pub fn read(path: &Path, bytes: &[u8]) -> Result<AnyReport> {
     Ok(match command {
         Command::Compact => {
             let (about, files) = source.parts::<super::Compacting, _>(command)?;
-            let report = Report::new(about.policy, files).with_estimate(about.estimate);
+            let left = source.head::<TotalsOf<Left>>(command)?.totals.interrupted;
+            let report = Report::new(about.policy, files)
+                .with_interrupted(left)
+                .with_estimate(about.estimate);
             AnyReport::Compact(source.headed(report, command)?)
         }
         Command::Stats => {
@@ -126,6 +129,13 @@ pub fn read_compact(path: &Path, bytes: &[u8]) -> Result<Report> {
             Err(Error::new(ErrorKind::Unsupported, why).at(path))
         }
     }
+}
+
+/// What no entry says of an interrupted run.
+#[derive(Deserialize)]
+struct Left {
+    #[serde(default)]
+    interrupted: Option<Interrupted>,
 }
 
 /// Totals that are taken from the file.

@@ -1,6 +1,6 @@
 //! The records of a run that ended, and of one that did not.
 
-use std::fs;
+use std::fs::{self, File};
 use std::time::{Duration, SystemTime};
 
 use tempfile::tempdir;
@@ -182,8 +182,7 @@ fn a_torn_line_does_not_swallow_the_next() {
     {
         let mut slot = run.journal.lock().unwrap();
         let journal = slot.as_mut().unwrap();
-        journal.append(br#"{"output":"half"#).unwrap();
-        journal.torn = true;
+        journal.lines.tear(br#"{"output":"half"#).unwrap();
     }
     run.record(&record(2)).unwrap();
     assert_eq!(run.ledger().unwrap().records(), [first(1), first(2)]);

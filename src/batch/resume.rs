@@ -1,0 +1,331 @@
+//! Takes over what earlier runs of the same command have finished, and notes what this one finishes.
+//!
+//! An input is taken over only if nothing differs: its bytes and those of its output have the hashes that were noted, the store
+//! still has the record and the contents of the output, and everything else that a result depends on is part of the [`Work`].
+//! Whatever cannot be checked is done again. Decides nothing about content.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use super::target::{RunStore, followed};
+use super::{Destination, Effect, Options, Scope, Source, Target, Targets};
+use crate::error::{Error, Result};
+use crate::outcome::{Outcome, Status, path_text};
+use crate::policy::Effective;
+use crate::store::finished::{Ended, Finished, FinishedWork, Seen, Work};
+use crate::store::{self, Missing, open_transcript};
+
+/// Whether what earlier runs have finished is taken over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resume {
+    /// Nothing is taken over or noted.
+    Never,
+    /// What only depends on the input, the policy and the program is.
+    Alike,
+    /// Also what hooks or files of `--files-root` took part in, and what was measured.
+    Asked,
+}
+
+/// How it is told that a file has not changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// By the hash of its bytes.
+    Bytes,
+    /// By its size and the time of the last write to it, where that was noted.
+    Time,
+}
+
+/// What one input left for the next run.
+#[derive(Debug)]
+pub(super) struct Left {
+    /// The names of what the store keeps for it.
+    pub(super) contents: Vec<String>,
+    /// What it was when it was read; `None` for a stream.
+    pub(super) seen: Option<Seen>,
+}
+
+/// What earlier runs have left.
+#[derive(Debug)]
+pub(super) struct Earlier<'r> {
+    options: &'r Options,
+    work: Option<Work>,
+    by_store: BTreeMap<PathBuf, Known>,
+    /// The first thing that could not be noted.
+    fault: Mutex<Option<Error>>,
+}
+
+/// What a store knows.
+#[derive(Debug)]
+struct Known {
+    finished: FinishedWork,
+    /// The outputs that have a record.
+    recorded: HashSet<u64>,
+}
+
+impl<'r> Earlier<'r> {
+    /// What the stores of these targets have.
+    /// Of one that cannot be read, nothing is known: its inputs say why when it is their turn.
+    pub(super) fn new(effective: &Effective, options: &'r Options, targets: &Targets) -> Self {
+        let mut earlier = Earlier {
+            options,
+            work: work(effective, options),
+            by_store: BTreeMap::new(),
+            fault: Mutex::new(None),
+        };
+        let Some(work) = &earlier.work else {
+            return earlier;
+        };
+        for (root, kept) in targets.stores() {
+            let known = || {
+                let finished = kept.store.finished_work(work)?;
+                let recorded = match finished.is_empty() {
+                    true => HashSet::new(),
+                    false => kept.store.recorded_outputs()?,
+                };
+                Ok::<_, Error>(Known { finished, recorded })
+            };
+            if let Ok(known) = known() {
+                earlier.by_store.insert(root.to_owned(), known);
+            }
+        }
+        earlier
+    }
+
+    /// What the report says of an input that was finished before, if it and its output are as they were then.
+    pub(super) fn of(&self, target: &Target) -> Option<Outcome> {
+        let kept = target.store.as_deref()?;
+        let known = self.by_store.get(kept.store.root())?;
+        if known.finished.is_empty() || *target.source == Source::Stdin {
+            return None;
+        }
+        let (finished, ended) = known.finished.of(&self.name(target, kept)?)?;
+        let outcome = &finished.outcome;
+        let is_same = outcome.file.path == path_text(target.input_path())
+            && outcome.output == self.output_text(target, outcome)
+            && counts(outcome)
+            && finished.contents.iter().all(|c| kept.store.has_content(c));
+        let is_as_it_was = is_same
+            && match self.options.destination {
+                Destination::InPlace => self.is_in_place_as_it_was(target, &finished, ended),
+                Destination::Beside
+                | Destination::File(_)
+                | Destination::Stdout
+                | Destination::Folder(_) => {
+                    self.is_output_as_it_was(target, kept, known, &finished)
+                }
+            };
+        is_as_it_was.then(|| taken_over(finished.outcome, ended))
+    }
+
+    /// Whether an input that is replaced holds what the run that was interrupted wrote, or what was found to need nothing.
+    fn is_in_place_as_it_was(&self, target: &Target, finished: &Finished, ended: Ended) -> bool {
+        let outcome = &finished.outcome;
+        let (seen, hash) = match (outcome.status, ended) {
+            (Status::Compacted, Ended::Interrupted) => (finished.output_seen, &outcome.hash_after),
+            // That was another run's work, which it has reported.
+            (Status::Compacted, Ended::Whole) => return false,
+            _ => (Some(finished.input_seen), &outcome.hash_before),
+        };
+        self.is_still(target, seen, hash.as_deref())
+    }
+
+    fn is_output_as_it_was(
+        &self,
+        target: &Target,
+        kept: &RunStore,
+        known: &Known,
+        finished: &Finished,
+    ) -> bool {
+        let outcome = &finished.outcome;
+        let (Some(output), Some(path)) = (&finished.output, &target.output()) else {
+            return false;
+        };
+        let hash = (
+            outcome.hash_before.as_deref(),
+            outcome.hash_after.as_deref(),
+        );
+        let (Some(before), Some(after)) = hash else {
+            return false;
+        };
+        let key = store::manifest::output_key(output, after, before);
+        let is_named = kept.store.name_of(path).is_ok_and(|name| name == *output);
+        if !is_named || !known.recorded.contains(&key) {
+            return false;
+        }
+        let is_there = || {
+            let spot = target.spot(path, Missing::Refuse).ok()?;
+            let now = spot.look().ok()??;
+            let noted = finished.output_seen?;
+            if now.len() != noted.bytes || !now.is_file() {
+                return None;
+            }
+            let is_trusted = self.options.trust == Trust::Time && noted.is_still(&now);
+            (is_trusted || hash_of(spot.read().ok()?)? == after).then_some(())
+        };
+        // The output first: one that was removed costs nothing.
+        is_there().is_some() && self.is_still(target, Some(finished.input_seen), Some(before))
+    }
+
+    /// Whether the input is what was noted.
+    fn is_still(&self, target: &Target, noted: Option<Seen>, hash: Option<&str>) -> bool {
+        let path = target.input_path();
+        let is_still = || {
+            let (noted, now) = (noted?, fs::metadata(path).ok()?);
+            if now.len() != noted.bytes {
+                return None;
+            }
+            if self.options.trust == Trust::Time && noted.is_still(&now) {
+                return Some(());
+            }
+            let (file, _) = open_transcript(path).ok()?;
+            (hash_of(file)? == hash?).then_some(())
+        };
+        is_still().is_some()
+    }
+
+    /// Notes a finished input for the next run.
+    pub(super) fn note(&self, target: &Target, outcome: &Outcome, left: Left) {
+        if let Err(error) = self.try_note(target, outcome, left) {
+            let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+            fault.get_or_insert(error.hint("this input is done again by the next run"));
+        }
+    }
+
+    fn try_note(&self, target: &Target, outcome: &Outcome, left: Left) -> Result<()> {
+        let (Some(work), Some(kept), Some(seen)) = (&self.work, &target.store, left.seen) else {
+            return Ok(());
+        };
+        // No store is made for the sake of a note: a run that changes nothing leaves nothing.
+        if !counts(outcome) || outcome.output.is_none() && !kept.store.exists()? {
+            return Ok(());
+        }
+        let Some(input) = self.name(target, kept) else {
+            return Ok(());
+        };
+        let output = target.output().filter(|_| outcome.output.is_some());
+        let output_seen = match &output {
+            Some(path) => Some(Seen::of(
+                &fs::metadata(path).map_err(|e| Error::io(path, "look at the output", e))?,
+            )),
+            None => None,
+        };
+        kept.store.note_finished(
+            work,
+            &Finished {
+                input,
+                input_seen: seen,
+                output: output
+                    .as_deref()
+                    .map(|path| kept.store.name_of(path))
+                    .transpose()?,
+                output_seen,
+                contents: left.contents,
+                outcome: outcome.clone(),
+            },
+        )
+    }
+
+    /// The run has come to its end. Gives what went wrong.
+    pub(super) fn end(&self, targets: &Targets) -> Vec<Error> {
+        let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut faults: Vec<Error> = fault.take().into_iter().collect();
+        let Some(work) = &self.work else {
+            return faults;
+        };
+        for (root, kept) in targets.stores() {
+            if let Some(known) = self.by_store.get(root) {
+                faults.extend(kept.store.end_finished(work, &known.finished).err());
+            }
+        }
+        faults
+    }
+
+    /// The input's name in the store.
+    fn name(&self, target: &Target, kept: &RunStore) -> Option<String> {
+        let path = target.input_path();
+        let name = match self.options.destination {
+            Destination::InPlace => kept.store.name_of(&followed(path)),
+            Destination::Beside
+            | Destination::File(_)
+            | Destination::Stdout
+            | Destination::Folder(_) => kept.store.name_of(path),
+        };
+        name.ok()
+    }
+
+    /// The output as a report of this run would name it.
+    fn output_text(&self, target: &Target, outcome: &Outcome) -> Option<String> {
+        let is_written = match self.options.destination {
+            Destination::InPlace => outcome.status == Status::Compacted,
+            Destination::Beside
+            | Destination::File(_)
+            | Destination::Stdout
+            | Destination::Folder(_) => true,
+        };
+        let output = target.output().filter(|_| is_written);
+        output.as_deref().map(path_text)
+    }
+}
+
+/// Everything besides the inputs that results depend on; `None` if nothing is to be taken over or noted.
+fn work(effective: &Effective, options: &Options) -> Option<Work> {
+    let is_alike = options.hooks.pre.is_none()
+        && options.hooks.post.is_none()
+        && options.clock.is_none()
+        && effective.policy.restore.root.is_empty();
+    match options.resume {
+        Resume::Never => return None,
+        Resume::Alike if !is_alike => return None,
+        Resume::Alike | Resume::Asked => {}
+    }
+    if options.effect == Effect::DryRun
+        || options.scope == Scope::Degraded
+        || options.fork.is_some()
+        || options.destination == Destination::Stdout
+    {
+        return None;
+    }
+    Some(Work::of(&format!(
+        "{} {} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {}",
+        env!("CARGO_PKG_VERSION"),
+        effective.hash,
+        options.emit,
+        effective.origin_of("summary.when"),
+        options.destination,
+        options.format,
+        options.replies,
+        options.limits,
+        options.bad_lines,
+        options.hooks.pre,
+        options.hooks.post,
+        options.clock.is_some(),
+    )))
+}
+
+/// Whether an outcome is final: what failed, is degraded or was left alone is tried again.
+fn counts(outcome: &Outcome) -> bool {
+    let is_done = match outcome.status {
+        Status::Compacted | Status::Unchanged | Status::Unsupported | Status::Rejected => true,
+        Status::Failed | Status::Skipped => false,
+    };
+    let mut summaries = outcome.conversations.iter().flat_map(|c| &c.summary);
+    is_done && outcome.degraded.is_empty() && summaries.all(|summary| summary.error.is_none())
+}
+
+/// An outcome as the report of this run has it: what a whole run has paid for summaries, it has paid; this one has them from the
+/// store.
+fn taken_over(mut outcome: Outcome, ended: Ended) -> Outcome {
+    if ended == Ended::Whole {
+        let summaries = outcome.conversations.iter_mut();
+        for summary in summaries.filter_map(|c| c.summary.as_mut()) {
+            summary.spent = summary.spent.map(|spent| spent.from_the_store());
+        }
+    }
+    outcome
+}
+
+fn hash_of(mut file: File) -> Option<String> {
+    store::hash_of(&mut file).ok()
+}

@@ -1,0 +1,176 @@
+//! Outputs in an output folder whose input is gone: tells which they are, and removes them where that is asked for.
+//!
+//! Only what a record of the store names, below the folders that were walked; removed is only what still has the bytes that the
+//! record names. An input that cannot be looked at, or that was left out of the run, is not gone.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::find::{PlaceKey, place_key};
+use super::passed::PassedBy;
+use super::{Destination, Effect, Found, Options, Source};
+use crate::error::{Error, ErrorKind, Result};
+use crate::store::folder::{Durability, Folder};
+use crate::store::{self, FOLDER, Missing, Spot, Store, atomic};
+
+/// What becomes of an output whose input is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Orphans {
+    /// It stays, and is told of.
+    Keep,
+    /// It is removed, unless it has changed.
+    Prune,
+}
+
+/// Outputs whose input is gone.
+#[derive(Debug, Default)]
+pub struct Gone {
+    /// What became of each.
+    pub outputs: Vec<(PathBuf, PassedBy)>,
+    /// What failed.
+    pub faults: Vec<Error>,
+}
+
+/// The outputs of earlier runs whose input is gone, and what became of them; and what failed.
+///
+/// # Errors
+/// Where the records cannot be read.
+pub fn vanished(found: &Found, options: &Options, orphans: Orphans) -> Result<Gone> {
+    let Destination::Folder(out) = &options.destination else {
+        return Ok(Gone::default());
+    };
+    let root = options.store.clone().unwrap_or_else(|| out.join(FOLDER));
+    let store = Store::new(root, Durability::Lazy);
+    if !store.exists()? {
+        return Ok(Gone::default());
+    }
+    let Gone {
+        mut outputs,
+        mut faults,
+    } = Gone::default();
+    let mut changed_folders = HashSet::new();
+    for (name, hashes) in without_input(&store, found, out)? {
+        let path = out.join(&name);
+        match fate(out, &path, &hashes, orphans, options.effect) {
+            Ok(Some(why)) => {
+                if why == PassedBy::Pruned {
+                    changed_folders.extend(path.parent().map(Path::to_owned));
+                }
+                outputs.push((path, why));
+            }
+            Ok(None) => {}
+            Err(error) => faults.push(error),
+        }
+    }
+    let mut folders: Vec<PathBuf> = changed_folders.into_iter().collect();
+    folders.sort();
+    for folder in folders {
+        let synced = Folder::open(&folder).and_then(|folder| folder.sync());
+        faults.extend(
+            synced
+                .err()
+                .map(|e| Error::io(&folder, "flush the folder", e)),
+        );
+    }
+    Ok(Gone { outputs, faults })
+}
+
+/// The outputs whose input is gone, by their paths in the output folder, with all the hashes that records give them.
+fn without_input(
+    store: &Store,
+    found: &Found,
+    out: &Path,
+) -> Result<BTreeMap<String, Vec<String>>> {
+    let top = folder_name(store, out)?;
+    let mut roots = Vec::new();
+    for folder in &found.folders {
+        roots.push(folder_name(store, folder)?);
+    }
+    let here: HashSet<PlaceKey> = outputs(found).collect();
+    let mut gone: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    store.each_record(|record| {
+        let Some(output) = below(&record.output, &top) else {
+            return;
+        };
+        let is_ours = roots
+            .iter()
+            .any(|root| below(&record.input, root).is_some());
+        if is_ours
+            && !here.contains(&place_key(Path::new(output)))
+            && is_gone(&store.path_of(&record.input))
+        {
+            gone.entry(output.to_owned())
+                .or_default()
+                .push(record.output_hash);
+        }
+    })?;
+    if !gone.is_empty() {
+        // It may have been made from another input since.
+        store.each_record(|record| {
+            if let Some(output) = below(&record.output, &top)
+                && gone.contains_key(output)
+                && !is_gone(&store.path_of(&record.input))
+            {
+                gone.remove(output);
+            }
+        })?;
+    }
+    Ok(gone)
+}
+
+/// What becomes of an output without an input; `None` if it is gone, too.
+fn fate(
+    out: &Path,
+    path: &Path,
+    hashes: &[String],
+    orphans: Orphans,
+    effect: Effect,
+) -> Result<Option<PassedBy>> {
+    let spot = match Spot::below(out, path, Missing::Refuse) {
+        Ok(spot) if spot.look()?.is_some_and(|seen| seen.is_file()) => spot,
+        Ok(_) => return Ok(None),
+        Err(error) if error.kind == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if orphans == Orphans::Keep {
+        return Ok(Some(PassedBy::Vanished));
+    }
+    let mut file = spot.read()?;
+    let hash = store::hash_of(&mut file).map_err(|e| Error::io(path, "read", e))?;
+    if !hashes.contains(&hash) {
+        return Ok(Some(PassedBy::VanishedButChanged));
+    }
+    match effect {
+        Effect::DryRun => Ok(Some(PassedBy::Vanished)),
+        Effect::Write if atomic::remove(&spot, &file)? => Ok(Some(PassedBy::Pruned)),
+        // Somebody has put another file there meanwhile.
+        Effect::Write => Ok(Some(PassedBy::VanishedButChanged)),
+    }
+}
+
+/// The paths in the output folder that this run writes.
+fn outputs(found: &Found) -> impl Iterator<Item = PlaceKey> {
+    let paths = found.sources.iter().filter_map(|source| match source {
+        Source::Stdin => None,
+        Source::File(file) => Some(file.relative()),
+    });
+    let names = paths.filter_map(|path| store::manifest::name_in_folder(&path));
+    names.map(|name| place_key(Path::new(&name)))
+}
+
+/// How records name the files of a folder: what their names begin with.
+fn folder_name(store: &Store, folder: &Path) -> Result<String> {
+    let name = store.name_of(&folder.join("x"))?;
+    Ok(name[..name.len() - 1].to_owned())
+}
+
+/// The rest of a name below a folder.
+fn below<'n>(name: &'n str, folder: &str) -> Option<&'n str> {
+    name.strip_prefix(folder).filter(|rest| !rest.is_empty())
+}
+
+/// Whether there is certainly no such file.
+fn is_gone(path: &Path) -> bool {
+    matches!(path.symlink_metadata(), Err(e) if e.kind() == io::ErrorKind::NotFound)
+}

@@ -1,0 +1,71 @@
+//! Flags about earlier runs of the same command: what of their work is taken over.
+//!
+//! Decides nothing about inputs; `batch` does.
+
+use clap::Args;
+
+use super::reports::OUTPUT;
+use crate::batch::{Orphans, Resume, Trust};
+use crate::text::{count, thousands};
+
+/// How a command makes use of what it did before.
+#[derive(Debug, Args)]
+pub(super) struct ResumeArgs {
+    /// Take over what an earlier run of this command has done, also where hooks or --files-root took part
+    ///
+    /// Without this, too, an input is not done again if its bytes, those of its output, the policy and the program are the same:
+    /// an interrupted run goes on where it stopped, and its report is that of a whole run. The store remembers. What failed or is
+    /// degraded is tried again. Hooks do not run for what is taken over, so that runs with hooks take nothing over unless this is
+    /// given; nor do runs with --files-root, whose files may be others now, and with --timings.
+    #[arg(long, help_heading = OUTPUT)]
+    resume: bool,
+    /// Tell by size and time alone that a file has not changed since an earlier run
+    ///
+    /// A run that finds nothing new then reads no transcript. A file that is changed without another size or time is missed.
+    #[arg(long, help_heading = OUTPUT)]
+    trust_mtime: bool,
+    /// Remove outputs in DIR whose input is gone from the folders that are named
+    ///
+    /// Only what ctxpack has written and nobody has changed is removed; without this, it is told of. Not after an interruption, and
+    /// not where a folder of inputs holds no transcript at all: it may be another disk that is not there.
+    #[arg(long, requires = "out_dir", help_heading = OUTPUT)]
+    prune_outputs: bool,
+}
+
+impl ResumeArgs {
+    /// What becomes of outputs whose input is gone.
+    pub(super) fn orphans(&self) -> Orphans {
+        if self.prune_outputs {
+            Orphans::Prune
+        } else {
+            Orphans::Keep
+        }
+    }
+
+    pub(super) fn resume(&self) -> Resume {
+        if self.resume {
+            Resume::Asked
+        } else {
+            Resume::Alike
+        }
+    }
+
+    pub(super) fn trust(&self) -> Trust {
+        if self.trust_mtime {
+            Trust::Time
+        } else {
+            Trust::Bytes
+        }
+    }
+}
+
+/// What is said of inputs that were done before, if there are any.
+pub(super) fn taken_over(done: u64, of: u64) -> Option<String> {
+    (done > 0).then(|| {
+        format!(
+            "{} of {} done before, by the same command",
+            thousands(done),
+            count(of, "input")
+        )
+    })
+}

@@ -1,0 +1,135 @@
+//! The end of a run of `compact` over so many inputs that their outcomes are on the disk.
+//!
+//! Says and writes what the end of any run does, of one outcome at a time.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+use super::reading::{not_read, passed_by};
+use super::reports::{self, Planned};
+use super::saying::{policy_ref, say};
+use super::stale::stats_beside;
+use super::{Context, Voice};
+use crate::batch::{Found, Overwrite, Spooled};
+use crate::error::{Error, Result};
+use crate::outcome::{Exit, Interrupted, Notices, Outcome};
+use crate::policy::Effective;
+use crate::report::{
+    Depth, Entries, Report, ReportFormat, SAVINGS_SHOWN, StreamedReport, troubled,
+};
+use crate::store::{Missing, Spot};
+
+/// What the end of the run is about.
+pub(super) struct Ending<'e> {
+    pub(super) effective: &'e Effective,
+    pub(super) found: &'e Found,
+    pub(super) left: Option<Interrupted>,
+    pub(super) planned: &'e [Planned],
+    pub(super) overwrite: Overwrite,
+    /// Lines before the table.
+    pub(super) before: Vec<String>,
+    /// Whether there is a report beside each output.
+    pub(super) beside: Beside,
+}
+
+/// Whether there is a report beside each output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beside {
+    /// There is.
+    Written,
+    /// There are others, or none is wanted.
+    Nothing,
+}
+
+/// The entries of the report.
+struct Read<'s>(&'s Spooled);
+
+impl Entries for Read<'_> {
+    fn each(&self, show: &mut dyn FnMut(Outcome) -> io::Result<()>) -> io::Result<()> {
+        for at in 0..self.0.len() {
+            show(self.0.get(at).map_err(|e| io::Error::other(e.message))?)?;
+        }
+        Ok(())
+    }
+}
+
+/// Ends the run; gives the exit code, and what could not be written.
+pub(super) fn end(
+    context: &Context,
+    spooled: &Spooled,
+    ending: &Ending<'_>,
+) -> Result<(Exit, Vec<Error>)> {
+    let remarkable = spooled.remarkable();
+    say(context, ending.found, remarkable);
+    let mut left_out = not_read(ending.found);
+    left_out.add_outcomes(remarkable);
+    let policy = policy_ref(ending.effective);
+    let entries = Read(spooled);
+    let report = StreamedReport::new(policy, *spooled.totals(), &entries)
+        .with_left(left_out.into_list(), ending.left);
+    if context.voice > Voice::Quiet {
+        let mut err = BufWriter::new(io::stderr().lock());
+        for line in &ending.before {
+            let _ = writeln!(err, "{line}");
+        }
+        let mut at: Vec<usize> = spooled.largest_savings(SAVINGS_SHOWN);
+        let troubled = troubled(remarkable).filter_map(|one| spooled.place_of(&one.file.path));
+        at.extend(troubled);
+        at.sort_unstable();
+        at.dedup();
+        let selected: Result<Vec<Outcome>> = at.into_iter().map(|at| spooled.get(at)).collect();
+        let depth = match context.voice {
+            Voice::Loud => Depth::Reasons,
+            Voice::Quiet | Voice::Normal => Depth::Sums,
+        };
+        let screen = context.color.screen(&io::stderr());
+        // A table that cannot be shown is no reason to fail.
+        let _ = report
+            .write_table(&selected?, depth, screen, &mut err)
+            .and_then(|()| err.flush());
+    }
+    let mut notices = Notices::of(remarkable);
+    passed_by(&ending.found.passed, &mut notices);
+    context.notices(notices);
+    let mut unwritten = Vec::new();
+    for (path, format) in ending.planned {
+        let spot = Spot::named(path, Missing::Make);
+        let written =
+            spot.and_then(|spot| reports::write(spot, &report, *format, ending.overwrite));
+        unwritten.extend(written.err());
+    }
+    if ending.beside == Beside::Written {
+        unwritten.extend(write_beside(spooled, ending)?);
+    }
+    Ok((Exit::of(remarkable), unwritten))
+}
+
+/// Writes a report beside each output; gives what went wrong.
+fn write_beside(spooled: &Spooled, ending: &Ending<'_>) -> Result<Vec<Error>> {
+    let mut unwritten = Vec::new();
+    // `a.jsonl` and `a.jsonl.gz` have one report: the first of them writes it.
+    let mut shared: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
+    for at in 0..spooled.len() {
+        let outcome = spooled.get(at)?;
+        let output = outcome.output.as_deref().filter(|output| *output != "-");
+        if let Some(path) = output.map(stats_beside) {
+            shared.entry(path).or_default().push(at);
+        }
+    }
+    let bases = ending.found.folders_of_inputs();
+    for (path, places) in shared {
+        let outcomes: Result<Vec<Outcome>> = places.iter().map(|at| spooled.get(*at)).collect();
+        let outcomes = outcomes?;
+        let base = outcomes.iter().find_map(|one| bases.get(&one.file.path));
+        let spot = match base {
+            Some(base) => Spot::below(base, &path, Missing::Make),
+            None => Spot::named(&path, Missing::Make),
+        };
+        let one = Report::new(policy_ref(ending.effective), outcomes);
+        let written =
+            spot.and_then(|spot| reports::write(spot, &one, ReportFormat::Json, ending.overwrite));
+        unwritten.extend(written.err());
+    }
+    Ok(unwritten)
+}

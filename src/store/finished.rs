@@ -1,0 +1,393 @@
+//! What runs have done, so that the same command need not do it again: one line an input, with all that a report says of it.
+//!
+//! Each run appends to a file of its own as its work ends, `finished/<work>-<number>-<random>.part.jsonl`, after the output has its
+//! name. A run that comes to its end takes the `.part` away. Of two lines on one input, that of the higher number counts. `<work>` is a hash of everything besides an input that a result depends on,
+//! so that only the same command reads the lines, and a changed policy or version of the program does all again.
+//!
+//! Lines are not trusted: whoever takes one checks first that input, output and record are what it says. Without these files,
+//! or with damaged ones, work is done again and nothing else is lost.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+
+use super::Store;
+use super::folder::{Durability, Folder, chance, not_plain};
+use super::line_file::{ENDING, LineFile, is_alive, names, next_line};
+use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::Outcome;
+
+pub(super) const FINISHED: &str = "finished";
+/// What the file of a run that has not come to its end has before its ending.
+const PART: &str = ".part";
+/// Longer than any line, in bytes.
+const MOST_LINE: u64 = 256 << 20;
+/// With more files than this of one command, they become one.
+const MOST_FILES: usize = 8;
+/// A file that was written to so shortly before it was read may change again without another time.
+const SETTLED: Duration = Duration::from_secs(2);
+/// The digits of a [`Work`].
+const WORK_DIGITS: usize = 16;
+
+/// Everything besides an input that its result depends on, as a hash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work(String);
+
+impl Work {
+    /// The work that these words describe.
+    pub fn of(words: &str) -> Self {
+        let hash = blake3::hash(words.as_bytes()).to_hex();
+        Work(hash[..WORK_DIGITS].to_owned())
+    }
+}
+
+/// What an input was when it was read, or an output when it was written, as far as a look tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Its size in bytes, as it is stored.
+    pub bytes: u64,
+    /// Seconds and nanoseconds from 1970 to the last write to it; `None` if that proves nothing.
+    pub modified: Option<(u64, u32)>,
+}
+
+impl Seen {
+    /// What `metadata` says.
+    pub fn of(metadata: &Metadata) -> Self {
+        let since = |time: SystemTime| time.duration_since(UNIX_EPOCH).ok();
+        let modified = metadata.modified().ok().and_then(since);
+        Seen {
+            bytes: metadata.len(),
+            modified: modified.map(|since| (since.as_secs(), since.subsec_nanos())),
+        }
+    }
+
+    /// The same, without a time if the file was written to a moment before it was read.
+    #[must_use]
+    pub fn settled(self) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
+        let is_settled = |(seconds, nanos): &(u64, u32)| {
+            let then = Duration::new(*seconds, *nanos);
+            now.is_some_and(|now| then + SETTLED <= now)
+        };
+        Seen {
+            modified: self.modified.filter(is_settled),
+            ..self
+        }
+    }
+
+    /// Whether a file that looks like `now` has not been written to since, as its size and time tell.
+    pub fn is_still(&self, now: &Metadata) -> bool {
+        self.modified.is_some() && *self == Seen::of(now)
+    }
+}
+
+/// One input that a run has finished. Names are by [`Store::name_of`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finished {
+    /// The input's name.
+    pub input: String,
+    /// What it was when it was read.
+    pub input_seen: Seen,
+    /// The output's name; `None` if none was written.
+    pub output: Option<String>,
+    /// What it was when it was written.
+    pub output_seen: Option<Seen>,
+    /// The names of what the store keeps for it.
+    pub contents: Vec<String>,
+    /// What the report says of it, with the hashes of both.
+    pub outcome: Outcome,
+}
+
+/// Whether the run that finished an input came to its own end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ended {
+    /// It did.
+    Whole,
+    /// It was interrupted, or is still active.
+    Interrupted,
+}
+
+/// What earlier runs of a command have finished: where the lines are, by the names of their inputs.
+#[derive(Debug, Default)]
+pub struct FinishedWork {
+    files: Vec<Part>,
+    /// Sorted by key; of several lines of an input, the last counts.
+    places: Vec<Place>,
+}
+
+/// A file of finished work.
+#[derive(Debug)]
+struct Part {
+    name: OsString,
+    /// Threads take turns in reading it.
+    file: Mutex<File>,
+    ended: Ended,
+}
+
+/// Where a line is.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// A part of the hash of the input's name.
+    key: u64,
+    offset: u64,
+    bytes: u32,
+    part: u16,
+}
+
+/// The part of a line that says whose it is.
+#[derive(Deserialize)]
+struct Whose {
+    input: String,
+    #[serde(rename = "outcome")]
+    _outcome: IgnoredAny,
+}
+
+fn key_of(input: &str) -> u64 {
+    let hash = blake3::hash(input.as_bytes());
+    let mut key = [0; 8];
+    key.copy_from_slice(&hash.as_bytes()[..8]);
+    u64::from_le_bytes(key)
+}
+
+impl FinishedWork {
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// What is written of an input of this name, and whether that run came to its end. What cannot be read is as if it were not
+    /// there.
+    pub fn of(&self, input: &str) -> Option<(Finished, Ended)> {
+        let key = key_of(input);
+        let end = self.places.partition_point(|place| place.key <= key);
+        let place = self.places[..end].last().filter(|place| place.key == key)?;
+        let part = self.files.get(usize::from(place.part))?;
+        let line = part.line(place).ok()?;
+        let finished: Finished = serde_json::from_slice(&line).ok()?;
+        (finished.input == input).then_some((finished, part.ended))
+    }
+
+    /// Adds the lines of a file.
+    fn read(&mut self, part: Part) -> io::Result<()> {
+        let Ok(number) = u16::try_from(self.files.len()) else {
+            return Ok(());
+        };
+        {
+            let mut file = part.file.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut lines = BufReader::new(&mut *file);
+            let mut line = Vec::new();
+            let mut offset = 0;
+            while let Some(bytes) = next_line(&mut lines, MOST_LINE, &mut line)? {
+                let whose = serde_json::from_slice::<Whose>(&line);
+                if let (Ok(whose), Ok(bytes)) = (whose, u32::try_from(bytes)) {
+                    self.places.push(Place {
+                        key: key_of(&whose.input),
+                        offset,
+                        bytes,
+                        part: number,
+                    });
+                }
+                offset += bytes;
+            }
+        }
+        self.files.push(part);
+        Ok(())
+    }
+
+    /// The places of the lines that count.
+    fn newest(&self) -> impl Iterator<Item = &Place> {
+        let next = self.places.iter().skip(1).map(|place| Some(place.key));
+        let next = next.chain([None]);
+        let places = self.places.iter().zip(next);
+        places.filter_map(|(place, next)| (next != Some(place.key)).then_some(place))
+    }
+}
+
+impl Part {
+    fn line(&self, place: &Place) -> io::Result<Vec<u8>> {
+        let mut line = vec![0; place.bytes as usize];
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(place.offset))?;
+        file.read_exact(&mut line)?;
+        Ok(line)
+    }
+}
+
+impl Store {
+    /// What earlier runs have finished of this work. A missing store has nothing.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] when the system refuses; [`ErrorKind::Store`] for anything that no run of ours can have made.
+    pub fn finished_work(&self, work: &Work) -> Result<FinishedWork> {
+        let mut known = FinishedWork::default();
+        let Some(folder) = self.part(FINISHED)? else {
+            return Ok(known);
+        };
+        for (_, name, ended) in work.files(&folder)? {
+            let failed = |e| not_plain(&folder.path().join(&name), "read", e);
+            let file = match folder.read(&name) {
+                // Another run has ended meanwhile: what it has done is done again.
+                Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+                file => Mutex::new(file.map_err(failed)?),
+            };
+            let (file, name) = (file, name.clone());
+            let path = folder.path().join(&name);
+            let read = known.read(Part { name, file, ended });
+            read.map_err(|e| not_plain(&path, "read", e))?;
+        }
+        // Stable, so that the last line of an input stays the last.
+        known.places.sort_by_key(|place| place.key);
+        Ok(known)
+    }
+
+    /// Whether there is a folder of this store.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Store`] for anything else in its place.
+    pub fn exists(&self) -> Result<bool> {
+        Ok(self.opened()?.is_some())
+    }
+
+    /// Notes an input that is finished: after its output has its name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] when the system refuses; the input is done again by the next run then.
+    pub fn note_finished(&self, work: &Work, finished: &Finished) -> Result<()> {
+        let mut line = serde_json::to_vec(finished)
+            .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot write a line: {e}")))?;
+        line.push(b'\n');
+        let mut slot = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = match slot.take() {
+            Some(lines) => lines,
+            // What does not survive a power cut is done again.
+            None => {
+                let folder = self.folder(FINISHED)?;
+                let name = work.next_name(&folder)?;
+                LineFile::create(folder, name, Durability::Lazy)?
+            }
+        };
+        let appended = lines.append(&line);
+        *slot = Some(lines);
+        appended
+    }
+
+    /// Says that the run has come to its end: what it and interrupted runs before it have done, which it has taken over, is that
+    /// of a whole run now. Files of this command become one if there are many.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] when the system refuses; what was done stays that of interrupted runs then.
+    pub fn end_finished(&self, work: &Work, known: &FinishedWork) -> Result<()> {
+        let own = {
+            let mut slot = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+            slot.take()
+        };
+        let is_new = own.is_some();
+        if let Some(own) = own {
+            let name = whole(own.name());
+            own.rename(&name)?;
+        }
+        let interrupted = |part: &&Part| part.ended == Ended::Interrupted;
+        if known.files.iter().any(|part| interrupted(&part)) {
+            let folder = self.folder(FINISHED)?;
+            for part in known.files.iter().filter(interrupted) {
+                if !is_alive(&folder, &part.name) {
+                    let renamed = folder.rename_to_free(&part.name, &whole(&part.name));
+                    renamed.map_err(|e| Error::io(folder.path(), "rename", e))?;
+                }
+            }
+        }
+        if is_new && known.files.len() >= MOST_FILES {
+            self.join_finished(work)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what counts of all files of whole runs to one, without inputs that no longer exist.
+    fn join_finished(&self, work: &Work) -> Result<()> {
+        let all = self.finished_work(work)?;
+        let folder = self.folder(FINISHED)?;
+        let failed = |e| Error::io(folder.path(), "join the files", e);
+        let name = work.next_name(&folder)?;
+        let mut joined = LineFile::create(folder.clone(), name, Durability::Lazy)?;
+        let is_whole = |part: &Part| part.ended == Ended::Whole;
+        for place in all.newest() {
+            let Some(part) = all
+                .files
+                .get(usize::from(place.part))
+                .filter(|p| is_whole(p))
+            else {
+                continue;
+            };
+            let line = part.line(place).map_err(failed)?;
+            let whose = serde_json::from_slice::<Whose>(&line);
+            if whose.is_ok_and(|whose| self.path_of(&whose.input).exists()) {
+                joined.append(&line)?;
+            }
+        }
+        let name = whole(joined.name());
+        joined.rename(&name)?;
+        for part in all.files.iter().filter(|part| is_whole(part)) {
+            match folder.remove(&part.name) {
+                // Another run was faster.
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                removed => removed.map_err(failed)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the store has a content of this name.
+    pub fn has_content(&self, name: &str) -> bool {
+        let (part, file) = name.split_once('/').unwrap_or_default();
+        let folder: Option<Folder> = self.part(part).ok().flatten();
+        let seen = folder.and_then(|folder| folder.look(OsStr::new(file)).ok().flatten());
+        seen.is_some_and(|seen| seen.is_file())
+    }
+}
+
+impl Work {
+    /// The files of this work in a folder, the oldest first.
+    fn files(&self, folder: &Folder) -> Result<Vec<(u64, OsString, Ended)>> {
+        let names = names(folder)?.into_iter();
+        let file = |name: OsString| {
+            self.read_name(&name)
+                .map(|(number, ended)| (number, name, ended))
+        };
+        let mut files: Vec<_> = names.filter_map(file).collect();
+        files.sort();
+        Ok(files)
+    }
+
+    /// The name for the file of a run that begins.
+    fn next_name(&self, folder: &Folder) -> Result<OsString> {
+        let newest = self.files(folder)?.last().map_or(0, |(number, ..)| *number);
+        let number = newest.saturating_add(1);
+        let name = format!("{}-{number:08}-{}{PART}.{ENDING}", self.0, chance());
+        Ok(OsString::from(name))
+    }
+
+    /// The number in the name of a file of this work, and whether its run came to its end.
+    fn read_name(&self, name: &OsStr) -> Option<(u64, Ended)> {
+        let rest = name.to_str()?.strip_prefix(&self.0)?.strip_prefix('-')?;
+        let stem = rest.strip_suffix(ENDING)?.strip_suffix('.')?;
+        let ended = match stem.strip_suffix(PART) {
+            Some(_) => Ended::Interrupted,
+            None => Ended::Whole,
+        };
+        Some((stem.split('-').next()?.parse().ok()?, ended))
+    }
+}
+
+/// The name of the file of a run that has come to its end.
+fn whole(name: &OsStr) -> OsString {
+    let name = name.to_string_lossy();
+    OsString::from(name.replace(PART, ""))
+}
+
+#[cfg(test)]
+mod tests;

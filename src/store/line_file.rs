@@ -1,0 +1,148 @@
+//! A file of lines that a run appends to while it works, so that whatever ends the run, whole lines stay.
+//!
+//! Locked while the run is active. Knows nothing of what the lines say.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, BufRead, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::folder::{Access, Durability, Folder};
+use crate::error::{Error, Result};
+
+/// The ending of all files of lines.
+pub(super) const ENDING: &str = "jsonl";
+
+/// An open file of lines.
+#[derive(Debug)]
+pub(super) struct LineFile {
+    folder: Folder,
+    name: OsString,
+    /// For messages.
+    path: PathBuf,
+    file: Arc<File>,
+    /// The last line is incomplete (a full disk); the next one must not be appended to it.
+    torn: bool,
+}
+
+impl LineFile {
+    /// A new, empty file.
+    ///
+    /// # Errors
+    /// Where the system refuses.
+    pub(super) fn create(folder: Folder, name: OsString, durability: Durability) -> Result<Self> {
+        let path = folder.path().join(&name);
+        let file = folder
+            .create(&name, Access::Private)
+            .map_err(|e| Error::io(&path, "create", e))?;
+        // Locked while the run is active. If the file system has no locks, every such file counts as active.
+        let _ = file.try_lock();
+        if durability == Durability::Durable {
+            let synced = folder.sync();
+            synced.map_err(|e| Error::io(folder.path(), "flush the folder", e))?;
+        }
+        Ok(LineFile {
+            folder,
+            name,
+            path,
+            file: Arc::new(file),
+            torn: false,
+        })
+    }
+
+    /// Its name in its folder.
+    pub(super) fn name(&self) -> &OsStr {
+        &self.name
+    }
+
+    /// For messages.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The open file, to flush it.
+    pub(super) fn file(&self) -> Arc<File> {
+        Arc::clone(&self.file)
+    }
+
+    /// One write for each line, so that a killed run leaves whole lines.
+    ///
+    /// # Errors
+    /// Where the system refuses.
+    pub(super) fn append(&mut self, line: &[u8]) -> Result<()> {
+        let mut file = &*self.file;
+        let done = if self.torn {
+            file.write_all(&[b"\n", line].concat())
+        } else {
+            file.write_all(line)
+        };
+        self.torn = done.is_err();
+        done.map_err(|e| Error::io(&self.path, "write", e))
+    }
+
+    /// Writes the beginning of a line, as a full disk would.
+    #[cfg(test)]
+    pub(super) fn tear(&mut self, beginning: &[u8]) -> Result<()> {
+        let torn = self.append(beginning);
+        self.torn = true;
+        torn
+    }
+
+    /// Gives it another name, which must be free.
+    ///
+    /// # Errors
+    /// Where the system refuses.
+    pub(super) fn rename(self, name: &OsStr) -> Result<()> {
+        let renamed = self.folder.rename_to_free(&self.name, name);
+        renamed.map_err(|e| Error::io(&self.path, "rename", e))
+    }
+
+    /// Removes it.
+    ///
+    /// # Errors
+    /// Where the system refuses.
+    pub(super) fn remove(self) -> Result<()> {
+        let removed = self.folder.remove(&self.name);
+        removed.map_err(|e| Error::io(&self.path, "remove", e))
+    }
+}
+
+/// The names of the files of lines in a folder, in no particular order.
+///
+/// # Errors
+/// Where the folder cannot be listed.
+pub(super) fn names(folder: &Folder) -> Result<Vec<OsString>> {
+    let names = folder.names();
+    let mut names = names.map_err(|e| Error::io(folder.path(), "list", e))?;
+    names.retain(|name| {
+        Path::new(name)
+            .extension()
+            .is_some_and(|ending| ending == ENDING)
+    });
+    Ok(names)
+}
+
+/// Whether a file of lines belongs to an active run, as far as that can be known.
+pub(super) fn is_alive(folder: &Folder, name: &OsStr) -> bool {
+    let Ok(file) = folder.read(name) else {
+        return true;
+    };
+    // A file is created before it is locked; until then it is empty.
+    file.metadata().is_ok_and(|seen| seen.len() == 0) || file.try_lock_shared().is_err()
+}
+
+/// The next line of a file and how many bytes of the file it takes; of a line longer than `most`, its first `most` bytes.
+/// `None` at the end.
+///
+/// # Errors
+/// The system's.
+pub(super) fn next_line(
+    file: &mut impl BufRead,
+    most: u64,
+    line: &mut Vec<u8>,
+) -> io::Result<Option<u64>> {
+    line.clear();
+    let read = file.by_ref().take(most).read_until(b'\n', line)? as u64;
+    Ok((read > 0).then_some(read))
+}

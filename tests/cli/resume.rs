@@ -1,0 +1,415 @@
+//! The same command again: what was done is taken over, whatever has changed is done again, and the report is that of one run.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::time::{Duration, SystemTime};
+
+use super::harness::{Place, anthropic_of, output, samples};
+
+const COMMAND: &str = "compact in --out-dir out --set demote.min_tokens=300 -j 2";
+const REPORT: &str = "out/ctxpack.stats.json";
+
+/// A folder `in` with all that can become of an input but for a failure.
+fn place() -> Place {
+    let place = Place::new();
+    for (i, (_, before, _)) in samples().iter().enumerate() {
+        place.write(&format!("in/{i}.jsonl"), before);
+    }
+    place.write("in/small.jsonl", anthropic_of(["short".to_owned()]));
+    place.write("in/foreign.jsonl", "{\"no\":\"transcript\"}\n");
+    place
+}
+
+fn old(place: &Place, name: &str, seconds: u64) {
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+    let file = File::options().write(true).open(place.path(name)).unwrap();
+    file.set_modified(time).unwrap();
+}
+
+/// The times of the outputs: what is written again has another one.
+fn times(place: &Place) -> BTreeMap<String, SystemTime> {
+    let outputs = place.files().into_iter();
+    outputs
+        .filter(|name| name.starts_with("out/") && name.ends_with(".jsonl") && !name.contains('_'))
+        .filter(|name| !name.contains(".ctxpack"))
+        .map(|name| {
+            let time = fs::metadata(place.path(&name)).unwrap().modified();
+            (name, time.unwrap())
+        })
+        .collect()
+}
+
+/// Marks all outputs, runs the command, and says which were written again.
+fn written(place: &Place, command: &str) -> Vec<String> {
+    for name in times(place).keys() {
+        old(place, name, 1_000_000_000);
+    }
+    let before = times(place);
+    place.run(command).exits(0);
+    let now = times(place).into_iter();
+    let names = now.filter(|(name, time)| before.get(name) != Some(time));
+    names.map(|(name, _)| name).collect()
+}
+
+#[test]
+fn the_same_command_does_nothing_twice_and_reports_the_same() {
+    let place = place();
+    place.run(COMMAND).exits(0);
+    let first = place.all_files();
+    assert_eq!(written(&place, COMMAND), [""; 0]);
+    let second = place.all_files();
+    assert_eq!(
+        first.keys().collect::<Vec<_>>(),
+        second.keys().collect::<Vec<_>>()
+    );
+    for (name, bytes) in &first {
+        assert!(second[name] == *bytes, "{name} differs");
+    }
+    place
+        .run(COMMAND)
+        .exits(0)
+        .says(&["5 of 5 inputs done before"]);
+}
+
+#[test]
+fn what_has_changed_is_done_again() {
+    let place = place();
+    place.run(COMMAND).exits(0);
+    let report = place.text(REPORT);
+    // An input, with the same size.
+    let text = place.text("in/0.jsonl");
+    place.write("in/0.jsonl", text.replacen("the", "THE", 1));
+    assert_ne!(place.text("in/0.jsonl"), text);
+    assert_eq!(written(&place, COMMAND), ["out/0.jsonl"]);
+    place.write("in/0.jsonl", text);
+    assert_eq!(written(&place, COMMAND), ["out/0.jsonl"]);
+    assert_eq!(place.text(REPORT), report);
+    // An output that is gone.
+    fs::remove_file(place.path("out/1.jsonl")).unwrap();
+    assert_eq!(written(&place, COMMAND), ["out/1.jsonl"]);
+    // What an output needs.
+    let offload = place.names().into_iter().find(|n| n.contains("offloaded/"));
+    let offload = offload.expect("an output was moved to the store");
+    let content = place.read(&offload);
+    fs::remove_file(place.path(&offload)).unwrap();
+    assert_ne!(written(&place, COMMAND), [""; 0]);
+    assert!(place.read(&offload) == content);
+    // The record that `undo` needs.
+    fs::remove_dir_all(place.path("out/.ctxpack/manifests")).unwrap();
+    place.run(&format!("{COMMAND} --overwrite")).exits(0);
+    place.run("undo out/0.jsonl -o undone.jsonl").exits(0);
+    assert!(place.read("undone.jsonl") == place.read("in/0.jsonl"));
+    // The policy.
+    let other = format!("{COMMAND} --set clear.keep=0");
+    assert_eq!(written(&place, &other).len(), 5);
+    assert_eq!(written(&place, &other), [""; 0]);
+    // Two outputs are the same under both.
+    assert_eq!(written(&place, COMMAND).len(), 3);
+    assert_eq!(place.text(REPORT), report);
+}
+
+#[test]
+fn an_output_that_somebody_changed_is_never_taken_for_ours() {
+    let place = place();
+    place.run(COMMAND).exits(0);
+    let mut other = place.read("out/0.jsonl");
+    other[20] ^= 1;
+    place.write("out/0.jsonl", &other);
+    place.run(COMMAND).exits(3).says(&["out/0.jsonl"]);
+    assert!(place.read("out/0.jsonl") == other);
+}
+
+#[test]
+fn what_failed_is_tried_again() {
+    let place = place();
+    place.write("in/torn.jsonl.gz", b"\x1f\x8b\x08");
+    place.run(COMMAND).exits(3);
+    place
+        .run(COMMAND)
+        .exits(3)
+        .says(&["5 of 6 inputs done before"]);
+    fs::remove_file(place.path("in/torn.jsonl.gz")).unwrap();
+    place.write("in/new.jsonl", anthropic_of([output(1)]));
+    place
+        .run(COMMAND)
+        .exits(0)
+        .says(&["5 of 6 inputs done before"]);
+    let files = place.json(REPORT)["files"].as_array().unwrap().len();
+    assert_eq!(files, 6);
+}
+
+#[test]
+fn times_are_trusted_only_where_that_is_asked_for() {
+    let place = place();
+    for i in 0..3 {
+        old(&place, &format!("in/{i}.jsonl"), 1_500_000_000);
+    }
+    place.run(COMMAND).exits(0);
+    let report = place.text(REPORT);
+    let text = place.text("in/0.jsonl");
+    place.write("in/0.jsonl", text.replacen("the", "THE", 1));
+    old(&place, "in/0.jsonl", 1_500_000_000);
+    // Another time than that of its output proves nothing.
+    let trusting = format!("{COMMAND} --trust-mtime");
+    place
+        .run(&trusting)
+        .exits(0)
+        .says(&["5 of 5 inputs done before"]);
+    assert_eq!(place.text(REPORT), report);
+    assert_eq!(written(&place, COMMAND), ["out/0.jsonl"]);
+    // A file that was written to a moment before it was read may have been written to again since.
+    place.write("in/0.jsonl", &text);
+    place.run(COMMAND).exits(0);
+    let young = fs::metadata(place.path("in/0.jsonl")).unwrap().modified();
+    place.write("in/0.jsonl", text.replacen("the", "THE", 1));
+    let file = File::options().write(true).open(place.path("in/0.jsonl"));
+    file.unwrap().set_modified(young.unwrap()).unwrap();
+    assert_eq!(written(&place, &trusting), ["out/0.jsonl"]);
+}
+
+#[test]
+fn a_damaged_or_foreign_note_costs_only_the_work() {
+    let place = place();
+    place.run(COMMAND).exits(0);
+    let report = place.text(REPORT);
+    let note = |place: &Place| {
+        let names = place.names().into_iter();
+        let mut notes = names.filter(|name| name.contains("finished/") && name.ends_with("jsonl"));
+        notes.next().unwrap()
+    };
+    let name = note(&place);
+    let text = place.text(&name);
+    // An outcome of another input.
+    place.write(&name, text.replace("in/0.jsonl", "in/1.jsonl"));
+    place.run(COMMAND).exits(0);
+    assert_eq!(place.text(REPORT), report);
+    for bad in ["", "{", "{}\n", "null\n\n[1]\n", "\u{fffd}\n"] {
+        for name in place.names().iter().filter(|n| n.contains("finished/")) {
+            if name.ends_with("jsonl") {
+                place.write(name, format!("{bad}{text}{bad}"));
+            }
+        }
+        place.run(COMMAND).exits(0);
+        assert_eq!(place.text(REPORT), report, "{bad:?}");
+    }
+    // Names that lead out of the store are of no use.
+    for name in place.names().iter().filter(|n| n.contains("finished/")) {
+        if name.ends_with("jsonl") {
+            place.write(
+                name,
+                text.replace("\"contents\":[", "\"contents\":[\"../../in/0.jsonl\","),
+            );
+        }
+    }
+    place.run(COMMAND).exits(0);
+    assert_eq!(place.text(REPORT), report);
+}
+
+#[test]
+fn in_place_a_second_run_is_a_run_of_its_own() {
+    let place = place();
+    let command = "compact --in-place in";
+    place.run(command).exits(0).says(&["3 compacted"]);
+    place.run(command).exits(0).says(&["4 unchanged"]);
+    place
+        .run(command)
+        .exits(0)
+        .says(&["4 unchanged", "of 5 inputs done before"]);
+    place.run("undo in/0.jsonl").exits(0);
+    place.run(command).exits(0).says(&["1 compacted"]);
+}
+
+#[test]
+fn a_run_in_place_that_was_killed_goes_on_as_one_run() {
+    let (one, two) = (place(), place());
+    let command = "compact --in-place in --report r.json";
+    one.run(command).exits(0);
+    // As if it had been killed just before its end.
+    two.run(command).exits(0);
+    let name = two.names().into_iter().find(|name| {
+        name.contains("finished/") && name.ends_with("jsonl") && !name.ends_with(".part.jsonl")
+    });
+    let name = name.unwrap();
+    let interrupted = name.replace(".jsonl", ".part.jsonl");
+    fs::rename(two.path(&name), two.path(&interrupted)).unwrap();
+    two.write("r.json", "{\n  \"schema_version\": 1}");
+    two.run(command)
+        .exits(0)
+        .says(&["3 compacted", " of 5 inputs done before"]);
+    assert_eq!(two.text("r.json"), one.text("r.json"));
+}
+
+#[test]
+fn hooks_run_again_unless_that_is_not_wanted() {
+    let place = place();
+    let command = format!("{COMMAND} --post-hook true");
+    place.run(&command).exits(0);
+    assert_eq!(written(&place, &command).len(), 5);
+    let resumed = format!("{command} --resume");
+    place.run(&resumed).exits(0);
+    place
+        .run(&resumed)
+        .exits(0)
+        .says(&["5 of 5 inputs done before"]);
+}
+
+#[test]
+fn many_files_of_notes_become_one() {
+    let place = place();
+    for i in 0..12 {
+        place.write(&format!("in/new{i}.jsonl"), anthropic_of([output(i)]));
+        if i == 3 {
+            fs::remove_file(place.path("in/small.jsonl")).unwrap();
+        }
+        place.run(COMMAND).exits(0);
+    }
+    let names = place.names().into_iter();
+    let notes: Vec<String> = names.filter(|n| n.contains("finished/")).collect();
+    assert!(notes.len() <= 10, "{notes:?}");
+    let texts: String = notes
+        .iter()
+        .filter(|name| name.ends_with("jsonl"))
+        .map(|name| place.text(name))
+        .collect();
+    assert!(!texts.contains("small.jsonl"), "what vanished is forgotten");
+    place
+        .run(COMMAND)
+        .exits(0)
+        .says(&["16 of 16 inputs done before"]);
+}
+
+/// The kinds of what was not read, with their counts.
+fn not_read(place: &Place) -> Vec<(String, u64)> {
+    let report = place.json(REPORT);
+    let all = report["not_read"].as_array().cloned().unwrap_or_default();
+    all.iter()
+        .map(|one| {
+            let kind = one["kind"].as_str().unwrap().to_owned();
+            (kind, one["count"].as_u64().unwrap())
+        })
+        .filter(|(kind, _)| kind != "unsupported")
+        .collect()
+}
+
+#[test]
+fn outputs_whose_input_is_gone_are_told_of_and_removed_where_that_is_asked_for() {
+    let place = place();
+    place.write("in/deep/er.jsonl", anthropic_of([output(1)]));
+    place.write("elsewhere/own.jsonl", anthropic_of([output(2)]));
+    place.run(COMMAND).exits(0);
+    place
+        .run("compact elsewhere --out-dir out/b --store out/.ctxpack")
+        .exits(0);
+    place.write("out/theirs.jsonl", "theirs");
+    assert_eq!(not_read(&place), []);
+    for name in ["in/0.jsonl", "in/1.jsonl", "in/deep/er.jsonl"] {
+        fs::remove_file(place.path(name)).unwrap();
+    }
+    fs::remove_file(place.path("elsewhere/own.jsonl")).unwrap();
+    place.append("out/1.jsonl", "{\"role\":\"user\",\"content\":\"more\"}\n");
+    let kept = place.files();
+    place
+        .run(COMMAND)
+        .exits(0)
+        .says(&["an output that has no input any more", "--prune-outputs"]);
+    assert_eq!(not_read(&place), [("vanished".to_owned(), 3)]);
+    assert_eq!(place.files(), kept);
+    place.run(&format!("{COMMAND} --prune-outputs -n")).exits(0);
+    assert_eq!(place.files(), kept);
+    place.run(&format!("{COMMAND} --prune-outputs")).exits(0);
+    let kinds = [
+        ("pruned".to_owned(), 2),
+        ("vanished_but_changed".to_owned(), 1),
+    ];
+    assert_eq!(not_read(&place), kinds);
+    let gone = ["out/0.jsonl", "out/deep/er.jsonl"];
+    let now = place.files();
+    let removed: Vec<&String> = kept.iter().filter(|name| !now.contains(name)).collect();
+    assert_eq!(removed, gone);
+    assert_eq!(place.text("out/theirs.jsonl"), "theirs");
+    // Where the input is there again, all is as before.
+    place.write("in/deep/er.jsonl", anthropic_of([output(1)]));
+    place.run(COMMAND).exits(0);
+    assert!(place.path("out/deep/er.jsonl").exists());
+}
+
+#[test]
+fn an_output_stays_while_its_input_is_only_left_out() {
+    let place = place();
+    place.run(COMMAND).exits(0);
+    let command = format!("{COMMAND} --prune-outputs --exclude 0.jsonl");
+    let kept = place.files();
+    place.run(&command).exits(0);
+    assert_eq!(place.files(), kept);
+    // A folder without any transcript may be a disk that is not there.
+    fs::rename(place.path("in"), place.path("away")).unwrap();
+    fs::create_dir(place.path("in")).unwrap();
+    place.run(&format!("{COMMAND} --prune-outputs")).exits(2);
+    assert!(place.path("out/0.jsonl").exists());
+    // A link in the place of an output is not followed.
+    fs::remove_dir(place.path("in")).unwrap();
+    fs::rename(place.path("away"), place.path("in")).unwrap();
+    fs::remove_file(place.path("in/0.jsonl")).unwrap();
+    #[cfg(unix)]
+    {
+        fs::rename(place.path("out/0.jsonl"), place.path("mine.jsonl")).unwrap();
+        std::os::unix::fs::symlink("../mine.jsonl", place.path("out/0.jsonl")).unwrap();
+        place.run(&format!("{COMMAND} --prune-outputs")).exits(3);
+        assert!(place.path("mine.jsonl").exists());
+        assert!(place.path("out/0.jsonl").is_symlink());
+    }
+}
+
+#[test]
+fn an_interrupted_report_says_what_is_left_and_a_merged_one_adds_it_up() {
+    let place = place();
+    place.run(COMMAND).exits(0);
+    let whole = place.text(REPORT);
+    assert!(!whole.contains("interrupted"));
+    let partial = whole.replace(
+        "\"ratio\":",
+        "\"interrupted\": {\n      \"left\": 3\n    },\n    \"ratio\":",
+    );
+    assert_ne!(partial, whole);
+    place.write("a.json", &partial);
+    place.write("b.json", &whole);
+    place
+        .run("report merge a.json a.json b.json -o all.json")
+        .exits(0);
+    assert_eq!(place.json("all.json")["totals"]["interrupted"]["left"], 6);
+    place.run("report b.json -o c.json").exits(0);
+    assert_eq!(place.text("c.json"), whole);
+}
+
+#[test]
+fn a_report_on_very_many_files_is_that_on_few() {
+    let place = place();
+    // More than are held in memory.
+    for i in 0..11_500 {
+        let line = format!("{{\"role\":\"user\",\"content\":\"question {i}\"}}\n");
+        place.write(&format!("in/{}/{i}.jsonl", i % 100), line);
+    }
+    place.write("in/torn.jsonl.gz", b"\x1f\x8b\x08");
+    let reports = "--report r.json --report r.jsonl --report r.csv --report r.md --report r.html";
+    let command = format!("{COMMAND} {reports}");
+    let ran = place.run(&command).exits(3);
+    let whole: Vec<Vec<u8>> = ["r.json", "r.jsonl", "r.csv", "r.md", "r.html"]
+        .iter()
+        .map(|name| place.read(name))
+        .collect();
+    for (form, bytes) in ["json", "jsonl", "csv", "md", "html"].iter().zip(&whole) {
+        for from in ["r.json", "r.jsonl"] {
+            let again = format!("again.{form}");
+            place.run(&format!("report {from} -o {again}")).exits(0);
+            assert!(place.read(&again) == *bytes, "{form} from {from}");
+        }
+    }
+    let table = place.run("report r.jsonl").exits(0).text();
+    let said = ran.err;
+    for line in table.lines() {
+        assert!(said.contains(line), "{line:?} is not in {said}");
+    }
+    let again = place.run(&command).exits(3);
+    again.says(&["11 505 of 11 506 inputs done before"]);
+    assert!(place.read("r.json") == whole[0]);
+}
