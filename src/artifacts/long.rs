@@ -426,7 +426,9 @@ impl Run<'_> {
                 let total = sent + asked.max_tokens;
                 let window = match (excess, self.window) {
                     (Some(excess), _) => window_of(*excess, sent, total),
+                    // While nothing is known to fit, a refusal costs more than a part.
                     (None, None) => total / 2,
+                    (None, Some(known)) if self.rounds.parts == 0 => known / 2,
                     (None, Some(known)) => known - known / ANSWER,
                 };
                 self.why.clone_from(why);

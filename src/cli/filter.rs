@@ -234,7 +234,7 @@ impl Seen {
             }
             let place = (input, error.line);
             self.notices
-                .add(NoticeLevel::Failed, "failed", &error.message, None, place);
+                .add(NoticeLevel::Failed, "not_compacted", &error.message, None, place);
         }
         for warning in &outcome.warnings {
             if warning.kind == WarningKind::Unsupported {

@@ -142,9 +142,9 @@ fn a_window_that_is_known_costs_no_refused_request() {
     policy.summary.window = 4_000;
     let read = model.read(&policy, &rounds);
     assert_eq!(files(&read.reply.text.unwrap()).len(), 60);
-    // The last part is sent with the summaries of the others, so that no request merges.
+    // So many parts need a request that merges.
     let parts = read.reading.rounds.parts as usize;
-    assert_eq!(model.requests.borrow().len(), parts);
+    assert_eq!(model.requests.borrow().len(), parts + 1);
     // One that is large enough changes nothing.
     policy.summary.window = 1_000_000;
     let model = Model {
@@ -155,6 +155,90 @@ fn a_window_that_is_known_costs_no_refused_request() {
     let read = model.read(&policy, &rounds);
     assert_eq!((read.reply.attempts, read.reading.rounds.parts), (1, 1));
     assert_eq!(model.requests.borrow()[0].max_tokens, 4_800);
+}
+
+#[test]
+fn the_last_of_a_few_parts_is_sent_with_the_summaries_of_the_others() {
+    let rounds = rounds(60);
+    let model = Model {
+        window: 20_000,
+        habit: Habit::SaysFigures,
+        requests: RefCell::default(),
+    };
+    let mut policy = preset("auto").unwrap();
+    policy.summary.window = 20_000;
+    let read = model.read(&policy, &rounds);
+    assert_eq!(files(&read.reply.text.unwrap()).len(), 60);
+    let requests = model.requests.borrow();
+    assert_eq!((requests.len(), read.reading.rounds.parts), (3, 3));
+    assert!(
+        requests[2]
+            .prompt
+            .contains("ends with the last part in full")
+    );
+    let text = requests[2].rounds.concat();
+    assert!(text.starts_with("[part 1]\nThese were read: f0.rs"));
+    assert!(
+        text.contains("\n\n[part 2]\n") && text.contains("\n\n[part 3, in full]\n[assistant]\n")
+    );
+}
+
+#[test]
+fn parts_that_are_answered_later_are_asked_for_together_and_are_the_same_then() {
+    let rounds = rounds(60);
+    for window in [20_000, 5_000] {
+        let model = Model {
+            window: window as usize,
+            habit: Habit::SaysFigures,
+            requests: RefCell::default(),
+        };
+        let mut policy = preset("auto").unwrap();
+        policy.summary.window = window;
+        let at_once = model.read(&policy, &rounds);
+        let asked: Vec<String> = model
+            .requests
+            .take()
+            .iter()
+            .map(|a| a.rounds.concat())
+            .collect();
+        // Each run is answered what an earlier one has asked for.
+        let known: RefCell<BTreeSet<String>> = RefCell::default();
+        let mut all = Vec::new();
+        let later = loop {
+            let answered = known.borrow().clone();
+            let estimator = Estimator::new(&policy.tokens).unwrap();
+            let given = Given::new(&rounds);
+            let reader = Reader {
+                summary: &policy.summary,
+                estimator: &estimator,
+                size: 4_000,
+                prompt: &|size| format!("In {size} tokens."),
+                given: &given,
+                ask: &|asked, _| {
+                    let text = asked.rounds.concat();
+                    let reply = model.reply(asked);
+                    if answered.contains(&text) {
+                        return reply;
+                    }
+                    known.borrow_mut().insert(text);
+                    ModelReply {
+                        text: Err(ModelError::Waiting("a batch".to_owned())),
+                        ..reply
+                    }
+                },
+            };
+            let read = reader.read(rounds.clone());
+            let new = known.borrow().len() - answered.len();
+            all.push(new);
+            if new == 0 {
+                break read;
+            }
+        };
+        assert_eq!(later.reply.text, at_once.reply.text);
+        assert_eq!(known.borrow().len(), asked.len(), "{window}");
+        // All parts at once, then the one that needs them, then nothing.
+        assert_eq!(all, [asked.len() - 1, 1, 0], "{window}");
+    }
 }
 
 #[test]
