@@ -233,8 +233,13 @@ impl Seen {
                 self.exit = Exit::Partial;
             }
             let place = (input, error.line);
-            self.notices
-                .add(NoticeLevel::Failed, "not_compacted", &error.message, None, place);
+            self.notices.add(
+                NoticeLevel::Failed,
+                "not_compacted",
+                &error.message,
+                None,
+                place,
+            );
         }
         for warning in &outcome.warnings {
             if warning.kind == WarningKind::Unsupported {
