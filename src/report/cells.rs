@@ -16,6 +16,7 @@ pub const SAVINGS_SHOWN: usize = 10;
 const TROUBLE_SHOWN: usize = 40;
 
 /// Those of the inputs that went wrong that are shown of a long batch.
+#[cfg(feature = "cli")]
 pub(crate) fn troubled(files: &[Outcome]) -> impl Iterator<Item = &Outcome> {
     let troubled = files.iter().filter(|outcome| trouble(outcome).is_some());
     troubled.take(TROUBLE_SHOWN)
