@@ -3,7 +3,9 @@
 //! Store and record are written before the output takes its name, so whatever ends the run, what the output names can be
 //! found and the output can be undone.
 
+mod ending;
 mod kept;
+mod outputs;
 mod record;
 
 use std::collections::BTreeMap;
@@ -25,29 +27,18 @@ use super::retry::original;
 use super::sink::Sink;
 use super::strict::BadLines;
 use super::sum::Sum;
-use super::target::followed;
-use super::{Destination, Effect, Options, Overwrite, Scope, Source, Target};
+use super::{Destination, Effect, Options, Scope, Source, Target};
 use crate::artifacts::SummaryModel;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{Detected, Detector, Layout, LineWarning, Warnings};
-use crate::outcome::{
-    Degraded, DegradedKind, Laps, Original, OriginalKind, Outcome, Phase, Warning, WarningKind,
-    path_text,
-};
+use crate::format::{Detected, Detector, Layout, Warnings};
+use crate::outcome::{Degraded, DegradedKind, Laps, Outcome, Phase, Warning, WarningKind};
 use crate::pipeline::{self, Compacted, Part, Pipeline, Stored};
 use crate::plan::Keeping;
 use crate::policy::{self, Archive, Effective, Layer, Names, OnFailure, Policy, Redact};
 use crate::redact::Redactor;
-use crate::store::atomic::{
-    Existing, Mode, Replace, Rights, Stamp, Written, changed, check_replaceable, lost_of_the_file,
-};
+use crate::store::atomic::Stamp;
 use crate::store::finished::Seen;
-use crate::store::folder::Durability;
-use crate::store::{self, FOLDER, Missing, Spot, manifest, open_transcript};
-
-/// The most conversations of a file whose original sizes its record notes. Where there are more, or one on each line (the hash of
-/// such a file is known too late), their summaries say how large they were.
-const MOST_NOTED: usize = 1_000;
+use crate::store::{FOLDER, open_transcript};
 
 /// What all inputs of a run share.
 pub(super) struct Run<'r> {
@@ -433,280 +424,7 @@ impl<'r> Run<'r> {
         }
     }
 
-    fn open_output(&self, target: &Target) -> Result<Sink<'r>> {
-        let stop = &self.options.stop;
-        let Some(path) = &target.output() else {
-            return Ok(match self.options.effect {
-                Effect::Write => Sink::stdout(stop),
-                Effect::DryRun => Sink::nothing(stop),
-            });
-        };
-        let is_dry = self.options.effect == Effect::DryRun;
-        let missing = if is_dry {
-            Missing::Refuse
-        } else {
-            Missing::Make
-        };
-        let spot = match target.spot(path, missing) {
-            // A dry run makes no folder; nothing is in one that is not there.
-            Err(error) if is_dry && error.kind == ErrorKind::NotFound => {
-                return Ok(Sink::nothing(stop));
-            }
-            spot => spot?,
-        };
-        let existing = self.existing(target, &spot)?;
-        if is_dry {
-            return Ok(Sink::nothing(stop));
-        }
-        let mode = match target.source {
-            Source::Stdin => Mode::Default,
-            Source::File(file) => open_transcript(&file.path)
-                .ok()
-                .and_then(|(file, _)| Rights::of(&file).ok())
-                .map_or(Mode::Default, Mode::Like),
-        };
-        Ok(Sink::file(
-            Replace::create(spot, existing, mode, Durability::Lazy)?,
-            stop,
-        ))
-    }
-
     pub(super) fn is_in_place(&self) -> bool {
         self.options.destination == Destination::InPlace
-    }
-
-    /// The output that will take the input's own place, unless that changes meanwhile.
-    fn open_in_place(&self, target: &Target, input: &Input<'_>) -> Result<Sink<'r>> {
-        let stop = &self.options.stop;
-        let Some(stamp) = input.stamp.clone() else {
-            return Err(Error::new(ErrorKind::Internal, "a stream has no place"));
-        };
-        let spot = target.own_spot()?;
-        let there = spot.look()?.ok_or_else(|| changed(spot.path()))?;
-        check_replaceable(spot.path(), &there)?;
-        if Stamp::of(&there) != stamp {
-            return Err(changed(spot.path()));
-        }
-        if self.options.effect == Effect::DryRun {
-            return Ok(Sink::nothing(stop));
-        }
-        let existing = Existing::IfUnchanged(stamp);
-        let mut replace = Replace::create(spot, existing, Mode::Default, Durability::Lazy)?;
-        replace.keep_time();
-        Ok(Sink::file(replace, stop))
-    }
-
-    /// Whether an output that is there already may be replaced.
-    fn existing(&self, target: &Target, spot: &Spot) -> Result<Existing> {
-        let path = spot.path();
-        let Some(seen) = spot.look()? else {
-            return Ok(Existing::Refuse);
-        };
-        if self.options.overwrite == Overwrite::Any {
-            return Ok(Existing::Overwrite);
-        }
-        if let (Some(kept), true) = (&target.store, seen.is_file()) {
-            let mut file = spot.read()?;
-            let stamp = Stamp::of(&file.metadata().map_err(|e| Error::io(path, "read", e))?);
-            let hash = store::hash_of(&mut file).map_err(|e| Error::io(path, "read", e))?;
-            let name = kept.store.name_of(path)?;
-            if kept.ledger()?.wrote(&name, &hash) {
-                return Ok(Existing::IfUnchanged(stamp));
-            }
-        }
-        Err(Error::new(
-            ErrorKind::Exists,
-            "a file of that name exists, and ctxpack did not write it as it is now",
-        )
-        .at(path)
-        .hint("--overwrite replaces it; -o or --out-dir writes elsewhere"))
-    }
-
-    /// Writes a whole file's result; a compressed input that stays as it is stays so to the byte. Gives the bytes of its text.
-    fn put(
-        &self,
-        (compacted, detected): (&mut Compacted<'_>, &Detected),
-        input: &Input<'_>,
-        sink: &mut Sink<'_>,
-    ) -> Result<u64> {
-        if let (Some(messages), &Detected::Known(format, layout)) = (self.options.emit, detected) {
-            let lines = emitted::lines(compacted, (format, layout), messages);
-            pack(std::iter::once(lines.as_slice()), input.codec, sink)?;
-            return Ok(lines.len() as u64);
-        }
-        if let Some(fork) = &self.options.fork {
-            let renamed = fork.renamed(fork.check(detected)?, compacted.pieces());
-            pack(std::iter::once(renamed.as_slice()), input.codec, sink)?;
-            return Ok(renamed.len() as u64);
-        }
-        if input.codec != Codec::Plain && !compacted.is_changed() {
-            sink.put(&input.raw)?;
-            return Ok(input.text_bytes());
-        }
-        pack(compacted.pieces(), input.codec, sink)?;
-        Ok(compacted.pieces().map(|piece| piece.len() as u64).sum())
-    }
-
-    fn finish(
-        &self,
-        target: &Target,
-        path: &Path,
-        (detected, mut input): (Detected, Input<'_>),
-        mut sink: Sink<'_>,
-        (mut sum, originals): (Sum, BTreeMap<String, u64>),
-        (text_after, warnings): (Option<u64>, Vec<LineWarning>),
-    ) -> Result<(Outcome, Vec<String>)> {
-        let (hash, bytes) = input.hash();
-        let (text_before, stored) = (input.text_bytes(), input.stored_bytes());
-        let before = Outcome {
-            stored_before: stored,
-            stored_after: stored,
-            ..Outcome::unchanged(path, text_before, hash.as_str())
-        };
-        let is_not_emitted =
-            self.options.emit.is_some() && matches!(detected, Detected::Unsupported(_));
-        if sum.waits || self.is_in_place() && !sum.changed || is_not_emitted {
-            let original = Original {
-                kind: OriginalKind::Input,
-                path: path_text(path),
-            };
-            let waits = sum.waits;
-            let outcome = Outcome {
-                original: Some(original),
-                ..sum.outcome(detected, warnings, before)
-            };
-            let outcome = if waits { outcome.waiting() } else { outcome };
-            return Ok((outcome, Vec::new()));
-        }
-        let written = sink.written()?;
-        let archive = self.archive(target, &mut input, &sum)?;
-        let mut contents: Vec<String> = archive.iter().cloned().collect();
-        contents.extend_from_slice(&sum.offloads);
-        contents.extend_from_slice(&sum.copies);
-        let cleaned = if self.is_in_place() {
-            self.releases.add(target, &mut sum, self.options.effect)?
-        } else {
-            Vec::new()
-        };
-        if self.is_in_place() {
-            // A name that outlives a power cut must not outlive its bytes.
-            sink.sync()?;
-        }
-        let original = self.record(
-            target,
-            (hash, bytes),
-            &written,
-            archive,
-            (&sum, cleaned),
-            self.originals(&detected, &sum, originals),
-        )?;
-        let lost = sink.commit()?;
-        if !lost.is_empty() {
-            sum.warnings.push(Warning {
-                kind: WarningKind::AttributesLost,
-                line: None,
-                message: lost_of_the_file(&lost),
-            });
-        }
-        let output = target
-            .output()
-            .as_deref()
-            .map_or_else(|| "-".to_owned(), path_text);
-        let outcome = Outcome {
-            output: Some(output),
-            original,
-            ..sum.outcome(
-                detected,
-                warnings,
-                Outcome {
-                    hash_after: Some(written.hash),
-                    bytes_after: text_after.unwrap_or(written.bytes),
-                    stored_after: stored.map(|_| written.bytes),
-                    ..before
-                },
-            )
-        };
-        Ok((outcome, contents))
-    }
-
-    /// The live tokens before anything was compacted, where the target is a share of them; `known` are those that an earlier
-    /// run has written down.
-    fn originals(
-        &self,
-        detected: &Detected,
-        sum: &Sum,
-        mut known: BTreeMap<String, u64>,
-    ) -> BTreeMap<String, u64> {
-        let is_file = matches!(detected, Detected::Known(_, Layout::File));
-        if !is_file || !self.goal.is_share() || sum.conversations.len() > MOST_NOTED {
-            return known;
-        }
-        for conversation in &sum.conversations {
-            let most = known.entry(conversation.id.clone()).or_insert(0);
-            *most = conversation.tokens_before.max(*most);
-        }
-        known
-    }
-
-    /// Writes down what the output came from, before it takes its name.
-    fn record(
-        &self,
-        target: &Target,
-        (input_hash, input_bytes): (String, u64),
-        written: &Written,
-        archive: Option<String>,
-        (sum, cleaned): (&Sum, Vec<manifest::Cleaned>),
-        originals: BTreeMap<String, u64>,
-    ) -> Result<Option<Original>> {
-        let path = target.input_path();
-        let input = Original {
-            kind: OriginalKind::Input,
-            path: path_text(path),
-        };
-        let from_file = *target.source != Source::Stdin;
-        let original = match &archive {
-            Some(name) => Some(Original {
-                kind: OriginalKind::Archive,
-                path: name.clone(),
-            }),
-            None => from_file.then_some(input),
-        };
-        let (Some(kept), Effect::Write) = (&target.store, self.options.effect) else {
-            return Ok(original);
-        };
-        let name = |path: &Path| kept.store.name_of(path);
-        kept.record(&manifest::Record {
-            output: target
-                .file()
-                .map_or_else(|| Ok("-".to_owned()), |file| name(&file))?,
-            output_hash: written.hash.clone(),
-            output_bytes: written.bytes,
-            input: if from_file {
-                name(&if self.is_in_place() {
-                    followed(path)
-                } else {
-                    path.to_owned()
-                })?
-            } else {
-                "-".to_owned()
-            },
-            input_hash,
-            input_bytes,
-            original: match (&self.options.fork, &archive) {
-                (Some(_), _) => manifest::Original::Fork,
-                (None, None) => manifest::Original::Input,
-                (None, Some(_)) => manifest::Original::Archive,
-            },
-            archive,
-            offloads: sum.offloads.clone(),
-            copies: sum.copies.clone(),
-            cleaned,
-            originals,
-            failed_summaries: sum.failed_summaries(),
-            policy_hash: self.policy_hash.to_owned(),
-            sequence: 0,
-            overlaps: None,
-        })?;
-        Ok(original)
     }
 }

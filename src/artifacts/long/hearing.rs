@@ -1,0 +1,87 @@
+//! What a request for the summary of some rounds is answered, and what the answer says of the model's window.
+//!
+//! Sends nothing itself, and decides nothing about the rounds.
+
+use super::{ANSWER, ASKED, Asked, Heard, Run, SPARE};
+use crate::artifacts::counts::{Verdict, window_of};
+use crate::artifacts::{ModelError, ModelReply};
+use crate::policy::TooLong;
+use crate::summarizer::gate::{Given, floor};
+
+impl Run<'_> {
+    /// Asks for the summary of a part, and once more if the answer is none.
+    pub(super) fn hear_part(&mut self, asked: &Asked) -> Result<Heard, ModelError> {
+        let given = Given::of_part(&asked.rounds);
+        let mut why = "";
+        for _ in 0..ASKED {
+            let heard = self.hear(asked, &given);
+            let Heard::Summary(ModelReply { text: Ok(text), .. }) = &heard else {
+                return Ok(heard);
+            };
+            match floor(text, &asked.prompt, &given) {
+                Err(no_summary) if self.reader.summary.max_invented >= 0 => why = no_summary.why(),
+                Err(_) | Ok(()) => return Ok(heard),
+            }
+        }
+        let why = format!("the answer to a part of the conversation {why}");
+        Err(ModelError::Failed(why))
+    }
+
+    pub(super) fn hear(&mut self, asked: &Asked, given: &Given) -> Heard {
+        let rounds = asked.rounds.iter().map(|r| self.reader.tokens(r)).sum();
+        let sent = self.sent(&asked.prompt, rounds);
+        let reply = (self.reader.ask)(asked, given);
+        self.attempts += reply.attempts;
+        self.spent += reply.spent;
+        self.left_out.extend(reply.left_out.iter().cloned());
+        self.model = reply.model.clone().or(self.model.take());
+        let in_parts = self.reader.summary.too_long == TooLong::Parts;
+        match &reply.text {
+            Ok(_) => self.compared(reply, sent),
+            Err(ModelError::TooLong { why, excess }) if in_parts => {
+                let total = sent + asked.max_tokens;
+                let window = match (excess, self.window) {
+                    (Some(excess), _) => window_of(*excess, sent, total),
+                    // While nothing is known to fit, a refusal costs more than a part.
+                    (None, None) => total / 2,
+                    (None, Some(known)) if self.rounds.parts == 0 => known / 2,
+                    (None, Some(known)) => known - known / ANSWER,
+                };
+                self.why.clone_from(why);
+                self.narrow(window, total);
+                Heard::Narrower(None)
+            }
+            Err(ModelError::TooLong { why, .. }) => Heard::Failed(ModelError::Failed(why.clone())),
+            Err(error) => Heard::Failed(error.clone()),
+        }
+    }
+
+    /// The window is no larger than that, and smaller than what was sent, or asked for as well.
+    fn narrow(&mut self, window: u64, total: u64) {
+        let window = window.min(total - total / SPARE);
+        self.window = Some(self.window.map_or(window, |known| known.min(window)));
+    }
+
+    /// What an answer is, by what the server has counted for it.
+    fn compared(&mut self, reply: ModelReply, sent: u64) -> Heard {
+        if reply.unread > 0 {
+            // Less was sent than is known here.
+            return Heard::Summary(reply);
+        }
+        let verdict = self.counts.judge(reply.counted, sent);
+        if self.counts.are_certain() {
+            self.whole = None;
+        }
+        match (verdict, self.reader.summary.too_long) {
+            (Verdict::ReadAfterAll, _) => match self.whole.take() {
+                Some(whole) => Heard::WholeAfterAll(whole),
+                None => Heard::Summary(reply),
+            },
+            (Verdict::Read, _) | (Verdict::MayBeCut, TooLong::Fail) => Heard::Summary(reply),
+            (Verdict::MayBeCut, TooLong::Parts) => {
+                self.narrow(reply.counted - reply.counted / ANSWER, sent);
+                Heard::Narrower(Some(reply))
+            }
+        }
+    }
+}
