@@ -163,6 +163,26 @@ impl Outcome {
         }
     }
 
+    /// The same input after it failed for want of a summary: nothing that was planned happened, and what was paid is told.
+    #[must_use]
+    pub fn without_summary(self, input: &Path, error: &Error) -> Self {
+        let left_alone = |mut conversation: ConversationOutcome| ConversationOutcome {
+            summary: conversation.summary.take().filter(|s| !s.success),
+            ..conversation.left_alone()
+        };
+        Outcome {
+            status: Status::Failed,
+            file: FileRecord {
+                error: Some(OutcomeError::new(input, error)),
+                ..self.file
+            },
+            findings_after: self.findings_before,
+            degraded: Vec::new(),
+            conversations: self.conversations.into_iter().map(left_alone).collect(),
+            ..self
+        }
+    }
+
     /// The same input after its result was rejected: the original is kept, and nothing that was planned happened.
     #[must_use]
     pub fn rejected(self, why: Rejection, message: impl Into<String>, line: Option<u64>) -> Self {

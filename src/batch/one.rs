@@ -284,7 +284,18 @@ impl<'r> Run<'r> {
                 origin = SessionOrigin::of(path, &detected, &input.buffer);
                 laps.lap(clock, Phase::Read);
                 let mut compacted = self.result(target, part, &mut warnings)?;
-                self.check_summaries(&compacted)?;
+                if let Err(error) = self.check_summaries(&compacted) {
+                    self.refusal.check()?;
+                    sum.add(compacted);
+                    let outcome = self.failed(path, (detected, &input), sum, warnings);
+                    return Ok(Worked {
+                        outcome: outcome.without_summary(path, &error),
+                        left: Left {
+                            contents: Vec::new(),
+                            seen,
+                        },
+                    });
+                }
                 laps.skip(clock, compacted.timings.take().unwrap_or_default());
                 if !compacted.waits() {
                     if compacted.is_changed() {

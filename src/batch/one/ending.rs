@@ -11,7 +11,7 @@ use crate::batch::pour::pack;
 use crate::batch::target::followed;
 use crate::batch::{Effect, Source, Target, emitted};
 use crate::error::Result;
-use crate::format::{Detected, Layout, LineWarning};
+use crate::format::{Detected, Layout, LineWarning, Warnings};
 use crate::outcome::{Original, OriginalKind, Outcome, Warning, WarningKind, path_text};
 use crate::pipeline::Compacted;
 use crate::store::atomic::{Written, lost_of_the_file};
@@ -45,6 +45,24 @@ impl Run<'_> {
         }
         pack(compacted.pieces(), input.codec, sink)?;
         Ok(compacted.pieces().map(|piece| piece.len() as u64).sum())
+    }
+
+    /// An input of which nothing is written.
+    pub(super) fn failed(
+        &self,
+        path: &Path,
+        (detected, input): (Detected, &Input<'_>),
+        sum: Sum,
+        warnings: Warnings,
+    ) -> Outcome {
+        let (hash, _) = input.hash();
+        let stored = input.stored_bytes();
+        let before = Outcome {
+            stored_before: stored,
+            stored_after: stored,
+            ..Outcome::unchanged(path, input.text_bytes(), hash.as_str())
+        };
+        sum.outcome(detected, warnings.finish(), before)
     }
 
     pub(super) fn finish(

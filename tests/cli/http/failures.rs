@@ -155,8 +155,16 @@ fn a_file_whose_summary_fails_stays_as_it_was_where_the_policy_says_so() {
             (&totals["compacted"], &totals["failed"]),
             (&json!(3), &json!(3))
         );
-        let errors = place.json("r.json")["files"][1]["error"].clone();
-        assert_eq!(errors["kind"], "summary");
+        let failed = place.json("r.json")["files"][1].clone();
+        assert_eq!(failed["error"]["kind"], "summary");
+        // What was paid for nothing is told, and nothing that was planned.
+        let conversation = &failed["conversations"][0];
+        assert!(conversation["summary"]["spent"]["requests"].as_u64() >= Some(1));
+        assert_eq!(conversation["tokens_after"], conversation["tokens_before"]);
+        assert_eq!(
+            (&failed["output"], &conversation["actions"]),
+            (&json!(null), &json!([]))
+        );
         for n in [1, 4, 5] {
             assert_eq!(place.text(&format!("in/{n}.jsonl")), before_text(n));
             assert!(!place.path(&format!("out/{n}.jsonl")).exists());
