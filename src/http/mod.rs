@@ -390,7 +390,10 @@ impl Server {
                     if failures >= most {
                         return Err(Failure::Transient(why));
                     }
-                    self.wait(delay(policy, failures.max(1), self.random()))?;
+                    // Where the queue holds requests back, it says when the next one is sent.
+                    if !queue.is_holding() {
+                        self.wait(delay(policy, failures.max(1), self.random()))?;
+                    }
                 }
                 result => return result,
             }

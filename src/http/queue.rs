@@ -32,6 +32,8 @@ const NEVER_ANSWERED: usize = 3;
 const FIRST_HOLD: Duration = Duration::from_secs(1);
 /// The longest such wait, and the longest gap that the queue learns.
 const LONGEST_HOLD: Duration = Duration::from_secs(30);
+/// The longest such wait for a server that has never answered: it is tried several times within the patience for it.
+const LONGEST_SILENT: Duration = Duration::from_secs(2);
 /// The gap between requests after the first "too many requests"; each further one doubles it.
 const FIRST_GAP: Duration = Duration::from_millis(100);
 /// A gap below this is none.
@@ -219,7 +221,11 @@ impl State {
             // Those that were sent before say nothing new.
             Some(held) if !held.is_probed => {}
             Some(held) => {
-                held.wait = (held.wait * 2).min(LONGEST_HOLD);
+                let longest = match self.has_answered {
+                    true => LONGEST_HOLD,
+                    false => LONGEST_SILENT,
+                };
+                held.wait = (held.wait * 2).min(longest);
                 held.until = now + held.wait;
                 held.is_probed = false;
             }

@@ -260,3 +260,25 @@ fn a_probe_that_was_not_sent_leaves_its_turn_to_another() {
     queue.record(later, &Err::<(), _>(limit));
     assert_eq!(queue.admits(later), Admission::Now);
 }
+
+/// The first conversation is asked for alone: its server may be overloaded five times in a row.
+#[test]
+fn a_server_that_has_not_answered_yet_is_tried_more_than_five_times() {
+    let (queue, start) = (Queue::new(4, PATIENT), Instant::now());
+    let (mut now, mut tries) = (Duration::ZERO, Vec::new());
+    loop {
+        match queue.admits(start + now) {
+            Admission::Now => {
+                tries.push(now);
+                let failed = Err::<(), _>(Failure::Transient("overloaded".to_owned()));
+                queue.record(start + now, &failed);
+                if !queue.is_holding() {
+                    now += Duration::from_secs(1 << (tries.len() - 1));
+                }
+            }
+            Admission::After(wait) => now += wait.max(Duration::from_millis(10)),
+            Admission::Denied(_) => break,
+        }
+    }
+    assert!((6..=10).contains(&tries.len()), "{tries:?}");
+}
