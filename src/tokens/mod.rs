@@ -136,6 +136,11 @@ impl Estimator {
                 measure: self.header(header) + self.plain(text),
                 flat: 0,
             },
+            // As `block` counts it.
+            Scope::RoleContent if is_bare(result) => Size {
+                measure: self.header(header) + self.plain(text),
+                flat: 0,
+            },
             _ => self.after(header, text, result.shape),
         }
     }
@@ -229,13 +234,14 @@ impl Estimator {
         })
     }
 
-    /// The size of a result's content, equal to that of [`Estimator::content`] for the same text.
+    /// The size of a result's content, equal to that of [`Estimator::replaced`] for the same text.
     pub fn result(&self, transcript: &Transcript<'_>, block: &Block) -> Size {
         let content = || transcript.bytes(block.line, block.content);
         let measure = match self.settings.scope {
             Scope::Strings if !is_of_strings(block) => 0,
             Scope::Content if self.writes_pictures_of(block) => self.raw(content()),
             Scope::Content | Scope::Strings => self.texts(transcript, block),
+            Scope::RoleContent if is_bare(block) => self.texts(transcript, block),
             Scope::MessageJson | Scope::HistoryJson | Scope::HistoryRepr | Scope::RoleContent => {
                 self.pictured(&json::compact(content()))
             }

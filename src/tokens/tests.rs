@@ -300,3 +300,20 @@ fn pictures_and_documents_cost_the_same_in_every_method() {
         assert_eq!(count(Format::Anthropic, line, &toml).0, 107, "{method}");
     }
 }
+
+/// Or an output could be replaced by a text that counts for more in its message.
+#[test]
+fn a_result_alone_counts_as_in_its_message_and_as_its_replacement() {
+    let line = r#"{"role":"tool","tool_call_id":"c","content":"a\t\"b\"\n"}"#;
+    let transcript = Format::OpenAi.read(line.as_bytes(), 1, &mut Warnings::default());
+    let result = transcript.block(0);
+    for scope in ["content", "strings", "role_content"] {
+        let estimator = estimator(&format!("{CHARS}chars_per_token = 1\nscope = \"{scope}\""));
+        let sizes = [
+            estimator.result(&transcript, result),
+            estimator.replaced(&transcript, result, "a\t\"b\"\n"),
+            estimator.block(&transcript, result),
+        ];
+        assert_eq!(sizes.map(|size| estimator.tokens(size)), [6; 3], "{scope}");
+    }
+}
