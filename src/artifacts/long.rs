@@ -56,6 +56,8 @@ pub(super) struct Asked {
 /// Whoever reads one conversation.
 pub(super) struct Reader<'r> {
     pub(super) summary: &'r Summary,
+    /// The tokens that the model reads at once; 0 = not known.
+    pub(super) window: u64,
     pub(super) estimator: &'r Estimator,
     /// The size of the summary, in tokens.
     pub(super) size: u64,
@@ -105,7 +107,7 @@ struct Run<'r> {
 impl Reader<'_> {
     /// Reads a conversation, in one part if it can be.
     pub(super) fn read(&self, rounds: Vec<String>) -> Read {
-        let known = self.summary.window;
+        let known = self.window;
         let all = rounds.len() as u64;
         let mut run = Run {
             reader: self,

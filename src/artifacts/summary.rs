@@ -24,9 +24,9 @@ const PROMPT: u64 = 2_000;
 /// The share of a window that is left free, as a divisor: tokens are estimated.
 const MARGIN: u64 = 10;
 
-/// The tokens that a conversation may have in the model's window beside an answer of `max_tokens`.
-fn room(policy: &Policy, max_tokens: u64) -> u64 {
-    let window = match policy.summary.window {
+/// The tokens that a conversation may have in the model's window beside an answer of `max_tokens`; a window of 0 is not known.
+fn room(policy: &Policy, window: u64, max_tokens: u64) -> u64 {
+    let window = match window {
         0 => policy.window.context,
         known => known,
     };
@@ -120,8 +120,16 @@ impl Sources<'_> {
             policy: self.policy,
             estimator: subject.estimator,
         };
+        let window = match (summary.window, summary.model.as_str()) {
+            // What the session recorded is the window of its own model.
+            (0, "") => context
+                .format
+                .context_window(transcript, conversation)
+                .unwrap_or_default(),
+            (known, _) => known,
+        };
         let rounds = || match summary.gives_evidence() {
-            true => evidence.rounds(0..end, room(self.policy, max_tokens)),
+            true => evidence.rounds(0..end, room(self.policy, window, max_tokens)),
             false => rounds(self.policy, transcript, conversation, 0..end),
         };
         // What stood in an output that is cleared by now, or stands in a message that is kept, is no invention.
@@ -164,6 +172,7 @@ impl Sources<'_> {
                 };
                 let reader = Reader {
                     summary,
+                    window,
                     estimator: subject.estimator,
                     size,
                     prompt: &|size| self::prompt(self.policy, size, instructions),

@@ -205,14 +205,7 @@ pub fn run(
     // A thread that waits for a server lets another one run, so that no processor is idle.
     let turns = Semaphore::new(options.jobs);
     let refusal = Refusal::default();
-    let asked = options.server.as_ref().map(|(server, at_once)| Waiting {
-        server: server.as_ref(),
-        refusal: &refusal,
-        turns: &turns,
-        at_once: *at_once,
-        count: AtomicUsize::new(0),
-        progress,
-    });
+    let asked = Waiting::of(options, &refusal, &turns, progress);
     let pool = pool(options.jobs + asked.as_ref().map_or(0, |asked| asked.at_once))?;
     let mut order: Vec<&Target> = targets.list.iter().collect();
     // The largest first, so that the last thread is not left with a large one.
@@ -341,6 +334,26 @@ struct Waiting<'r> {
     at_once: usize,
     count: AtomicUsize,
     progress: &'r dyn Progress,
+}
+
+impl<'r> Waiting<'r> {
+    /// The run's server, if it has one.
+    fn of(
+        options: &'r Options,
+        refusal: &'r Refusal,
+        turns: &'r Semaphore,
+        progress: &'r dyn Progress,
+    ) -> Option<Self> {
+        let (server, at_once) = options.server.as_ref()?;
+        Some(Waiting {
+            server: server.as_ref(),
+            refusal,
+            turns,
+            at_once: *at_once,
+            count: AtomicUsize::new(0),
+            progress,
+        })
+    }
 }
 
 impl std::fmt::Debug for Waiting<'_> {

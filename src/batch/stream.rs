@@ -7,7 +7,7 @@ mod work;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Condvar, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -72,14 +72,7 @@ pub fn filter(
     }
     let turns = Semaphore::new(options.jobs);
     let refusal = Refusal::default();
-    let asked = options.server.as_ref().map(|(server, at_once)| Waiting {
-        server: server.as_ref(),
-        refusal: &refusal,
-        turns: &turns,
-        at_once: *at_once,
-        count: AtomicUsize::new(0),
-        progress: &Silent,
-    });
+    let asked = Waiting::of(options, &refusal, &turns, &Silent);
     let threads = options.jobs + asked.as_ref().map_or(0, |asked| asked.at_once);
     let server = asked.as_ref().map(|asked| asked as &dyn SummaryModel);
     let no_hooks = Hooks::default();

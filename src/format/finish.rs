@@ -34,6 +34,15 @@ impl Format {
             before.filter(is_real)
         })
     }
+
+    /// How many tokens the conversation's model reads at once, where the session has recorded that.
+    pub fn context_window(
+        self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+    ) -> Option<u64> {
+        self.dialect().context_window(transcript, conversation)
+    }
 }
 
 /// The text of a JSON string as it is written: models and reasons have no escapes.

@@ -91,7 +91,8 @@ table! {
         drop_rounds: u64 = 0, unit("requests"), found(AtMost(10));
         /// What happens if the conversation is too long for the provider's model.
         too_long: TooLong = TooLong::Parts;
-        /// How much the provider's model reads and writes in one request; 0 means that this is learned from its first "too long".
+        /// How much the provider's model reads and writes in one request; 0 means that it is what the session recorded
+        /// of its own model (Codex does), or learned from the first "too long".
         ///
         /// No published system has such a key.
         window: u64 = 0, unit("tokens");

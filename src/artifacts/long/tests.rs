@@ -59,18 +59,24 @@ impl Model {
     }
 
     fn read(&self, policy: &Policy, rounds: &[String]) -> Read {
-        let estimator = Estimator::new(&policy.tokens).unwrap();
-        let given = Given::new(rounds);
-        let reader = Reader {
-            summary: &policy.summary,
-            estimator: &estimator,
-            size: 4_000,
-            prompt: &|size| format!("In {size} tokens."),
-            given: &given,
-            ask: &|asked, _| self.reply(asked),
-        };
-        reader.read(rounds.to_vec())
+        read(policy, rounds, &|asked| self.reply(asked))
     }
+}
+
+/// A conversation read by whoever replies like this.
+fn read(policy: &Policy, rounds: &[String], reply: &dyn Fn(&Asked) -> ModelReply) -> Read {
+    let estimator = Estimator::new(&policy.tokens).unwrap();
+    let given = Given::new(rounds);
+    let reader = Reader {
+        summary: &policy.summary,
+        window: policy.summary.window,
+        estimator: &estimator,
+        size: 4_000,
+        prompt: &|size| format!("In {size} tokens."),
+        given: &given,
+        ask: &|asked, _| reply(asked),
+    };
+    reader.read(rounds.to_vec())
 }
 
 /// The files that a text names.
@@ -206,28 +212,18 @@ fn parts_that_are_answered_later_are_asked_for_together_and_are_the_same_then() 
         let mut all = Vec::new();
         let later = loop {
             let answered = known.borrow().clone();
-            let estimator = Estimator::new(&policy.tokens).unwrap();
-            let given = Given::new(&rounds);
-            let reader = Reader {
-                summary: &policy.summary,
-                estimator: &estimator,
-                size: 4_000,
-                prompt: &|size| format!("In {size} tokens."),
-                given: &given,
-                ask: &|asked, _| {
-                    let text = asked.rounds.concat();
-                    let reply = model.reply(asked);
-                    if answered.contains(&text) {
-                        return reply;
-                    }
-                    known.borrow_mut().insert(text);
-                    ModelReply {
-                        text: Err(ModelError::Waiting("a batch".to_owned())),
-                        ..reply
-                    }
-                },
-            };
-            let read = reader.read(rounds.clone());
+            let read = read(&policy, &rounds, &|asked| {
+                let text = asked.rounds.concat();
+                let reply = model.reply(asked);
+                if answered.contains(&text) {
+                    return reply;
+                }
+                known.borrow_mut().insert(text);
+                ModelReply {
+                    text: Err(ModelError::Waiting("a batch".to_owned())),
+                    ..reply
+                }
+            });
             let new = known.borrow().len() - answered.len();
             all.push(new);
             if new == 0 {
@@ -328,25 +324,15 @@ fn an_answer_to_a_part_that_is_no_summary_is_asked_for_once_more() {
             habit: Habit::SaysFigures,
             requests: RefCell::default(),
         };
-        let estimator = Estimator::new(&policy.tokens).unwrap();
-        let given = Given::new(&rounds);
-        let reader = Reader {
-            summary: &policy.summary,
-            estimator: &estimator,
-            size: 4_000,
-            prompt: &|_| "Summarise.".to_owned(),
-            given: &given,
-            ask: &|asked, _| {
-                let reply = model.reply(asked);
-                let is_refused = model.requests.borrow().len() <= refusals;
-                let text = match is_refused {
-                    true => Ok("I cannot help with that.".to_owned()),
-                    false => reply.text,
-                };
-                ModelReply { text, ..reply }
-            },
-        };
-        let read = reader.read(rounds.clone());
+        let read = read(&policy, &rounds, &|asked| {
+            let reply = model.reply(asked);
+            let is_refused = model.requests.borrow().len() <= refusals;
+            let text = match is_refused {
+                true => Ok("I cannot help with that.".to_owned()),
+                false => reply.text,
+            };
+            ModelReply { text, ..reply }
+        });
         assert_eq!(read.reply.text.is_ok(), is_summary);
         if !is_summary {
             let why = "the answer to a part of the conversation refuses to summarise".to_owned();

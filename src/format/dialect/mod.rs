@@ -194,6 +194,15 @@ pub(crate) trait Dialect: Sync {
         finish::string_of(self.answer(transcript, conversation, answer).field("model"))
     }
 
+    /// How many tokens its model reads at once, as the session recorded it last.
+    fn context_window(
+        &self,
+        _transcript: &Transcript<'_>,
+        _conversation: &Conversation,
+    ) -> Option<u64> {
+        None
+    }
+
     /// The model of the last answer before a conversation; needed where none of its own answers is left.
     fn model_before(
         &self,

@@ -107,13 +107,10 @@ fn every_round_is_told_at_two_five_and_twenty_times_the_window() {
             );
             assert_eq!(told["rounds"]["read"], told["rounds"]["all"], "{what}");
             let requests = server.requests();
-            let is_merge =
-                |request: &&Request| request.content().contains("summaries of the consecutive");
-            let useful = told["rounds"]["parts"].as_u64().unwrap() as usize
-                + requests.iter().filter(is_merge).count();
+            let parts = told["rounds"]["parts"].as_u64().unwrap() as usize;
             assert!(
-                requests.len() * 2 <= useful * 3,
-                "{} of {useful}: {what}",
+                requests.len() * 2 <= parts * 3,
+                "{} of {parts}: {what}",
                 requests.len()
             );
             let report = place.json("in.compact.stats.json");
@@ -167,6 +164,60 @@ fn a_window_that_is_named_is_kept_to_from_the_first_request() {
     let parts = told["rounds"]["parts"].as_u64().unwrap() as usize;
     assert_eq!(server.requests().len(), parts + 1);
     assert_eq!(files(&place.text("in.compact.jsonl")).len(), ROUNDS);
+}
+
+/// The same session as Codex writes it, which records its model's window.
+fn rollout(window: usize) -> String {
+    let item = |kind: &str, payload: Value| {
+        let time = "2026-01-02T00:00:00.000Z";
+        format!(
+            "{}\n",
+            json!({"timestamp": time, "type": kind, "payload": payload})
+        )
+    };
+    let id = "019bc1a5-77f4-7c1e-8d2a-3f5e6a7b8c9d";
+    let meta = json!({"id": id, "timestamp": "2026-01-02T00:00:00.000Z", "cwd": "/w", "originator": "codex_cli_rs", "cli_version": "0.150.0"});
+    let mut lines = item("session_meta", meta);
+    lines += &item(
+        "turn_context",
+        json!({"cwd": "/w", "model": "gpt-recorded"}),
+    );
+    for message in session().lines() {
+        let message: Value = serde_json::from_str(message).unwrap();
+        let role = message["role"].as_str().unwrap();
+        let kind = match role {
+            "user" => "input_text",
+            _ => "output_text",
+        };
+        let text = message["content"]
+            .as_str()
+            .or(message["content"][0]["text"].as_str());
+        let content = json!([{"type": kind, "text": text.unwrap()}]);
+        lines += &item(
+            "response_item",
+            json!({"type": "message", "role": role, "content": content}),
+        );
+    }
+    let usage = json!({"input_tokens": 9_000, "cached_input_tokens": 0, "output_tokens": 10, "total_tokens": 9_010});
+    let info = json!({"total_token_usage": usage, "last_token_usage": usage, "model_context_window": window});
+    lines + &item("event_msg", json!({"type": "token_count", "info": info}))
+}
+
+#[test]
+fn a_window_that_the_session_recorded_is_kept_to_for_its_own_model() {
+    for (model, refused) in [("", 0), ("--model other", 1)] {
+        let server = Server::start(|_, request| act(9_000, Habit::SaysFigures, request));
+        let place = Place::with(&[("in.jsonl", rollout(8_000))]);
+        let told = run(&place, &server, model, 0);
+        assert_eq!(told["rounds"]["read"], told["rounds"]["all"], "{told}");
+        let parts = told["rounds"]["parts"].as_u64().unwrap() as usize;
+        let requests = server.requests();
+        let named = |request: &&Request| request.content().contains("summaries of the consecutive");
+        let merges = requests.iter().filter(named).count();
+        assert_eq!(requests.len(), parts + merges + refused, "{model}: {told}");
+        let asked = requests[0].body["model"].as_str().unwrap();
+        assert_eq!(asked == "gpt-recorded", model.is_empty(), "{asked}");
+    }
 }
 
 #[test]

@@ -158,6 +158,10 @@ impl Dialect for Codex {
         model_of_turn(transcript, *conversation.lines(answer).last()?)
     }
 
+    fn context_window(&self, transcript: &Transcript<'_>, _: &Conversation) -> Option<u64> {
+        usage::context_window(transcript)
+    }
+
     fn agent(&self) -> Option<&'static dyn Agent> {
         Some(&agent::CodexAgent)
     }

@@ -46,6 +46,17 @@ pub(super) fn recorded(
     input.map(|(_, tokens)| tokens)
 }
 
+/// How many tokens the model reads at once, by the last count that says so; a count of 0 says nothing.
+pub(super) fn context_window(transcript: &Transcript<'_>) -> Option<u64> {
+    let links = transcript.links().iter().enumerate().rev();
+    let mut counts = links.filter(|(_, link)| link.kind == LinkKind::Count);
+    counts.find_map(|(line, link)| {
+        let info = Value::part(transcript.line(line as u32), link.content);
+        let (_, tokens) = info.field("model_context_window").figure()?;
+        (tokens > 0).then_some(tokens)
+    })
+}
+
 /// The figures of the last request in the `info` of a count. Tokens read from a cache are a part of the input, which is a
 /// part of the total.
 fn counted(line: &[u8], info: Span) -> [Option<(Span, u64)>; 3] {
