@@ -10,7 +10,7 @@ use super::sum::Sum;
 use super::target::{RunStore, Target, followed};
 use crate::error::{Error, Result};
 use crate::outcome::{Warning, WarningKind, path_text};
-use crate::store::manifest;
+use crate::store::{self, manifest};
 
 /// Offloads in a store that outputs of a run no longer refer to, by the names of these outputs.
 #[derive(Default)]
@@ -49,7 +49,9 @@ impl Releases {
             }
             if effect == Effect::Write {
                 let kept_content = kept.store.read_offload(&name);
-                match kept_content.and_then(|content| kept.store.put_archive(&content)) {
+                let archived = kept_content
+                    .and_then(|content| kept.store.put_archive(&content, &store::hash(&content)));
+                match archived {
                     Ok(archived) => cleaned.push(manifest::Cleaned {
                         name: name.clone(),
                         archive: archived.name,

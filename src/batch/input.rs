@@ -304,6 +304,12 @@ impl<'s> Input<'s> {
         }
     }
 
+    /// All bytes of the input as it is stored, if they are still in memory.
+    pub(super) fn whole(&self) -> Option<&[u8]> {
+        let so_far = self.so_far();
+        (self.at_end && so_far.len() as u64 == self.bytes).then_some(so_far)
+    }
+
     /// Whether the whole input is in the buffer.
     pub(super) fn is_at_end(&self) -> bool {
         self.at_end

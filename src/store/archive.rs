@@ -11,13 +11,13 @@ use std::io::{self, BufReader, Read, Write};
 use super::atomic::{IfTaken, Mode, Temp, Written};
 use super::folder::Durability;
 use super::folder::{Folder, NotPlain, not_plain};
+use super::frames::Frames;
 use super::{NAME_DIGITS, Store, content_name, hash_text, is_content_name, pour};
 use crate::error::{Error, ErrorKind, Result};
 
 pub(super) const ARCHIVE: &str = "archive";
 const ENDING: &str = ".zst";
 const PLAIN: &str = ".jsonl";
-const LEVEL: i32 = 3;
 const READING: &str = "read the archived original";
 const OTHER_COPY: &str = "look for another copy of the store";
 
@@ -36,9 +36,14 @@ pub struct Archived {
 ///
 /// Leaves nothing behind if it is dropped without [`ArchiveWriter::finish`].
 pub struct ArchiveWriter {
-    encoder: zstd::Encoder<'static, Temp>,
+    entry: Entry,
     hasher: blake3::Hasher,
     bytes: u64,
+}
+
+/// An archive without its name yet.
+struct Entry {
+    frames: Frames<Temp>,
     folder: Folder,
     durability: Durability,
 }
@@ -50,34 +55,38 @@ impl Store {
     ///
     /// [`ErrorKind::Io`] when the system refuses.
     pub fn archive(&self) -> Result<ArchiveWriter> {
-        let folder = self.folder(ARCHIVE)?;
-        let encoder = Temp::create(&folder, Mode::Private, None)
-            .and_then(|temp| zstd::Encoder::new(temp, LEVEL))
-            .and_then(|mut encoder| {
-                encoder.include_checksum(true)?;
-                Ok(encoder)
-            })
-            .map_err(|e| Error::io(folder.path(), "write", e))?;
         Ok(ArchiveWriter {
-            encoder,
+            entry: self.entry()?,
             hasher: blake3::Hasher::new(),
             bytes: 0,
-            folder,
-            durability: Durability::Durable,
         })
     }
 
-    /// Archives an original that is in memory. The same bytes again give the same name and change nothing.
+    /// Archives an original that is in memory and whose hash (as [`super::hash`] gives it) is known. The same bytes again
+    /// give the same name and change nothing.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Io`] when the system refuses.
-    pub fn put_archive(&self, original: &[u8]) -> Result<Archived> {
-        let mut archive = self.archive()?;
-        archive
+    pub fn put_archive(&self, original: &[u8], hash: &str) -> Result<Archived> {
+        let mut entry = self.entry()?;
+        entry
+            .frames
             .write_all(original)
             .map_err(|e| Error::io(&self.root, "write the archive", e))?;
-        archive.finish()
+        entry.finish(archive_name(hash), hash.to_owned(), original.len() as u64)
+    }
+
+    fn entry(&self) -> Result<Entry> {
+        let folder = self.folder(ARCHIVE)?;
+        let frames = Temp::create(&folder, Mode::Private, None)
+            .and_then(Frames::new)
+            .map_err(|e| Error::io(folder.path(), "write", e))?;
+        Ok(Entry {
+            frames,
+            folder,
+            durability: Durability::Durable,
+        })
     }
 
     /// Writes an archived original of at most `most` bytes to `to`, and returns what it wrote.
@@ -177,11 +186,9 @@ fn named_by(hash: &str, ending: &str) -> String {
 impl ArchiveWriter {
     /// The same, which does not wait for the disk: for an original that is still where it came from.
     #[must_use]
-    pub fn lazy(self) -> Self {
-        ArchiveWriter {
-            durability: Durability::Lazy,
-            ..self
-        }
+    pub fn lazy(mut self) -> Self {
+        self.entry.durability = Durability::Lazy;
+        self
     }
 
     /// The hash of the bytes written so far.
@@ -197,41 +204,38 @@ impl ArchiveWriter {
     ///
     /// [`ErrorKind::Io`] when the system refuses.
     pub fn finish(self) -> Result<Archived> {
-        let hash = self.hasher.finalize();
-        let name = content_name(ARCHIVE, &hash, ENDING);
+        let hash = self.hash();
+        self.entry.finish(archive_name(&hash), hash, self.bytes)
+    }
+}
+
+impl Entry {
+    fn finish(self, name: String, hash: String, bytes: u64) -> Result<Archived> {
         let file = OsStr::new(&name[ARCHIVE.len() + 1..]);
         let path = self.folder.path().join(file);
         let failed = |e| not_plain(&path, "write", e);
-        if self
-            .folder
-            .look(file)
-            .map_err(failed)?
-            .is_some_and(|seen| seen.is_symlink())
-        {
+        let there = self.folder.look(file).map_err(failed)?;
+        if there.is_some_and(|seen| seen.is_symlink()) {
             return Err(failed(NotPlain::Link.into()));
         }
-        self.encoder
+        self.frames
             .finish()
             .and_then(|temp| temp.persist(file, IfTaken::Replace, self.durability))
             .map_err(failed)?;
-        Ok(Archived {
-            name,
-            hash: hash_text(&hash),
-            bytes: self.bytes,
-        })
+        Ok(Archived { name, hash, bytes })
     }
 }
 
 impl Write for ArchiveWriter {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        let n = self.encoder.write(buf)?;
+        let n = self.entry.frames.write(buf)?;
         self.hasher.update(&buf[..n]);
         self.bytes += n as u64;
         Ok(n)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.encoder.flush()
+        self.entry.frames.flush()
     }
 }
 

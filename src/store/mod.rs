@@ -24,6 +24,7 @@ mod archive;
 pub mod atomic;
 pub mod finished;
 pub mod folder;
+mod frames;
 pub mod gc;
 mod jobs;
 mod line_file;

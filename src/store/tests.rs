@@ -83,7 +83,7 @@ fn a_copy_is_plain_and_gc_knows_it_by_its_record_or_by_a_text() {
         format!("at /x/.ctxpack/{mentioned}"),
     )
     .unwrap();
-    run.put_archive(b"in").unwrap();
+    run.put_archive(b"in", &hash(b"in")).unwrap();
     run.record(&Record {
         output: "out".to_owned(),
         output_hash: hash(b"out"),
@@ -119,7 +119,7 @@ fn names_are_the_first_digits_of_the_hash() {
         format!("blake3:{NOTHING}9bcb25c9adc112b7cc9a93cae41f3262")
     );
     let dir = tempdir().unwrap();
-    let archived = store(dir.path()).put_archive(b"").unwrap();
+    let archived = store(dir.path()).put_archive(b"", &hash(b"")).unwrap();
     assert_eq!(
         archived,
         Archived {
@@ -231,7 +231,10 @@ fn archives_come_back_from_pieces_and_from_memory() {
         writer.write_all(piece).unwrap();
     }
     let archived = writer.finish().unwrap();
-    assert_eq!(store.put_archive(&original).unwrap(), archived);
+    assert_eq!(
+        store.put_archive(&original, &hash(&original)).unwrap(),
+        archived
+    );
     assert_eq!(names(&store.root().join("archive")).len(), 1);
 
     let mut out = Vec::new();
@@ -254,7 +257,10 @@ fn archives_come_back_from_pieces_and_from_memory() {
 fn a_damaged_archive_is_noticed_and_archiving_again_heals_it() {
     let dir = tempdir().unwrap();
     let store = store(dir.path());
-    let name = store.put_archive(b"original").unwrap().name;
+    let name = store
+        .put_archive(b"original", &hash(b"original"))
+        .unwrap()
+        .name;
     let path = store.root().join(&name);
     let whole = fs::read(&path).unwrap();
     let mut flipped = whole.clone();
@@ -268,7 +274,7 @@ fn a_damaged_archive_is_noticed_and_archiving_again_heals_it() {
         assert_eq!(error.kind, ErrorKind::Store);
         assert_eq!(error.path, Some(path.clone()));
     }
-    store.put_archive(b"original").unwrap();
+    store.put_archive(b"original", &hash(b"original")).unwrap();
     store
         .read_archive(&name, u64::MAX, &mut io::sink())
         .unwrap();
@@ -292,7 +298,10 @@ fn a_writer_that_fails_is_no_fault_of_the_store() {
     }
     let dir = tempdir().unwrap();
     let store = store(dir.path());
-    let name = store.put_archive(b"original").unwrap().name;
+    let name = store
+        .put_archive(b"original", &hash(b"original"))
+        .unwrap()
+        .name;
     let error = store.read_archive(&name, u64::MAX, &mut Full).unwrap_err();
     assert_eq!((error.kind, error.path), (ErrorKind::Io, None));
     assert_eq!(error.source.unwrap().kind(), io::ErrorKind::StorageFull);
@@ -371,7 +380,7 @@ fn a_killed_run_leaves_its_records_and_no_lock() {
     if let Some(dir) = std::env::var_os(CHILD) {
         let dir = PathBuf::from(dir);
         let run = store(&dir);
-        run.put_archive(b"in").unwrap();
+        run.put_archive(b"in", &hash(b"in")).unwrap();
         run.put_offload(b"moved").unwrap();
         run.record(&record).unwrap();
         let mut out = atomic::Replace::create(
@@ -446,7 +455,7 @@ mod unix {
         let store = store(dir.path());
         let mode = |name: &str| fs::metadata(store.root().join(name)).unwrap().mode() & 0o7777;
         let offload = store.put_offload(b"x").unwrap();
-        let archive = store.put_archive(b"x").unwrap().name;
+        let archive = store.put_archive(b"x", &hash(b"x")).unwrap().name;
         for folder in ["", "offloaded", "archive"] {
             assert_eq!(mode(folder), 0o700, "{folder}");
         }
@@ -460,7 +469,10 @@ mod unix {
         let dir = tempdir().unwrap();
         let store = store(dir.path());
         let name = store.put_offload(b"content").unwrap();
-        let archive = store.put_archive(b"content").unwrap().name;
+        let archive = store
+            .put_archive(b"content", &hash(b"content"))
+            .unwrap()
+            .name;
         for (name, copy) in [(&name, "a"), (&archive, "b")] {
             let copy = dir.path().join(copy);
             fs::rename(store.root().join(name), &copy).unwrap();

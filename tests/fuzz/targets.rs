@@ -434,7 +434,9 @@ pub(crate) fn record() -> String {
 /// Whatever a record says: undo gives the original or refuses, and nothing outside of the store changes.
 pub(crate) fn records(data: &[u8]) {
     with_store(|store| {
-        store.put_archive(ORIGINAL).expect("the archive is written");
+        store
+            .put_archive(ORIGINAL, &ctxpack::store::hash(ORIGINAL))
+            .expect("the archive is written");
         let manifests = store.root().join("manifests");
         fs::create_dir_all(&manifests).expect("the folder is made");
         fs::write(

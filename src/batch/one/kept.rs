@@ -92,14 +92,18 @@ impl Run<'_> {
                 Ok(Some(archive_name(&hash)))
             }
             (Source::File(_), Effect::Write) => {
-                archive_file(&kept.store, target.input_path(), &hash, bytes).map(Some)
+                let archived = match input.whole() {
+                    Some(whole) => kept.store.put_archive(whole, &hash)?.name,
+                    None => archive_file(&kept.store, target.input_path(), &hash, bytes)?,
+                };
+                Ok(Some(archived))
             }
             (Source::Stdin, _) | (Source::File(_), Effect::DryRun) => Ok(Some(archive_name(&hash))),
         }
     }
 }
 
-/// Puts a file into the archive, if it still holds what was read from it: `bytes` bytes of this hash.
+/// Puts a file that is not in memory into the archive, if it still holds what was read from it: `bytes` bytes of this hash.
 fn archive_file(store: &Store, path: &Path, hash: &str, bytes: u64) -> Result<String> {
     let (file, _) = open_transcript(path)?;
     let mut archive = store.archive()?;

@@ -44,7 +44,12 @@ impl Bench {
             input_bytes: input.1.len() as u64,
             original,
             archive: match original {
-                Original::Archive => Some(store.put_archive(input.1.as_bytes()).unwrap().name),
+                Original::Archive => Some(
+                    store
+                        .put_archive(input.1.as_bytes(), &hash(input.1.as_bytes()))
+                        .unwrap()
+                        .name,
+                ),
                 Original::Input | Original::Fork => None,
             },
             offloads: Vec::new(),
@@ -268,7 +273,7 @@ fn the_nearest_store_that_knows_the_file_wins() {
     let far = b.record(("sub/s", "small"), ("x", "far"), Original::Archive);
     b.store().record(&far).unwrap();
     let near = Store::new(b.path("sub").join(FOLDER), Durability::Lazy);
-    let archived = near.put_archive(b"near").unwrap();
+    let archived = near.put_archive(b"near", &hash(b"near")).unwrap();
     let near_record = Record {
         output: "s".to_owned(),
         input_hash: archived.hash,
@@ -348,7 +353,11 @@ fn what_is_missing_is_named() {
 fn a_damaged_archive_replaces_nothing() {
     let b = Bench::new();
     b.compact(("s", "small"), ("s", "the original"), Original::Archive);
-    let archive = b.store().put_archive(b"the original").unwrap().name;
+    let archive = b
+        .store()
+        .put_archive(b"the original", &hash(b"the original"))
+        .unwrap()
+        .name;
     let archive = b.store().path_of(FOLDER).join(archive);
     fs::write(&archive, zstd::encode_all(&b"forged"[..], 3).unwrap()).unwrap();
     let mut bytes = Vec::new();
@@ -422,7 +431,9 @@ mod unix {
                 b.path(given).parent().unwrap().join(FOLDER),
                 Durability::Lazy,
             );
-            let archived = store.put_archive(b"the original").unwrap();
+            let archived = store
+                .put_archive(b"the original", &hash(b"the original"))
+                .unwrap();
             let record = Record {
                 output: store.name_of(&b.path(given)).unwrap(),
                 archive: Some(archived.name),
