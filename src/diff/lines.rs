@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use similar::{Algorithm, ChangeTag, TextDiff};
+use similar::algorithms::{Capture, Compact, Replace, patience};
+use similar::{ChangeTag, DiffOp, group_diff_ops};
 
 use super::align::Alignment;
 use super::side::hash;
@@ -40,17 +41,16 @@ pub fn unified(old: &str, new: &str) -> Vec<String> {
         let head = format!("@@ -{0} +{0} @@", start + 1);
         return [head].into_iter().chain(removed).chain(added).collect();
     }
-    let diff = TextDiff::configure()
-        .algorithm(Algorithm::Patience)
-        .diff_slices(&olds, &news);
     let mut lines = Vec::new();
-    for group in diff.grouped_ops(CONTEXT) {
+    for group in group_diff_ops(operations(&olds, &news), CONTEXT) {
         let first = group
             .first()
             .map(|op| (op.old_range().start, op.new_range().start));
         let (from, to) = first.unwrap_or_default();
         lines.push(format!("@@ -{} +{} @@", from + 1, to + 1));
-        let changes = group.iter().flat_map(|op| diff.iter_changes(op));
+        let changes = group
+            .iter()
+            .flat_map(|op| op.iter_changes(&olds[..], &news[..]));
         lines.extend(changes.map(|change| {
             let sign = match change.tag() {
                 ChangeTag::Equal => ' ',
@@ -64,6 +64,14 @@ pub fn unified(old: &str, new: &str) -> Vec<String> {
         lines.push("the last line's end, or a carriage return, differs".to_owned());
     }
     lines
+}
+
+/// What turns `old` into `new`. The library's one call for this would compile all its algorithms, for any kind of text: 2 % of the
+/// code of this program.
+fn operations(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
+    let mut hook = Compact::new(Replace::new(Capture::new()), old, new);
+    let Ok(()) = patience::diff(&mut hook, old, 0..old.len(), new, 0..new.len());
+    hook.into_inner().into_inner().into_ops()
 }
 
 /// The lines of `old` and those of `new` that stand between lines which are the same. The time is that of a sort.
