@@ -87,7 +87,7 @@ mod tests {
         {
             std::os::unix::fs::symlink("a", base.join("link")).unwrap();
             let refused = below("link/y", Missing::Make).unwrap_err();
-            assert_eq!(refused.kind, ErrorKind::Io);
+            assert_eq!(refused.kind, ErrorKind::Store);
             // What is named by the user is another base, where links are followed.
             let named = folders.below(&base.join("link"), &base.join("link/y"), Missing::Refuse);
             assert_eq!(named.unwrap().look().unwrap().unwrap().len(), 1);
