@@ -12,8 +12,15 @@ pub const POLL: Duration = Duration::from_millis(50);
 /// A fixed number of permits.
 #[derive(Debug)]
 pub struct Semaphore {
-    free: Mutex<usize>,
+    permits: Mutex<Permits>,
     freed: Condvar,
+}
+
+#[derive(Debug)]
+struct Permits {
+    free: usize,
+    /// How many threads wait for one: to wake nobody is a system call, too.
+    waiting: usize,
 }
 
 /// A permit, given back when this is dropped.
@@ -25,7 +32,10 @@ impl Semaphore {
     /// A semaphore with `permits` permits; at least one.
     pub fn new(permits: usize) -> Self {
         Semaphore {
-            free: Mutex::new(permits.max(1)),
+            permits: Mutex::new(Permits {
+                free: permits.max(1),
+                waiting: 0,
+            }),
             freed: Condvar::new(),
         }
     }
@@ -38,19 +48,21 @@ impl Semaphore {
 
     /// Waits for a permit; `None` where `stop` is set before one is free.
     pub fn acquire_unless(&self, stop: &AtomicUsize) -> Option<Permit<'_>> {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut permits = self.permits.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if stop.load(Ordering::Relaxed) != 0 {
                 return None;
             }
-            if *free > 0 {
-                *free -= 1;
+            if permits.free > 0 {
+                permits.free -= 1;
                 return Some(Permit(self));
             }
-            (free, _) = self
+            permits.waiting += 1;
+            (permits, _) = self
                 .freed
-                .wait_timeout(free, POLL)
+                .wait_timeout(permits, POLL)
                 .unwrap_or_else(PoisonError::into_inner);
+            permits.waiting -= 1;
         }
     }
 
@@ -69,19 +81,27 @@ impl Semaphore {
     }
 
     fn take(&self) {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        while *free == 0 {
-            free = self
+        let mut permits = self.permits.lock().unwrap_or_else(PoisonError::into_inner);
+        while permits.free == 0 {
+            permits.waiting += 1;
+            permits = self
                 .freed
-                .wait(free)
+                .wait(permits)
                 .unwrap_or_else(PoisonError::into_inner);
+            permits.waiting -= 1;
         }
-        *free -= 1;
+        permits.free -= 1;
     }
 
     fn release(&self) {
-        *self.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.freed.notify_one();
+        let is_awaited = {
+            let mut permits = self.permits.lock().unwrap_or_else(PoisonError::into_inner);
+            permits.free += 1;
+            permits.waiting > 0
+        };
+        if is_awaited {
+            self.freed.notify_one();
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! more or contains more small parts than usual, it takes that without waiting; if there is not enough, it releases everything
 //! and is tried again alone. So no thread waits while it holds memory.
 
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::limits::{Extent, Job, Limits, usual_bytes, usual_need};
@@ -25,14 +26,17 @@ const UNKNOWN: u64 = 4 << 30;
 /// The memory budget of a run.
 #[derive(Debug)]
 pub(super) struct Budget {
-    /// What inputs may take before they are read.
-    begin: u64,
+    /// What inputs may take before they are read: enough for the largest that is expected.
+    begin: AtomicU64,
     /// What may be taken in total.
     most: u64,
+    threads: u64,
     limits: Limits,
     job: Job,
     used: Mutex<u64>,
     returned: Condvar,
+    /// How many threads wait: to wake nobody is a system call, too.
+    waiting: AtomicUsize,
 }
 
 /// What is known of the size of an input that is too large.
@@ -75,19 +79,28 @@ impl Budget {
         limits: Limits,
         job: Job,
     ) -> Self {
-        let mut budget = Budget {
-            begin: most,
+        let budget = Budget {
+            begin: AtomicU64::new(0),
             most,
+            threads: threads as u64,
             limits,
             job,
             used: Mutex::new(0),
             returned: Condvar::new(),
+            waiting: AtomicUsize::new(0),
         };
         let largest = sizes.filter(|bytes| budget.admits(*bytes)).max();
-        let wanted =
-            usual_need(largest.unwrap_or(0), job).saturating_add(A_THREAD * threads as u64);
-        budget.begin = wanted.min(most);
+        budget.expect(largest.unwrap_or(0));
         budget
+    }
+
+    /// There will be a file of that size, which was not known when the run began.
+    pub(super) fn expect(&self, bytes: u64) {
+        if self.admits(bytes) {
+            let wanted = usual_need(bytes, self.job).saturating_add(A_THREAD * self.threads);
+            self.begin
+                .fetch_max(wanted.min(self.most), Ordering::Relaxed);
+        }
     }
 
     pub(super) fn limits(&self) -> Limits {
@@ -98,12 +111,17 @@ impl Budget {
     /// is refused or read line by line.
     pub(super) fn take(&self, bytes: u64) -> Share<'_> {
         let held = if self.admits(bytes) { bytes } else { A_LINE };
-        let bytes = usual_need(held, self.job).min(self.begin);
-        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut used = self
-            .returned
-            .wait_while(used, |used| *used + bytes > self.begin)
-            .unwrap_or_else(PoisonError::into_inner);
+        let begin = self.begin.load(Ordering::Relaxed);
+        let bytes = usual_need(held, self.job).min(begin);
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        while *used + bytes > begin {
+            self.waiting.fetch_add(1, Ordering::Relaxed);
+            used = self
+                .returned
+                .wait(used)
+                .unwrap_or_else(PoisonError::into_inner);
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+        }
         *used += bytes;
         Share {
             budget: self,
@@ -206,12 +224,12 @@ impl Share<'_> {
 
     fn give_back(&mut self, bytes: u64) {
         self.bytes -= bytes;
-        *self
-            .budget
-            .used
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) -= bytes;
-        self.budget.returned.notify_all();
+        let used = &self.budget.used;
+        *used.lock().unwrap_or_else(PoisonError::into_inner) -= bytes;
+        // Who begins to wait holds the lock meanwhile, so that nobody is missed.
+        if self.budget.waiting.load(Ordering::Relaxed) > 0 {
+            self.budget.returned.notify_all();
+        }
     }
 }
 
@@ -230,7 +248,6 @@ fn crowded() -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
     use std::thread;
 
     use super::*;

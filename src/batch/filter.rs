@@ -59,6 +59,11 @@ impl Filter {
         })
     }
 
+    /// Whether all of them are.
+    pub fn takes_all(&self) -> bool {
+        self.since.is_none() && self.until.is_none() && self.project.is_none()
+    }
+
     /// Moves the others to what was passed by; gives the files that were named, which it does not concern.
     ///
     /// Each file is opened, so that many are looked at by several threads.
@@ -67,7 +72,7 @@ impl Filter {
     /// [`ErrorKind::Internal`] where threads cannot be started.
     pub fn apply(&self, found: &mut Found, threads: usize) -> Result<Vec<PathBuf>> {
         let mut named = Vec::new();
-        if self.since.is_none() && self.until.is_none() && self.project.is_none() {
+        if self.takes_all() {
             return Ok(named);
         }
         let mut walked = Vec::new();

@@ -89,16 +89,45 @@ pub struct Found {
     pub missing: Vec<Error>,
     /// What a walk skipped although nothing failed.
     pub passed: BTreeSet<(PathBuf, PassedBy)>,
+    /// How many inputs a walk of the one folder has handed on while it went; they are not in `sources`.
+    pub met: u64,
 }
 
 impl Found {
+    /// How many inputs there are, with what cannot be read.
+    pub fn len(&self) -> u64 {
+        self.met + (self.sources.len() + self.missing.len()) as u64
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The folders that were walked, by the inputs that were found below them, as reports name these: below such a folder no link
     /// is followed.
-    pub fn folders_of_inputs(&self) -> BTreeMap<String, &Path> {
+    pub fn folders_of_inputs(&self) -> FoldersOfInputs<'_> {
         let sources = self.sources.iter();
-        sources
-            .filter_map(|source| Some((path_text(source.path()), source.folder()?)))
-            .collect()
+        FoldersOfInputs {
+            of_all: self.folders.first().filter(|_| self.met > 0).map(|f| &**f),
+            of_each: sources
+                .filter_map(|source| Some((path_text(source.path()), source.folder()?)))
+                .collect(),
+        }
+    }
+}
+
+/// The folders below which inputs were found.
+#[derive(Debug)]
+pub struct FoldersOfInputs<'f> {
+    of_all: Option<&'f Path>,
+    of_each: BTreeMap<String, &'f Path>,
+}
+
+impl FoldersOfInputs<'_> {
+    /// That of the input which reports name so.
+    pub fn of(&self, input: &str) -> Option<&Path> {
+        self.of_all.or_else(|| self.of_each.get(input).copied())
     }
 }
 
@@ -191,6 +220,7 @@ fn search(paths: &[PathBuf], leave: Leave<'_>, wanted: Wanted) -> Result<Found> 
         folders,
         missing,
         passed,
+        met: 0,
     })
 }
 
@@ -206,7 +236,7 @@ pub(super) fn place_key(path: &Path) -> PlaceKey {
 }
 
 /// The error of a run without inputs: the first fault, with the number of the others.
-fn nothing(missing: Vec<Error>) -> Error {
+pub(super) fn nothing(missing: Vec<Error>) -> Error {
     let mut missing = missing.into_iter();
     let Some(mut first) = missing.next() else {
         return Error::new(ErrorKind::NoInput, "no input was named")
@@ -250,11 +280,7 @@ impl Named {
                 }
             });
             let nothing = || match what {
-                Wanted::Transcripts => {
-                    Error::new(ErrorKind::NoInput, "no transcript below this folder")
-                        .at(path)
-                        .hint("transcripts are files that end in .jsonl, .jsonl.gz or .jsonl.zst")
-                }
+                Wanted::Transcripts => no_transcript(path),
                 Wanted::Outputs => {
                     Error::new(ErrorKind::NoInput, "no file below this folder").at(path)
                 }
@@ -313,6 +339,13 @@ impl Named {
     }
 }
 
+/// The error for a folder without transcripts.
+pub(super) fn no_transcript(folder: &Path) -> Error {
+    Error::new(ErrorKind::NoInput, "no transcript below this folder")
+        .at(folder)
+        .hint("transcripts are files that end in .jsonl, .jsonl.gz or .jsonl.zst")
+}
+
 /// The error for a path that names nothing: a broken link, a file in an inaccessible folder, or a typo.
 fn not_there(path: &Path) -> Error {
     match path.metadata() {
@@ -338,7 +371,7 @@ pub fn has_ending(name: &str) -> bool {
 }
 
 /// Whether a file of that name in a folder is a transcript; our own outputs and reports are nobody's.
-fn interest(name: &str) -> Interest {
+pub(super) fn interest(name: &str) -> Interest {
     match (has_ending(name), is_output(name)) {
         (true, false) => Interest::Wanted,
         (false, false) if !name.ends_with(STATS) => Interest::Other,

@@ -3,7 +3,7 @@
 //! Files are read, not mapped: a live writer may truncate them. Compressed inputs are recognised by their first bytes, not by
 //! their names. All memory is taken from the run's budget first; for a compressed input, as it unpacks.
 
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -82,17 +82,25 @@ impl<'s> Input<'s> {
         stop: &'s AtomicUsize,
         share: Share<'s>,
     ) -> Result<Self> {
-        let (reader, metadata): (Box<dyn Read + 's>, _) = match source {
-            Source::Stdin => (Box::new(Stdin::open(stop)?), None),
-            Source::File(_) => {
-                let (file, metadata) = open_transcript(path)?;
-                (Box::new(file), Some(metadata))
-            }
-        };
-        let size = metadata.as_ref().map(Metadata::len);
-        let mut input = Input::of(reader, size, path, stop, share)?;
-        input.stamp = metadata.as_ref().map(Stamp::of);
-        input.seen = metadata.as_ref().map(Seen::of);
+        match source {
+            Source::Stdin => Input::of(Box::new(Stdin::open(stop)?), None, path, stop, share),
+            Source::File(_) => Input::of_file(open_transcript(path)?, path, stop, share),
+        }
+    }
+
+    /// The same for a file that is open.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is too large.
+    pub(super) fn of_file(
+        (file, metadata): (File, Metadata),
+        path: &'s Path,
+        stop: &'s AtomicUsize,
+        share: Share<'s>,
+    ) -> Result<Self> {
+        let mut input = Input::of(Box::new(file), Some(metadata.len()), path, stop, share)?;
+        input.stamp = Some(Stamp::of(&metadata));
+        input.seen = Some(Seen::of(&metadata));
         Ok(input)
     }
 

@@ -28,10 +28,12 @@ mod packed;
 mod passed;
 mod pour;
 mod project;
+mod queue;
 mod record;
 mod refusal;
 mod resume;
 mod retry;
+mod run;
 mod sessions;
 mod shard;
 mod sink;
@@ -43,28 +45,20 @@ mod sum;
 mod target;
 mod vanished;
 mod walk;
+mod walking;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-
-use rayon::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::artifacts::{ModelReply, ModelRequest, Replies, SummaryModel};
 use crate::emit::Messages;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
-use crate::outcome::Outcome;
-use crate::policy::Effective;
 use crate::semaphore::Semaphore;
 use crate::store::Store;
 
-use budget::{Budget, Share};
-use hooks::{Before, Occasion, Trigger};
-use one::Worked;
 use refusal::Refusal;
-use resume::Earlier;
 
 pub use clock::WallClock;
 pub use examine::{eval, eval_bytes, replay, replay_bytes, stats, stats_bytes, verify};
@@ -83,6 +77,7 @@ pub use packed::{Packed, Unpacked, pack_line, packed_path};
 pub use passed::PassedBy;
 pub use resume::{Resume, Trust};
 pub use retry::retain_degraded;
+pub use run::{run, run_walking};
 pub use sessions::{
     Contents, Figures, Session, Sessions, Wanted, count as count_sessions, directory_of_head,
     session_at, sessions,
@@ -94,6 +89,7 @@ pub use stream::{Stream, filter};
 pub use strict::BadLines;
 pub use target::{Destination, Target, Targets, stores};
 pub use vanished::{Gone, Orphans, vanished};
+pub use walking::Walking;
 
 /// The settings of a run besides its policy.
 #[derive(Debug)]
@@ -170,6 +166,12 @@ pub trait Progress: Sync {
 
     /// How many summaries are being waited for.
     fn waiting(&self, summaries: usize);
+
+    /// A walk that goes on has found an input of `bytes` bytes.
+    fn found(&self, _bytes: u64) {}
+
+    /// The walk has ended: no more inputs are found.
+    fn all_found(&self) {}
 }
 
 /// The results of a run.
@@ -183,137 +185,6 @@ pub struct Ran {
     pub taken_over: u64,
     /// What failed at the end and concerns no single input.
     pub faults: Vec<Error>,
-}
-
-/// Compacts what was found, in parallel; outcomes are in the order of inputs.
-///
-/// # Errors
-/// What stops the run: contradictory options, a policy that asks for something that is not built in, a closed output
-/// ([`ErrorKind::ClosedPipe`]).
-pub fn run(
-    found: &Found,
-    effective: &Effective,
-    options: &Options,
-    progress: &dyn Progress,
-) -> Result<Ran> {
-    let targets = Targets::new(&found.sources, options)?;
-    if options.effect == Effect::Write {
-        targets.sweep();
-    }
-    let earlier = Earlier::new(effective, options, &targets);
-    let taken_over = AtomicU64::new(0);
-    // A thread that waits for a server lets another one run, so that no processor is idle.
-    let turns = Semaphore::new(options.jobs);
-    let refusal = Refusal::default();
-    let asked = Waiting::of(options, &refusal, &turns, progress);
-    let pool = pool(options.jobs + asked.as_ref().map_or(0, |asked| asked.at_once))?;
-    let mut order: Vec<&Target> = targets.list.iter().collect();
-    // The largest first, so that the last thread is not left with a large one.
-    order.sort_by_key(|target| std::cmp::Reverse(target.bytes));
-    let sizes = order.iter().map(|target| target.bytes);
-    let budget = Budget::new(sizes, options.jobs, options.limits, Job::Once);
-    let server = asked.as_ref().map(|asked| asked as &dyn SummaryModel);
-    let run = one::Run::new(effective, options, server, &refusal)?;
-    let no_hooks = Hooks::default();
-    let hooks = match options.effect {
-        Effect::Write => &options.hooks,
-        Effect::DryRun => &no_hooks,
-    };
-    let occasion = Occasion {
-        hooks,
-        policy: &effective.policy.name,
-        trigger: Trigger::of(&effective.policy),
-        stop: &options.stop,
-    };
-    let after = |before: &Before<'_>, target: &Target, tried: Result<Worked>| {
-        let (tried, left) = match tried {
-            Ok(worked) => (Ok(worked.outcome), Some(worked.left)),
-            Err(error) => (Err(error), None),
-        };
-        let mut outcome = outcome_of(tried, target, &options.destination)?;
-        outcome.warnings.extend(before.warning());
-        occasion.after(&mut outcome);
-        if let Some(left) = left {
-            earlier.note(target, &outcome, left);
-        }
-        Ok(outcome)
-    };
-    let is_alone = order.len() == 1;
-    let finished = Finishing::new(options);
-    let one = |target: &&'_ Target| {
-        if options.stop.load(Ordering::Relaxed) == 0
-            && let Some(outcome) = earlier.of(target)
-        {
-            progress.done(target.bytes);
-            taken_over.fetch_add(1, Ordering::Relaxed);
-            finished.add(Ok(outcome));
-            return None;
-        }
-        let before = Before::new(occasion, target, &turns);
-        let is_stream = *target.source == Source::Stdin;
-        if is_stream && !is_alone {
-            // It cannot be read twice, and its size is unknown.
-            return Some(Box::new(before));
-        }
-        let tried = {
-            let share = budget.take(target.bytes);
-            let _turn = turns.acquire();
-            attempt(&run, target, share, &before)
-        };
-        match tried {
-            // Together the threads had too many open files or too much memory; one input at a time fits.
-            Err(error) if !is_stream && (lacks_handles(&error) || is_crowded(&error)) => {
-                Some(Box::new(before))
-            }
-            tried => {
-                progress.done(target.bytes);
-                finished.add(after(&before, target, tried));
-                None
-            }
-        }
-    };
-    // One alone comes first where a server is asked: if it refuses the key, no other has been written yet.
-    let alone = usize::from(asked.is_some()).min(order.len());
-    let try_one = |at: usize| one(&order[at]).map(|before| (at, before));
-    let again: Vec<(usize, Box<Before<'_>>)> = pool.install(|| {
-        let mut again: Vec<_> = (0..alone).filter_map(try_one).collect();
-        let others = (alone..order.len()).into_par_iter().with_max_len(1);
-        again.extend(others.filter_map(try_one).collect::<Vec<_>>());
-        again
-    });
-    // They must be tried once more; their hooks have run or not.
-    for (at, before) in again {
-        let target = order[at];
-        let _turn = turns.acquire();
-        let tried = attempt(&run, target, budget.take(target.bytes), &before);
-        progress.done(target.bytes);
-        finished.add(after(&before, target, tried));
-    }
-    let (mut outcomes, closed) = finished.into_parts();
-    let mut faults = targets.finish(options.effect);
-    if options.stop.load(Ordering::Relaxed) == 0 && closed.is_none() {
-        faults.extend(earlier.end(&targets));
-    }
-    for (path, warning) in run.releases.clean_up() {
-        outcomes.warn(&path, warning)?;
-    }
-    if let Some(closed) = closed {
-        return Err(closed);
-    }
-    refusal.check()?;
-    for path in &targets.left_out {
-        outcomes.push(Outcome::skipped(path))?;
-    }
-    for error in &found.missing {
-        let path = error.path.clone().unwrap_or_default();
-        outcomes.push(Outcome::failed(&path, error))?;
-    }
-    Ok(Ran {
-        files: outcomes.len() as u64,
-        outcomes: outcomes.sorted(),
-        taken_over: taken_over.into_inner(),
-        faults,
-    })
 }
 
 /// Starts the threads, so that the address space that they reserve no longer counts as free.
@@ -372,75 +243,6 @@ impl SummaryModel for Waiting<'_> {
         self.progress.waiting(count);
         reply
     }
-}
-
-/// Collects the outcomes of all threads.
-struct Finishing(Mutex<(Outcomes, Option<Error>)>);
-
-impl Finishing {
-    fn new(options: &Options) -> Self {
-        let folder = match &options.destination {
-            Destination::Folder(folder) if options.effect == Effect::Write => folder.clone(),
-            _ => std::env::temp_dir(),
-        };
-        Finishing(Mutex::new((Outcomes::new(&folder), None)))
-    }
-
-    fn add(&self, finished: Result<Outcome>) {
-        let mut parts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (outcomes, stopped) = &mut *parts;
-        match finished.and_then(|outcome| outcomes.push(outcome)) {
-            // Interrupted before its output got its name.
-            Err(error) if error.kind == ErrorKind::Interrupted => {}
-            // A closed output, or a disk that takes no more.
-            Err(error) => drop(stopped.get_or_insert(error)),
-            Ok(()) => {}
-        }
-    }
-
-    /// The outcomes; and the error of a closed output, which ends the run when all is in order.
-    fn into_parts(self) -> (Outcomes, Option<Error>) {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The outcome of an input; a remaining error concerns the run.
-fn outcome_of(
-    tried: Result<Outcome>,
-    target: &Target,
-    destination: &Destination,
-) -> Result<Outcome> {
-    let input = target.input_path();
-    match tried {
-        Err(error) if matches!(error.kind, ErrorKind::Interrupted | ErrorKind::ClosedPipe) => {
-            Err(error)
-        }
-        Err(error) if error.kind == ErrorKind::Changed && *destination == Destination::InPlace => {
-            Ok(Outcome::left_alone(input, &error))
-        }
-        Err(error) if error.kind == ErrorKind::Hook => Ok(Outcome::left_alone(input, &error)),
-        Err(error) => Ok(Outcome::failed(input, &error)),
-        Ok(outcome) => Ok(outcome),
-    }
-}
-
-/// Processes one input; a panic becomes its outcome. [`ErrorKind::Interrupted`]: the run ended before the output got its name.
-fn attempt(
-    run: &one::Run<'_>,
-    target: &Target,
-    share: Share<'_>,
-    before: &Before<'_>,
-) -> Result<Worked> {
-    let compact = || run.compact(target, share, before);
-    catch_unwind(AssertUnwindSafe(compact)).unwrap_or_else(|_| {
-        let path = target.input_path();
-        let error = Error::new(
-            ErrorKind::Internal,
-            "ctxpack failed on this file; the original is unchanged",
-        )
-        .at(path);
-        Err(error)
-    })
 }
 
 /// Whether an input failed because others held the memory that it needed.

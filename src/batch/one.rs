@@ -161,16 +161,25 @@ impl<'r> Run<'r> {
         let path = target.input_path();
         let laps = Laps::start(self.options.clock());
         self.may_begin(target)?;
+        // Opened once, for its bytes and for who may read it; what is wrong with the output is said first.
+        let opened = match target.source {
+            Source::File(_) => Some(open_transcript(path)),
+            Source::Stdin => None,
+        };
         let sink = if self.is_in_place() {
             // Most files of a second run stay as they are; those are not touched.
             Sink::nothing(&self.options.stop)
         } else {
-            self.open_output(target)?
+            let opened = opened.as_ref().and_then(|opened| opened.as_ref().ok());
+            self.open_output(target, opened)?
         };
         let stop = &self.options.stop;
         let again = self.again(target)?;
         let input = match &again {
-            None => Input::open(target.source, path, stop, share)?,
+            None => match opened {
+                Some(opened) => Input::of_file(opened?, path, stop, share)?,
+                None => Input::open(target.source, path, stop, share)?,
+            },
             Some((bytes, stamp)) => {
                 let mut input = Input::of_bytes(bytes, path, stop, share)?;
                 input.stamp = Some(stamp.clone());

@@ -49,7 +49,7 @@ impl Shard {
     }
 
     /// Whether a file is in this part, by its path relative to the folder that was named. How the name ends does not count.
-    fn has(self, path: &Path) -> bool {
+    pub(super) fn has(self, path: &Path) -> bool {
         let text = path_text(path);
         let stem = split_ending(&text).0;
         let stem = stem.strip_suffix(COMPACT).unwrap_or(stem);

@@ -8,6 +8,7 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use super::find::place_key;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Outcome, Status, Totals, Warning};
 use crate::policy::Source;
@@ -34,11 +35,19 @@ pub struct Outcomes {
 /// Outcomes on the disk.
 #[derive(Debug)]
 pub struct Spooled {
-    file: Mutex<BufWriter<File>>,
+    tape: Mutex<Tape>,
     end: u64,
     places: Vec<Place>,
     remarkable: Vec<Outcome>,
     totals: Totals,
+}
+
+/// The file on the disk.
+#[derive(Debug)]
+struct Tape {
+    file: BufWriter<File>,
+    /// Whether the next write goes to its end. To look for the end would write each outcome alone.
+    is_at_end: bool,
 }
 
 /// Where an outcome is.
@@ -167,7 +176,10 @@ impl Spooled {
         let file = tempfile::tempfile_in(folder).or_else(|_| tempfile::tempfile());
         let file = file.map_err(|e| Error::io(folder, "keep outcomes on the disk", e))?;
         Ok(Spooled {
-            file: Mutex::new(BufWriter::with_capacity(1 << 20, file)),
+            tape: Mutex::new(Tape {
+                file: BufWriter::with_capacity(1 << 20, file),
+                is_at_end: true,
+            }),
             end: 0,
             places: Vec::new(),
             remarkable: Vec::new(),
@@ -221,6 +233,38 @@ impl Spooled {
         largest
     }
 
+    /// The places of those that have something by one name, together, in the order of paths; those without a name are left out. Holds
+    /// some bytes for each, but no names.
+    ///
+    /// # Errors
+    /// Where the disk does not give them back.
+    pub fn together(
+        &self,
+        name: &dyn Fn(&Outcome) -> Option<PathBuf>,
+    ) -> Result<impl Iterator<Item = Vec<usize>>> {
+        let mut named = Vec::new();
+        for (at, number) in (0..self.len()).zip(0_u32..) {
+            if let Some(name) = name(&self.get(at)?) {
+                named.push((place_key(&name), number));
+            }
+        }
+        named.sort_unstable();
+        let mut groups: Vec<(u32, u32)> = Vec::with_capacity(named.len());
+        for group in named.chunk_by(|a, b| a.0 == b.0) {
+            groups.extend(group.iter().map(|(_, at)| (group[0].1, *at)));
+        }
+        groups.sort_unstable();
+        let mut rest = groups.into_iter().peekable();
+        Ok(std::iter::from_fn(move || {
+            let (first, at) = rest.next()?;
+            let mut group = vec![at as usize];
+            while let Some((_, at)) = rest.next_if(|(other, _)| *other == first) {
+                group.push(at as usize);
+            }
+            Some(group)
+        }))
+    }
+
     /// The place of an input's outcome.
     pub fn place_of(&self, path: &str) -> Option<usize> {
         let found = self
@@ -252,10 +296,12 @@ impl Spooled {
         let bytes = u32::try_from(line.len())
             .map_err(|_| Error::new(ErrorKind::Internal, "an outcome of more than 4 GiB"))?;
         let offset = self.end;
-        let file = self.file.get_mut().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::End(0))
-            .and_then(|_| file.write_all(&line))
-            .map_err(failed)?;
+        let tape = self.tape.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if !tape.is_at_end {
+            tape.file.seek(SeekFrom::End(0)).map_err(failed)?;
+            tape.is_at_end = true;
+        }
+        tape.file.write_all(&line).map_err(failed)?;
         self.end += line.len() as u64;
         Ok(Place {
             path: outcome.file.path.as_str().into(),
@@ -270,9 +316,10 @@ impl Spooled {
     fn read(&self, place: &Place) -> Result<Outcome> {
         let read = || -> io::Result<Outcome> {
             let mut line = vec![0; place.bytes as usize];
-            let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-            file.flush()?;
-            let file = file.get_mut();
+            let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
+            tape.file.flush()?;
+            tape.is_at_end = false;
+            let file = tape.file.get_mut();
             file.seek(SeekFrom::Start(place.offset))?;
             file.read_exact(&mut line)?;
             Ok(serde_json::from_slice(&line)?)
@@ -358,6 +405,13 @@ mod tests {
         assert_eq!(*spooled.totals(), Totals::of(&few));
         assert_eq!(spooled.remarkable(), &few[21..22]);
         assert_eq!(spooled.place_of("in/050.jsonl"), Some(50));
+        let tens = |outcome: &Outcome| {
+            let path = &outcome.file.path;
+            (!path.starts_with("in/09")).then(|| PathBuf::from(&path[5..6]))
+        };
+        let together: Vec<Vec<usize>> = spooled.together(&tens).unwrap().collect();
+        let expected = (0..10).map(|n| (0..9).map(|tens| tens * 10 + n).collect());
+        assert_eq!(together, expected.collect::<Vec<Vec<usize>>>());
         assert_eq!(many.into_vec().unwrap(), few);
         // The file has no name.
         assert_eq!(dir.path().read_dir().unwrap().count(), 0);

@@ -1,10 +1,13 @@
 //! Where the output of each input goes, and which store belongs to it.
 //!
-//! Decided for all inputs before the first one is read, so that contradictions stop the run in time.
+//! Decided for all inputs before the first one is read, so that contradictions stop the run in time. Inputs of one walked folder
+//! cannot contradict each other where [`Targets::below`] takes them: these are decided one by one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+
+mod below;
 
 use super::emitted;
 use super::find::{COMPACT, PlaceKey, place_key, split_ending};
@@ -16,9 +19,11 @@ use crate::policy::Names;
 use crate::store::atomic::sweep;
 use crate::store::folder::Durability;
 use crate::store::folder::Folder;
-use crate::store::manifest::{Ledger, Record};
-use crate::store::{FOLDER, Missing, Spot, Store};
+use crate::store::manifest::{Ledger, Record, RecordIndex};
+use crate::store::{FOLDER, Missing, OpenFolders, Spot, Store};
 use crate::text::shown_path;
+
+use below::Shared;
 
 /// Where outputs go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +63,8 @@ pub struct RunStore {
     /// The store.
     pub store: Store,
     ledger: OnceLock<Ledger>,
+    index: OnceLock<RecordIndex>,
+    folders: OpenFolders,
 }
 
 impl RunStore {
@@ -70,12 +77,26 @@ impl RunStore {
         Ok(self.ledger.get_or_init(|| read))
     }
 
+    /// Where the records of each output are, those from before this run: they take less memory than the records.
+    pub(super) fn index(&self) -> Result<&RecordIndex> {
+        if let Some(index) = self.index.get() {
+            return Ok(index);
+        }
+        let read = self.store.record_index()?;
+        Ok(self.index.get_or_init(|| read))
+    }
+
     /// Records an output, unless the same command has written the same output before: so a store does not grow if a command is
     /// repeated.
     pub(super) fn record(&self, record: &Record) -> Result<()> {
-        match self.ledger.get() {
-            Some(ledger) if ledger.ends_with(record) => Ok(()),
-            Some(_) | None => self.store.record(record),
+        let is_known = match (self.index.get(), self.ledger.get()) {
+            (Some(index), _) => index.ends_with(record)?,
+            (None, Some(ledger)) => ledger.ends_with(record),
+            (None, None) => false,
+        };
+        match is_known {
+            true => Ok(()),
+            false => self.store.record(record),
         }
     }
 }
@@ -91,6 +112,8 @@ pub struct Targets<'s> {
     durability: Durability,
     /// The output folder.
     folder: Option<Arc<Path>>,
+    /// What inputs have in common that are not in the list.
+    shared: Option<Shared>,
 }
 
 impl Target<'_> {
@@ -162,9 +185,10 @@ impl Target<'_> {
     /// # Errors
     /// Where its folder cannot be opened, or a link is on the way to it.
     pub(super) fn spot(&self, output: &Path, missing: Missing) -> Result<Spot> {
-        match &self.base {
-            Some(base) => Spot::below(base, output, missing),
-            None => Spot::named(output, missing),
+        match (&self.base, &self.store) {
+            (Some(base), Some(kept)) => kept.folders.below(base, output, missing),
+            (Some(base), None) => Spot::below(base, output, missing),
+            (None, _) => Spot::named(output, missing),
         }
     }
 
@@ -176,9 +200,16 @@ impl Target<'_> {
         Spot::resolved(self.input_path(), self.base.as_deref())
     }
 
-    /// The file that is written; for a link, its target.
+    /// The file that is written; in place, for a link, its target. Any other output goes through no link.
     pub(super) fn file(&self) -> Option<PathBuf> {
-        self.output().as_deref().map(followed)
+        let output = self.output();
+        match self.destination {
+            Destination::InPlace => output.as_deref().map(followed),
+            Destination::Beside
+            | Destination::File(_)
+            | Destination::Stdout
+            | Destination::Folder(_) => output,
+        }
     }
 }
 
@@ -203,15 +234,9 @@ impl<'s> Targets<'s> {
             list: Vec::with_capacity(sources.len()),
             left_out: Vec::new(),
             stores: BTreeMap::new(),
-            durability: match options.destination {
-                // A replaced input cannot be recreated without its store.
-                Destination::InPlace => Durability::Durable,
-                Destination::Beside
-                | Destination::File(_)
-                | Destination::Stdout
-                | Destination::Folder(_) => Durability::Lazy,
-            },
+            durability: durability(&options.destination),
             folder: None,
+            shared: None,
         };
         // By number, which is smaller than a path.
         let mut inputs: HashMap<PlaceKey, u32> = HashMap::new();
@@ -384,12 +409,38 @@ impl<'s> Targets<'s> {
     /// The folders in which this run writes outputs.
     fn folders(&self) -> BTreeSet<PathBuf> {
         let files = self.list.iter().filter_map(|target| target.file());
-        files
-            .map(|file| match file.parent() {
-                Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-                _ => PathBuf::from("."),
-            })
-            .collect()
+        let mut folders: BTreeSet<PathBuf> =
+            files.map(|file| folder_of(&file).to_owned()).collect();
+        folders.extend(self.shared.iter().flat_map(Shared::folders));
+        folders
+    }
+
+    /// The target of an input of `bytes` bytes that a walk has found; `None` where inputs are listed.
+    pub(super) fn of<'t>(
+        &self,
+        source: &'t Source,
+        bytes: u64,
+        options: &'t Options,
+    ) -> Option<Target<'t>> {
+        let shared = self.shared.as_ref();
+        shared.map(|shared| shared.target(source, bytes, options))
+    }
+
+    /// A walk has found an input: its output's folder is one of the run's from now on.
+    pub(super) fn meet(&self, source: &Source, options: &Options) {
+        if let (Some(shared), Some(target)) = (&self.shared, self.of(source, 0, options)) {
+            if let Some(file) = target.file() {
+                shared.writes_in(folder_of(&file), options.effect);
+            }
+        }
+    }
+}
+
+/// The folder of a file.
+fn folder_of(file: &Path) -> &Path {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        Some(_) | None => Path::new("."),
     }
 }
 
@@ -400,6 +451,17 @@ impl<'s> Targets<'s> {
 pub fn stores(found: &Found, options: &Options) -> Result<Vec<PathBuf>> {
     let targets = Targets::new(&found.sources, options)?;
     Ok(targets.stores.into_keys().collect())
+}
+
+/// Whether the store must survive a power cut: a replaced input cannot be recreated without it.
+fn durability(destination: &Destination) -> Durability {
+    match destination {
+        Destination::InPlace => Durability::Durable,
+        Destination::Beside
+        | Destination::File(_)
+        | Destination::Stdout
+        | Destination::Folder(_) => Durability::Lazy,
+    }
 }
 
 /// A file is not a folder, and a folder is not a file.
@@ -438,6 +500,8 @@ pub(super) fn kept(root: PathBuf, durability: Durability) -> Arc<RunStore> {
     Arc::new(RunStore {
         store: Store::new(root, durability),
         ledger: OnceLock::new(),
+        index: OnceLock::new(),
+        folders: OpenFolders::default(),
     })
 }
 

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use super::find::{PlaceKey, place_key};
 use super::passed::PassedBy;
-use super::{Destination, Effect, Found, Options, Source};
+use super::{Destination, Effect, Found, Options, Shard, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::folder::{Durability, Folder};
-use crate::store::{self, FOLDER, Missing, Spot, Store, atomic};
+use crate::store::{self, FOLDER, Missing, Spot, Store, atomic, manifest};
 
 /// What becomes of an output whose input is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,12 @@ pub struct Gone {
 ///
 /// # Errors
 /// Where the records cannot be read.
-pub fn vanished(found: &Found, options: &Options, orphans: Orphans) -> Result<Gone> {
+pub fn vanished(
+    found: &Found,
+    options: &Options,
+    orphans: Orphans,
+    shard: Option<Shard>,
+) -> Result<Gone> {
     let Destination::Folder(out) = &options.destination else {
         return Ok(Gone::default());
     };
@@ -51,7 +56,11 @@ pub fn vanished(found: &Found, options: &Options, orphans: Orphans) -> Result<Go
     } = Gone::default();
     let mut changed_folders = HashSet::new();
     for (name, hashes) in without_input(&store, found, out)? {
-        let path = out.join(&name);
+        // Each part of the inputs tells of its own.
+        if shard.is_some_and(|shard| !shard.has(Path::new(&name))) {
+            continue;
+        }
+        let path = out.join(manifest::path_in_folder(&name));
         match fate(out, &path, &hashes, orphans, options.effect) {
             Ok(Some(why)) => {
                 if why == PassedBy::Pruned {
@@ -88,6 +97,11 @@ fn without_input(
         roots.push(folder_name(store, folder)?);
     }
     let here: HashSet<PlaceKey> = outputs(found).collect();
+    let is_nowhere = |output: &str| {
+        let output = manifest::path_in_folder(output);
+        let mut folders = found.folders.iter();
+        folders.all(|folder| is_gone(&folder.join(&output)))
+    };
     let mut gone: BTreeMap<String, Vec<String>> = BTreeMap::new();
     store.each_record(|record| {
         let Some(output) = below(&record.output, &top) else {
@@ -99,6 +113,7 @@ fn without_input(
         if is_ours
             && !here.contains(&place_key(Path::new(output)))
             && is_gone(&store.path_of(&record.input))
+            && is_nowhere(output)
         {
             gone.entry(output.to_owned())
                 .or_default()
@@ -149,13 +164,14 @@ fn fate(
     }
 }
 
-/// The paths in the output folder that this run writes.
+/// The paths in the output folder that this run writes for inputs that are not below a folder which was named; the others have the
+/// names of their inputs there.
 fn outputs(found: &Found) -> impl Iterator<Item = PlaceKey> {
     let paths = found.sources.iter().filter_map(|source| match source {
-        Source::Stdin => None,
-        Source::File(file) => Some(file.relative()),
+        Source::File(file) if file.folder.is_none() => Some(file.relative()),
+        Source::File(_) | Source::Stdin => None,
     });
-    let names = paths.filter_map(|path| store::manifest::name_in_folder(&path));
+    let names = paths.filter_map(|path| manifest::name_in_folder(&path));
     names.map(|name| place_key(Path::new(&name)))
 }
 

@@ -1,7 +1,8 @@
 //! Walks a folder and everything below, and notes what it could not access: folders that cannot be listed, files that cannot
 //! be examined, links that lead elsewhere.
 //!
-//! Follows no link to a folder, and opens no file.
+//! Follows no link to a folder, and opens no file. Files are shown as they are found, in the order of their paths, so that work on
+//! them need not wait for the end of the walk.
 
 use std::fs;
 use std::io;
@@ -47,13 +48,38 @@ pub(super) struct Leave<'l> {
     pub exclude: &'l Exclude,
 }
 
+/// A file that was wanted.
+#[derive(Debug)]
+pub(super) enum Met {
+    /// It is there itself.
+    File(PathBuf),
+    /// A link leads to it: the link, and its target as the system resolves it.
+    Link(PathBuf, PathBuf),
+}
+
 /// Walks `folder` and collects the files that `interest` wants.
 pub(super) fn walk(
     folder: &Path,
     leave: Leave<'_>,
     interest: impl Fn(&Path, &str) -> Interest,
 ) -> Walked {
+    let mut files = Vec::new();
+    let walked = walk_each(folder, leave, interest, &mut |met, _| match met {
+        Met::File(path) | Met::Link(path, _) => files.push(path),
+    });
+    Walked { files, ..walked }
+}
+
+/// Walks `folder` and shows the files that `interest` wants, sorted by path; with each, what says whether the walk shows a file below
+/// the folder by itself. Its own list of files stays empty.
+pub(super) fn walk_each(
+    folder: &Path,
+    leave: Leave<'_>,
+    interest: impl Fn(&Path, &str) -> Interest,
+    show: &mut dyn FnMut(Met, &dyn Fn(&Path) -> bool),
+) -> Walked {
     let skip = leave.skip.and_then(|skip| skip.canonicalize().ok());
+    let skipped = skip.clone();
     let is_here = folder.as_os_str().is_empty();
     let folder = if is_here { Path::new(".") } else { folder };
     let excluding = Arc::new(Excluding::below(folder, leave.exclude));
@@ -63,16 +89,17 @@ pub(super) fn walk(
         // Transcripts are in hidden folders, and often in ignored ones.
         .standard_filters(false)
         .filter_entry(move |entry| {
-            let is_skipped = skip
-                .as_ref()
-                .is_some_and(|skip| entry.path().canonicalize().is_ok_and(|path| path == *skip));
             if entry.depth() == 0 {
                 return true;
             }
+            let kind = entry.file_type();
+            let is_folder = kind.is_some_and(|kind| kind.is_dir());
+            // Only a folder, or a link to one, can be what is skipped: the others are not resolved.
+            let is_skipped =
+                kind.is_none_or(|kind| !kind.is_file()) && is_at(entry.path(), skip.as_deref());
             if entry.file_name() == FOLDER || is_skipped {
                 return false;
             }
-            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
             let Some(why) = excludes.leaves_out(entry.path(), is_folder) else {
                 return true;
             };
@@ -91,6 +118,27 @@ pub(super) fn walk(
     let named = |path: &Path| match path.strip_prefix(".") {
         Ok(below) if is_here && !below.as_os_str().is_empty() => below.to_owned(),
         _ => path.to_owned(),
+    };
+    let shows = |path: &Path| {
+        let Ok(below) = path.strip_prefix(folder) else {
+            return false;
+        };
+        let mut folders = below
+            .ancestors()
+            .skip(1)
+            .filter(|f| !f.as_os_str().is_empty());
+        let name = path.file_name().unwrap_or_default();
+        let is_open = |below: &Path| {
+            let path = folder.join(below);
+            below.file_name().is_some_and(|name| name != FOLDER)
+                && !is_at(&path, skipped.as_deref())
+                && excluding.leaves_out(&path, true).is_none()
+        };
+        let is_wanted = interest(&named(path), &name.to_string_lossy()) == Interest::Wanted;
+        !(is_temp(name) || name == IGNORE)
+            && is_wanted
+            && excluding.leaves_out(path, false).is_none()
+            && folders.all(is_open)
     };
     let mut walked = Walked::default();
     for entry in walker {
@@ -112,11 +160,13 @@ pub(super) fn walk(
             false => interest(&path, &entry.file_name().to_string_lossy()),
         };
         if kind.is_symlink() {
-            walked.link(folder, entry.path(), path, interest);
+            if let Some(target) = walked.link(folder, entry.path(), &path, interest) {
+                show(Met::Link(path, target), &shows);
+            }
             continue;
         }
         match (interest, kind.is_file()) {
-            (Interest::Wanted, true) => walked.files.push(path),
+            (Interest::Wanted, true) => show(Met::File(path), &shows),
             (Interest::Wanted, false) => walked.passed.push((path, PassedBy::NoFile)),
             (Interest::Other, true) => walked.passed.push((path, PassedBy::OtherExtension)),
             (Interest::Other, false) | (Interest::Nobody, _) => {}
@@ -148,22 +198,27 @@ struct LeftOut {
 }
 
 impl Walked {
-    /// Links are not trusted: only targets below the walked folder are taken.
-    fn link(&mut self, folder: &Path, link: &Path, name: PathBuf, interest: Interest) {
+    /// Links are not trusted: only targets below the walked folder are taken. Gives the target of one that is.
+    fn link(
+        &mut self,
+        folder: &Path,
+        link: &Path,
+        name: &Path,
+        interest: Interest,
+    ) -> Option<PathBuf> {
         let resolved = fs::canonicalize(link);
         let is_below =
             |path: &Path| fs::canonicalize(folder).is_ok_and(|folder| path.starts_with(folder));
+        let mut pass = |why| self.passed.push((name.to_owned(), why));
         match resolved {
             Ok(path) if path.is_dir() => {
                 if !is_below(&path) {
-                    self.passed.push((name, PassedBy::FolderLink));
+                    pass(PassedBy::FolderLink);
                 }
             }
-            Err(_) if interest == Interest::Other => {
-                self.passed.push((name, PassedBy::BrokenLink));
-            }
+            Err(_) if interest == Interest::Other => pass(PassedBy::BrokenLink),
             Ok(path) if interest == Interest::Other && path.is_file() => {
-                self.passed.push((name, PassedBy::OtherExtension));
+                pass(PassedBy::OtherExtension);
             }
             _ if interest != Interest::Wanted => {}
             Err(error) => self.unseen.push(Error::io(name, "follow the link", error)),
@@ -175,10 +230,16 @@ impl Walked {
                 .at(name)
                 .hint("name the link itself to read its target"),
             ),
-            Ok(path) if path.is_file() => self.files.push(name),
-            Ok(_) => self.passed.push((name, PassedBy::NoFile)),
+            Ok(path) if path.is_file() => return Some(path),
+            Ok(_) => pass(PassedBy::NoFile),
         }
+        None
     }
+}
+
+/// Whether a path is that of this folder, which has no links.
+fn is_at(path: &Path, folder: Option<&Path>) -> bool {
+    folder.is_some_and(|folder| path.canonicalize().is_ok_and(|path| path == *folder))
 }
 
 /// The path and the system's error in an error of the walker.

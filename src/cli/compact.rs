@@ -26,19 +26,20 @@ use super::server::{Asked, ServerArgs};
 use super::shard::ShardArgs;
 use super::shorthand::Shorthands;
 use super::stale::stats_beside;
-use super::streaming::{Beside, Ending, end};
+use super::streaming::{Beside, Ended, Ending, end};
 use super::timings::{TimingArgs, wall};
 use super::walking::{ExcludeArgs, FilterArgs};
 use super::{Context, Voice, all_paths, format_named, input_format_help, scripted_answers};
 use crate::artifacts::{Postponed, Replies};
 use crate::batch::{
-    self, BadLines, Destination, Effect, Fork, Found, Loading, Options, Overwrite, Ran, Scope,
-    Sorted,
+    self, BadLines, Destination, Effect, Filter, Fork, Found, Loading, Options, Overwrite, Ran,
+    Scope, Sorted, Walking,
 };
 use crate::diff::Diff;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Exit, Interrupted, Notices, Outcome};
-use crate::policy::{Layer, Policy};
+use crate::pipeline::asks_a_server;
+use crate::policy::{Effective, Layer, Policy};
 use crate::report::{Aligned, CsvRows, Depth, Report, ReportFormat, write_table};
 use crate::store::atomic::sweep_beside;
 use crate::store::{Missing, Spot};
@@ -157,34 +158,35 @@ impl Compact {
             }
         }
         let filter = self.filter.filter()?;
-        let mut found = batch::find(&paths, self.out_dir.as_deref(), &self.exclude.exclude()?)?;
-        self.shard.apply(&mut found)?;
-        let mut notices = Notices::default();
-        FilterArgs::apply(&filter, &mut found, (&mut notices, options.jobs))?;
-        context.notices(notices);
-        if options.scope == Scope::Degraded {
-            batch::retain_degraded(&mut found, &options)?;
-        }
-        let loading = Loading {
-            format: options.format,
-            limits: options.limits,
-            bad_lines: BadLines::Pass,
-            stop: &context.stop,
+        let exclude = self.exclude.exclude()?;
+        let shard = self.shard.shard()?;
+        // Nothing is asked of anybody, and nothing chosen by what is in the files.
+        let is_plain =
+            filter.takes_all() && self.batch.batch.is_none() && !asks_a_server(&effective.policy);
+        let walking = Walking::of(&paths, &options, &exclude, shard).filter(|_| is_plain);
+        let (ran, mut found) = match walking {
+            Some(walking) => {
+                let bar = Bar::walking(context.voice);
+                let (ran, found) = batch::run_walking(&walking, &effective, &options, &bar)?;
+                bar.finish();
+                (ran, found)
+            }
+            None => {
+                let mut found = batch::find(&paths, self.out_dir.as_deref(), &exclude)?;
+                self.shard.apply(&mut found)?;
+                let queue = Queue {
+                    server: postponed.as_deref(),
+                    most: self.server.batches_wait(),
+                };
+                let ran = self.listed(
+                    context,
+                    (&filter, &mut found),
+                    &effective,
+                    (&options, queue),
+                )?;
+                (ran, found)
+            }
         };
-        match options.scope {
-            Scope::All => models::check(&effective.policy, &found, &loading)?,
-            // Their originals may name a model that what is left of them does not.
-            Scope::Degraded => {}
-        }
-        let bar = Bar::new(&found.sources, context.voice);
-        let queue = Queue {
-            server: postponed.as_deref(),
-            most: self.server.batches_wait(),
-        };
-        let ran = self
-            .batch
-            .run((context, &bar), queue, &found, &effective, &options)?;
-        bar.finish();
         let done_before = taken_over(ran.taken_over, ran.files);
         let Ran {
             outcomes,
@@ -194,11 +196,11 @@ impl Compact {
         } = ran;
         let interrupted = context.interrupted();
         if interrupted.is_none() {
-            let gone = batch::vanished(&found, &options, self.resuming.orphans())?;
+            let gone = batch::vanished(&found, &options, self.resuming.orphans(), shard)?;
             found.passed.extend(gone.outputs);
             faults.extend(gone.faults);
         }
-        let left = (found.sources.len() + found.missing.len()).saturating_sub(files as usize);
+        let left = found.len().saturating_sub(files);
         if interrupted.is_some() {
             let message = format!("interrupted: {} done, {left} left", count(files, "input"));
             context.error(
@@ -208,7 +210,7 @@ impl Compact {
         }
         let left = interrupted
             .filter(|_| left > 0)
-            .map(|_| Interrupted { left: left as u64 });
+            .map(|_| Interrupted { left });
         let dry_run = self
             .dry_run
             .then(|| "dry run: nothing was written".to_owned());
@@ -219,13 +221,8 @@ impl Compact {
         let before: Vec<String> = before.collect();
         let is_beside = planned.is_empty() && !self.no_report && !self.dry_run;
         let outcomes = match outcomes {
-            // Gates, times, estimates and losses are about all of them together.
-            Sorted::Spooled(spooled)
-                if !self.gates.is_any()
-                    && options.clock.is_none()
-                    && estimate.is_none()
-                    && !self.emit.is_asked() =>
-            {
+            // Times and estimates are about all of them together.
+            Sorted::Spooled(spooled) if options.clock.is_none() && estimate.is_none() => {
                 let ending = Ending {
                     effective: &effective,
                     found: &found,
@@ -237,13 +234,23 @@ impl Compact {
                         true => Beside::Written,
                         false => Beside::Nothing,
                     },
+                    gates: &self.gates,
+                    emit: &self.emit,
                 };
-                let (mut exit, unwritten) = end(context, &spooled, &ending)?;
+                let Ended {
+                    mut exit,
+                    gate,
+                    unwritten,
+                    closing,
+                } = end(context, &spooled, &ending)?;
                 for error in faults.into_iter().chain(unwritten) {
                     context.error(&error);
                     exit = Exit::Partial;
                 }
-                return Ok(interrupted.unwrap_or(exit.code()));
+                if let Some(line) = closing {
+                    let _ = writeln!(io::stderr().lock(), "{line}");
+                }
+                return Ok(interrupted.unwrap_or(exit.code().max(gate)));
             }
             outcomes => outcomes.into_vec()?,
         };
@@ -273,17 +280,22 @@ impl Compact {
         let mut notices = Notices::of(report.files());
         passed_by(&found.passed, &mut notices);
         context.notices(notices);
-        let gate = context.gates(&self.gates.closed(&report));
+        let mut watch = self.gates.watch();
+        let mut emitted = self.emit.emitted().filter(|_| context.voice > Voice::Quiet);
+        for outcome in report.files() {
+            watch.see(outcome);
+            if let Some(emitted) = &mut emitted {
+                emitted.see(outcome);
+            }
+        }
+        let gate = context.gates(&watch.closed(report.totals()));
         let next = match report.files() {
             [one] if context.voice > Voice::Quiet && !self.dry_run && !self.emit.is_asked() => {
                 next(one, self.went(), &surroundings())
             }
             _ => None,
         };
-        let emitted = match context.voice > Voice::Quiet {
-            true => self.emit.closing(report.files()),
-            false => None,
-        };
+        let emitted = emitted.map(|emitted| emitted.closing());
         let diff = aligned(context, (&report, &planned), &options, &effective.policy);
         let unwritten = self.write_reports((report, diff), &planned, &found, &options);
         for error in faults.into_iter().chain(unwritten) {
@@ -294,6 +306,39 @@ impl Compact {
             let _ = writeln!(io::stderr().lock(), "{line}");
         }
         Ok(interrupted.unwrap_or(exit.code().max(gate)))
+    }
+
+    /// Compacts inputs that were all found before.
+    fn listed(
+        &self,
+        context: &Context,
+        (filter, found): (&Filter, &mut Found),
+        effective: &Effective,
+        (options, queue): (&Options, Queue<'_>),
+    ) -> Result<Ran> {
+        let mut notices = Notices::default();
+        FilterArgs::apply(filter, found, (&mut notices, options.jobs))?;
+        context.notices(notices);
+        if options.scope == Scope::Degraded {
+            batch::retain_degraded(found, options)?;
+        }
+        let loading = Loading {
+            format: options.format,
+            limits: options.limits,
+            bad_lines: BadLines::Pass,
+            stop: &context.stop,
+        };
+        match options.scope {
+            Scope::All => models::check(&effective.policy, found, &loading)?,
+            // Their originals may name a model that what is left of them does not.
+            Scope::Degraded => {}
+        }
+        let bar = Bar::new(&found.sources, context.voice);
+        let ran = self
+            .batch
+            .run((context, &bar), queue, found, effective, options)?;
+        bar.finish();
+        Ok(ran)
     }
 
     fn went(&self) -> Went {
@@ -444,9 +489,7 @@ impl Compact {
         beside
             .into_iter()
             .filter_map(|(path, outcomes)| {
-                let base = outcomes
-                    .iter()
-                    .find_map(|one| bases.get(&one.file.path).copied());
+                let base = outcomes.iter().find_map(|one| bases.of(&one.file.path));
                 let one = Report::new(policy.clone(), outcomes).with_timings(took);
                 let spot = match base {
                     Some(base) => Spot::below(base, &path, Missing::Make),

@@ -41,25 +41,40 @@ impl EmitArgs {
         self.emit.is_some()
     }
 
-    /// The closing line: how much was emitted, and what these messages do not hold.
-    pub(super) fn closing(&self, outcomes: &[Outcome]) -> Option<String> {
-        self.emit?;
-        let conversations = outcomes.iter().flat_map(|outcome| &outcome.conversations);
-        let emitted: Vec<_> = conversations.filter_map(|c| c.emitted.as_ref()).collect();
-        let written = emitted.iter().filter(|one| one.messages > 0).count();
-        let mut losses: BTreeMap<Loss, u64> = BTreeMap::new();
-        for loss in emitted.iter().flat_map(|one| &one.losses) {
-            *losses.entry(loss.kind).or_default() += loss.count;
+    /// What is said of what was emitted, once all outcomes were seen.
+    pub(super) fn emitted(&self) -> Option<Emitted> {
+        self.emit.map(|_| Emitted::default())
+    }
+}
+
+/// How much was emitted, and what these messages do not hold.
+#[derive(Debug, Default)]
+pub(super) struct Emitted {
+    written: u64,
+    losses: BTreeMap<Loss, u64>,
+}
+
+impl Emitted {
+    /// Looks at the outcome of an input.
+    pub(super) fn see(&mut self, outcome: &Outcome) {
+        for one in outcome.conversations.iter().flat_map(|c| &c.emitted) {
+            self.written += u64::from(one.messages > 0);
+            for loss in &one.losses {
+                *self.losses.entry(loss.kind).or_default() += loss.count;
+            }
         }
-        let losses: Vec<String> = losses
-            .iter()
-            .map(|(loss, number)| format!("{} {number}", loss.name()))
-            .collect();
+    }
+
+    /// The closing line.
+    pub(super) fn closing(&self) -> String {
+        let losses = self.losses.iter();
+        let losses = losses.map(|(loss, number)| format!("{} {number}", loss.name()));
+        let losses: Vec<String> = losses.collect();
         let held = match losses.is_empty() {
             true => "nothing is left out".to_owned(),
             false => format!("not held: {}", losses.join(", ")),
         };
-        let written = count(written as u64, "conversation");
-        Some(format!("emitted {written}; {held}"))
+        let written = count(self.written, "conversation");
+        format!("emitted {written}; {held}")
     }
 }

@@ -9,7 +9,7 @@ use super::shorthand::{percent, tokens};
 use super::{Context, Fault};
 use crate::outcome::{Outcome, Status, Totals};
 use crate::replay;
-use crate::report::{Report, Stats};
+use crate::report::Stats;
 use crate::text::{count, thousands};
 
 /// The heading of these flags.
@@ -86,29 +86,16 @@ fn budget(text: &str) -> Result<u64, String> {
 
 impl BudgetArgs {
     /// Conversations over the budget, of these, by name and tokens.
-    fn closed<'n>(
+    fn closed(
         &self,
-        conversations: impl Iterator<Item = (String, u64)> + 'n,
+        conversations: impl Iterator<Item = (String, u64)>,
         hint: &'static str,
     ) -> Option<Closed> {
-        let budget = self.budget?;
-        let mut over: Vec<(String, u64)> = conversations.filter(|(_, n)| *n > budget).collect();
-        if over.is_empty() {
-            return None;
+        let mut over = Over::default();
+        for (name, tokens) in conversations {
+            over.see(self, tokens, || name);
         }
-        // Stable, so that equal ones come in path order.
-        over.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
-        let named = over.iter().map(|(name, tokens)| {
-            let more = thousands(tokens - budget);
-            format!("{name} has {}, {more} too many", thousands(*tokens))
-        });
-        let message = format!(
-            "{} over the budget of {} tokens: {}",
-            count(over.len() as u64, "conversation"),
-            thousands(budget),
-            listed(named.collect())
-        );
-        Some(Closed::new(message, Some(hint)))
+        over.closed(self, hint)
     }
 
     /// Of live windows that were counted.
@@ -179,57 +166,18 @@ impl CompactGates {
             || self.max_degraded.is_some()
     }
 
-    /// The limits that a run has missed.
-    pub(super) fn closed(&self, report: &Report) -> Vec<Closed> {
-        let totals = report.totals();
-        if self.is_any() && totals.compacted + totals.unchanged + totals.rejected == 0 {
-            return vec![nothing()];
+    /// What they ask of a run, whose outcomes are seen one after the other.
+    pub(super) fn watch(&self) -> Watch<'_> {
+        Watch {
+            gates: self,
+            over: Over::default(),
+            invalid: Few::default(),
+            invented: 0,
         }
-        let tokens = [totals.tokens_before, totals.tokens_after];
-        let conversations = report.files().iter().flat_map(|outcome| {
-            let conversations = outcome.conversations.iter();
-            conversations.map(|one| (name(&outcome.file.path, &one.id), one.tokens_after))
-        });
-        let hint = "--target N makes conversations that small, where what must stay allows it";
-        [
-            self.budget.closed(conversations, hint),
-            self.savings.closed("this run saves", tokens),
-            self.invalid(report.files()),
-            self.invented(report.files()),
-            self.degraded(totals),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
     }
 
-    fn invalid(&self, files: &[Outcome]) -> Option<Closed> {
-        if !self.require_valid {
-            return None;
-        }
-        let why_not = |outcome: &Outcome| match (outcome.status, outcome.findings_after) {
-            (Status::Failed | Status::Unsupported, _) => Some("not checked".to_owned()),
-            (Status::Compacted | Status::Unchanged | Status::Rejected, findings @ 1..) => {
-                Some(count(findings, "finding"))
-            }
-            (Status::Compacted | Status::Unchanged | Status::Rejected | Status::Skipped, _) => None,
-        };
-        let invalid: Vec<String> = files
-            .iter()
-            .filter_map(|outcome| Some(format!("{}: {}", outcome.file.path, why_not(outcome)?)))
-            .collect();
-        let number = count(invalid.len() as u64, "file");
-        (!invalid.is_empty()).then(|| {
-            let message = format!("not valid: {number} ({})", listed(invalid));
-            Closed::new(message, Some("ctxpack verify lists the findings"))
-        })
-    }
-
-    fn invented(&self, files: &[Outcome]) -> Option<Closed> {
+    fn invented(&self, invented: u64) -> Option<Closed> {
         let most = self.max_invented?;
-        let conversations = files.iter().flat_map(|outcome| &outcome.conversations);
-        let summaries = conversations.filter_map(|one| one.summary.as_ref());
-        let invented: u64 = summaries.map(|summary| summary.invented).sum();
         (invented > most).then(|| {
             let message = format!(
                 "summaries have {} that the originals lack, more than {most}",
@@ -251,6 +199,126 @@ impl CompactGates {
     }
 }
 
+/// The limits of a run, and what was seen of its outcomes so far: however many there are, few are held.
+pub(super) struct Watch<'g> {
+    gates: &'g CompactGates,
+    over: Over,
+    invalid: Few,
+    invented: u64,
+}
+
+impl Watch<'_> {
+    /// Looks at the outcome of an input; in the order of paths.
+    pub(super) fn see(&mut self, outcome: &Outcome) {
+        for one in &outcome.conversations {
+            let named = || name(&outcome.file.path, &one.id);
+            self.over.see(&self.gates.budget, one.tokens_after, named);
+            self.invented += one.summary.as_ref().map_or(0, |summary| summary.invented);
+        }
+        let why_not = match (outcome.status, outcome.findings_after) {
+            (Status::Failed | Status::Unsupported, _) => Some("not checked".to_owned()),
+            (Status::Compacted | Status::Unchanged | Status::Rejected, findings @ 1..) => {
+                Some(count(findings, "finding"))
+            }
+            (Status::Compacted | Status::Unchanged | Status::Rejected | Status::Skipped, _) => None,
+        };
+        if let Some(why) = why_not {
+            let named = format!("{}: {why}", outcome.file.path);
+            self.invalid.push(named);
+        }
+    }
+
+    /// The limits that the run has missed; `totals` are those of all outcomes.
+    pub(super) fn closed(self, totals: &Totals) -> Vec<Closed> {
+        let gates = self.gates;
+        if gates.is_any() && totals.compacted + totals.unchanged + totals.rejected == 0 {
+            return vec![nothing()];
+        }
+        let tokens = [totals.tokens_before, totals.tokens_after];
+        let hint = "--target N makes conversations that small, where what must stay allows it";
+        let invalid = gates.require_valid && self.invalid.number > 0;
+        let invalid = invalid.then(|| {
+            let number = count(self.invalid.number, "file");
+            let message = format!("not valid: {number} ({})", self.invalid.text());
+            Closed::new(message, Some("ctxpack verify lists the findings"))
+        });
+        [
+            self.over.closed(&gates.budget, hint),
+            gates.savings.closed("this run saves", tokens),
+            invalid,
+            gates.invented(self.invented),
+            gates.degraded(totals),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// Conversations over a budget: the largest of them, and how many there are.
+#[derive(Default)]
+struct Over {
+    largest: Vec<(String, u64)>,
+    number: u64,
+}
+
+impl Over {
+    fn see(&mut self, budget: &BudgetArgs, tokens: u64, name: impl FnOnce() -> String) {
+        if budget.budget.is_none_or(|budget| tokens <= budget) {
+            return;
+        }
+        self.number += 1;
+        // Of equals, the first ones stay first.
+        let rank = self.largest.partition_point(|(_, other)| *other >= tokens);
+        if rank < NAMED {
+            self.largest.insert(rank, (name(), tokens));
+            self.largest.truncate(NAMED);
+        }
+    }
+
+    fn closed(self, budget: &BudgetArgs, hint: &'static str) -> Option<Closed> {
+        let budget = budget.budget.filter(|_| self.number > 0)?;
+        let mut named = Few::default();
+        for (name, tokens) in self.largest {
+            let more = thousands(tokens - budget);
+            named.push(format!("{name} has {}, {more} too many", thousands(tokens)));
+        }
+        named.number = self.number;
+        let message = format!(
+            "{} over the budget of {} tokens: {}",
+            count(self.number, "conversation"),
+            thousands(budget),
+            named.text()
+        );
+        Some(Closed::new(message, Some(hint)))
+    }
+}
+
+/// The first of many names, and how many there are.
+#[derive(Default)]
+struct Few {
+    first: Vec<String>,
+    number: u64,
+}
+
+impl Few {
+    fn push(&mut self, name: String) {
+        self.number += 1;
+        if self.first.len() < NAMED {
+            self.first.push(name);
+        }
+    }
+
+    fn text(self) -> String {
+        let hidden = self.number - self.first.len() as u64;
+        let mut text = self.first;
+        if hidden > 0 {
+            text.push(format!("and {} more", thousands(hidden)));
+        }
+        text.join("; ")
+    }
+}
+
 fn nothing() -> Closed {
     Closed::new(
         "nothing was read, so no limit can be checked".to_owned(),
@@ -264,13 +332,4 @@ fn name(path: &str, id: &str) -> String {
         "main" => path.to_owned(),
         id => format!("{path} {id}"),
     }
-}
-
-fn listed(names: Vec<String>) -> String {
-    let hidden = names.len().saturating_sub(NAMED);
-    let mut text: Vec<String> = names.into_iter().take(NAMED).collect();
-    if hidden > 0 {
-        text.push(format!("and {} more", thousands(hidden as u64)));
-    }
-    text.join("; ")
 }

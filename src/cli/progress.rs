@@ -3,7 +3,7 @@
 //! By bytes, since inputs differ too much in size for their number to tell how long the rest takes.
 
 use std::io::{self, IsTerminal};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -14,7 +14,10 @@ use crate::text::thousands;
 /// A bar of the bytes and inputs that are done; invisible if stderr is not a terminal.
 pub(super) struct Bar {
     bar: ProgressBar,
-    inputs: usize,
+    is_wanted: bool,
+    inputs: AtomicU64,
+    /// Whether there may be more inputs than are known.
+    is_walking: AtomicBool,
     done: AtomicU64,
     waiting: AtomicU64,
 }
@@ -24,28 +27,38 @@ const TEMPLATE: &str = "{wide_bar} {bytes} of {total_bytes}, {msg}, {bytes_per_s
 impl Bar {
     /// For these inputs. What cannot be looked up counts nothing.
     pub(super) fn new(inputs: &[Source], voice: Voice) -> Self {
-        let is_wanted = voice > Voice::Quiet
-            && inputs.len() > 1
-            && io::stderr().is_terminal()
-            && std::env::var_os("CI").is_none();
-        let bar = match is_wanted {
-            true => {
-                let sizes = inputs.iter().map(size);
-                ProgressBar::with_draw_target(Some(sizes.sum()), ProgressDrawTarget::stderr())
-            }
-            false => ProgressBar::hidden(),
-        };
+        let bar = Bar::hidden(voice);
+        bar.inputs.store(inputs.len() as u64, Ordering::Relaxed);
+        if bar.is_wanted && inputs.len() > 1 {
+            bar.bar.set_length(inputs.iter().map(size).sum());
+            bar.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        bar.say();
+        bar
+    }
+
+    /// For inputs that are still to be found.
+    pub(super) fn walking(voice: Voice) -> Self {
+        let bar = Bar::hidden(voice);
+        bar.is_walking.store(true, Ordering::Relaxed);
+        bar
+    }
+
+    fn hidden(voice: Voice) -> Self {
+        let is_wanted =
+            voice > Voice::Quiet && io::stderr().is_terminal() && std::env::var_os("CI").is_none();
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
             bar.set_style(style);
         }
-        let bar = Bar {
+        Bar {
             bar,
-            inputs: inputs.len(),
+            is_wanted,
+            inputs: AtomicU64::new(0),
+            is_walking: AtomicBool::new(false),
             done: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
-        };
-        bar.say();
-        bar
+        }
     }
 
     /// Writes something else to stderr without the bar in between.
@@ -62,10 +75,14 @@ impl Bar {
             return;
         }
         let done = thousands(self.done.load(Ordering::Relaxed));
-        let inputs = thousands(self.inputs as u64);
+        let inputs = thousands(self.inputs.load(Ordering::Relaxed));
+        let so_far = match self.is_walking.load(Ordering::Relaxed) {
+            true => " so far",
+            false => "",
+        };
         let message = match self.waiting.load(Ordering::Relaxed) {
-            0 => format!("{done} of {inputs} files"),
-            n => format!("{done} of {inputs} files, {n} with the server"),
+            0 => format!("{done} of {inputs} files{so_far}"),
+            n => format!("{done} of {inputs} files{so_far}, {n} with the server"),
         };
         self.bar.set_message(message);
     }
@@ -80,6 +97,22 @@ impl Progress for Bar {
 
     fn waiting(&self, summaries: usize) {
         self.waiting.store(summaries as u64, Ordering::Relaxed);
+        self.say();
+    }
+
+    fn found(&self, bytes: u64) {
+        let others = self.inputs.fetch_add(1, Ordering::Relaxed);
+        if self.is_wanted {
+            self.bar.inc_length(bytes);
+            // One alone has no bar.
+            if others == 1 {
+                self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
+        }
+    }
+
+    fn all_found(&self) {
+        self.is_walking.store(false, Ordering::Relaxed);
         self.say();
     }
 }

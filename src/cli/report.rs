@@ -27,6 +27,9 @@ pub(super) struct ReportCommand {
     /// The report
     #[arg(required = true, value_name = "FILE")]
     file: Option<PathBuf>,
+    /// Others, to be told how several are added up
+    #[arg(hide = true, value_name = "FILE")]
+    others: Vec<PathBuf>,
     #[command(flatten)]
     out: Out,
 }
@@ -69,6 +72,11 @@ impl ReportCommand {
                 let merged = read::merge(files.collect::<Result<_>>()?)?;
                 tell(context, &out.planned(merged.finer_rows())?, &merged)
             }
+            (None, Some(_)) if !self.others.is_empty() => Err(Error::new(
+                ErrorKind::Usage,
+                "`ctxpack report` takes one report",
+            )
+            .hint("`ctxpack report merge FILE...` adds several up")),
             (None, Some(file)) => {
                 let report = load(file)?;
                 tell(context, &self.out.planned(report.finer_rows())?, &report)

@@ -2,10 +2,10 @@
 //!
 //! Says and writes what the end of any run does, of one outcome at a time.
 
-use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
 
+use super::emit::EmitArgs;
+use super::gates::CompactGates;
 use super::reading::{not_read, passed_by};
 use super::reports::{self, Planned};
 use super::saying::{policy_ref, say};
@@ -31,6 +31,19 @@ pub(super) struct Ending<'e> {
     pub(super) before: Vec<String>,
     /// Whether there is a report beside each output.
     pub(super) beside: Beside,
+    pub(super) gates: &'e CompactGates,
+    pub(super) emit: &'e EmitArgs,
+}
+
+/// What came of the end of a run.
+pub(super) struct Ended {
+    pub(super) exit: Exit,
+    /// The exit code of the gates.
+    pub(super) gate: u8,
+    /// What could not be written.
+    pub(super) unwritten: Vec<Error>,
+    /// The last line.
+    pub(super) closing: Option<String>,
 }
 
 /// Whether there is a report beside each output.
@@ -54,12 +67,8 @@ impl Entries for Read<'_> {
     }
 }
 
-/// Ends the run; gives the exit code, and what could not be written.
-pub(super) fn end(
-    context: &Context,
-    spooled: &Spooled,
-    ending: &Ending<'_>,
-) -> Result<(Exit, Vec<Error>)> {
+/// Ends the run.
+pub(super) fn end(context: &Context, spooled: &Spooled, ending: &Ending<'_>) -> Result<Ended> {
     let remarkable = spooled.remarkable();
     say(context, ending.found, remarkable);
     let mut left_out = not_read(ending.found);
@@ -92,6 +101,7 @@ pub(super) fn end(
     let mut notices = Notices::of(remarkable);
     passed_by(&ending.found.passed, &mut notices);
     context.notices(notices);
+    let (gate, closing) = watched(context, spooled, ending)?;
     let mut unwritten = Vec::new();
     for (path, format) in ending.planned {
         let spot = Spot::named(path, Missing::Make);
@@ -102,26 +112,54 @@ pub(super) fn end(
     if ending.beside == Beside::Written {
         unwritten.extend(write_beside(spooled, ending)?);
     }
-    Ok((Exit::of(remarkable), unwritten))
+    Ok(Ended {
+        exit: Exit::of(remarkable),
+        gate,
+        unwritten,
+        closing,
+    })
+}
+
+/// What gates say, and what is said of emitted messages: both ask of all outcomes.
+fn watched(
+    context: &Context,
+    spooled: &Spooled,
+    ending: &Ending<'_>,
+) -> Result<(u8, Option<String>)> {
+    let mut watch = ending.gates.watch();
+    let mut emitted = ending
+        .emit
+        .emitted()
+        .filter(|_| context.voice > Voice::Quiet);
+    if ending.gates.is_any() || emitted.is_some() {
+        for at in 0..spooled.len() {
+            let outcome = spooled.get(at)?;
+            watch.see(&outcome);
+            if let Some(emitted) = &mut emitted {
+                emitted.see(&outcome);
+            }
+        }
+    }
+    let gate = context.gates(&watch.closed(spooled.totals()));
+    Ok((gate, emitted.map(|emitted| emitted.closing())))
 }
 
 /// Writes a report beside each output; gives what went wrong.
 fn write_beside(spooled: &Spooled, ending: &Ending<'_>) -> Result<Vec<Error>> {
     let mut unwritten = Vec::new();
-    // `a.jsonl` and `a.jsonl.gz` have one report: the first of them writes it.
-    let mut shared: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
-    for at in 0..spooled.len() {
-        let outcome = spooled.get(at)?;
+    let report_of = |outcome: &Outcome| {
         let output = outcome.output.as_deref().filter(|output| *output != "-");
-        if let Some(path) = output.map(stats_beside) {
-            shared.entry(path).or_default().push(at);
-        }
-    }
+        output.map(stats_beside)
+    };
     let bases = ending.found.folders_of_inputs();
-    for (path, places) in shared {
+    // `a.jsonl` and `a.jsonl.gz` have one report.
+    for places in spooled.together(&report_of)? {
         let outcomes: Result<Vec<Outcome>> = places.iter().map(|at| spooled.get(*at)).collect();
         let outcomes = outcomes?;
-        let base = outcomes.iter().find_map(|one| bases.get(&one.file.path));
+        let Some(path) = outcomes.first().and_then(report_of) else {
+            continue;
+        };
+        let base = outcomes.iter().find_map(|one| bases.of(&one.file.path));
         let spot = match base {
             Some(base) => Spot::below(base, &path, Missing::Make),
             None => Spot::named(&path, Missing::Make),

@@ -73,13 +73,20 @@ impl Rights {
     ///
     /// The system's.
     pub fn of(file: &File) -> io::Result<Self> {
-        Ok(Rights {
-            permissions: file.metadata()?.permissions(),
+        Ok(Rights::with(file, &file.metadata()?))
+    }
+
+    /// Those of an open file of which `metadata` is known.
+    pub fn with(file: &File, metadata: &Metadata) -> Self {
+        #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+        let _ = file;
+        Rights {
+            permissions: metadata.permissions(),
             #[cfg(any(target_os = "linux", target_vendor = "apple"))]
             acl: attributes::acl(file),
             #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
             acl: None,
-        })
+        }
     }
 }
 
@@ -154,6 +161,21 @@ impl Replace {
         durability: Durability,
     ) -> Result<Self> {
         let old = spot.look()?;
+        Replace::create_over(spot, old, existing, mode, durability)
+    }
+
+    /// The same where it is known what is there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Replace::create`].
+    pub fn create_over(
+        spot: Spot,
+        old: Option<Metadata>,
+        existing: Existing,
+        mode: Mode,
+        durability: Durability,
+    ) -> Result<Self> {
         if let Some(old) = &old {
             if existing == Existing::Refuse {
                 return Err(taken(spot.path()));

@@ -22,6 +22,8 @@ use super::line_file::{ENDING, LineFile, is_alive, names, next_line};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::Outcome;
 
+mod stale;
+
 pub(super) const FINISHED: &str = "finished";
 /// What the file of a run that has not come to its end has before its ending.
 const PART: &str = ".part";

@@ -1,7 +1,7 @@
 //! Deletes contents of a store that nothing refers to any more: mark and sweep.
 //!
 //! A content is referred to if a record names it (in a manifest or a journal), or if an output of a record still exists and
-//! mentions its name. Records, and files whose names are not ours, are never deleted. If the references cannot be known for
+//! mentions its name; an offload that a run has moved to the archive, if its output mentions it. Records, and files whose names are not ours, are never deleted. If the references cannot be known for
 //! certain (a damaged record, an unreadable output, an active run), nothing is deleted. Only plain files that were opened below
 //! opened folders are deleted; a link anywhere in the store is an error.
 
@@ -12,7 +12,7 @@ use std::io::{self, Read};
 use super::archive::{ARCHIVE, is_archive_name, is_copy_name};
 use super::atomic::{is_temp, remove_leftover, remove_opened};
 use super::folder::{Folder, not_plain};
-use super::manifest::{JOURNAL, MANIFESTS, Record};
+use super::manifest::{Cleaned, JOURNAL, Ledger, MANIFESTS, Record, newest};
 use super::offload::OFFLOADED;
 use super::spot::{Missing, Spot};
 use super::unpack::unpacked;
@@ -68,6 +68,7 @@ impl Store {
         let _alone = self.lock()?;
         let mut unnamed = self.unnamed()?;
         unnamed.extend(self.leftovers()?);
+        unnamed.extend(self.stale_finished()?);
         let mut swept = Swept::default();
         for (name, bytes) in unnamed {
             let is_gone = match sweep {
@@ -111,8 +112,11 @@ impl Store {
             .at(&self.root)
             .hint("if its manifests are not lost, no output needs it: delete the folder"));
         }
+        let released = released(&ledger, &kept);
         for name in ledger.records().iter().flat_map(named) {
-            kept.remove(name);
+            if !released.contains(name) {
+                kept.remove(name);
+            }
         }
         let outputs: BTreeSet<&str> = ledger
             .records()
@@ -170,6 +174,28 @@ impl Store {
                 .map_err(failed),
         }
     }
+}
+
+/// Offloads that a run has moved to the archive, and did not come to delete: only one output was ever made with them, and its newest
+/// record no longer names them. The output itself is asked later whether it mentions them.
+fn released(ledger: &Ledger, kept: &BTreeMap<String, u64>) -> BTreeSet<String> {
+    let mut released = BTreeSet::new();
+    for record in ledger.records() {
+        for Cleaned { name, archive } in &record.cleaned {
+            let newest = || {
+                let records: Vec<&Record> = ledger.of_output(&record.output).collect();
+                newest(&records).is_some_and(|newest| !newest.offloads.contains(name))
+            };
+            if kept.contains_key(name)
+                && kept.contains_key(archive)
+                && ledger.is_offload_of(name, &record.output)
+                && newest()
+            {
+                released.insert(name.to_owned());
+            }
+        }
+    }
+    released
 }
 
 /// Whether a folder contains anything that makes it a store.

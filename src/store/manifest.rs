@@ -11,6 +11,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, BufReader, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::PoisonError;
@@ -27,6 +28,10 @@ use super::sorted::distinct_lines;
 use super::spot::Spot;
 use super::{NAME_DIGITS, Store, name};
 use crate::error::{Error, ErrorKind, Result};
+
+mod index;
+
+pub use index::RecordIndex;
 
 pub(super) const JOURNAL: &str = "journal";
 pub(super) const MANIFESTS: &str = "manifests";
@@ -347,14 +352,7 @@ impl Ledger {
     pub fn ends_with(&self, record: &Record) -> bool {
         let here = self.with_output(&record.output_hash);
         let here: Vec<&Record> = here.filter(|other| other.output == record.output).collect();
-        newest(&here).is_some_and(|newest| {
-            *record
-                == Record {
-                    sequence: record.sequence,
-                    overlaps: record.overlaps,
-                    ..newest.clone()
-                }
-        })
+        ends_with(&here, record)
     }
 
     /// The newest record of an output of this name with these bytes, if conversations of it have no model's summary because the
@@ -402,6 +400,18 @@ impl Ledger {
     }
 }
 
+/// Whether the newest of these records is another one except for its turn.
+fn ends_with(records: &[&Record], record: &Record) -> bool {
+    newest(records).is_some_and(|newest| {
+        *record
+            == Record {
+                sequence: record.sequence,
+                overlaps: record.overlaps,
+                ..newest.clone()
+            }
+    })
+}
+
 /// The last record of an output: every record of another original is older. `None` if there is no such record.
 pub(super) fn newest<'r>(records: &[&'r Record]) -> Option<&'r Record> {
     let is_last = |last: &&&Record| {
@@ -430,13 +440,31 @@ impl Source {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
             file => file.map_err(failed)?,
         };
+        self.lines_of(file, &mut |record, _| show(record), damage)
+    }
+
+    /// Shows the records of its open file, and where each is: its offset and how many bytes it takes, with the end of its line.
+    fn each_of(&self, file: File, show: &mut impl FnMut(Record, (u64, u32))) -> Result<()> {
+        self.lines_of(file, show, &mut Damage::default())
+    }
+
+    fn lines_of(
+        &self,
+        file: File,
+        show: &mut impl FnMut(Record, (u64, u32)),
+        damage: &mut Damage,
+    ) -> Result<()> {
+        let failed = |e| not_plain(&self.path, "read", e);
         let mut file = BufReader::new(file);
         let mut line = Vec::new();
+        let mut offset = 0;
         for number in 1.. {
             let read = next_line(&mut file, MOST_LINE, &mut line);
-            if read.map_err(failed)?.is_none() {
+            let Some(bytes) = read.map_err(failed)? else {
                 break;
-            }
+            };
+            let place = (offset, u32::try_from(bytes).unwrap_or(u32::MAX));
+            offset += bytes;
             if line.len() as u64 == MOST_LINE {
                 let error = Error::new(ErrorKind::Store, "the line is longer than any record");
                 return Err(error
@@ -447,7 +475,7 @@ impl Source {
             let text = line.strip_suffix(b"\n").unwrap_or(&line);
             match serde_json::from_slice::<Record>(text) {
                 _ if text.is_empty() => {}
-                Ok(record) if record.is_ours() => show(record),
+                Ok(record) if record.is_ours() => show(record, place),
                 Ok(_) | Err(_) => {
                     damage.lines += 1;
                     let place = || (self.path.clone(), number);
@@ -501,6 +529,11 @@ pub fn name_in_folder(relative: &Path) -> Option<String> {
     } else {
         text.into_owned()
     })
+}
+
+/// The reverse of [`name_in_folder`].
+pub fn path_in_folder(name: &str) -> PathBuf {
+    name::to_path(name)
 }
 
 /// A number for an output of this name, made of and from files of these hashes.

@@ -31,7 +31,9 @@ mod line_file;
 pub mod manifest;
 mod name;
 mod offload;
+mod open_folders;
 mod path;
+mod resolved;
 mod sorted;
 mod spot;
 pub mod undo;
@@ -41,6 +43,7 @@ pub use answers::answer_name;
 pub use archive::{ArchiveWriter, Archived, archive_name, copy_name};
 pub use jobs::{JobsLock, job_name};
 pub use offload::{OffloadHash, is_offload_name, offload_in, offload_name, offload_names_in};
+pub use open_folders::OpenFolders;
 pub use spot::{Missing, Spot};
 pub use unpack::unpacked;
 
@@ -49,6 +52,7 @@ use folder::Durability;
 use folder::{Access, Folder, folder_of, not_plain};
 use line_file::LineFile;
 use manifest::Journal;
+use resolved::Resolved;
 
 /// The name of a store unless the user gives one; a walk over transcripts skips such folders.
 pub const FOLDER: &str = ".ctxpack";
@@ -80,6 +84,7 @@ pub struct Store {
     in_use: Mutex<Option<File>>,
     journal: Mutex<Option<Journal>>,
     finished: Mutex<Option<LineFile>>,
+    resolved: Resolved,
 }
 
 /// A store that is locked exclusively, until this is dropped or the process ends.
@@ -102,6 +107,7 @@ impl Store {
             in_use: Mutex::new(None),
             journal: Mutex::new(None),
             finished: Mutex::new(None),
+            resolved: Resolved::default(),
         }
     }
 
@@ -143,8 +149,8 @@ impl Store {
     ///
     /// [`ErrorKind::Usage`] when no text can name the path on this system.
     pub fn name_of(&self, path: &Path) -> Result<String> {
-        let path = named(path);
-        let here = resolved(folder_of(&self.root));
+        let path = self.resolved.named(path);
+        let here = self.resolved.of(folder_of(&self.root));
         let path = path.strip_prefix(&here).unwrap_or(&path);
         let name = name::to_text(path).ok_or_else(|| {
             Error::new(
@@ -464,23 +470,6 @@ fn write_failed(source: io::Error) -> Error {
         message: format!("cannot write: {source}"),
         source: Some(source),
         ..Error::new(ErrorKind::Io, "")
-    }
-}
-
-/// The path with the links of its folders resolved; its last part is kept, even if it is a link or does not exist.
-fn named(path: &Path) -> PathBuf {
-    match path.file_name() {
-        Some(name) => resolved(folder_of(path)).join(name),
-        None => resolved(path),
-    }
-}
-
-/// The path with links resolved as far as it exists.
-fn resolved(path: &Path) -> PathBuf {
-    match (fs::canonicalize(path), path.file_name()) {
-        (Ok(path), _) => path,
-        (Err(_), Some(name)) => resolved(folder_of(path)).join(name),
-        (Err(_), None) => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
     }
 }
 

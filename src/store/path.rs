@@ -5,20 +5,21 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use super::Store;
 use super::folder::folder_of;
-use super::{Store, resolved};
 
 impl Store {
     /// The store's whole path, with `/` on every system; `None` if it is not Unicode.
     pub fn whole_path(&self) -> Option<String> {
-        written(&resolved(self.root()))
+        written(&self.resolved.of(self.root()))
     }
 
     /// The store's path from the folder of `file`; its whole path where none leads there, as between drives. `None` if it is
     /// not Unicode.
     pub fn path_beside(&self, file: &Path) -> Option<String> {
-        let store = resolved(self.root());
-        written(&between(&resolved(folder_of(file)), &store).unwrap_or(store))
+        let store = self.resolved.of(self.root());
+        let folder = self.resolved.of(folder_of(file));
+        written(&between(&folder, &store).unwrap_or(store))
     }
 
     /// The store's path as it was given.

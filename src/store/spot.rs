@@ -108,7 +108,7 @@ impl Spot {
         })
     }
 
-    fn in_folder(folder: Folder, path: &Path) -> Result<Self> {
+    pub(super) fn in_folder(folder: Folder, path: &Path) -> Result<Self> {
         let name = path.file_name().ok_or_else(|| {
             Error::new(ErrorKind::Usage, "this names no file")
                 .at(path)

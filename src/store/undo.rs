@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use super::atomic::{Rights, Stamp, Written};
 use super::folder::Durability;
 use super::manifest::{Ledger, Record};
+use super::resolved::resolved;
 use super::spot::Spot;
-use super::{COPY_BYTES, FOLDER, Store, hash_text, pour, resolved};
+use super::{COPY_BYTES, FOLDER, Store, hash_text, pour};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::count;
 

@@ -65,3 +65,4 @@ mod undo_folders;
 mod verify;
 #[cfg(target_os = "linux")]
 mod walk;
+mod walking;

@@ -306,6 +306,10 @@ fn reports_are_rendered_again_and_added_up() {
         .exits(2)
         .says(&["only .json and .jsonl"]);
     place.run("report").exits(2);
+    place.run("report r.json r.jsonl").exits(2).says(&[
+        "takes one report",
+        "`ctxpack report merge FILE...` adds several up",
+    ]);
 }
 
 #[test]

@@ -278,6 +278,28 @@ fn many_files_of_notes_become_one() {
         .says(&["16 of 16 inputs done before"]);
 }
 
+#[test]
+fn gc_deletes_notes_that_no_run_can_use_any_more() {
+    let place = place();
+    place.run(COMMAND).exits(0);
+    let notes = |place: &Place| {
+        let names = place.names().into_iter();
+        names
+            .filter(|n| n.contains("finished/") && n.ends_with("jsonl"))
+            .count()
+    };
+    // The same outputs by another policy: the first one's notes are of outputs that are others now.
+    place.run(&format!("{COMMAND} --target 100")).exits(0);
+    assert_eq!(notes(&place), 2);
+    place.run("gc --store out/.ctxpack").exits(0);
+    // What is the same under both still counts.
+    assert_eq!(notes(&place), 2);
+    place.run(COMMAND).exits(0).says(&["inputs done before"]);
+    fs::remove_dir_all(place.path("in")).unwrap();
+    place.run("gc --store out/.ctxpack").exits(0);
+    assert_eq!(notes(&place), 0);
+}
+
 /// The kinds of what was not read, with their counts.
 fn not_read(place: &Place) -> Vec<(String, u64)> {
     let report = place.json(REPORT);

@@ -110,7 +110,67 @@ fn shards_at_once_are_together_one_run() {
         }
         if !own {
             place.run("gc --store out/.ctxpack").exits(0);
+            continue;
         }
+        for name in outputs(&place, "out/").into_keys() {
+            let undone = (1..=SHARDS).filter(|n| {
+                let undo = format!("undo out/{name} --store stores/{n} -o back --overwrite");
+                let is_there = place.run(&undo).code == Some(0);
+                if is_there {
+                    assert_eq!(
+                        place.read("back"),
+                        place.read(&format!("in/{name}")),
+                        "{name}"
+                    );
+                }
+                is_there
+            });
+            // Other stores may know the same bytes of another file.
+            assert!(undone.count() > 0, "{name}");
+        }
+        for n in 1..=SHARDS {
+            place.run(&format!("gc --store stores/{n}")).exits(0);
+        }
+    }
+}
+
+#[test]
+fn each_shard_tells_of_its_own_outputs_without_input() {
+    let place = archive();
+    place.run("compact in --out-dir out").exits(3);
+    let gone: Vec<String> = (0..24)
+        .step_by(2)
+        .map(|n| format!("{}/{n}.jsonl", n % 5))
+        .collect();
+    for name in &gone {
+        std::fs::remove_file(place.path(&format!("in/{name}"))).unwrap();
+    }
+    let mut told = Vec::new();
+    for n in 1..=SHARDS {
+        let report = format!("r{n}.json");
+        place.run(&format!(
+            "compact in --out-dir out --shard {n}/{SHARDS} --report {report}"
+        ));
+        let report = place.json(&report);
+        let vanished = report["not_read"].as_array().into_iter().flatten();
+        let vanished = vanished.filter(|one| one["kind"] == "vanished");
+        told.push(
+            vanished
+                .map(|one| one["count"].as_u64().unwrap())
+                .sum::<u64>(),
+        );
+    }
+    assert_eq!(told.iter().sum::<u64>(), gone.len() as u64, "{told:?}");
+    assert!(told.iter().filter(|n| **n > 0).count() > 1, "{told:?}");
+    for n in 1..=SHARDS {
+        place.run(&format!(
+            "compact in --out-dir out --shard {n}/{SHARDS} --prune-outputs"
+        ));
+        let left = gone
+            .iter()
+            .filter(|name| place.path(&format!("out/{name}")).exists());
+        let rest: u64 = told.iter().skip(n as usize).sum();
+        assert_eq!(left.count() as u64, rest, "{n}");
     }
 }
 

@@ -87,6 +87,36 @@ fn what_was_offloaded_is_summarised_then_cleaned_up_and_comes_back_with_undo() {
 }
 
 #[test]
+fn what_a_killed_run_did_not_come_to_clean_up_gc_deletes() {
+    let (place, name) = offloaded();
+    let (file, before) = (format!(".ctxpack/{name}"), place.text("in.jsonl"));
+    let content = place.read(&file);
+    place.run(SUMMARIZE).exits(0);
+    // As if it had been killed before it deleted this.
+    place.write(&file, &content);
+    // An output that mentions it still needs it: as if it had been killed before its output had its name.
+    let after = place.text("in.jsonl");
+    place.write("in.jsonl", &before);
+    place.run("gc --store .ctxpack").exits(0);
+    assert!(place.path(&file).exists());
+    place.write(
+        "in.jsonl",
+        after
+            .replace("offloaded/", "elsewhere/")
+            .replace(&name[10..42], ""),
+    );
+    let told = place.run("gc --store .ctxpack -v").exits(0).text();
+    assert!(told.contains(&name), "{told}");
+    assert!(!place.path(&file).exists());
+    place.write("in.jsonl", after);
+    place.run("undo in.jsonl").exits(0);
+    assert_eq!(place.text("in.jsonl"), before);
+    assert!(place.text(&file).starts_with(SECRET));
+    place.run("undo in.jsonl").exits(0);
+    assert_eq!(place.text("in.jsonl"), session());
+}
+
+#[test]
 fn what_another_transcript_names_is_not_cleaned_up() {
     let (place, name) = offloaded();
     place.write("other.jsonl", session());

@@ -2,15 +2,22 @@
 //!
 //! Replaces nothing that ctxpack did not write, unless it may. Creates no folder and no file in a dry run.
 
+use std::fs::{File, Metadata};
+
 use super::{Input, Run, Sink};
-use crate::batch::{Effect, Overwrite, Source, Target};
+use crate::batch::{Effect, Overwrite, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::atomic::{Existing, Mode, Replace, Rights, Stamp, changed, check_replaceable};
 use crate::store::folder::Durability;
-use crate::store::{self, Missing, Spot, open_transcript};
+use crate::store::{self, Missing, Spot};
 
 impl<'r> Run<'r> {
-    pub(super) fn open_output(&self, target: &Target) -> Result<Sink<'r>> {
+    /// The output; `opened` is the input, which says who may read the output.
+    pub(super) fn open_output(
+        &self,
+        target: &Target,
+        opened: Option<&(File, Metadata)>,
+    ) -> Result<Sink<'r>> {
         let stop = &self.options.stop;
         let Some(path) = &target.output() else {
             return Ok(match self.options.effect {
@@ -31,21 +38,16 @@ impl<'r> Run<'r> {
             }
             spot => spot?,
         };
-        let existing = self.existing(target, &spot)?;
+        let seen = spot.look()?;
+        let existing = self.existing(target, &spot, seen.as_ref())?;
         if is_dry {
             return Ok(Sink::nothing(stop));
         }
-        let mode = match target.source {
-            Source::Stdin => Mode::Default,
-            Source::File(file) => open_transcript(&file.path)
-                .ok()
-                .and_then(|(file, _)| Rights::of(&file).ok())
-                .map_or(Mode::Default, Mode::Like),
-        };
-        Ok(Sink::file(
-            Replace::create(spot, existing, mode, Durability::Lazy)?,
-            stop,
-        ))
+        let mode = opened.map_or(Mode::Default, |(file, metadata)| {
+            Mode::Like(Rights::with(file, metadata))
+        });
+        let replace = Replace::create_over(spot, seen, existing, mode, Durability::Lazy)?;
+        Ok(Sink::file(replace, stop))
     }
 
     /// The output that will take the input's own place, unless that changes meanwhile.
@@ -70,9 +72,9 @@ impl<'r> Run<'r> {
     }
 
     /// Whether an output that is there already may be replaced.
-    fn existing(&self, target: &Target, spot: &Spot) -> Result<Existing> {
+    fn existing(&self, target: &Target, spot: &Spot, seen: Option<&Metadata>) -> Result<Existing> {
         let path = spot.path();
-        let Some(seen) = spot.look()? else {
+        let Some(seen) = seen else {
             return Ok(Existing::Refuse);
         };
         if self.options.overwrite == Overwrite::Any {
@@ -83,7 +85,7 @@ impl<'r> Run<'r> {
             let stamp = Stamp::of(&file.metadata().map_err(|e| Error::io(path, "read", e))?);
             let hash = store::hash_of(&mut file).map_err(|e| Error::io(path, "read", e))?;
             let name = kept.store.name_of(path)?;
-            if kept.ledger()?.wrote(&name, &hash) {
+            if kept.index()?.wrote(&name, &hash)? {
                 return Ok(Existing::IfUnchanged(stamp));
             }
         }

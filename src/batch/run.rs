@@ -1,0 +1,374 @@
+//! A run: deals inputs out to threads, tries each, and collects what came of them.
+//!
+//! Listed inputs are dealt by size; those of a walk as they are found, of those that wait the largest first. What comes out does not
+//! depend on that.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use rayon::prelude::*;
+
+use super::budget::{Budget, Share};
+use super::hooks::{Before, Hooks, Occasion, Trigger};
+use super::limits::Job;
+use super::one::{self, Worked};
+use super::queue::Queue;
+use super::refusal::Refusal;
+use super::resume::Earlier;
+use super::walking::Walking;
+use super::{
+    Destination, Effect, Found, Options, Outcomes, Progress, Ran, Source, Target, Targets, Waiting,
+    is_crowded, lacks_handles, pool,
+};
+use crate::artifacts::SummaryModel;
+use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::Outcome;
+use crate::policy::Effective;
+use crate::semaphore::Semaphore;
+
+/// Compacts what was found, in parallel; outcomes are in the order of inputs.
+///
+/// # Errors
+/// What stops the run: contradictory options, a policy that asks for something that is not built in, a closed output
+/// ([`ErrorKind::ClosedPipe`]).
+pub fn run(
+    found: &Found,
+    effective: &Effective,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Ran> {
+    let targets = Targets::new(&found.sources, options)?;
+    if options.effect == Effect::Write {
+        targets.sweep();
+    }
+    let mut order: Vec<&Target> = targets.list.iter().collect();
+    // The largest first, so that the last thread is not left with a large one.
+    order.sort_by_key(|target| std::cmp::Reverse(target.bytes));
+    let shared = Shared::new(options, progress);
+    let asked = shared.asked();
+    // One alone comes first where a server is asked: if it refuses the key, no other has been written yet.
+    let alone = usize::from(asked.is_some()).min(order.len());
+    let threads = pool(options.jobs + asked.as_ref().map_or(0, |asked| asked.at_once))?;
+    let sizes = order.iter().map(|target| target.bytes);
+    let budget = Budget::new(sizes, options.jobs, options.limits, Job::Once);
+    let server = asked.as_ref().map(|asked| asked as &dyn SummaryModel);
+    let running = Running::new(effective, (&shared, server), &targets, &budget)?;
+    let company = match order.len() {
+        1 => Company::None,
+        _ => Company::Others,
+    };
+    let try_one = |at: usize| running.once(order[at], company).map(|before| (at, before));
+    let again: Vec<(usize, Box<Before<'_>>)> = threads.install(|| {
+        let mut again: Vec<_> = (0..alone).filter_map(try_one).collect();
+        let others = (alone..order.len()).into_par_iter().with_max_len(1);
+        again.extend(others.filter_map(try_one).collect::<Vec<_>>());
+        again
+    });
+    for (at, before) in again {
+        running.again(order[at], &before);
+    }
+    running.end(&targets, found)
+}
+
+/// Compacts the inputs of a folder while it is walked; outcomes are in the order of inputs. Gives also what was found.
+///
+/// # Errors
+/// Those of [`run`], and those of [`super::find`].
+pub fn run_walking(
+    walking: &Walking,
+    effective: &Effective,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<(Ran, Found)> {
+    let Some(targets) = Targets::below(&walking.folder, options)? else {
+        return Err(Error::new(
+            ErrorKind::Internal,
+            "outputs have to be known before a walk begins",
+        ));
+    };
+    if options.effect == Effect::Write {
+        targets.sweep();
+    }
+    let shared = Shared::new(options, progress);
+    let threads = pool(options.jobs)?;
+    let budget = Budget::new(std::iter::empty(), options.jobs, options.limits, Job::Once);
+    let running = Running::new(effective, (&shared, None), &targets, &budget)?;
+    let queue = Queue::default();
+    let again = Mutex::new(Vec::new());
+    let work = || {
+        while let Some((bytes, source)) = queue.next() {
+            let Some(target) = targets.of(&source, bytes, options) else {
+                continue;
+            };
+            if let Some(before) = running.once(&target, Company::Others) {
+                let mut again = again.lock().unwrap_or_else(PoisonError::into_inner);
+                again.push((bytes, source, before));
+            }
+        }
+    };
+    let walk = || {
+        let filler = queue.filler();
+        let found = walking.each(&mut |source, bytes| {
+            targets.meet(&source, options);
+            budget.expect(bytes);
+            progress.found(bytes);
+            filler.put(bytes, source);
+        });
+        progress.all_found();
+        found
+    };
+    let found = thread::scope(|scope| {
+        let walker = thread::Builder::new().spawn_scoped(scope, walk);
+        let walker = walker
+            .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot start a thread: {e}")))?;
+        threads.broadcast(|_| work());
+        walker.join().unwrap_or_else(|_| {
+            let message = "ctxpack failed to walk the folder";
+            Err(Error::new(ErrorKind::Internal, message).at(&walking.folder))
+        })
+    })?;
+    let again = again.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for (bytes, source, before) in again {
+        if let Some(target) = targets.of(&source, bytes, options) {
+            running.again(&target, &before);
+        }
+    }
+    Ok((running.end(&targets, &found)?, found))
+}
+
+/// What a run has from its beginning to its end.
+struct Shared<'r> {
+    options: &'r Options,
+    progress: &'r dyn Progress,
+    /// A thread that waits for a server lets another one run, so that no processor is idle.
+    turns: Semaphore,
+    refusal: Refusal,
+    no_hooks: Hooks,
+}
+
+impl<'r> Shared<'r> {
+    fn new(options: &'r Options, progress: &'r dyn Progress) -> Self {
+        Shared {
+            options,
+            progress,
+            turns: Semaphore::new(options.jobs),
+            refusal: Refusal::default(),
+            no_hooks: Hooks::default(),
+        }
+    }
+
+    fn asked(&self) -> Option<Waiting<'_>> {
+        Waiting::of(self.options, &self.refusal, &self.turns, self.progress)
+    }
+}
+
+/// Whether an input is the only one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Company {
+    /// It is.
+    None,
+    /// There are, or may be, others.
+    Others,
+}
+
+/// A run whose inputs are being tried.
+struct Running<'r> {
+    shared: &'r Shared<'r>,
+    budget: &'r Budget,
+    run: one::Run<'r>,
+    occasion: Occasion<'r>,
+    earlier: Earlier<'r>,
+    finished: Finishing,
+    taken_over: AtomicU64,
+}
+
+impl<'r> Running<'r> {
+    fn new(
+        effective: &'r Effective,
+        (shared, server): (&'r Shared<'r>, Option<&'r dyn SummaryModel>),
+        targets: &Targets<'_>,
+        budget: &'r Budget,
+    ) -> Result<Self> {
+        let options = shared.options;
+        Ok(Running {
+            shared,
+            budget,
+            run: one::Run::new(effective, options, server, &shared.refusal)?,
+            occasion: Occasion {
+                hooks: match options.effect {
+                    Effect::Write => &options.hooks,
+                    Effect::DryRun => &shared.no_hooks,
+                },
+                policy: &effective.policy.name,
+                trigger: Trigger::of(&effective.policy),
+                stop: &options.stop,
+            },
+            earlier: Earlier::new(effective, options, targets),
+            finished: Finishing::new(options),
+            taken_over: AtomicU64::new(0),
+        })
+    }
+
+    /// Tries an input; gives what is to be tried once more when the others are done: its hook has run or not.
+    fn once(&self, target: &Target<'_>, company: Company) -> Option<Box<Before<'r>>> {
+        let (options, progress) = (self.shared.options, self.shared.progress);
+        if options.stop.load(Ordering::Relaxed) == 0
+            && let Some(outcome) = self.earlier.of(target)
+        {
+            progress.done(target.bytes);
+            self.taken_over.fetch_add(1, Ordering::Relaxed);
+            self.finished.add(Ok(outcome));
+            return None;
+        }
+        let before = Before::new(self.occasion, target, &self.shared.turns);
+        let is_stream = *target.source == Source::Stdin;
+        if is_stream && company == Company::Others {
+            // It cannot be read twice, and its size is unknown.
+            return Some(Box::new(before));
+        }
+        let tried = {
+            let share = self.budget.take(target.bytes);
+            let _turn = self.shared.turns.acquire();
+            attempt(&self.run, target, share, &before)
+        };
+        match tried {
+            // Together the threads had too many open files or too much memory; one input at a time fits.
+            Err(error) if !is_stream && (lacks_handles(&error) || is_crowded(&error)) => {
+                Some(Box::new(before))
+            }
+            tried => {
+                progress.done(target.bytes);
+                self.finished.add(self.after(&before, target, tried));
+                None
+            }
+        }
+    }
+
+    /// Tries an input once more, alone.
+    fn again(&self, target: &Target<'_>, before: &Before<'_>) {
+        let _turn = self.shared.turns.acquire();
+        let tried = attempt(&self.run, target, self.budget.take(target.bytes), before);
+        self.shared.progress.done(target.bytes);
+        self.finished.add(self.after(before, target, tried));
+    }
+
+    fn after(
+        &self,
+        before: &Before<'_>,
+        target: &Target<'_>,
+        tried: Result<Worked>,
+    ) -> Result<Outcome> {
+        let (tried, left) = match tried {
+            Ok(worked) => (Ok(worked.outcome), Some(worked.left)),
+            Err(error) => (Err(error), None),
+        };
+        let mut outcome = outcome_of(tried, target, &self.shared.options.destination)?;
+        outcome.warnings.extend(before.warning());
+        self.occasion.after(&mut outcome);
+        if let Some(left) = left {
+            self.earlier.note(target, &outcome, left);
+        }
+        Ok(outcome)
+    }
+
+    /// All inputs were tried.
+    fn end(self, targets: &Targets<'_>, found: &Found) -> Result<Ran> {
+        let options = self.shared.options;
+        let (mut outcomes, closed) = self.finished.into_parts();
+        let mut faults = targets.finish(options.effect);
+        if options.stop.load(Ordering::Relaxed) == 0 && closed.is_none() {
+            faults.extend(self.earlier.end(targets));
+        }
+        for (path, warning) in self.run.releases.clean_up() {
+            outcomes.warn(&path, warning)?;
+        }
+        if let Some(closed) = closed {
+            return Err(closed);
+        }
+        self.shared.refusal.check()?;
+        for path in &targets.left_out {
+            outcomes.push(Outcome::skipped(path))?;
+        }
+        for error in &found.missing {
+            let path = error.path.clone().unwrap_or_default();
+            outcomes.push(Outcome::failed(&path, error))?;
+        }
+        Ok(Ran {
+            files: outcomes.len() as u64,
+            outcomes: outcomes.sorted(),
+            taken_over: self.taken_over.into_inner(),
+            faults,
+        })
+    }
+}
+
+/// Collects the outcomes of all threads.
+struct Finishing(Mutex<(Outcomes, Option<Error>)>);
+
+impl Finishing {
+    fn new(options: &Options) -> Self {
+        let folder = match &options.destination {
+            Destination::Folder(folder) if options.effect == Effect::Write => folder.clone(),
+            _ => std::env::temp_dir(),
+        };
+        Finishing(Mutex::new((Outcomes::new(&folder), None)))
+    }
+
+    fn add(&self, finished: Result<Outcome>) {
+        let mut parts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (outcomes, stopped) = &mut *parts;
+        match finished.and_then(|outcome| outcomes.push(outcome)) {
+            // Interrupted before its output got its name.
+            Err(error) if error.kind == ErrorKind::Interrupted => {}
+            // A closed output, or a disk that takes no more.
+            Err(error) => drop(stopped.get_or_insert(error)),
+            Ok(()) => {}
+        }
+    }
+
+    /// The outcomes; and the error of a closed output, which ends the run when all is in order.
+    fn into_parts(self) -> (Outcomes, Option<Error>) {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The outcome of an input; a remaining error concerns the run.
+fn outcome_of(
+    tried: Result<Outcome>,
+    target: &Target,
+    destination: &Destination,
+) -> Result<Outcome> {
+    let input = target.input_path();
+    match tried {
+        Err(error) if matches!(error.kind, ErrorKind::Interrupted | ErrorKind::ClosedPipe) => {
+            Err(error)
+        }
+        Err(error) if error.kind == ErrorKind::Changed && *destination == Destination::InPlace => {
+            Ok(Outcome::left_alone(input, &error))
+        }
+        Err(error) if error.kind == ErrorKind::Hook => Ok(Outcome::left_alone(input, &error)),
+        Err(error) => Ok(Outcome::failed(input, &error)),
+        Ok(outcome) => Ok(outcome),
+    }
+}
+
+/// Processes one input; a panic becomes its outcome. [`ErrorKind::Interrupted`]: the run ended before the output got its name.
+fn attempt(
+    run: &one::Run<'_>,
+    target: &Target,
+    share: Share<'_>,
+    before: &Before<'_>,
+) -> Result<Worked> {
+    let compact = || run.compact(target, share, before);
+    catch_unwind(AssertUnwindSafe(compact)).unwrap_or_else(|_| {
+        let path = target.input_path();
+        let error = Error::new(
+            ErrorKind::Internal,
+            "ctxpack failed on this file; the original is unchanged",
+        )
+        .at(path);
+        Err(error)
+    })
+}

@@ -1,0 +1,93 @@
+//! The targets of inputs that a walk of one folder finds one after the other.
+//!
+//! Nothing here depends on which inputs there are: where the outputs go and which store they have follows from the folder alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Destination, RunStore, Target, Targets, check_kind, durability, kept};
+use crate::batch::{Effect, Options, Source};
+use crate::error::Result;
+use crate::store::FOLDER;
+use crate::store::atomic::sweep;
+use crate::store::folder::Folder;
+
+/// What all inputs of a walked folder have in common.
+#[derive(Debug)]
+pub(super) struct Shared {
+    base: Option<Arc<Path>>,
+    store: Arc<RunStore>,
+    /// The folders of the outputs so far.
+    folders: Mutex<BTreeSet<PathBuf>>,
+}
+
+impl<'s> Targets<'s> {
+    /// Those of the inputs below `folder`; `None` where outputs do not go to a folder or in place.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Usage`] if an output folder is not a folder.
+    pub(in crate::batch) fn below(folder: &Path, options: &Options) -> Result<Option<Self>> {
+        let (base, top): (Arc<Path>, &Path) = match &options.destination {
+            Destination::Folder(out) => (out.as_path().into(), out),
+            Destination::InPlace => (folder.into(), folder),
+            Destination::Beside | Destination::File(_) | Destination::Stdout => return Ok(None),
+        };
+        check_kind(&options.destination)?;
+        let root = options.store.clone().unwrap_or_else(|| top.join(FOLDER));
+        let durability = durability(&options.destination);
+        let store = kept(root.clone(), durability);
+        Ok(Some(Targets {
+            list: Vec::new(),
+            left_out: Vec::new(),
+            stores: BTreeMap::from([(root, Arc::clone(&store))]),
+            durability,
+            folder: None,
+            shared: Some(Shared {
+                base: Some(base),
+                store,
+                folders: Mutex::default(),
+            }),
+        }))
+    }
+}
+
+impl Shared {
+    /// The target of an input of `bytes` bytes.
+    pub(super) fn target<'t>(
+        &self,
+        source: &'t Source,
+        bytes: u64,
+        options: &'t Options,
+    ) -> Target<'t> {
+        Target {
+            source,
+            bytes,
+            destination: &options.destination,
+            emit: options.emit,
+            base: self.base.clone(),
+            store: Some(Arc::clone(&self.store)),
+        }
+    }
+
+    /// An output of the run will be in this folder: incomplete files of killed runs are removed there, once.
+    pub(super) fn writes_in(&self, folder: &Path, effect: Effect) {
+        let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        if folders.contains(folder) {
+            return;
+        }
+        folders.insert(folder.to_owned());
+        drop(folders);
+        if effect == Effect::Write
+            && let Ok(folder) = Folder::open(folder)
+        {
+            sweep(&folder);
+        }
+    }
+
+    /// The folders of the outputs so far.
+    pub(super) fn folders(&self) -> BTreeSet<PathBuf> {
+        let folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        folders.clone()
+    }
+}

@@ -1,0 +1,291 @@
+//! The inputs of one folder while it is still being walked: work on the first begins before the last is found.
+//!
+//! Only where nothing depends on the whole list: see [`Walking::of`]. What is found, and what is said of the rest, is what
+//! [`super::find`] finds and says. Holds no path longer than its input is on its way.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::find::{PlaceKey, place_key};
+use super::find::{interest, no_transcript, nothing};
+use super::walk::{Leave, Met, walk_each};
+use super::{Destination, Exclude, FileSource, Found, Options, Origin, Scope, Shard, Source};
+use crate::error::Result;
+use crate::store::FOLDER;
+
+/// A folder whose inputs are worked on while it is walked.
+#[derive(Debug)]
+pub struct Walking {
+    pub(super) folder: PathBuf,
+    skip: Option<PathBuf>,
+    exclude: Exclude,
+    shard: Option<Shard>,
+}
+
+impl Walking {
+    /// What `paths` name, if that is one folder and no input can be in another one's way, so that each can be decided alone: outputs
+    /// go in place, or in the same tree to a folder that holds no input. A run that asks a server, or forks, or writes messages,
+    /// has to know its inputs first.
+    pub fn of(
+        paths: &[PathBuf],
+        options: &Options,
+        exclude: &Exclude,
+        shard: Option<Shard>,
+    ) -> Option<Self> {
+        let [folder] = paths else {
+            return None;
+        };
+        let is_alone = options.scope == Scope::All
+            && options.server.is_none()
+            // A hook may write anything anywhere.
+            && options.hooks.pre.is_none()
+            && options.hooks.post.is_none()
+            && options.fork.is_none()
+            && options.emit.is_none()
+            && folder.is_dir();
+        let store = options.store.as_deref();
+        if store.is_some_and(|store| is_in_the_way(store, folder, Skipped::ByName)) {
+            return None;
+        }
+        let skip = match &options.destination {
+            Destination::Folder(out) if is_in_the_way(out, folder, Skipped::IfThere) => {
+                return None;
+            }
+            Destination::Folder(out) => Some(out.clone()),
+            Destination::InPlace => None,
+            Destination::Beside | Destination::File(_) | Destination::Stdout => return None,
+        };
+        is_alone.then(|| Walking {
+            folder: folder.clone(),
+            skip,
+            exclude: exclude.clone(),
+            shard,
+        })
+    }
+
+    /// Walks, and shows each input with its size in bytes, in the order of paths. Gives the rest of what was found.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::NoInput`] if nothing at all was found.
+    pub(super) fn each(&self, show: &mut dyn FnMut(Source, u64)) -> Result<Found> {
+        let folder: Arc<Path> = self.folder.as_path().into();
+        let plain = folder.canonicalize().ok();
+        let leave = Leave {
+            skip: self.skip.as_deref(),
+            exclude: &self.exclude,
+        };
+        let mut met = 0;
+        let mut is_empty = true;
+        let mut links = Links::default();
+        let walked = walk_each(
+            &folder,
+            leave,
+            |_, name| interest(name),
+            &mut |file, shows| {
+                is_empty = false;
+                let plain = plain.as_deref();
+                let Some(path) = links.once(file, (&folder, plain), shows) else {
+                    return;
+                };
+                let file = FileSource {
+                    path,
+                    folder: Some(Arc::clone(&folder)),
+                    origin: Origin::Walked,
+                };
+                if self.shard.is_some_and(|shard| !shard.has(&file.relative())) {
+                    return;
+                }
+                met += 1;
+                let bytes = file.path.metadata().map_or(0, |metadata| metadata.len());
+                show(Source::File(file), bytes);
+            },
+        );
+        let is_left_out = walked.passed.iter().any(|(_, why)| why.is_asked_for());
+        if is_empty && !(is_left_out && walked.unseen.is_empty()) {
+            let unseen = match walked.unseen.is_empty() {
+                true => vec![no_transcript(&folder)],
+                false => walked.unseen,
+            };
+            return Err(nothing(unseen));
+        }
+        let mut found = Found {
+            sources: Vec::new(),
+            folders: vec![self.folder.clone()],
+            missing: walked.unseen,
+            passed: walked.passed.into_iter().collect(),
+            met,
+        };
+        if let Some(shard) = self.shard {
+            shard.apply(&mut found)?;
+        }
+        Ok(found)
+    }
+}
+
+/// The targets of links that were taken: a file counts once, by the first of its paths.
+#[derive(Debug, Default)]
+struct Links(HashSet<PlaceKey>);
+
+impl Links {
+    /// The path of a file, unless it is an input by another path. `plain` is the folder without links.
+    fn once(
+        &mut self,
+        file: Met,
+        (folder, plain): (&Path, Option<&Path>),
+        shows: &dyn Fn(&Path) -> bool,
+    ) -> Option<PathBuf> {
+        match file {
+            Met::File(path) => {
+                let is_new = self.0.is_empty() || {
+                    let below = path.strip_prefix(folder).ok();
+                    let place = plain.zip(below).map(|(plain, below)| plain.join(below));
+                    !place.is_some_and(|place| self.0.contains(&place_key(&place)))
+                };
+                is_new.then_some(path)
+            }
+            Met::Link(path, target) => {
+                let below = plain.and_then(|plain| target.strip_prefix(plain).ok());
+                let own = below.map(|below| folder.join(below));
+                let is_old = own.is_some_and(|own| own < path && shows(&own));
+                (!is_old && self.0.insert(place_key(&target))).then_some(path)
+            }
+        }
+    }
+}
+
+/// Whether a walk of `folder` could meet what a run writes to `written`, or outputs could replace inputs there. A folder that is there
+/// already is left out of the walk if it is `skipped`.
+fn is_in_the_way(written: &Path, folder: &Path, skipped: Skipped) -> bool {
+    let (Some(written), Ok(folder)) = (resolved(written), folder.canonicalize()) else {
+        return true;
+    };
+    let is_left_out = match skipped {
+        Skipped::IfThere => written.is_dir(),
+        Skipped::ByName => written.ends_with(FOLDER),
+    };
+    match skipped {
+        Skipped::IfThere if folder.starts_with(&written) => true,
+        Skipped::IfThere | Skipped::ByName => written.starts_with(&folder) && !is_left_out,
+    }
+}
+
+/// Which of the folders that a run writes to its walk leaves out.
+#[derive(Debug, Clone, Copy)]
+enum Skipped {
+    /// It, if it is there when the walk begins.
+    IfThere,
+    /// It, if it has the name of a store.
+    ByName,
+}
+
+/// A path without links, as far as it exists.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    let mut above = path.ancestors();
+    above.find_map(|there| {
+        let here = match there.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => there,
+        };
+        let plain = here.canonicalize().ok()?;
+        Some(plain.join(path.strip_prefix(there).ok()?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_walk_does_not_begin_where_it_could_meet_what_the_run_writes() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        fs::create_dir_all(at("in/old")).unwrap();
+        fs::create_dir(at("out")).unwrap();
+        for (out, is) in [
+            ("out", false),
+            ("new", false),
+            // Left out of the walk; or not yet.
+            ("in/old", false),
+            ("in/new", true),
+            ("in/new/deep", true),
+            ("in/old/new", true),
+            ("in", true),
+            ("", true),
+            ("out/../in", true),
+        ] {
+            assert_eq!(
+                is_in_the_way(&at(out), &at("in"), Skipped::IfThere),
+                is,
+                "{out}"
+            );
+        }
+        for (store, is) in [
+            ("out/s", false),
+            ("in/.ctxpack", false),
+            ("in/s", true),
+            ("in/old", true),
+            ("", false),
+        ] {
+            assert_eq!(
+                is_in_the_way(&at(store), &at("in"), Skipped::ByName),
+                is,
+                "{store}"
+            );
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_is_met_once_as_when_it_is_listed() {
+        use std::os::unix::fs::symlink;
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join("in").join(name);
+        fs::create_dir_all(at("m/.ctxpack")).unwrap();
+        fs::create_dir_all(at("gone")).unwrap();
+        for name in [
+            "m/a.jsonl",
+            "m/b.jsonl",
+            "n.jsonl",
+            "note.txt",
+            "m/.ctxpack/c.jsonl",
+            "gone/d.jsonl",
+        ] {
+            fs::write(at(name), "{}").unwrap();
+        }
+        // Before and after their targets; two to one; to what no walk shows.
+        for (link, target) in [
+            ("0.jsonl", "m/a.jsonl"),
+            ("z.jsonl", "m/b.jsonl"),
+            ("m-.jsonl", "note.txt"),
+            ("m/0.jsonl", "../note.txt"),
+            ("y.jsonl", "m/.ctxpack/c.jsonl"),
+            ("x.jsonl", "gone/d.jsonl"),
+            ("y2.jsonl", "y.jsonl"),
+        ] {
+            symlink(target, at(link)).unwrap();
+        }
+        let exclude = Exclude::new(&["gone/".to_owned()]).unwrap();
+        let listed = crate::batch::find(&[at("")], None, &exclude).unwrap();
+        let walking = Walking {
+            folder: at(""),
+            skip: None,
+            exclude,
+            shard: None,
+        };
+        let mut met = Vec::new();
+        let found = walking
+            .each(&mut |source, bytes| met.push((source, bytes)))
+            .unwrap();
+        let (sources, bytes): (Vec<Source>, Vec<u64>) = met.into_iter().unzip();
+        assert_eq!(sources, listed.sources);
+        assert!(bytes.iter().all(|bytes| *bytes == 2));
+        assert_eq!(
+            (found.met, found.passed),
+            (sources.len() as u64, listed.passed)
+        );
+        assert_eq!(sources.len(), 6, "{sources:?}");
+    }
+}

@@ -1,0 +1,61 @@
+//! Files of finished work that say nothing any more: neither an input nor an output of any of their lines is as it was.
+//!
+//! Looks at sizes, and reads no input. A file with one line that may still count stays whole.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::BufReader;
+
+use super::{FINISHED, Finished, MOST_LINE, Seen};
+use crate::error::Result;
+use crate::store::Store;
+use crate::store::folder::not_plain;
+use crate::store::line_file::{names, next_line};
+
+impl Store {
+    /// The names of such files relative to the store, with their sizes. No run may be active.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Io`] when the system refuses; [`crate::ErrorKind::Store`] for anything that no run of ours can have made.
+    pub(in crate::store) fn stale_finished(&self) -> Result<BTreeMap<String, u64>> {
+        let mut stale = BTreeMap::new();
+        let Some(folder) = self.part(FINISHED)? else {
+            return Ok(stale);
+        };
+        for name in names(&folder)? {
+            let failed = |e| not_plain(&folder.path().join(&name), "read", e);
+            let file = folder.read(&name).map_err(failed)?;
+            let bytes = file.metadata().map_err(failed)?.len();
+            let mut lines = BufReader::new(file);
+            let mut line = Vec::new();
+            let mut may_count = false;
+            while !may_count
+                && next_line(&mut lines, MOST_LINE, &mut line)
+                    .map_err(failed)?
+                    .is_some()
+            {
+                may_count = serde_json::from_slice::<Finished>(&line)
+                    .is_ok_and(|finished| self.may_count(&finished));
+            }
+            if let (false, Some(name)) = (may_count, name.to_str()) {
+                stale.insert(format!("{FINISHED}/{name}"), bytes);
+            }
+        }
+        Ok(stale)
+    }
+
+    /// Whether a run could take over a line, as far as sizes tell.
+    fn may_count(&self, finished: &Finished) -> bool {
+        let is_as_seen = |name: &str, seen: Seen| {
+            fs::metadata(self.path_of(name)).is_ok_and(|now| now.len() == seen.bytes)
+        };
+        match (&finished.output, finished.output_seen) {
+            // In place, the output has taken the place of the input.
+            (Some(output), Some(seen)) if *output == finished.input => is_as_seen(output, seen),
+            (Some(output), Some(seen)) => {
+                is_as_seen(output, seen) && is_as_seen(&finished.input, finished.input_seen)
+            }
+            (Some(_) | None, _) => is_as_seen(&finished.input, finished.input_seen),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Where the records of each output are: what is asked of few outputs needs no more than their records.
+//!
+//! Holds some bytes a record, however long the records are, and no file open but those of runs that have not ended.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use super::{JOURNAL, MANIFESTS, Record, ends_with};
+use crate::error::{Error, Result};
+use crate::store::Store;
+use crate::store::folder::{Folder, not_plain};
+
+/// The records of a store by their outputs.
+#[derive(Debug, Default)]
+pub struct RecordIndex {
+    files: Vec<Indexed>,
+    /// Sorted.
+    places: Vec<Place>,
+}
+
+#[derive(Debug)]
+struct Indexed {
+    folder: Folder,
+    name: OsString,
+    path: PathBuf,
+    /// A journal stays open, since it may lose its name when its run ends; threads take turns in reading it.
+    journal: Option<Mutex<File>>,
+}
+
+/// Where a record is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    /// A part of the hash of the output's name.
+    key: u64,
+    file: u32,
+    bytes: u32,
+    offset: u64,
+}
+
+impl Store {
+    /// Where the records of each output of the store are.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::ledger`].
+    pub fn record_index(&self) -> Result<RecordIndex> {
+        let mut index = RecordIndex::default();
+        // Journals first, as for all records.
+        let journals = self.sources(JOURNAL)?.into_iter().map(|s| (s, true));
+        let manifests = self.sources(MANIFESTS)?.into_iter().map(|s| (s, false));
+        for (source, is_journal) in journals.chain(manifests) {
+            let failed = |e| not_plain(&source.path, "read", e);
+            let file = match source.folder.read(&source.name) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+                file => file.map_err(failed)?,
+            };
+            let number = u32::try_from(index.files.len()).unwrap_or(u32::MAX);
+            let again = is_journal.then(|| file.try_clone());
+            let again = again.transpose().map_err(failed)?;
+            let places = &mut index.places;
+            source.each_of(file, &mut |record, (offset, bytes)| {
+                places.push(Place {
+                    key: key_of(&record.output),
+                    file: number,
+                    bytes,
+                    offset,
+                });
+            })?;
+            index.files.push(Indexed {
+                folder: source.folder,
+                name: source.name,
+                path: source.path,
+                journal: again.map(Mutex::new),
+            });
+        }
+        index.places.sort_unstable();
+        Ok(index)
+    }
+}
+
+impl RecordIndex {
+    /// The records of outputs of this name (by [`Store::name_of`]), each once.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::ErrorKind::Io`] when the system refuses.
+    pub fn of_output(&self, output: &str) -> Result<Vec<Record>> {
+        let key = key_of(output);
+        let begin = self.places.partition_point(|place| place.key < key);
+        let here = self.places[begin..].iter();
+        let mut records = Vec::new();
+        let mut seen = HashSet::new();
+        for place in here.take_while(|place| place.key == key) {
+            let Some(indexed) = self.files.get(place.file as usize) else {
+                continue;
+            };
+            let line = indexed.line(place);
+            let line = line.map_err(|e| Error::io(&indexed.path, "read", e))?;
+            // That of a run which ends meanwhile is in its journal and in its manifest.
+            if let Ok(record) = serde_json::from_slice::<Record>(&line)
+                && record.output == output
+                && record.is_ours()
+                && seen.insert(line)
+            {
+                records.push(record);
+            }
+        }
+        Ok(records)
+    }
+
+    /// Whether a run wrote a file of this name (by [`Store::name_of`]) with these bytes, as an output or by undoing one, so
+    /// that it may be replaced.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`RecordIndex::of_output`].
+    pub fn wrote(&self, output: &str, hash: &str) -> Result<bool> {
+        let records = self.of_output(output)?;
+        let mut hashes = records.iter().flat_map(|r| [&r.output_hash, &r.input_hash]);
+        Ok(hashes.any(|known| known == hash))
+    }
+
+    /// Whether the newest record of this output is the same except for its turn.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`RecordIndex::of_output`].
+    pub fn ends_with(&self, record: &Record) -> Result<bool> {
+        let records = self.of_output(&record.output)?;
+        let here = records.iter();
+        let here = here.filter(|other| other.output_hash == record.output_hash);
+        Ok(ends_with(&here.collect::<Vec<_>>(), record))
+    }
+}
+
+impl Indexed {
+    fn line(&self, place: &Place) -> io::Result<Vec<u8>> {
+        match &self.journal {
+            Some(file) => {
+                let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+                line_at(&mut file, place)
+            }
+            None => line_at(&mut self.folder.read(&self.name)?, place),
+        }
+    }
+}
+
+fn line_at(file: &mut File, place: &Place) -> io::Result<Vec<u8>> {
+    let mut line = vec![0; place.bytes as usize];
+    file.seek(SeekFrom::Start(place.offset))?;
+    file.read_exact(&mut line)?;
+    Ok(line)
+}
+
+fn key_of(output: &str) -> u64 {
+    let hash = blake3::hash(output.as_bytes());
+    let mut key = [0; 8];
+    key.copy_from_slice(&hash.as_bytes()[..8]);
+    u64::from_le_bytes(key)
+}

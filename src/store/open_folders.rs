@@ -1,0 +1,97 @@
+//! The folders of a run's outputs, each opened once: the files in them are reached by plain names from there.
+//!
+//! Opens by the rules of [`super::folder`] and [`super::spot`], and keeps a bounded number open.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::folder::Folder;
+use super::spot::{Missing, Spot};
+use crate::error::Result;
+
+/// So many folders are open at most.
+const MOST: usize = 32;
+
+/// Open folders.
+#[derive(Debug, Default)]
+pub struct OpenFolders(Mutex<HashMap<PathBuf, Opened>>);
+
+#[derive(Debug)]
+struct Opened {
+    /// The folder that the user named, below which no link is followed.
+    base: PathBuf,
+    folder: Folder,
+}
+
+impl OpenFolders {
+    /// The same as [`Spot::below`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Spot::below`].
+    pub fn below(&self, base: &Path, path: &Path, missing: Missing) -> Result<Spot> {
+        let Some(above) = path.parent() else {
+            return Spot::below(base, path, missing);
+        };
+        {
+            let opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(opened) = opened.get(above).filter(|opened| opened.base == base) {
+                return Spot::in_folder(opened.folder.clone(), path);
+            }
+        }
+        let spot = Spot::below(base, path, missing)?;
+        let mut opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if opened.len() >= MOST {
+            opened.clear();
+        }
+        opened.insert(
+            above.to_owned(),
+            Opened {
+                base: base.to_owned(),
+                folder: spot.folder.clone(),
+            },
+        );
+        Ok(spot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn a_folder_is_opened_once_by_the_same_rules() {
+        let place = tempfile::tempdir().unwrap();
+        let base = place.path().join("out");
+        let folders = OpenFolders::default();
+        let below = |path: &str, missing| folders.below(&base, &base.join(path), missing);
+        assert_eq!(
+            below("a/x", Missing::Refuse).unwrap_err().kind,
+            ErrorKind::NotFound
+        );
+        let spot = below("a/x", Missing::Make).unwrap();
+        assert!(spot.look().unwrap().is_none());
+        fs::write(base.join("a/y"), "y").unwrap();
+        let spot = below("a/y", Missing::Refuse).unwrap();
+        assert_eq!(spot.path(), base.join("a/y"));
+        assert_eq!(spot.look().unwrap().unwrap().len(), 1);
+        for n in 0..2 * MOST {
+            below(&format!("{n}/x"), Missing::Make).unwrap();
+        }
+        assert!(folders.0.lock().unwrap().len() <= MOST);
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("a", base.join("link")).unwrap();
+            let refused = below("link/y", Missing::Make).unwrap_err();
+            assert_eq!(refused.kind, ErrorKind::Store);
+            // What is named by the user is another base, where links are followed.
+            let named = folders.below(&base.join("link"), &base.join("link/y"), Missing::Refuse);
+            assert_eq!(named.unwrap().look().unwrap().unwrap().len(), 1);
+            assert!(below("link/y", Missing::Make).is_err());
+        }
+    }
+}
