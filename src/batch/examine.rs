@@ -17,6 +17,7 @@ use crate::verify::Finding;
 
 /// A transcript of an input.
 struct Read<'r> {
+    path: &'r Path,
     format: Format,
     transcript: &'r Transcript<'r>,
     /// The number of its first line in its file, from 1.
@@ -118,17 +119,19 @@ pub fn eval_bytes(path: &Path, bytes: &[u8], evaluator: &Evaluator<'_>) -> Exami
 
 fn eval_one(evaluator: &Evaluator<'_>, found: &mut FileEval, read: &Read<'_>) {
     let &Read {
+        path,
         format,
         transcript,
         first_line,
         line,
     } = read;
+    let weights = evaluator.weights(path);
     // Parts of a document are no document.
     let sessions = match transcript.document_as_lines() {
-        None => evaluator.evaluate(format, transcript, first_line, line),
+        None => evaluator.evaluate(format, transcript, first_line, line, weights),
         Some(lines) => {
             let transcript = format.read(&lines, first_line, &mut Warnings::default());
-            evaluator.evaluate(format, &transcript, first_line, line)
+            evaluator.evaluate(format, &transcript, first_line, line, weights)
         }
     };
     found.sessions.extend(sessions);
@@ -175,6 +178,7 @@ fn file<T: Find>(
     record.file.last_message = origin.last_message;
     each(bytes, layout, |bytes, first_line, part| {
         let read = Read {
+            path,
             format,
             transcript: &format.read(bytes, first_line, &mut Warnings::default()),
             first_line,

@@ -1,6 +1,8 @@
 //! `ctxpack eval`: what do policies leave to be found, and what does it cost?
 
+use std::fs;
 use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -16,10 +18,13 @@ use super::timings::{TimingArgs, wall};
 use super::{Context, flush, scripted_answers, stdout_failed};
 use crate::artifacts::Replies;
 use crate::batch::{self, Job};
-use crate::error::Result;
-use crate::eval::{Baseline, Budget, Candidate, Evaluator, Kind, Metric};
+use crate::error::{Error, Result};
+use crate::eval::{Baseline, Budget, Candidate, Cutting, Evaluator, FileEval, Kind, Metric};
+use crate::outcome::Examined;
 use crate::policy::{self, Effective, Setting};
 use crate::report::{Evals, Render, ReportFormat, Rows, write_eval_csv, write_eval_table};
+use crate::summarizer::extractive::HeldOut;
+use crate::text::count;
 
 /// Where sessions are cut, in percent of their tokens.
 pub(super) const CUTS: [f64; 4] = [35.0, 50.0, 65.0, 80.0];
@@ -45,6 +50,15 @@ pub(super) struct Eval {
     /// Where to cut sessions, in percent of their tokens
     #[arg(long = "cut", value_name = "P", value_delimiter = ',', default_values_t = CUTS, value_parser = percent)]
     cuts: Vec<f64>,
+    /// Compact each session at N places in a row, each time what the last round left and the next stretch; no baselines
+    #[arg(long, value_name = "N", conflicts_with = "cuts", value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: Option<u32>,
+    /// Leave out sessions of fewer than N tokens: they say little [default: 0]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    min_tokens: u64,
+    /// Weights of the built-in summary by fold, so that no session is measured with weights fitted to it
+    #[arg(long, value_name = "FILE")]
+    held_out: Option<PathBuf>,
     /// Leave out the baselines: sliding window, head and tail, masking
     #[arg(long)]
     no_baselines: bool,
@@ -89,16 +103,23 @@ impl Eval {
             let name = chosen.effective.policy.name.clone();
             Candidate::new(name, of_budgets, &chosen.replies)
         });
-        let baselines = match self.no_baselines {
+        let baselines = match self.no_baselines || self.rounds.is_some() {
             true => Vec::new(),
             false => Baseline::ALL.to_vec(),
         };
+        let cutting = Cutting {
+            cuts: self.cuts.clone(),
+            min_tokens: self.min_tokens,
+            rounds: self.rounds.unwrap_or_default(),
+        };
+        let held_out = self.held_out.as_deref().map(folds).transpose()?;
         let evaluator = Evaluator::new(
             candidates.collect::<Result<_>>()?,
             baselines,
             self.budgets.clone(),
-            self.cuts.clone(),
-        )?;
+            cutting,
+        )?
+        .held_out(held_out);
         let (files, mut not_read) =
             self.reading
                 .each(context, (Job::Eval, clock.as_ref()), |over| {
@@ -106,6 +127,7 @@ impl Eval {
                 })?;
         let failed = say(context, &files);
         context.notices(unsupported(&files, "not measured"));
+        self.say_unfolded(context, &evaluator, &files);
         not_read.add_files(&files);
         let policies = chosen.iter().map(|chosen| policy_ref(&chosen.effective));
         let evals = Evals::new(policies.collect(), self.budgets.clone(), files)
@@ -130,6 +152,31 @@ impl Eval {
         let closed: Vec<Closed> = closed.into_iter().map(|m| Closed::new(m, None)).collect();
         let code = context.gates(&closed);
         Ok(if failed { 3 } else { code })
+    }
+
+    /// Says how many inputs were measured with the weights that ship, though others were asked for.
+    fn say_unfolded(
+        &self,
+        context: &Context,
+        evaluator: &Evaluator<'_>,
+        files: &[Examined<FileEval>],
+    ) {
+        let Some(folds) = &self.held_out else {
+            return;
+        };
+        let is_in_none = |file: &&Examined<FileEval>| {
+            let is_measured = file.found.sessions.iter().any(|s| s.skipped.is_none());
+            is_measured && !evaluator.is_held_out(Path::new(&file.file.path))
+        };
+        let number = files.iter().filter(is_in_none).count() as u64;
+        if number > 0 {
+            let message = format!(
+                "{} in no fold of {}: measured with the weights that ship",
+                count(number, "input"),
+                folds.display()
+            );
+            context.remark("held_out", &message, None);
+        }
     }
 
     /// A policy, made fit to be measured.
@@ -181,6 +228,12 @@ impl Eval {
         }
         closed
     }
+}
+
+/// The folds in a file.
+fn folds(path: &Path) -> Result<HeldOut> {
+    let text = fs::read_to_string(path).map_err(|e| Error::io(path, "read the weights", e))?;
+    HeldOut::parse(&text).map_err(|e| e.at(path))
 }
 
 fn budget(text: &str) -> Result<Budget, String> {

@@ -6,8 +6,8 @@
 
 use serde_json::Value;
 
-use super::cell;
-use super::rounds::written_out;
+use super::written_out::written_out;
+use super::{cell, todos};
 use crate::facts::kind_of_call;
 use crate::policy::{ToolKind, Tools};
 use crate::scan::unescape;
@@ -28,6 +28,10 @@ pub(super) struct Call {
     pub(super) own_words: Option<String>,
     /// Whether its result shows a file with numbers before the lines.
     pub(super) reads: bool,
+    /// The open items of the list of to-dos that it writes.
+    pub(super) todos: Option<Vec<String>>,
+    /// What it does to a single task.
+    pub(super) task: Option<todos::Task>,
 }
 
 /// What is done to a file.
@@ -133,6 +137,8 @@ impl Call {
             return call;
         };
         call.leaves(kind, "", &value);
+        call.todos = todos::items(tool, &value);
+        call.task = todos::task(tool, &value);
         let text = |key: &&str| value.get(*key).and_then(Value::as_str);
         let path = PATHS.iter().find_map(text).map(str::to_owned);
         let work = match (kind, value.get("command").and_then(Value::as_str)) {
@@ -176,6 +182,7 @@ impl Call {
         push_line(&mut self.body, &other.body);
         self.files.extend(other.files);
         self.commands.extend(other.commands);
+        self.todos = other.todos.or(self.todos.take());
     }
 
     /// Visits the strings of a value; `key` is its name.

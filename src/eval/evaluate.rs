@@ -1,75 +1,30 @@
 //! Cuts a session, compacts it by every method with every budget, and searches the results.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use rayon::prelude::*;
 
 use super::baselines::{KeptPassages, kept};
+use super::candidate::{Budgeted, Candidate};
+use super::cutting::Cutting;
 use super::events::{Event, Queued, events};
 use super::index::{Index, missing};
 use super::references::{References, Remains, share};
-use super::segment::{CutPoint, Segment, before, folders, nearest, places, segments};
+use super::rounds::{Losses, RoundScores, Stretches};
+use super::segment::{
+    CutPoint, Segment, bytes_of, folders, lines_before, nearest, places, segments,
+};
 use super::state::State;
 use super::{Baseline, Budget, Cut, Kind, MethodScores, Scores, SessionEval, Skipped};
-use crate::artifacts::Replies;
 use crate::error::Result;
 use crate::format::{Format, Warnings};
 use crate::ids::IdSet;
-use crate::pipeline::{self, Part, Pipeline};
-use crate::plan::Keeping;
-use crate::policy::{Encoding, Method, Per, Policy, Scope, Tokens, preset};
+use crate::pipeline::{self, Part};
+use crate::policy::{Encoding, Method, Per, Scope, Tokens, preset};
+use crate::summarizer::extractive::{HeldOut, WEIGHTS, Weights};
 use crate::tokens::{Estimator, Sizes};
 use crate::transcript::{Conversation, ConversationId, Transcript};
-
-/// A policy to be measured.
-#[derive(Debug)]
-pub struct Candidate<'p> {
-    name: String,
-    /// The policy's own texts, such as how a summary begins.
-    words: String,
-    /// One for each budget.
-    pipelines: Vec<Pipeline<'p>>,
-}
-
-impl<'p> Candidate<'p> {
-    /// The settings under which every policy is measured, but for the budget.
-    pub const SETTINGS: [(&'static str, &'static str); 5] = [
-        ("tokens.method", "bpe"),
-        ("tokens.encoding", "cl100k_base"),
-        ("tokens.scope", "content"),
-        ("tokens.per", "conversation"),
-        ("archive", "never"),
-    ];
-
-    /// What a budget needs: a policy with a summary reaches it by that, whenever it would summarise by itself.
-    pub const FOR_BUDGETS: (&'static str, &'static str) = ("summary.when", "always");
-
-    /// The key that takes a budget.
-    pub const BUDGET: &'static str = "target.percent";
-
-    /// A policy as it is for each of the budgets of its [`Evaluator`], with the answers of its scripted summariser.
-    ///
-    /// # Errors
-    /// If the policy asks for something that is not built in.
-    pub fn new(
-        name: String,
-        of_budgets: impl Iterator<Item = &'p Policy>,
-        replies: &Replies,
-    ) -> Result<Self> {
-        let mut words = String::new();
-        let of_budgets = of_budgets.inspect(|policy| words = format!("{policy:?}"));
-        let pipeline = |policy| {
-            let pipeline = Pipeline::new(policy, Keeping::Nothing)?;
-            Ok(pipeline.with_replies(replies.clone()))
-        };
-        let pipelines = of_budgets.map(pipeline).collect::<Result<_>>()?;
-        Ok(Candidate {
-            name,
-            words,
-            pipelines,
-        })
-    }
-}
 
 /// Measures sessions.
 #[derive(Debug)]
@@ -77,7 +32,9 @@ pub struct Evaluator<'p> {
     candidates: Vec<Candidate<'p>>,
     baselines: Vec<Baseline>,
     budgets: Vec<Budget>,
-    cuts: Vec<f64>,
+    cutting: Cutting,
+    /// The weights of inputs in folds.
+    held_out: Option<HeldOut>,
     estimator: Estimator,
 }
 
@@ -86,10 +43,20 @@ struct At<'s> {
     place: CutPoint,
     /// The lines before it.
     bytes: Vec<u8>,
+    /// The sizes of their blocks, which all policies share.
+    sizes: Sizes,
     references: References,
     state: State<'s>,
     /// For each budget, the needed names that a sliding window does not contain.
     far: Vec<Vec<u32>>,
+}
+
+/// What a policy has made of an input.
+struct Ran {
+    scores: Scores,
+    output: Vec<u8>,
+    /// What can be read in the output.
+    passages: Vec<String>,
 }
 
 /// A session with its index.
@@ -97,14 +64,16 @@ struct Session<'s, 'a> {
     format: Format,
     transcript: &'s Transcript<'a>,
     conversation: &'s Conversation,
+    /// The sizes of its blocks.
+    sizes: Sizes,
+    weights: &'s Weights,
     index: Index,
     /// The tokens of each event.
     tokens: Vec<u64>,
 }
 
 impl<'p> Evaluator<'p> {
-    /// An evaluator for these policies and baselines with these budgets (in percent of the tokens before a cut), at these cuts
-    /// (in percent of a session's tokens).
+    /// An evaluator for these policies and baselines with these budgets (in percent of the tokens before a cut).
     ///
     /// # Errors
     /// None for a program that passes its tests.
@@ -112,7 +81,7 @@ impl<'p> Evaluator<'p> {
         candidates: Vec<Candidate<'p>>,
         baselines: Vec<Baseline>,
         budgets: Vec<Budget>,
-        cuts: Vec<f64>,
+        cutting: Cutting,
     ) -> Result<Self> {
         let tokens = Tokens {
             method: Method::Bpe,
@@ -125,12 +94,31 @@ impl<'p> Evaluator<'p> {
             candidates,
             baselines,
             budgets,
-            cuts,
+            cutting,
+            held_out: None,
             estimator: Estimator::new(&tokens)?,
         })
     }
 
-    /// Measures the sessions of a transcript. `line` is its number (from 1) where it is one line of a
+    /// The same evaluator, for which the built-in summary has the weights of the fold that an input is in.
+    #[must_use]
+    pub fn held_out(self, held_out: Option<HeldOut>) -> Self {
+        Evaluator { held_out, ..self }
+    }
+
+    /// The weights for an input: those of its fold, or those that ship.
+    pub fn weights(&self, input: &Path) -> &Weights {
+        let fold = self.held_out.as_ref().and_then(|folds| folds.of(input));
+        fold.unwrap_or(&WEIGHTS)
+    }
+
+    /// Whether an input is in a fold.
+    pub fn is_held_out(&self, input: &Path) -> bool {
+        let mut folds = self.held_out.iter();
+        folds.any(|folds| folds.of(input).is_some())
+    }
+
+    /// Measures the sessions of a transcript, with these `weights` of the built-in summary. `line` is its number (from 1) where it is one line of a
     /// conversation-per-line file, and `first_line` that of its first line in its file.
     pub fn evaluate(
         &self,
@@ -138,6 +126,7 @@ impl<'p> Evaluator<'p> {
         transcript: &Transcript<'_>,
         first_line: u64,
         line: Option<u64>,
+        weights: &Weights,
     ) -> Vec<SessionEval> {
         let speaks = transcript.conversations.iter();
         if !speaks.clone().any(|c| !c.messages.is_empty()) {
@@ -151,11 +140,11 @@ impl<'p> Evaluator<'p> {
         }
         segments
             .iter()
-            .map(|segment| self.segment(segment))
+            .map(|segment| self.segment(segment, weights))
             .collect()
     }
 
-    fn segment(&self, segment: &Segment) -> SessionEval {
+    fn segment(&self, segment: &Segment, weights: &Weights) -> SessionEval {
         let mut warnings = Warnings::default();
         let transcript = segment.format.read(&segment.bytes, 1, &mut warnings);
         let mut session = SessionEval::skipped(segment.id.clone(), Skipped::NoCut);
@@ -168,12 +157,19 @@ impl<'p> Evaluator<'p> {
         session.tokens = growth.last().copied().unwrap_or(0);
         let places = places(&transcript, conversation, &growth);
         let mut chosen: Vec<CutPoint> = Vec::new();
-        for cut in &self.cuts {
-            let place = nearest(&places, *cut, session.tokens);
+        for cut in self.cutting.percents() {
+            let place = nearest(&places, cut, session.tokens);
             chosen.extend(place.filter(|place| !chosen.contains(place)));
+        }
+        if session.tokens < self.cutting.min_tokens {
+            session.skipped = Some(Skipped::TooSmall);
+            return session;
         }
         if chosen.is_empty() {
             return session;
+        }
+        if self.cutting.rounds > 0 {
+            chosen.sort_by_key(|place| place.message);
         }
         session.skipped = None;
         let events = events(&transcript, conversation, Queued::Counted);
@@ -189,6 +185,8 @@ impl<'p> Evaluator<'p> {
             transcript: &transcript,
             conversation,
             tokens: tokens.collect(),
+            sizes,
+            weights,
             index: Index::new(events, folders(&segment.bytes)),
         };
         let cuts: Vec<At<'_>> = chosen
@@ -196,8 +194,85 @@ impl<'p> Evaluator<'p> {
             .map(|place| self.at(&read, *place))
             .collect();
         session.cuts = cuts.iter().map(|at| at.cut(segment)).collect();
-        session.scores = self.scores(&read, &cuts);
+        if self.cutting.rounds == 0 {
+            session.scores = self.scores(&read, &cuts);
+        } else {
+            let stretches = Stretches::of(segment.format, &transcript, conversation, &chosen);
+            (session.scores, session.rounds) = self.rounds(&read, &cuts, &stretches);
+        }
         session
+    }
+
+    /// The scores of each policy with each budget over all rounds, and round by round.
+    fn rounds(
+        &self,
+        session: &Session<'_, '_>,
+        cuts: &[At<'_>],
+        stretches: &Stretches,
+    ) -> (Vec<MethodScores>, Vec<RoundScores>) {
+        let mut all = Vec::new();
+        for budget in 0..self.budgets.len() {
+            let candidates = self.candidates.iter();
+            all.extend(candidates.map(|candidate| Budgeted { candidate, budget }));
+        }
+        let run = |one: &Budgeted<'_, '_>| {
+            let of_one = |number: usize, input: pipeline::Input<'_, '_>| {
+                let at = &cuts[number];
+                let mut ran = self.ran(session, *one, at, input, None);
+                // So did the summaries of this round and of those before.
+                let is_noted = |name: &String| {
+                    let passed = cuts[..=number].iter();
+                    passed
+                        .map(|at| at.place.tokens.to_string())
+                        .any(|tokens| tokens == *name)
+                };
+                ran.scores.examples.retain(|name| !is_noted(name));
+                ran.scores.invented = ran.scores.examples.len() as u64;
+                let round = self.round(session, *one, (number, at), &ran);
+                (round, ran.output)
+            };
+            let places: Vec<CutPoint> = cuts.iter().map(|at| at.place).collect();
+            stretches.rounds(&places, session.weights, of_one)
+        };
+        let rounds: Vec<Vec<RoundScores>> = all.par_iter().with_max_len(1).map(run).collect();
+        let scores = all.iter().zip(&rounds).map(|(one, rounds)| MethodScores {
+            method: one.candidate.name.clone(),
+            kind: Kind::Policy,
+            budget: self.budget(*one),
+            scores: Scores::mean(rounds.iter().map(|round| &round.scores)),
+            intervals: None,
+        });
+        (scores.collect(), rounds.into_iter().flatten().collect())
+    }
+
+    fn budget(&self, one: Budgeted<'_, '_>) -> Budget {
+        self.budgets[one.budget]
+    }
+
+    fn round(
+        &self,
+        session: &Session<'_, '_>,
+        one: Budgeted<'_, '_>,
+        (number, at): (usize, &At<'_>),
+        ran: &Ran,
+    ) -> RoundScores {
+        let most = one.candidate.user_message_max;
+        let is_short = |text: &str| self.estimator.tokens(self.estimator.text(text)) <= most;
+        let remains = Remains::new(ran.passages.iter().map(AsRef::as_ref));
+        let Losses {
+            files,
+            todos,
+            sentences,
+        } = Losses::of(&session.index, &at.references, &remains, is_short);
+        RoundScores {
+            round: number as u64 + 1,
+            method: one.candidate.name.clone(),
+            budget: self.budget(one),
+            files,
+            todos,
+            sentences,
+            scores: ran.scores.clone(),
+        }
     }
 
     /// What to search for at a cut.
@@ -215,9 +290,18 @@ impl<'p> Evaluator<'p> {
             let needed = references.needed.iter().copied();
             needed.filter(|name| !seen.names.contains(name)).collect()
         };
+        let lines = lines_before(session.transcript, session.conversation, place);
+        let bytes = bytes_of(session.transcript, &lines);
+        let part = session.format.read(&bytes, 1, &mut Warnings::default());
+        let mut sizes = session.sizes.of_lines(session.transcript, &lines, &part);
+        for conversation in &part.conversations {
+            sizes.conversation(&part, conversation);
+        }
+        drop(part);
         At {
             place,
-            bytes: before(session.transcript, session.conversation, place),
+            bytes,
+            sizes,
             far: self.budgets.iter().map(far).collect(),
             references,
             state: State::new(index, cut),
@@ -257,7 +341,20 @@ impl<'p> Evaluator<'p> {
             }
         }
         let run = |(budget, method, at): &(usize, &How<'_, '_>, &At<'_>)| match method {
-            How::Policy(candidate) => self.policy(session, candidate, *budget, at),
+            How::Policy(candidate) => {
+                let budget = *budget;
+                let input = pipeline::Input {
+                    format: session.format,
+                    bytes: &at.bytes,
+                    first_line: 1,
+                    part: Part::File,
+                    stored: pipeline::Stored::default(),
+                    adviser: None,
+                    weights: session.weights,
+                };
+                let one = Budgeted { candidate, budget };
+                self.ran(session, one, at, input, Some(&at.sizes)).scores
+            }
             How::Baseline(baseline) => self.baseline(session, *baseline, *budget, at),
         };
         // Each takes long enough to be worth a task of its own.
@@ -275,28 +372,28 @@ impl<'p> Evaluator<'p> {
                     kind,
                     budget: self.budgets[budget],
                     scores: Scores::mean(scores.iter()),
+                    intervals: None,
                 }
             })
             .collect()
     }
 
-    fn policy(
+    /// What a policy makes of an input that stands for what is before a cut, with the scores.
+    fn ran(
         &self,
         session: &Session<'_, '_>,
-        candidate: &Candidate<'_>,
-        budget: usize,
+        one: Budgeted<'_, '_>,
         at: &At<'_>,
-    ) -> Scores {
-        let format = session.format;
-        let input = pipeline::Input {
-            format,
-            bytes: &at.bytes,
-            first_line: 1,
-            part: Part::File,
-            stored: pipeline::Stored::default(),
-            adviser: None,
+        input: pipeline::Input<'_, '_>,
+        sizes: Option<&Sizes>,
+    ) -> Ran {
+        let Budgeted { candidate, budget } = one;
+        let (format, pipeline) = (input.format, &candidate.pipelines[budget]);
+        let mut warnings = Warnings::default();
+        let compacted = match sizes {
+            Some(sizes) => pipeline.compact_measured(input, sizes, &mut warnings),
+            None => pipeline.compact(input, &mut warnings),
         };
-        let compacted = candidate.pipelines[budget].compact(input, &mut Warnings::default());
         let tokens = compacted.conversations.first().map(|c| c.tokens_after);
         let output: Vec<u8> = compacted.pieces().collect::<Vec<_>>().concat();
         let transcript = format.read(&output, 1, &mut Warnings::default());
@@ -326,7 +423,12 @@ impl<'p> Evaluator<'p> {
         if target.is_some_and(|target| !target.reached) {
             scores.unreachable = scores.over;
         }
-        scores
+        let passages = passages.into_iter().map(Cow::into_owned).collect();
+        Ran {
+            scores,
+            output,
+            passages,
+        }
     }
 
     fn baseline(
@@ -417,6 +519,7 @@ impl SessionEval {
             skipped: Some(why),
             cuts: Vec::new(),
             scores: Vec::new(),
+            rounds: Vec::new(),
         }
     }
 }

@@ -53,8 +53,12 @@ impl Event {
 }
 
 /// Wrappers that agents put into a person's message, by their names.
-const WRAPPERS: [&str; 9] = [
+const WRAPPERS: [&str; 13] = [
     "system-reminder",
+    "system_reminder",
+    "current_datetime",
+    "sql_tables",
+    "recommended_plugins",
     "ide_opened_file",
     "ide_selection",
     "task-notification",

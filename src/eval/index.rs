@@ -119,6 +119,12 @@ impl Index {
         end.map(|(_, end)| end)
     }
 
+    /// The text of the result of the call that is the event of this number, if it was answered before the event `cut`.
+    pub(super) fn answer_to(&self, call: usize, cut: usize) -> Option<&str> {
+        let (result, _) = self.ends[call].filter(|(result, _)| *result < cut)?;
+        Some(&self.events[result].text)
+    }
+
     /// The text before an event.
     pub(super) fn before(&self, event: usize) -> &str {
         &self.all[..self.begins[event]]

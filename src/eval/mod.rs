@@ -15,6 +15,9 @@
 //! | `used` | tokens that are kept |
 //! | `invented` | a count: names that did not occur before the cut |
 //!
+//! Means over sessions have 95 % confidence intervals (`intervals.rs`). A session can also be compacted several times in a row,
+//! as a long one is (`rounds.rs`).
+//!
 //! Tokens are those of `cl100k_base` for every policy. Fewer than three things are not measured. A session's figures are means
 //! over its cuts; those of a run are means over its sessions.
 //!
@@ -26,18 +29,24 @@
 
 mod baselines;
 mod call;
+mod candidate;
 mod cell;
+mod cutting;
 mod evaluate;
 mod events;
 mod index;
+mod intervals;
 mod names;
+mod open;
 mod references;
 mod rounds;
 mod scores;
 mod segment;
 mod sought;
 mod state;
+mod todos;
 mod totals;
+mod written_out;
 
 use std::fmt;
 
@@ -45,9 +54,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::outcome::Find;
 
-pub use evaluate::{Candidate, Evaluator};
+pub use candidate::Candidate;
+pub use cutting::Cutting;
+pub use evaluate::Evaluator;
+pub use intervals::{Interval, Intervals, METRICS as INTERVAL_METRICS};
+pub use rounds::{Kept, RoundScores};
 pub use scores::{Metric, Scores};
-pub use totals::Totals;
+pub use totals::{FormatTotals, Totals};
 
 /// The result for one input.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -81,6 +94,9 @@ pub struct SessionEval {
     pub cuts: Vec<Cut>,
     /// The scores of each method, budget by budget, in the order of the methods.
     pub scores: Vec<MethodScores>,
+    /// The scores of each round, method by method and budget by budget, if the session was compacted several times in a row.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<RoundScores>,
 }
 
 /// Why a session was not measured.
@@ -91,6 +107,8 @@ pub enum Skipped {
     CompactedFromTheStart,
     /// Every cut would separate a call from its result.
     NoCut,
+    /// It has fewer tokens than were asked for.
+    TooSmall,
 }
 
 /// A place where a session was cut, and the number of things to find there.
@@ -129,6 +147,9 @@ pub struct MethodScores {
     /// Its scores.
     #[serde(flatten)]
     pub scores: Scores,
+    /// How far its means over sessions may be off; `None` for one session.
+    #[serde(default, rename = "ci95", skip_serializing_if = "Option::is_none")]
+    pub intervals: Option<Intervals>,
 }
 
 /// How much a method may keep of the tokens before a cut.

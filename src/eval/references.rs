@@ -123,6 +123,10 @@ impl Remains {
             text,
         }
     }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
 }
 
 /// A share in percent; `None` if there are too few things.
@@ -131,7 +135,7 @@ pub(super) fn share(part: usize, whole: usize) -> Option<f64> {
 }
 
 /// The sentences of 8 to 400 characters.
-fn sentences_of(text: &str) -> Vec<String> {
+pub(super) fn sentences_of(text: &str) -> Vec<String> {
     let mut sentences = Vec::new();
     for line in text.lines() {
         let mut rest = line;
@@ -163,7 +167,7 @@ fn begins(command: &str) -> String {
 }
 
 /// With a single blank between words, so that indentation makes no difference.
-fn in_one_line(text: &str) -> String {
+pub(super) fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

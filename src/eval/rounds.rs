@@ -1,257 +1,249 @@
-//! A cell of code mode with its loops written out, for the judge: `for (const x of list) …` and `list.map(x => …)` once for each
-//! value, with the value in the place of its name.
+//! A session that is compacted several times in a row: each round compacts what the last one has left and the next stretch of
+//! the session, as an agent that goes on from the result would have it.
 //!
-//! Read independently of `facts`: by words and brackets alone. What it does not understand stays as it is.
+//! A round is scored like a cut, against the whole session before it, and its budget is a share of all tokens before it. Beside
+//! the shares, things that must never be lost are counted one by one: files that were changed, to-dos that are open, sentences
+//! of the user in messages that are not too long to be quoted whole.
+//!
+//! Rounds end where the lines of the session cannot follow an output, because they name lines that are no longer there.
 
-use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::cell::first_value;
+use serde::{Deserialize, Serialize};
 
-/// More loops, and loops of more rounds, stay as they are.
-const MOST: usize = 64;
+use super::events::EventKind;
+use super::index::Index;
+use super::open::open;
+use super::references::{References, Remains, in_one_line, sentences_of};
+use super::segment::{CutPoint, bytes_of, lines_before};
+use super::sought::Sought;
+use super::{Budget, Scores, SessionEval};
+use crate::format::{Format, Warnings};
+use crate::ids::IdSet;
+use crate::pipeline::{Input, Part, Stored};
+use crate::summarizer::extractive::Weights;
+use crate::transcript::{Conversation, Transcript};
 
-/// A loop in code.
-struct Loop<'c> {
-    /// Where it begins.
-    at: usize,
-    names: &'c str,
-    values: Vec<Value>,
-    body: &'c str,
-    after: &'c str,
+/// The scores of a round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoundScores {
+    /// The number of the round, from 1.
+    pub round: u64,
+    /// The name of the policy.
+    pub method: String,
+    /// How much it could keep.
+    pub budget: Budget,
+    /// Files that were changed before.
+    pub files: Kept,
+    /// To-dos that are open.
+    pub todos: Kept,
+    /// Sentences of the user, but for those of messages that are too long to be quoted whole.
+    pub sentences: Kept,
+    /// Its scores.
+    #[serde(flatten)]
+    pub scores: Scores,
 }
 
-pub(super) fn written_out(code: &str) -> String {
-    let (mut out, mut rest, mut left) = (String::new(), code, MOST);
-    let starts = ["for (const ", "for(const ", ".map("];
-    while let Some((at, start)) = starts
-        .iter()
-        .filter_map(|start| Some((rest.find(start)?, *start)))
-        .min()
-        .filter(|_| left > 0)
-    {
-        left -= 1;
-        let inside = &rest[at + start.len()..];
-        let found = match start {
-            ".map(" => of_map(code, rest, at, inside),
-            _ => of_loop(code, at, inside),
-        };
-        let Some(found) = found.filter(|found| found.values.len() <= MOST) else {
-            out.push_str(&rest[..at + start.len()]);
-            rest = inside;
-            continue;
-        };
-        out.push_str(&rest[..found.at]);
-        for (number, value) in found.values.iter().enumerate() {
-            out.push_str(&with_values(found.body, &named(found.names, number, value)));
-            out.push_str(";\n");
+/// How many things there are and how many of them were kept.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Kept {
+    /// How many there are.
+    pub of: u64,
+    /// How many are left.
+    pub kept: u64,
+    /// The first of those that are not.
+    pub lost: Vec<String>,
+}
+
+/// The most lost things in a report.
+const EXAMPLES: usize = 10;
+
+impl Kept {
+    fn of(all: BTreeSet<String>, text: &str) -> Kept {
+        let sought = Sought::new(all.iter().cloned());
+        let found = sought.found_in(text.as_bytes());
+        let kept = found.iter().filter(|found| **found).count();
+        let lost = all.into_iter().zip(found).filter(|(_, found)| !found);
+        Kept {
+            of: sought.len() as u64,
+            kept: kept as u64,
+            lost: lost.map(|(thing, _)| thing).take(EXAMPLES).collect(),
         }
-        rest = found.after;
     }
-    out + rest
+
+    fn add(&mut self, other: &Kept) {
+        self.of += other.of;
+        self.kept += other.kept;
+        self.lost.extend(other.lost.iter().cloned());
+        self.lost.truncate(EXAMPLES);
+    }
 }
 
-fn of_loop<'c>(code: &str, at: usize, inside: &'c str) -> Option<Loop<'c>> {
-    let (names, list) = inside.split_once(" of ")?;
-    let end = end_of(list)?;
-    let body = list[end + 1..].trim_start();
-    let length = match body.starts_with('{') {
-        true => end_of(&body[1..])? + 2,
-        false => body.find([';', '\n']).unwrap_or(body.len()),
-    };
-    let (body, after) = body.split_at(length);
-    let values = list_of(code, &list[..end])?;
-    Some(Loop {
-        at,
-        names,
-        values,
-        body,
-        after,
-    })
+/// A session as a chain of inputs.
+pub(super) struct Stretches {
+    format: Format,
+    /// For each round, the lines of the session that it adds.
+    added: Vec<Vec<u8>>,
 }
 
-fn of_map<'c>(code: &str, rest: &str, at: usize, inside: &'c str) -> Option<Loop<'c>> {
-    let name = rest[..at]
-        .rsplit(|c: char| !c.is_alphanumeric() && c != '_')
-        .next()?;
-    let (body, after) = inside.split_at(end_of(inside)?);
-    let (names, body) = body.split_once("=>")?;
-    let values = list_of(code, name)?;
-    let at = at - name.len();
-    Some(Loop {
-        at,
-        names,
-        values,
-        body,
-        after,
-    })
+impl Stretches {
+    /// The stretches of a session between these places, in its own format.
+    pub(super) fn of(
+        format: Format,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        places: &[CutPoint],
+    ) -> Stretches {
+        let mut taken: IdSet<u32> = IdSet::default();
+        let added = places.iter().map(|place| {
+            let mut lines = lines_before(transcript, conversation, *place);
+            lines.retain(|line| taken.insert(*line));
+            bytes_of(transcript, &lines)
+        });
+        Stretches {
+            format,
+            added: added.collect(),
+        }
+    }
 }
 
-/// The values of a list that is written out, or of the constant with that name.
-fn list_of(code: &str, list: &str) -> Option<Vec<Value>> {
-    let literal = match list.trim().starts_with('[') {
-        true => list,
-        false => code
-            .split_once(&format!("const {}", list.trim()))?
-            .1
-            .trim_start()
-            .strip_prefix('=')?,
-    };
-    match first_value(literal)? {
-        Value::Array(values) => Some(values),
+impl Stretches {
+    /// Compacts the stretches in turn, up to the first output that the session's lines cannot follow. `one` is given the number
+    /// of a round, from 0, and its input; it returns the scores and the output.
+    pub(super) fn rounds(
+        &self,
+        places: &[CutPoint],
+        weights: &Weights,
+        one: impl Fn(usize, Input<'_, '_>) -> (RoundScores, Vec<u8>),
+    ) -> Vec<RoundScores> {
+        let format = self.format;
+        let mut rounds = Vec::new();
+        let mut bytes: Vec<u8> = Vec::new();
+        // The messages of the last output, and those of the session that it stands for.
+        let (mut left, mut passed) = (0, 0);
+        for (number, (place, added)) in places.iter().zip(&self.added).enumerate() {
+            bytes.extend_from_slice(added);
+            let new = place.message - passed;
+            let Some((id, _)) = only(format, &bytes).filter(|(_, n)| *n == left + new) else {
+                break;
+            };
+            let originals = BTreeMap::from([(id, place.tokens)]);
+            let input = Input {
+                format,
+                bytes: &bytes,
+                first_line: 1,
+                part: Part::File,
+                stored: Stored {
+                    originals: Some(&originals),
+                    ..Stored::default()
+                },
+                adviser: None,
+                weights,
+            };
+            let (round, output) = one(number, input);
+            rounds.push(round);
+            bytes = output;
+            let Some((_, messages)) = only(format, &bytes) else {
+                break;
+            };
+            (left, passed) = (messages, place.message);
+        }
+        rounds
+    }
+}
+
+/// What must never be lost, and what of it is left.
+pub(super) struct Losses {
+    pub(super) files: Kept,
+    pub(super) todos: Kept,
+    pub(super) sentences: Kept,
+}
+
+impl Losses {
+    /// Those of a text that stands for what is before a cut. `is_short` says of a message of the user whether it can be quoted
+    /// whole.
+    pub(super) fn of(
+        index: &Index,
+        references: &References,
+        remains: &Remains,
+        is_short: impl Fn(&str) -> bool,
+    ) -> Losses {
+        let typed = index.events[..references.cut]
+            .iter()
+            .filter(|event| match event.what {
+                EventKind::User => is_short(&event.text),
+                EventKind::Agent
+                | EventKind::Call { .. }
+                | EventKind::Result { .. }
+                | EventKind::Notice => false,
+            });
+        let sentences = typed.flat_map(|event| sentences_of(&event.text)).collect();
+        let changed = references.changed.texts().map(str::to_owned).collect();
+        let todos = open(index, references.cut).into_iter().collect();
+        Losses {
+            files: Kept::of(changed, remains.text()),
+            todos: Kept::of(todos, &in_one_line(remains.text())),
+            sentences: Kept::of(sentences, remains.text()),
+        }
+    }
+}
+
+/// The id of the only conversation of a transcript, and the number of its messages.
+fn only(format: Format, bytes: &[u8]) -> Option<(String, usize)> {
+    let transcript = format.read(bytes, 1, &mut Warnings::default());
+    match &transcript.conversations[..] {
+        [only] => Some((only.id.to_string(), only.messages.len())),
         _ => None,
     }
 }
 
-/// Where the bracket is closed in which `text` begins.
-fn end_of(text: &str) -> Option<usize> {
-    let (mut open, mut quote, mut is_escaped) = (0, None, false);
-    for (at, c) in text.char_indices() {
-        match (quote, c) {
-            (Some(_), _) if is_escaped => is_escaped = false,
-            (Some(_), '\\') => is_escaped = true,
-            (Some(q), c) if q == c => quote = None,
-            (Some(_), _) => {}
-            (None, '"' | '\'' | '`') => quote = Some(c),
-            (None, '(' | '[' | '{') => open += 1,
-            (None, ')' | ']' | '}') if open == 0 => return Some(at),
-            (None, ')' | ']' | '}') => open -= 1,
-            (None, _) => {}
-        }
-    }
-    None
-}
-
-/// What the names stand for in one round.
-fn named<'n>(names: &'n str, number: usize, value: &Value) -> Vec<(&'n str, Value)> {
-    let names = names.trim();
-    let names = names.strip_prefix("async").unwrap_or(names).trim();
-    let names = names.strip_prefix('(').unwrap_or(names);
-    let names = names.strip_suffix(')').unwrap_or(names);
-    let words = |text: &'n str| text.split(',').map(str::trim);
-    if let Some((items, _)) = names
-        .strip_prefix('[')
-        .and_then(|names| names.split_once(']'))
-    {
-        let item = |(at, name): (usize, &'n str)| Some((name, value.get(at)?.clone()));
-        return words(items).enumerate().filter_map(item).collect();
-    }
-    if let Some((keys, _)) = names
-        .strip_prefix('{')
-        .and_then(|names| names.split_once('}'))
-    {
-        let of = |name: &'n str| {
-            let (key, name) = name.split_once(':').unwrap_or((name, name));
-            Some((name.trim(), value.get(key.trim())?.clone()))
-        };
-        return words(keys).filter_map(of).collect();
-    }
-    words(names)
-        .zip([value.clone(), Value::from(number)])
-        .collect()
-}
-
-/// `body` with values in the place of their names.
-fn with_values(body: &str, named: &[(&str, Value)]) -> String {
-    let (mut out, mut rest, mut quote) = (String::new(), body, None);
-    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
-    while let Some(c) = rest.chars().next() {
-        let word_end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
-        let value = named.iter().find(|(name, _)| *name == &rest[..word_end]);
-        if quote.is_none() && is_word(c) {
-            let next = rest[word_end..].trim_start().chars().next();
-            match value {
-                // A key, or a property.
-                Some(_) if next == Some(':') || out.ends_with('.') => {
-                    out.push_str(&rest[..word_end])
-                }
-                // `{cmd}` is `{cmd: cmd}`.
-                Some((name, value))
-                    if matches!(next, Some(',' | '}'))
-                        && out.trim_end().ends_with(['{', ','])
-                        && in_object(&out) =>
-                {
-                    out.push_str(&format!("{name}: {value}"));
-                }
-                Some((_, value)) => out.push_str(&value.to_string()),
-                None => out.push_str(&rest[..word_end]),
+/// The means of each round over the sessions that have it, and what they kept together.
+pub(super) fn means(sessions: &[&SessionEval]) -> Vec<RoundScores> {
+    let mut order: Vec<(&str, Budget, u64)> = Vec::new();
+    let mut all: Vec<Vec<&RoundScores>> = Vec::new();
+    for round in sessions.iter().flat_map(|session| &session.rounds) {
+        let key = (&round.method[..], round.budget, round.round);
+        match order.iter().position(|other| *other == key) {
+            Some(at) => all[at].push(round),
+            None => {
+                order.push(key);
+                all.push(vec![round]);
             }
-            rest = &rest[word_end..];
-            continue;
         }
-        if quote == Some('`')
-            && let Some((name, after)) = rest
-                .strip_prefix("${")
-                .and_then(|inside| inside.split_once('}'))
-            && let Some((_, value)) = named.iter().find(|(known, _)| *known == name.trim())
-        {
-            out.push_str(&value.as_str().map_or(value.to_string(), str::to_owned));
-            rest = after;
-            continue;
-        }
-        match (quote, c) {
-            (Some(_), '\\') => {
-                out.push(c);
-                rest = &rest[1..];
-                let Some(escaped) = rest.chars().next() else {
-                    break;
-                };
-                out.push(escaped);
-                rest = &rest[escaped.len_utf8()..];
-                continue;
+    }
+    let mut means: Vec<RoundScores> = order
+        .into_iter()
+        .zip(all)
+        .map(|((method, budget, round), of)| {
+            let mut mean = RoundScores {
+                round,
+                method: method.to_owned(),
+                budget,
+                files: Kept::default(),
+                todos: Kept::default(),
+                sentences: Kept::default(),
+                scores: Scores::mean(of.iter().map(|round| &round.scores)),
+            };
+            for round in of {
+                mean.files.add(&round.files);
+                mean.todos.add(&round.todos);
+                mean.sentences.add(&round.sentences);
             }
-            (Some(q), c) if q == c => quote = None,
-            (None, '"' | '\'' | '`') => quote = Some(c),
-            _ => {}
-        }
-        out.push(c);
-        rest = &rest[c.len_utf8()..];
-    }
-    out
-}
-
-/// Whether what comes next is in an object: the bracket that is open is a `{`.
-fn in_object(before: &str) -> bool {
-    let mut closed = 0;
-    for c in before.chars().rev() {
-        match c {
-            ')' | ']' | '}' => closed += 1,
-            '(' | '[' | '{' if closed > 0 => closed -= 1,
-            '(' | '[' => return false,
-            '{' => return true,
-            _ => {}
-        }
-    }
-    false
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::super::cell;
-    use super::*;
-
-    #[test]
-    fn each_round_has_its_calls() {
-        let commands = |code: &str| {
-            let calls = cell::calls(&written_out(code)).into_iter();
-            calls
-                .map(|(_, input)| input["cmd"].clone())
-                .collect::<Vec<_>>()
-        };
-        for code in [
-            "const cs = ['a', 'b']; await Promise.all(cs.map(cmd => tools.x({cmd, n: 1})))",
-            "const cs = [['n', 'a'], ['m', 'b']]; const r = await Promise.all(cs.map(async ([name, cmd]) => [name, await tools.x({cmd})]));",
-            "for (const c of ['a', 'b']) { const r = await tools.x({cmd: c}); text(r.output) }",
-            "const cs = ['a', 'b'];\nfor (const [cmd] of [['a'], ['b']]) await tools.x({cmd: `${cmd}`})\ntext(cs)",
-        ] {
-            assert_eq!(commands(code), [json!("a"), json!("b")], "{code}");
-        }
-        assert_eq!(
-            commands("for (const c of cs) tools.x({cmd: 'a'})"),
-            [json!("a")]
-        );
-        let keys = "const l = [{a: 'x'}]; l.map(({a}) => tools.x({cmd: a, a: 'a'}))";
-        assert_eq!(commands(keys), [json!("x")]);
-    }
+            mean
+        })
+        .collect();
+    // A session with more rounds may come after one with fewer.
+    means.sort_by_key(|mean| mean.round);
+    let first: Vec<(String, Budget)> = means
+        .iter()
+        .filter(|mean| mean.round == 1)
+        .map(|mean| (mean.method.clone(), mean.budget))
+        .collect();
+    let place = |mean: &RoundScores| {
+        let is_it =
+            |(method, budget): &(String, Budget)| (method, budget) == (&mean.method, &mean.budget);
+        first.iter().position(is_it)
+    };
+    means.sort_by_key(place);
+    means
 }

@@ -134,24 +134,29 @@ pub(super) struct CutPoint {
     pub(super) tokens: u64,
 }
 
-/// The lines before a place: all lines of the messages before it, and of other lines those above it.
-pub(super) fn before(
+/// The numbers of the lines before a place: all lines of the messages before it, and of other lines those above it.
+pub(super) fn lines_before(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     place: CutPoint,
-) -> Vec<u8> {
+) -> Vec<u32> {
     let mut ones: Vec<Option<bool>> = vec![None; transcript.lines().len()];
     for (number, message) in conversation.messages.iter().enumerate() {
         for line in conversation.lines(message) {
             ones[*line as usize] = Some(number < place.message);
         }
     }
+    let lines = (0_u32..).zip(ones);
+    let lines = lines.filter(|(line, is_before)| is_before.unwrap_or(*line < place.line));
+    lines.map(|(line, _)| line).collect()
+}
+
+/// The bytes of these lines, each with its end.
+pub(super) fn bytes_of(transcript: &Transcript<'_>, lines: &[u32]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for (line, is_before) in (0_u32..).zip(ones) {
-        if is_before.unwrap_or(line < place.line) {
-            bytes.extend_from_slice(transcript.line(line));
-            bytes.push(b'\n');
-        }
+    for line in lines {
+        bytes.extend_from_slice(transcript.line(*line));
+        bytes.push(b'\n');
     }
     bytes
 }

@@ -24,6 +24,11 @@ impl Sought {
         self.texts.len()
     }
 
+    /// The texts, in order.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(String::as_str)
+    }
+
     /// Whether `text` contains each of them, in order.
     pub(super) fn found_in(&self, text: &[u8]) -> Vec<bool> {
         let mut found = vec![false; self.texts.len()];

@@ -1,11 +1,8 @@
 //! Decisions and their reasons: sentences of the assistant that state one.
 //!
-//! Recognised by their words alone, in English and Chinese. Nothing is inferred from actions.
+//! Recognised by their words alone (`stance`). Nothing is inferred from actions.
 
-use std::sync::LazyLock;
-
-use aho_corasick::{AhoCorasick, Match};
-
+use super::stance::decides;
 use super::{FactLocation, block_text};
 use crate::transcript::{BlockKind, Conversation, Role, Transcript};
 
@@ -17,31 +14,6 @@ pub struct Decision {
     /// The sentence, trimmed.
     pub text: String,
 }
-
-/// Phrases in such sentences: whole words, in lower case.
-const WORDS: [&str; 18] = [
-    "because",
-    "instead of",
-    "rather than",
-    "decided",
-    "decision",
-    "choose",
-    "chose",
-    "chosen",
-    "agreed",
-    "root cause",
-    "turns out",
-    "the fix",
-    "the problem is",
-    "the issue is",
-    "must not",
-    "should not",
-    "trade-off",
-    "in favor of",
-];
-
-/// The same for languages without blanks between words.
-const SIGNS: [&str; 7] = ["决定", "因为", "改用", "选择", "而不是", "原因", "根本原因"];
 
 /// The decisions of a conversation, in its order.
 pub fn decisions(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<Decision> {
@@ -64,25 +36,6 @@ pub fn decisions(transcript: &Transcript<'_>, conversation: &Conversation) -> Ve
         }));
     }
     decisions
-}
-
-/// Finds all of them; the words first.
-static FINDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    let mut builder = AhoCorasick::builder();
-    let all = WORDS.iter().chain(&SIGNS);
-    builder.ascii_case_insensitive(true).build(all).ok()
-});
-
-/// Whether a sentence states a decision or a reason.
-pub fn decides(sentence: &str) -> bool {
-    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    let stands = |found: Match| {
-        let (before, after) = (&sentence[..found.start()], &sentence[found.end()..]);
-        let is_word = found.pattern().as_usize() < WORDS.len();
-        !is_word || !is_letter(before.chars().next_back()) && !is_letter(after.chars().next())
-    };
-    let finds = FINDS.as_ref();
-    finds.is_some_and(|finds| finds.find_overlapping_iter(sentence).any(stands))
 }
 
 /// The sentences of a text, trimmed; a line break always ends one.

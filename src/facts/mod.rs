@@ -33,6 +33,7 @@ mod service;
 mod shape;
 mod shell;
 mod skills;
+mod stance;
 mod todos;
 mod tools;
 
@@ -45,7 +46,7 @@ use crate::transcript::{Block, Transcript};
 pub use asked::{Asked, agent_request_kind, asked_for};
 pub use commands::{Command, Exit, commands};
 pub use coverage::{Coverage, Missed, coverage, missed};
-pub use decisions::{Decision, decides, decisions, sentences};
+pub use decisions::{Decision, decisions, sentences};
 pub use earlier::{Earlier, MessageOrigin, is_restored_header, note_of_original};
 pub use exchanges::{Exchange, FactLocation, exchanges};
 pub use failures::{Failure, failures, is_error_message};
@@ -59,7 +60,8 @@ pub use path::{folder, is_relative, spelled};
 pub use pictures::{Picture, describes_pictures, picture};
 pub use reads::{Read, Shown, reads};
 pub use skills::{Skill, skills};
-pub use todos::{Proposal, Todo, TodoState, Todos, proposal, todos};
+pub use stance::{corrects, decides, leaves_open, refuses};
+pub use todos::{Proposal, Todo, TodoState, Todos, listed, proposal, todos};
 pub use tools::{kind_of, kind_of_call};
 
 /// The texts of a block, separated by line breaks. Invalid UTF-8 is replaced.

@@ -25,7 +25,7 @@ use crate::outcome::{Clock, ConversationOutcome, Phase};
 use crate::plan::{Keeping, Placeholders};
 use crate::policy::{Layer, Policy, Redact, Source, SummaryWhen};
 use crate::redact::Redactor;
-use crate::tokens::Estimator;
+use crate::tokens::{Estimator, Sizes};
 
 use account::first_lines;
 use compacted::{errors, reject};
@@ -141,7 +141,26 @@ impl<'p> Pipeline<'p> {
 
     /// Compacts one transcript.
     pub fn compact<'a>(&self, input: Input<'a, '_>, warnings: &mut Warnings) -> Compacted<'a> {
+        let work = Work::parsed(input, self.estimator.clone(), self.clock, warnings);
+        self.compact_parsed(input, work)
+    }
+
+    /// Compacts one transcript whose blocks were measured before, if that was by the same estimator.
+    pub fn compact_measured<'a>(
+        &self,
+        input: Input<'a, '_>,
+        sizes: &Sizes,
+        warnings: &mut Warnings,
+    ) -> Compacted<'a> {
         let mut work = Work::parsed(input, self.estimator.clone(), self.clock, warnings);
+        if self.estimator.counts_as(sizes.estimator()) {
+            work.sizes = sizes.clone();
+        }
+        self.compact_parsed(input, work)
+    }
+
+    /// Compacts a transcript that was read.
+    fn compact_parsed<'a>(&self, input: Input<'a, '_>, mut work: Work<'a, '_>) -> Compacted<'a> {
         let coverage = coverage(&work.transcript, &self.policy.tools);
         work.lap(self.clock, Phase::Read);
         work.begin();

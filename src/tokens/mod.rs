@@ -93,6 +93,11 @@ impl Estimator {
         })
     }
 
+    /// Whether this estimator counts as the other one.
+    pub fn counts_as(&self, other: &Estimator) -> bool {
+        self.settings == other.settings
+    }
+
     /// The estimator's name in a report.
     pub fn name(&self) -> &'static str {
         self.settings.method.name()

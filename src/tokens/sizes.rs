@@ -8,7 +8,7 @@ use crate::policy::Scope;
 use crate::transcript::{BlockKind, Conversation, Message, Transcript};
 
 /// The sizes of the blocks of a transcript, each measured once.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Sizes {
     estimator: Estimator,
     blocks: Vec<Option<Size>>,
@@ -29,6 +29,30 @@ impl Sizes {
     /// The estimator.
     pub fn estimator(&self) -> &Estimator {
         &self.estimator
+    }
+
+    /// What is known of `part`, whose lines are those of these numbers in `transcript`, which this cache is about.
+    pub(crate) fn of_lines(
+        &self,
+        transcript: &Transcript<'_>,
+        lines: &[u32],
+        part: &Transcript<'_>,
+    ) -> Sizes {
+        let mut known = Sizes::new(self.estimator.clone());
+        known.blocks = vec![None; part.block_count()];
+        for (line, from) in (0..part.lines().len() as u32).zip(lines) {
+            let (ours, theirs) = (part.blocks_of_line(line), transcript.blocks_of_line(*from));
+            // A line may be read differently without those before it.
+            if ours.len() != theirs.len() || part.line(line) != transcript.line(*from) {
+                continue;
+            }
+            for (ours, theirs) in ours.zip(theirs) {
+                let is_alike = part.block(ours).kind == transcript.block(theirs).kind;
+                let size = self.blocks.get(theirs as usize).copied().flatten();
+                known.blocks[ours as usize] = size.filter(|_| is_alike);
+            }
+        }
+        known
     }
 
     /// Updates the cache after blocks got new numbers: `moved` has the new number of each remaining block.

@@ -1,6 +1,6 @@
 //! `eval` measures what can still be found under policies.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::harness::Place;
 
@@ -275,4 +275,192 @@ fn wrong_arguments_are_said_before_anything_is_read() {
     ] {
         assert_eq!(place.run(args).code, Some(2), "{args}");
     }
+}
+
+/// A long session of a generated kind: requests, files that are changed, to-dos that stay open or not, by a seed.
+fn generated(seed: u64, format: &str) -> String {
+    let mut state = seed;
+    let mut below = |count: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % count
+    };
+    let mut lines: Vec<Value> = Vec::new();
+    let mut calls = 0;
+    let mut call = |lines: &mut Vec<Value>, tool: &str, input: Value, result: &str| {
+        calls += 1;
+        let id = format!("call_{calls}");
+        match format {
+            "openai" => {
+                let function = json!({"name": tool, "arguments": input.to_string()});
+                lines.push(json!({"role": "assistant", "content": null,
+                    "tool_calls": [{"id": id, "type": "function", "function": function}]}));
+                lines.push(json!({"role": "tool", "tool_call_id": id, "content": result}));
+            }
+            _ => {
+                lines.push(json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": tool, "input": input}]}));
+                lines.push(json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": result}]}));
+            }
+        }
+    };
+    for turn in 0..24 {
+        let asks = ["Please fix", "Do not touch", "Rename", "今度は直して"][below(4) as usize];
+        lines.push(json!({"role": "user", "content": format!("{asks} part_{turn} of module {} now. Keep it short!", below(900))}));
+        if turn % 5 == 0 {
+            let todos: Vec<Value> = (0..2 + below(3))
+                .map(|n| {
+                    let status = ["pending", "in_progress", "completed"][below(3) as usize];
+                    json!({"content": format!("step {n} of turn {turn}: check case {}", below(9_000)), "status": status})
+                })
+                .collect();
+            call(&mut lines, "TodoWrite", json!({"todos": todos}), "ok");
+        }
+        for _ in 0..3 + below(4) {
+            let path = format!("src/area_{}/part_{}.rs", below(4), below(40));
+            let words: String = (0..150 + below(200))
+                .map(|n| format!("word{} ", n * below(997) % 1_009))
+                .collect();
+            match below(4) {
+                0 => call(
+                    &mut lines,
+                    "Edit",
+                    json!({"file_path": path, "old_string": "a", "new_string": words}),
+                    "done",
+                ),
+                1 => call(
+                    &mut lines,
+                    "Bash",
+                    json!({"command": format!("cargo test part_{}", below(40))}),
+                    &format!(
+                        "Exit code 101\nerror[E{}]: mismatched types\n{words}",
+                        below(999)
+                    ),
+                ),
+                _ => call(&mut lines, "Read", json!({"file_path": path}), &words),
+            }
+        }
+        lines.push(json!({"role": "assistant", "content": format!("Turn {turn} is done.")}));
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// What must never be lost is there after ten rounds: each compacts what the last one left.
+#[test]
+fn ten_rounds_lose_no_file_no_todo_and_no_words() {
+    for format in ["anthropic", "openai"] {
+        let files: Vec<(String, String)> = (0..6)
+            .map(|seed| (format!("{seed}.jsonl"), generated(seed, format)))
+            .collect();
+        let files: Vec<(&str, &String)> = files.iter().map(|(n, s)| (n.as_str(), s)).collect();
+        let place = Place::with(&files);
+        let json = json(&place, "eval . --rounds 10 --budget 10,20 --json");
+        let rounds = json["totals"]["rounds"].as_array().unwrap();
+        assert_eq!(rounds.len(), 20, "{format}");
+        for round in rounds {
+            for kind in ["files", "todos", "sentences"] {
+                let of = &round[kind];
+                assert_eq!(
+                    of["of"], of["kept"],
+                    "{format} {} {kind} {of}",
+                    round["round"]
+                );
+            }
+            assert_eq!(round["invented"], 0, "{format} {round}");
+            assert!(round["files"]["of"].as_u64() > Some(0));
+        }
+        let last = &rounds[19];
+        assert!(last["todos"]["of"].as_u64() > Some(3), "{last}");
+        assert!(last["sentences"]["of"].as_u64() > Some(100), "{last}");
+        assert!(last["used"].as_f64() < Some(21.0), "{last}");
+    }
+}
+
+#[test]
+fn rounds_are_shown_one_by_one() {
+    let place = Place::with(&[("a.jsonl", session(60)), ("b.jsonl", session(50))]);
+    let text = place.run("eval . --rounds 3 --budget 20").text();
+    assert!(!text.contains("sliding window"), "{text}");
+    for row in ["auto, budget 20%", "round 1 ", "round 3 "] {
+        assert_eq!(text.matches(row).count(), 1, "{text}");
+    }
+    let json = json(&place, "eval . --rounds 3 --budget 20,none --json");
+    assert_eq!(json["totals"]["rounds"].as_array().unwrap().len(), 6);
+    let session = &json["files"][0]["sessions"][0];
+    assert_eq!(session["cuts"].as_array().unwrap().len(), 3);
+    assert_eq!(session["rounds"][2]["round"], 3);
+    assert_eq!(session["rounds"][2]["method"], "auto");
+    assert_eq!(place.run("eval . --rounds 3 --cut 50").code, Some(2));
+    assert_eq!(place.run("eval . --rounds 0").code, Some(2));
+}
+
+#[test]
+fn small_sessions_are_left_out_only_if_that_is_asked_for() {
+    let place = Place::with(&[("a.jsonl", session(40)), ("b.jsonl", session(6))]);
+    let all = json(&place, "eval . --budget 20 --json");
+    assert_eq!(all["totals"]["sessions"], 2);
+    let some = json(&place, "eval . --budget 20 --min-tokens 4000 --json");
+    assert_eq!(some["totals"]["sessions"], 1);
+    assert_eq!(some["totals"]["skipped"]["too_small"], 1);
+    assert_eq!(some["files"][1]["sessions"][0]["skipped"], "too_small");
+    let text = place.run("eval . --budget 20 --min-tokens 4000").text();
+    assert!(text.ends_with("\nnot measured: 1 too small\n"), "{text}");
+}
+
+#[test]
+fn means_have_intervals_and_formats_their_own() {
+    let openai = generated(1, "openai");
+    let place = Place::with(&[
+        ("a.jsonl", session(40)),
+        ("b.jsonl", session(30)),
+        ("c.jsonl", openai),
+    ]);
+    let json = json(&place, "eval . --budget 10 --json");
+    let auto = &json["totals"]["scores"][0];
+    let [low, high] = [&auto["ci95"]["need"][0], &auto["ci95"]["need"][1]];
+    assert!(low.as_f64() <= auto["need"].as_f64() && auto["need"].as_f64() <= high.as_f64());
+    // A session has none.
+    assert_eq!(
+        json["files"][0]["sessions"][0]["scores"][0]["ci95"],
+        Value::Null
+    );
+    let formats = json["totals"]["formats"].as_array().unwrap();
+    let counts: Vec<_> = formats
+        .iter()
+        .map(|of| (of["format"].as_str().unwrap(), of["sessions"].as_u64()))
+        .collect();
+    assert_eq!(counts, [("anthropic", Some(2)), ("openai", Some(1))]);
+    assert_eq!(formats[1]["scores"][0]["ci95"], Value::Null);
+    let text = place.run("eval . --budget 10").text();
+    assert_eq!(text.matches("\n  95 %  ").count(), 1, "{text}");
+}
+
+#[test]
+fn weights_of_other_folds_are_used_where_an_input_is_in_one() {
+    let place = Place::with(&[("a.jsonl", session(60)), ("b.jsonl", session(60))]);
+    place.write(
+        "folds.json",
+        r#"{"folds":[{"fold":"x","paths":["a.jsonl"],"weights":{"index":20.0,"again":20.0}}]}"#,
+    );
+    let ran =
+        place.run("eval . --budget 5 --cut 50,80 --no-baselines --held-out folds.json --json");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(
+        ran.err.contains("1 input in no fold of folds.json"),
+        "{}",
+        ran.err
+    );
+    let json: Value = serde_json::from_slice(&ran.out).unwrap();
+    let scores = |at: usize| json["files"][at]["sessions"][0]["scores"].clone();
+    assert_ne!(scores(0), scores(1));
+    let wrong = place.run("eval . --held-out a.jsonl");
+    assert_eq!(wrong.code, Some(2));
+    assert!(
+        wrong
+            .err
+            .contains("a.jsonl: not a file of held-out weights"),
+        "{}",
+        wrong.err
+    );
+    assert_eq!(place.run("eval . --held-out none.json").code, Some(2));
 }

@@ -13,7 +13,7 @@ use crate::cli::asking_nobody::asking_nobody;
 use crate::cli::eval::{CUTS, measured};
 use crate::diff::{Differ, Fate, Row, Source};
 use crate::error::Result;
-use crate::eval::{Budget, Candidate, Evaluator, Metric, Totals};
+use crate::eval::{Budget, Candidate, Cutting, Evaluator, Metric, Totals};
 use crate::facts::{Earlier, MessageOrigin};
 use crate::format::{Detected, Detector, Warnings};
 use crate::outcome::{Outcome, Status};
@@ -277,8 +277,12 @@ impl Compacted<'_> {
         let (effective, of_budgets) = measured(asked, &budgets)?;
         let policies = of_budgets.iter().map(|effective| &effective.policy);
         let candidate = Candidate::new(effective.policy.name, policies, self.replies)?;
-        let evaluator =
-            Evaluator::new(vec![candidate], Vec::new(), budgets.to_vec(), CUTS.to_vec())?;
+        let evaluator = Evaluator::new(
+            vec![candidate],
+            Vec::new(),
+            budgets.to_vec(),
+            Cutting::at(&CUTS),
+        )?;
         let totals = Totals::of(&[eval_bytes(Path::new("input.jsonl"), self.input, &evaluator)]);
         let need = totals
             .scores

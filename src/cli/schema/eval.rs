@@ -3,12 +3,13 @@
 use serde_json::{Value, json};
 
 use super::build::{
-    Form, Key, Schema, count, counts, from_one, key, list, object, one_of, or_null, share, text, to,
+    Form, Key, Schema, count, counts, from_one, key, list, object, one_of, or_null, pair, share,
+    text, to,
 };
 use super::common::{EXAMINING, conversation_id, examined, not_read, policy, run_timings, version};
 use super::words::words;
 use crate::error::Result;
-use crate::eval::{Kind, Metric, Skipped};
+use crate::eval::{INTERVAL_METRICS, Kind, Metric, Skipped};
 
 pub(super) fn schema(form: Form) -> Result<Schema> {
     let mut head = version();
@@ -42,7 +43,13 @@ pub(super) fn schema(form: Form) -> Result<Schema> {
         title: "ctxpack eval",
         about: "What can still be found after compactions: ctxpack help measuring.",
         root: Value::Null,
-        parts: vec![policy()?, ("scores", scores()), ("session", session())],
+        parts: vec![
+            policy()?,
+            ("scores", object(scores())),
+            ("means", means()),
+            ("round", round()),
+            ("session", session()),
+        ],
     };
     let files = ("files", "One entry per input, in path order.");
     Ok(schema.of_entries(form, files, ("file", object(file)), head))
@@ -64,12 +71,39 @@ fn totals() -> Value {
         ("unsupported", "Inputs of a format that is not supported."),
         ("failed", "Inputs that could not be read."),
     ]));
+    keys.extend([
+        key(
+            "scores",
+            list(to("means")),
+            "The scores of each method, budget by budget.",
+        ),
+        key(
+            "formats",
+            list(object(of_format())),
+            "The same for the sessions of each format.",
+        ),
+        key(
+            "rounds",
+            list(to("round")),
+            "With --rounds: what is left after each, over the sessions that have it.",
+        )
+        .sometimes(),
+    ]);
+    object(keys)
+}
+
+fn of_format() -> Vec<Key> {
+    let mut keys = vec![key("format", text(), "The format's name.")];
+    keys.extend(counts([
+        ("sessions", "Sessions that were measured."),
+        ("cuts", "Cuts in them."),
+    ]));
     keys.push(key(
         "scores",
-        list(to("scores")),
+        list(to("means")),
         "The scores of each method, budget by budget.",
     ));
-    object(keys)
+    keys
 }
 
 fn session() -> Value {
@@ -106,10 +140,61 @@ fn session() -> Value {
             list(to("scores")),
             "The scores of each method, budget by budget.",
         ),
+        key(
+            "rounds",
+            list(to("round")),
+            "With --rounds: what is left after each.",
+        )
+        .sometimes(),
     ])
 }
 
-fn scores() -> Value {
+/// The scores of a method over several sessions.
+fn means() -> Value {
+    let intervals = INTERVAL_METRICS.map(|metric| {
+        key(
+            metric.name(),
+            or_null(pair(share())),
+            "Its lower and its upper end; null for fewer than two sessions.",
+        )
+    });
+    let mut keys = scores();
+    keys.push(
+        key(
+            "ci95",
+            object(intervals.into()),
+            "95 % confidence intervals of means over sessions, by a seeded bootstrap.",
+        )
+        .sometimes(),
+    );
+    object(keys)
+}
+
+/// The scores of a round.
+fn round() -> Value {
+    let kept = || {
+        object(vec![
+            key("of", count(), "How many there are."),
+            key("kept", count(), "How many are left."),
+            key("lost", list(text()), "The first of those that are not."),
+        ])
+    };
+    let mut keys = vec![
+        key("round", from_one(), "The number of the round."),
+        key("method", text(), "The name of a policy."),
+        key("files", kept(), "Files that were changed before."),
+        key("todos", kept(), "To-dos that are open."),
+        key(
+            "sentences",
+            kept(),
+            "Sentences of the user, but for those of messages that are too long to be quoted whole.",
+        ),
+    ];
+    keys.extend(figures());
+    object(keys)
+}
+
+fn scores() -> Vec<Key> {
     let mut keys = vec![
         key("method", text(), "The name of a policy or a baseline."),
         key(
@@ -117,6 +202,14 @@ fn scores() -> Value {
             one_of(words::<Kind>()),
             "A policy, or a simple method to compare with.",
         ),
+    ];
+    keys.extend(figures());
+    keys
+}
+
+/// What is said of a method with a budget.
+fn figures() -> Vec<Key> {
+    let mut keys = vec![
         key(
             "budget",
             or_null(share()),
@@ -134,7 +227,7 @@ fn scores() -> Value {
         ("invented", "Names that did not occur before the cut."),
     ]));
     keys.push(key("invented_names", list(text()), "The first of these."));
-    object(keys)
+    keys
 }
 
 /// A figure in percent.

@@ -1,6 +1,7 @@
 //! A session of nine messages, with every figure computed by hand.
 
 use super::*;
+use crate::artifacts::Replies;
 use crate::eval::Metric;
 use crate::policy::{Setting, resolve};
 
@@ -18,7 +19,7 @@ const SESSION: &str = r#"{"role":"user","content":"Please fix get_total in src/c
 
 fn measured(evaluator: &Evaluator<'_>, text: &str) -> SessionEval {
     let transcript = Format::Anthropic.read(text.as_bytes(), 1, &mut Warnings::default());
-    let mut sessions = evaluator.evaluate(Format::Anthropic, &transcript, 1, None);
+    let mut sessions = evaluator.evaluate(Format::Anthropic, &transcript, 1, None, &WEIGHTS);
     assert_eq!(sessions.len(), 1);
     sessions.remove(0)
 }
@@ -26,7 +27,7 @@ fn measured(evaluator: &Evaluator<'_>, text: &str) -> SessionEval {
 fn baselines(budget: f64, cut: f64) -> Evaluator<'static> {
     let baselines = Baseline::ALL.to_vec();
     let budgets = vec![Budget::Percent(budget)];
-    Evaluator::new(Vec::new(), baselines, budgets, vec![cut]).unwrap()
+    Evaluator::new(Vec::new(), baselines, budgets, Cutting::at(&[cut])).unwrap()
 }
 
 #[test]
@@ -87,8 +88,13 @@ fn a_policy_without_layers_keeps_everything_and_is_over_the_budget() {
     let one = [&none.policy].into_iter();
     let candidate = Candidate::new("none".to_owned(), one, &Replies::default()).unwrap();
     let budgets = vec![Budget::Percent(10.0)];
-    let evaluator =
-        Evaluator::new(vec![candidate], Vec::new(), budgets, vec![50.0, 100.0]).unwrap();
+    let evaluator = Evaluator::new(
+        vec![candidate],
+        Vec::new(),
+        budgets,
+        Cutting::at(&[50.0, 100.0]),
+    )
+    .unwrap();
     let session = measured(&evaluator, SESSION);
     let scores = &session.scores[0].scores;
     assert_eq!(scores.share(Metric::Need), Some(100.0));
@@ -100,7 +106,7 @@ fn a_policy_without_layers_keeps_everything_and_is_over_the_budget() {
 fn without_a_budget_only_what_leaves_something_out_is_measured() {
     let all = Baseline::ALL.to_vec();
     let budgets = vec![Budget::Own, Budget::Percent(100.0)];
-    let evaluator = Evaluator::new(Vec::new(), all, budgets, vec![100.0]).unwrap();
+    let evaluator = Evaluator::new(Vec::new(), all, budgets, Cutting::at(&[100.0])).unwrap();
     let session = measured(&evaluator, SESSION);
     let methods: Vec<(&str, Budget)> = session
         .scores
@@ -139,7 +145,8 @@ fn what_cannot_be_cut_is_named() {
         r#""uuid":"b","parentUuid":"a","message":{"role":"user","content":"go on"}"#,
     );
     let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
-    let sessions = baselines(10.0, 50.0).evaluate(Format::ClaudeCode, &transcript, 1, None);
+    let sessions =
+        baselines(10.0, 50.0).evaluate(Format::ClaudeCode, &transcript, 1, None, &WEIGHTS);
     assert_eq!(sessions[0].skipped, Some(Skipped::CompactedFromTheStart));
 }
 
@@ -185,7 +192,7 @@ fn reads_as_so_many(path: &std::path::Path) -> usize {
         let conversation = &whole.conversations[0];
         let growth: Vec<u64> = (1..=conversation.messages.len() as u64).collect();
         for place in places(&whole, conversation, &growth) {
-            let bytes = before(&whole, conversation, place);
+            let bytes = bytes_of(&whole, &lines_before(&whole, conversation, place));
             let part = format.read(&bytes, 1, &mut Warnings::default());
             let messages = part.conversations[0].messages.len();
             assert_eq!(messages, place.message, "{} {place:?}", path.display());

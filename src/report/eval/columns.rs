@@ -41,6 +41,14 @@ pub(super) fn columns<'r>() -> Vec<Column<Row<'r>>> {
 /// The place of what follows the metrics.
 const LAST: u8 = Metric::ALL.len() as u8 + 1;
 
+/// The heading of what was measured with a budget.
+pub(super) fn title(budget: Budget) -> String {
+    match budget {
+        Budget::Percent(percent) => format!("budget {percent}%"),
+        Budget::Own => "no budget".to_owned(),
+    }
+}
+
 /// The name of a kind of method.
 pub(super) fn kind(kind: Kind) -> &'static str {
     match kind {

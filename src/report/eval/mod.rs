@@ -5,6 +5,7 @@
 mod columns;
 mod page;
 mod render;
+mod rounds;
 mod table;
 #[cfg(test)]
 mod tests;

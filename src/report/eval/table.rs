@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::columns::{Row, columns};
-use super::{Evals, Rows};
-use crate::eval::{Budget, MethodScores, Skipped, Totals};
+use super::columns::{Row, columns, title};
+use super::{Evals, Rows, rounds};
+use crate::eval::{Budget, Intervals, Kind, MethodScores, Metric, Skipped, Totals};
 use crate::outcome::FileStatus;
 use crate::report::Screen;
 use crate::report::column::shown;
@@ -36,7 +36,7 @@ pub(super) fn budgets(evals: &Evals) -> Vec<Table> {
         let scores = of_budget(&evals.head.totals.scores, *budget);
         (!scores.is_empty()).then(|| table(title(*budget), &scores))
     });
-    budgets.collect()
+    budgets.chain(rounds::tables(evals)).collect()
 }
 
 fn sessions(evals: &Evals, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
@@ -75,13 +75,6 @@ fn sessions(evals: &Evals, screen: Screen, out: &mut dyn Write) -> io::Result<()
     Ok(())
 }
 
-fn title(budget: Budget) -> String {
-    match budget {
-        Budget::Percent(percent) => format!("budget {percent}%"),
-        Budget::Own => "no budget".to_owned(),
-    }
-}
-
 fn of_budget(scores: &[MethodScores], budget: Budget) -> Vec<&MethodScores> {
     let scores = scores.iter();
     scores.filter(|scores| scores.budget == budget).collect()
@@ -100,9 +93,27 @@ fn table(title: String, scores: &[&MethodScores]) -> Table {
         };
         let mut cells = vec![printable(&of.method).into_owned()];
         cells.extend(figures.iter().flat_map(|column| column.figures(&[&row])));
+        let places = cells.len() - 1;
         table.rows.push(cells);
+        match (of.kind, &of.intervals) {
+            (Kind::Policy, Some(intervals)) => table.rows.push(off(intervals, places)),
+            (Kind::Policy | Kind::Baseline, _) => {}
+        }
     }
     table
+}
+
+/// The row below a policy: how far each mean may be off. The metrics come first among the figures.
+fn off(intervals: &Intervals, places: usize) -> Vec<String> {
+    let half = |at: usize| {
+        let interval = Metric::ALL
+            .get(at)
+            .and_then(|metric| intervals.get(*metric));
+        interval.map_or_else(String::new, |of| format!("±{:.1}", of.half()))
+    };
+    let mut cells = vec!["  95 %".to_owned()];
+    cells.extend((0..places).map(half));
+    cells
 }
 
 /// How much was measured, and what was not.
@@ -142,5 +153,6 @@ pub(super) fn why(skipped: Skipped) -> &'static str {
     match skipped {
         Skipped::CompactedFromTheStart => "compacted from the start",
         Skipped::NoCut => "with no place for a cut",
+        Skipped::TooSmall => "too small",
     }
 }

@@ -31,6 +31,7 @@ fn evals() -> Evals {
             over: 2 * invented,
             unreachable: invented,
         },
+        intervals: None,
     };
     let cut = Cut {
         message: 8,
@@ -52,6 +53,7 @@ fn evals() -> Evals {
             Some(_) => Vec::new(),
         },
         scores,
+        rounds: Vec::new(),
     };
     let mut file = Examined::<FileEval>::new(Path::new("a,\u{1b}.jsonl"), "anthropic", 0);
     file.found.sessions = vec![

@@ -78,6 +78,10 @@ fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option
         }
         Section::Files => (Section::Files, Claim::Free, facts_of::SEEN),
         Section::Commands => (Section::Commands, Claim::Free, facts_of::RAN),
+        // What is done needs no place of its own beside what is open.
+        Section::Plan if facts_of::is_closed(&row) => {
+            (Section::Plan, Claim::Free, facts_of::PLANNED / 2.0)
+        }
         Section::Plan => (Section::Plan, Claim::Plan, facts_of::PLANNED),
         Section::Errors => (Section::Errors, Claim::Free, 1.0),
         Section::Earlier => (Section::Earlier, Claim::Earlier, 0.5),

@@ -33,9 +33,8 @@ const EARLIER: u64 = 20;
 /// The tokens that changed files may take regardless of their part of the budget: nothing else is as informative.
 const FOR_CHANGED: u64 = 200;
 
-/// The share of a name's value the second time, and in an index: names alone are not very informative.
-const AGAIN: f64 = 0.15;
-const INDEX: f64 = 0.48;
+/// The same for to-dos that are open: a session that was compacted often has nothing else that tells them.
+const FOR_TODOS: u64 = 150;
 
 /// The share of a name's value that is left where the narrative before the rows mentions it: a row still says where it comes from,
 /// and in whose words. Measured with recorded narratives: without it, rows tell fewer names in the words of the transcript, and
@@ -70,8 +69,8 @@ pub(super) fn choose(
             choice = begun(FileRows::Short);
             choice.changed();
         }
-        choice.state();
         choice.plan();
+        choice.state();
         choice.sentences();
         if narrative.is_none() {
             choice.cover(EARLIER, |claim| claim == Claim::Earlier);
@@ -240,12 +239,26 @@ impl<'c> Choice<'c> {
         false
     }
 
-    /// Takes the to-dos in order; a plan is clipped to fit.
+    /// Takes the to-dos in order, then the plan, which is clipped to fit.
     fn plan(&mut self) {
         let mut part = self.part(PLAN);
-        let units = self.units();
-        for (number, unit) in units.filter(|(_, unit)| unit.claim == Claim::Plan) {
-            if self.take(number, &mut part) || !is_plan(&unit.row) {
+        let share = part.limit;
+        part.limit = share.max(FOR_TODOS);
+        let planned = || {
+            self.extract
+                .found
+                .units
+                .iter()
+                .enumerate()
+                .filter(|(_, unit)| unit.claim == Claim::Plan)
+        };
+        let (plans, todos): (Vec<_>, Vec<_>) = planned().partition(|(_, unit)| is_plan(&unit.row));
+        for (number, _) in todos {
+            self.take(number, &mut part);
+        }
+        part.limit = share;
+        for (number, unit) in plans {
+            if self.take(number, &mut part) {
                 continue;
             }
             let used = self.estimator.tokens(part.used);
@@ -352,11 +365,11 @@ impl<'c> Choice<'c> {
         let gain = match unit.kind {
             UnitKind::Statement => {
                 let again: f64 = names.filter(|n| known(n) == 1).map(worth).sum();
-                (2.0 * unit.base + new + AGAIN * again) / cost(text)
+                (2.0 * unit.base + new + self.extract.weights.again * again) / cost(text)
             }
             UnitKind::Names => {
                 let left = names.clone().filter(|n| known(n) == 0).count();
-                INDEX * new / cost(text * left / names.len().max(1))
+                self.extract.weights.index * new / cost(text * left / names.len().max(1))
             }
         };
         Candidate { gain, number }

@@ -10,7 +10,8 @@ use super::names::hash;
 use super::units::{Claim, Unit};
 use crate::facts::{
     Done, Exchange, Exit, FactLocation, File, FileAction, Lines, Missed, Operation, TodoState,
-    commands, failures, files, folder, is_relative, missed, proposal, spelled, todos,
+    Todos, commands, failures, files, folder, is_relative, listed, missed, proposal, spelled,
+    todos,
 };
 use crate::ids::{IdMap, IdSet};
 use crate::policy::ToolKind;
@@ -30,6 +31,10 @@ const LONGEST_ERROR: usize = 200;
 
 /// How labels of plans begin, other than those of to-dos.
 const PLAN: &str = "plan";
+
+/// The labels of to-dos that are not open.
+const DONE: &str = "done";
+const CANCELLED: &str = "cancelled";
 
 /// Separates a change of a file from a later read of it.
 const BEFORE: &str = " before";
@@ -82,10 +87,14 @@ pub(super) fn gather(
     } else {
         add_proposal(gather, own);
     }
-    if todos(transcript, later).is_some() {
+    let (conversation, span) = (gather.conversation, gather.span.clone());
+    let after = gather.end..conversation.messages.len();
+    if todos(transcript, later).is_some() || listed(transcript, conversation, after).is_some() {
         gather.known.insert(TODOS);
     } else {
-        add_todos(gather, own);
+        // A list that a tool keeps comes before one in a text.
+        let kept = todos(transcript, own).or_else(|| listed(transcript, conversation, span));
+        add_todos(gather, kept);
     }
     let keys = gather.found.units.iter().filter_map(|unit| key(&unit.row));
     gather.known.extend(keys);
@@ -272,6 +281,11 @@ pub(super) fn is_plan(row: &Row) -> bool {
     row.section == Section::Plan && row.label.starts_with(PLAN)
 }
 
+/// Whether a row is a to-do that is not open any more.
+pub(super) fn is_closed(row: &Row) -> bool {
+    row.section == Section::Plan && [DONE, CANCELLED].contains(&&row.label[..])
+}
+
 /// Whether the label of a file is about a change.
 pub(super) fn is_change(label: &str) -> bool {
     let is_one = |words: &str| {
@@ -438,16 +452,16 @@ fn add_proposal(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
     gather.add(row, proposal.call.message, Claim::Plan, PLANNED);
 }
 
-fn add_todos(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
-    let Some(todos) = todos(gather.transcript, own) else {
+fn add_todos(gather: &mut Gather<'_, '_>, todos: Option<Todos>) {
+    let Some(todos) = todos else {
         return;
     };
     for todo in todos.items {
         let (label, claim) = match todo.state {
             TodoState::Pending => ("pending", Claim::Plan),
             TodoState::InProgress => ("in progress", Claim::Plan),
-            TodoState::Completed => ("done", Claim::Free),
-            TodoState::Cancelled => ("cancelled", Claim::Free),
+            TodoState::Completed => (DONE, Claim::Free),
+            TodoState::Cancelled => (CANCELLED, Claim::Free),
         };
         let text = clip(todo.text.trim(), LONGEST_COMMAND);
         let row = Row {

@@ -9,11 +9,16 @@ use super::form::{Mark, Row, Section};
 use super::gather::Gather;
 use super::names::{Speaker, hash};
 use super::units::{Claim, Origin, Request};
-use crate::facts::{MessageOrigin, block_text, describes_pictures, picture, sentences};
+use crate::facts::{
+    MessageOrigin, block_text, corrects, describes_pictures, picture, refuses, sentences,
+};
 use crate::transcript::{BlockKind, Transcript, Typed};
 
 /// The value of the user's words besides their names.
 const BASE: f64 = 2.0;
+
+/// What a sentence is worth more that refuses or corrects: the agent did or would have done otherwise.
+const AGAINST: f64 = 1.0;
 
 /// The value of a line of a notice besides its names.
 const NOTICE: f64 = 1.0;
@@ -150,7 +155,11 @@ fn push(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark, origi
     };
     gather.add(row(text), message, Claim::Request(number), BASE);
     for sentence in sentences(text) {
-        gather.add(row(sentence), message, Claim::Sentence(number), BASE);
+        let base = match refuses(sentence) || corrects(sentence) {
+            true => BASE + AGAINST,
+            false => BASE,
+        };
+        gather.add(row(sentence), message, Claim::Sentence(number), base);
     }
 }
 

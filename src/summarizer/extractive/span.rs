@@ -12,7 +12,7 @@ use super::lines::{is_outline, key_lines, without_number};
 use super::names::{Speaker, hash};
 use super::units::{Claim, Unit, UnitKind, Units};
 use super::{carried, facts_of, queued, requests, state};
-use crate::facts::{Exchange, MessageOrigin, block_text, calls, decides, sentences};
+use crate::facts::{Exchange, MessageOrigin, block_text, calls, decides, leaves_open, sentences};
 use crate::ids::IdMap;
 use crate::policy::Replacement;
 use crate::scan::{Cursor, Kind, Parse, unescape};
@@ -30,7 +30,7 @@ const PROJECT: &str = "# AGENTS.md instructions for ";
 /// How deep a call's input is searched for values.
 const DEEPEST: u8 = 8;
 
-/// The value of a sentence that states a decision or a reason, besides its names.
+/// The value of a sentence that states a decision or a reason or leaves something open, besides its names.
 const DECIDES: f64 = 0.5;
 
 impl Gather<'_, '_> {
@@ -172,8 +172,8 @@ impl Gather<'_, '_> {
             if !self.lines.insert(hash(&sentence)) {
                 continue;
             }
-            // Reasons are found nowhere else.
-            let base = if decides(&sentence) {
+            // Reasons are found nowhere else, nor is what the agent has yet to do.
+            let base = if decides(&sentence) || leaves_open(&sentence) {
                 base + DECIDES
             } else {
                 base

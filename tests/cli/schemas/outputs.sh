@@ -105,6 +105,8 @@ done
 start=fixtures/claude-code/again-a-native-record-stays/input.jsonl
 prints eval.all.json eval fixtures/replay/*/input.jsonl "$start" tree --budget 10 --json
 prints eval.two.json eval fixtures/replay/a*/input.jsonl --policy auto --policy reset --budget 10 --json
+prints eval.rounds.json eval fixtures/replay/*/input.jsonl tree --rounds 2 --budget 10 --min-tokens 300 --json
+quiet eval fixtures/replay/*/input.jsonl tree --rounds 2 --budget 10 --min-tokens 300 --report eval.rounds.jsonl
 quiet eval fixtures/replay/a*/input.jsonl tree --timings --budget none --report eval.timed.json --report eval.timed.jsonl
 quiet eval fixtures/replay/a*/input.jsonl "$start" tree --budget 10 --report eval.all.jsonl
 if [ -n "${WIDE:-}" ]; then prints eval.wide.json eval fixtures --json; fi

@@ -11,9 +11,10 @@ use crate::transcript::{
 };
 
 /// How the messages begin that the agent writes with the user's role.
-const INJECTED: [&[u8]; 8] = [
+const INJECTED: [&[u8]; 9] = [
     b"# AGENTS.md instructions",
     b"<environment_context>",
+    b"<recommended_plugins>",
     b"<user_instructions>",
     b"<skill>",
     b"<user_shell_command>",

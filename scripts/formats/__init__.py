@@ -1,0 +1,1 @@
+"""Sessions written in other formats, for `scripts/code-mode-check` and `scripts/formats-check`."""

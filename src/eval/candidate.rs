@@ -1,0 +1,74 @@
+//! The policies to be measured: each with a pipeline for each budget.
+//!
+//! Sets nothing but what makes policies comparable. PURE.
+
+use crate::artifacts::Replies;
+use crate::error::Result;
+use crate::pipeline::Pipeline;
+use crate::plan::Keeping;
+use crate::policy::Policy;
+
+/// A policy to be measured.
+#[derive(Debug)]
+pub struct Candidate<'p> {
+    pub(super) name: String,
+    /// The policy's own texts, such as how a summary begins.
+    pub(super) words: String,
+    /// One for each budget.
+    pub(super) pipelines: Vec<Pipeline<'p>>,
+    /// A message of the user with more tokens is not quoted whole.
+    pub(super) user_message_max: u64,
+}
+
+/// A policy with one of the budgets.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Budgeted<'c, 'p> {
+    pub(super) candidate: &'c Candidate<'p>,
+    /// The number of the budget.
+    pub(super) budget: usize,
+}
+
+impl<'p> Candidate<'p> {
+    /// The settings under which every policy is measured, but for the budget.
+    pub const SETTINGS: [(&'static str, &'static str); 5] = [
+        ("tokens.method", "bpe"),
+        ("tokens.encoding", "cl100k_base"),
+        ("tokens.scope", "content"),
+        ("tokens.per", "conversation"),
+        ("archive", "never"),
+    ];
+
+    /// What a budget needs: a policy with a summary reaches it by that, whenever it would summarise by itself.
+    pub const FOR_BUDGETS: (&'static str, &'static str) = ("summary.when", "always");
+
+    /// The key that takes a budget.
+    pub const BUDGET: &'static str = "target.percent";
+
+    /// A policy as it is for each of the budgets of its [`super::Evaluator`], with the answers of its scripted summariser.
+    ///
+    /// # Errors
+    /// If the policy asks for something that is not built in.
+    pub fn new(
+        name: String,
+        of_budgets: impl Iterator<Item = &'p Policy>,
+        replies: &Replies,
+    ) -> Result<Self> {
+        let mut words = String::new();
+        let mut user_message_max = 0;
+        let of_budgets = of_budgets.inspect(|policy| {
+            words = format!("{policy:?}");
+            user_message_max = policy.summary.user_message_max;
+        });
+        let pipeline = |policy| {
+            let pipeline = Pipeline::new(policy, Keeping::Nothing)?;
+            Ok(pipeline.with_replies(replies.clone()))
+        };
+        let pipelines = of_budgets.map(pipeline).collect::<Result<_>>()?;
+        Ok(Candidate {
+            name,
+            words,
+            pipelines,
+            user_message_max,
+        })
+    }
+}

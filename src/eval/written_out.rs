@@ -1,0 +1,257 @@
+//! A cell of code mode with its loops written out, for the judge: `for (const x of list) …` and `list.map(x => …)` once for each
+//! value, with the value in the place of its name.
+//!
+//! Read independently of `facts`: by words and brackets alone. What it does not understand stays as it is.
+
+use serde_json::Value;
+
+use super::cell::first_value;
+
+/// More loops, and loops of more rounds, stay as they are.
+const MOST: usize = 64;
+
+/// A loop in code.
+struct Loop<'c> {
+    /// Where it begins.
+    at: usize,
+    names: &'c str,
+    values: Vec<Value>,
+    body: &'c str,
+    after: &'c str,
+}
+
+pub(super) fn written_out(code: &str) -> String {
+    let (mut out, mut rest, mut left) = (String::new(), code, MOST);
+    let starts = ["for (const ", "for(const ", ".map("];
+    while let Some((at, start)) = starts
+        .iter()
+        .filter_map(|start| Some((rest.find(start)?, *start)))
+        .min()
+        .filter(|_| left > 0)
+    {
+        left -= 1;
+        let inside = &rest[at + start.len()..];
+        let found = match start {
+            ".map(" => of_map(code, rest, at, inside),
+            _ => of_loop(code, at, inside),
+        };
+        let Some(found) = found.filter(|found| found.values.len() <= MOST) else {
+            out.push_str(&rest[..at + start.len()]);
+            rest = inside;
+            continue;
+        };
+        out.push_str(&rest[..found.at]);
+        for (number, value) in found.values.iter().enumerate() {
+            out.push_str(&with_values(found.body, &named(found.names, number, value)));
+            out.push_str(";\n");
+        }
+        rest = found.after;
+    }
+    out + rest
+}
+
+fn of_loop<'c>(code: &str, at: usize, inside: &'c str) -> Option<Loop<'c>> {
+    let (names, list) = inside.split_once(" of ")?;
+    let end = end_of(list)?;
+    let body = list[end + 1..].trim_start();
+    let length = match body.starts_with('{') {
+        true => end_of(&body[1..])? + 2,
+        false => body.find([';', '\n']).unwrap_or(body.len()),
+    };
+    let (body, after) = body.split_at(length);
+    let values = list_of(code, &list[..end])?;
+    Some(Loop {
+        at,
+        names,
+        values,
+        body,
+        after,
+    })
+}
+
+fn of_map<'c>(code: &str, rest: &str, at: usize, inside: &'c str) -> Option<Loop<'c>> {
+    let name = rest[..at]
+        .rsplit(|c: char| !c.is_alphanumeric() && c != '_')
+        .next()?;
+    let (body, after) = inside.split_at(end_of(inside)?);
+    let (names, body) = body.split_once("=>")?;
+    let values = list_of(code, name)?;
+    let at = at - name.len();
+    Some(Loop {
+        at,
+        names,
+        values,
+        body,
+        after,
+    })
+}
+
+/// The values of a list that is written out, or of the constant with that name.
+fn list_of(code: &str, list: &str) -> Option<Vec<Value>> {
+    let literal = match list.trim().starts_with('[') {
+        true => list,
+        false => code
+            .split_once(&format!("const {}", list.trim()))?
+            .1
+            .trim_start()
+            .strip_prefix('=')?,
+    };
+    match first_value(literal)? {
+        Value::Array(values) => Some(values),
+        _ => None,
+    }
+}
+
+/// Where the bracket is closed in which `text` begins.
+fn end_of(text: &str) -> Option<usize> {
+    let (mut open, mut quote, mut is_escaped) = (0, None, false);
+    for (at, c) in text.char_indices() {
+        match (quote, c) {
+            (Some(_), _) if is_escaped => is_escaped = false,
+            (Some(_), '\\') => is_escaped = true,
+            (Some(q), c) if q == c => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'' | '`') => quote = Some(c),
+            (None, '(' | '[' | '{') => open += 1,
+            (None, ')' | ']' | '}') if open == 0 => return Some(at),
+            (None, ')' | ']' | '}') => open -= 1,
+            (None, _) => {}
+        }
+    }
+    None
+}
+
+/// What the names stand for in one round.
+fn named<'n>(names: &'n str, number: usize, value: &Value) -> Vec<(&'n str, Value)> {
+    let names = names.trim();
+    let names = names.strip_prefix("async").unwrap_or(names).trim();
+    let names = names.strip_prefix('(').unwrap_or(names);
+    let names = names.strip_suffix(')').unwrap_or(names);
+    let words = |text: &'n str| text.split(',').map(str::trim);
+    if let Some((items, _)) = names
+        .strip_prefix('[')
+        .and_then(|names| names.split_once(']'))
+    {
+        let item = |(at, name): (usize, &'n str)| Some((name, value.get(at)?.clone()));
+        return words(items).enumerate().filter_map(item).collect();
+    }
+    if let Some((keys, _)) = names
+        .strip_prefix('{')
+        .and_then(|names| names.split_once('}'))
+    {
+        let of = |name: &'n str| {
+            let (key, name) = name.split_once(':').unwrap_or((name, name));
+            Some((name.trim(), value.get(key.trim())?.clone()))
+        };
+        return words(keys).filter_map(of).collect();
+    }
+    words(names)
+        .zip([value.clone(), Value::from(number)])
+        .collect()
+}
+
+/// `body` with values in the place of their names.
+fn with_values(body: &str, named: &[(&str, Value)]) -> String {
+    let (mut out, mut rest, mut quote) = (String::new(), body, None);
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    while let Some(c) = rest.chars().next() {
+        let word_end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+        let value = named.iter().find(|(name, _)| *name == &rest[..word_end]);
+        if quote.is_none() && is_word(c) {
+            let next = rest[word_end..].trim_start().chars().next();
+            match value {
+                // A key, or a property.
+                Some(_) if next == Some(':') || out.ends_with('.') => {
+                    out.push_str(&rest[..word_end])
+                }
+                // `{cmd}` is `{cmd: cmd}`.
+                Some((name, value))
+                    if matches!(next, Some(',' | '}'))
+                        && out.trim_end().ends_with(['{', ','])
+                        && in_object(&out) =>
+                {
+                    out.push_str(&format!("{name}: {value}"));
+                }
+                Some((_, value)) => out.push_str(&value.to_string()),
+                None => out.push_str(&rest[..word_end]),
+            }
+            rest = &rest[word_end..];
+            continue;
+        }
+        if quote == Some('`')
+            && let Some((name, after)) = rest
+                .strip_prefix("${")
+                .and_then(|inside| inside.split_once('}'))
+            && let Some((_, value)) = named.iter().find(|(known, _)| *known == name.trim())
+        {
+            out.push_str(&value.as_str().map_or(value.to_string(), str::to_owned));
+            rest = after;
+            continue;
+        }
+        match (quote, c) {
+            (Some(_), '\\') => {
+                out.push(c);
+                rest = &rest[1..];
+                let Some(escaped) = rest.chars().next() else {
+                    break;
+                };
+                out.push(escaped);
+                rest = &rest[escaped.len_utf8()..];
+                continue;
+            }
+            (Some(q), c) if q == c => quote = None,
+            (None, '"' | '\'' | '`') => quote = Some(c),
+            _ => {}
+        }
+        out.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    out
+}
+
+/// Whether what comes next is in an object: the bracket that is open is a `{`.
+fn in_object(before: &str) -> bool {
+    let mut closed = 0;
+    for c in before.chars().rev() {
+        match c {
+            ')' | ']' | '}' => closed += 1,
+            '(' | '[' | '{' if closed > 0 => closed -= 1,
+            '(' | '[' => return false,
+            '{' => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::cell;
+    use super::*;
+
+    #[test]
+    fn each_round_has_its_calls() {
+        let commands = |code: &str| {
+            let calls = cell::calls(&written_out(code)).into_iter();
+            calls
+                .map(|(_, input)| input["cmd"].clone())
+                .collect::<Vec<_>>()
+        };
+        for code in [
+            "const cs = ['a', 'b']; await Promise.all(cs.map(cmd => tools.x({cmd, n: 1})))",
+            "const cs = [['n', 'a'], ['m', 'b']]; const r = await Promise.all(cs.map(async ([name, cmd]) => [name, await tools.x({cmd})]));",
+            "for (const c of ['a', 'b']) { const r = await tools.x({cmd: c}); text(r.output) }",
+            "const cs = ['a', 'b'];\nfor (const [cmd] of [['a'], ['b']]) await tools.x({cmd: `${cmd}`})\ntext(cs)",
+        ] {
+            assert_eq!(commands(code), [json!("a"), json!("b")], "{code}");
+        }
+        assert_eq!(
+            commands("for (const c of cs) tools.x({cmd: 'a'})"),
+            [json!("a")]
+        );
+        let keys = "const l = [{a: 'x'}]; l.map(({a}) => tools.x({cmd: a, a: 'a'}))";
+        assert_eq!(commands(keys), [json!("x")]);
+    }
+}
