@@ -7,6 +7,7 @@ use crate::format::{Detected, Detector, Layout, Warnings};
 use crate::outcome::Outcome;
 use crate::pipeline::{self, Part, Pipeline, Stored};
 use crate::store::{self, FOLDER, Store, copy_name};
+use crate::summarizer::extractive::WEIGHTS;
 
 /// Compacts what is in memory; gives the outcome, as a run would report it, and the output's bytes.
 ///
@@ -54,6 +55,7 @@ pub fn compact_detected(
                     ..Stored::default()
                 },
                 adviser: None,
+                weights: &WEIGHTS,
             };
             let compacted = pipeline.compact(input, &mut warnings);
             compacted

@@ -39,6 +39,7 @@ use crate::redact::Redactor;
 use crate::store::atomic::Stamp;
 use crate::store::finished::Seen;
 use crate::store::{FOLDER, open_transcript};
+use crate::summarizer::extractive::WEIGHTS;
 
 /// What all inputs of a run share.
 pub(super) struct Run<'r> {
@@ -280,6 +281,7 @@ impl<'r> Run<'r> {
                         ..target.stored(&originals)
                     },
                     adviser: Some(before),
+                    weights: &WEIGHTS,
                 };
                 origin = SessionOrigin::of(path, &detected, &input.buffer);
                 laps.lap(clock, Phase::Read);
@@ -344,6 +346,7 @@ impl<'r> Run<'r> {
                             ..target.stored(&originals)
                         },
                         adviser: Some(before),
+                        weights: &WEIGHTS,
                     };
                     laps.lap(clock, Phase::Read);
                     let mut compacted = self.result(target, part, warnings)?;

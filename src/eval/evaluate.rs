@@ -18,6 +18,7 @@ use crate::ids::IdSet;
 use crate::pipeline::{self, Part, Pipeline};
 use crate::plan::Keeping;
 use crate::policy::{Encoding, Method, Per, Policy, Scope, Tokens, preset};
+use crate::summarizer::extractive::WEIGHTS;
 use crate::tokens::{Estimator, Sizes};
 use crate::transcript::{Conversation, ConversationId, Transcript};
 
@@ -295,6 +296,7 @@ impl<'p> Evaluator<'p> {
             part: Part::File,
             stored: pipeline::Stored::default(),
             adviser: None,
+            weights: &WEIGHTS,
         };
         let compacted = candidate.pipelines[budget].compact(input, &mut Warnings::default());
         let tokens = compacted.conversations.first().map(|c| c.tokens_after);

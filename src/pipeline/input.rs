@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::artifacts::Adviser;
 use crate::format::Format;
 use crate::store::{FOLDER, Store};
+use crate::summarizer::extractive::Weights;
 use crate::transcript::{Conversation, ConversationId};
 
 /// One transcript.
@@ -22,6 +23,8 @@ pub struct Input<'a, 's> {
     pub stored: Stored<'s>,
     /// Whoever is asked before a summary is written.
     pub adviser: Option<&'s dyn Adviser>,
+    /// What the units of the built-in summary are worth.
+    pub weights: &'s Weights,
 }
 
 /// What the store has of a transcript.

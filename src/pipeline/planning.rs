@@ -184,6 +184,7 @@ impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
             instructions: plan::instructions(&policy.summary.instructions, force),
             archive: input.stored.archive.unwrap_or_default(),
             policy,
+            weights: input.weights,
         };
         let tokens = self.original_tokens(&subject);
         subject.goal = Goal::of(&policy.target, tokens, subject.system());

@@ -9,6 +9,7 @@ use crate::ids::IdSet;
 use crate::outcome::TargetOutcome;
 use crate::plan::Force;
 use crate::policy::Policy;
+use crate::summarizer::extractive::Weights;
 use crate::tokens::{Estimator, Size};
 use crate::transcript::{Conversation, ConversationId, Role, Transcript};
 
@@ -92,6 +93,8 @@ pub struct Subject<'t> {
     pub archive: &'t str,
     /// The policy.
     pub policy: &'t Policy,
+    /// What the units of the built-in summary are worth.
+    pub weights: &'t Weights,
 }
 
 impl Subject<'_> {

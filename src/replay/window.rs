@@ -7,6 +7,7 @@ use super::Figures;
 use super::recording::Recording;
 use crate::ids::IdSet;
 use crate::pipeline::{Gates, Input, Part, Pipeline, Round, Stored, Work};
+use crate::summarizer::extractive::WEIGHTS;
 use crate::tokens::{Estimator, Growing, Size, Sizes};
 use crate::transcript::{BlockKind, Conversation, Presence, Transcript};
 
@@ -84,6 +85,7 @@ impl<'r> Window<'r> {
             part: Part::File,
             stored: Stored::default(),
             adviser: None,
+            weights: &WEIGHTS,
         };
         Window {
             recording,

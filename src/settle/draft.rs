@@ -285,6 +285,7 @@ impl Composer<'_> {
             first_line: self.subject.first_line,
             instructions: self.instructions,
             policy: self.subject.policy,
+            weights: self.subject.weights,
         }
     }
 

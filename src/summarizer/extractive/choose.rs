@@ -33,10 +33,6 @@ const EARLIER: u64 = 20;
 /// The tokens that changed files may take regardless of their part of the budget: nothing else is as informative.
 const FOR_CHANGED: u64 = 200;
 
-/// The share of a name's value the second time, and in an index: names alone are not very informative.
-const AGAIN: f64 = 0.15;
-const INDEX: f64 = 0.48;
-
 /// The share of a name's value that is left where the narrative before the rows mentions it: a row still says where it comes from,
 /// and in whose words. Measured with recorded narratives: without it, rows tell fewer names in the words of the transcript, and
 /// with all of it, they repeat what the narrative tells.
@@ -352,11 +348,11 @@ impl<'c> Choice<'c> {
         let gain = match unit.kind {
             UnitKind::Statement => {
                 let again: f64 = names.filter(|n| known(n) == 1).map(worth).sum();
-                (2.0 * unit.base + new + AGAIN * again) / cost(text)
+                (2.0 * unit.base + new + self.extract.weights.again * again) / cost(text)
             }
             UnitKind::Names => {
                 let left = names.clone().filter(|n| known(n) == 0).count();
-                INDEX * new / cost(text * left / names.len().max(1))
+                self.extract.weights.index * new / cost(text * left / names.len().max(1))
             }
         };
         Candidate { gain, number }

@@ -25,6 +25,7 @@ mod requests;
 mod span;
 mod state;
 mod units;
+mod weights;
 
 use std::ops::Range;
 
@@ -42,11 +43,13 @@ use units::Units;
 
 pub use form::{Mark, Parsed, Row, Section, as_prose, parse};
 pub use requests::is_agent_text;
+pub use weights::{Fold, HeldOut, WEIGHTS, Weights};
 
 /// The extract of a span of messages, from which summaries of any size are made.
 #[derive(Debug)]
 pub struct Extract {
     found: Units,
+    weights: Weights,
     user_message_max: u64,
 }
 
@@ -84,6 +87,8 @@ pub struct Source<'s, 'a> {
     pub instructions: &'s str,
     /// The policy: `[tools]`, and in `[summary]` the text, how much of the span is read, and how long a quoted message may be.
     pub policy: &'s Policy,
+    /// What units are worth.
+    pub weights: &'s Weights,
 }
 
 impl Extract {
@@ -112,6 +117,7 @@ impl Extract {
             first_line,
             instructions,
             policy,
+            weights,
         } = source;
         let read = whole_within(policy, transcript, conversation, span.start, span.end);
         let gather = Gather {
@@ -133,6 +139,7 @@ impl Extract {
         };
         Extract {
             found: gathered(gather),
+            weights: *weights,
             user_message_max: policy.summary.user_message_max,
         }
     }

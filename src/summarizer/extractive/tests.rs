@@ -51,6 +51,7 @@ pub(super) fn with_source(
         first_line,
         instructions: &policy.summary.instructions,
         policy,
+        weights: &WEIGHTS,
     };
     of(source)
 }
