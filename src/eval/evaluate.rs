@@ -18,7 +18,7 @@ use crate::ids::IdSet;
 use crate::pipeline::{self, Part, Pipeline};
 use crate::plan::Keeping;
 use crate::policy::{Encoding, Method, Per, Policy, Scope, Tokens, preset};
-use crate::summarizer::extractive::WEIGHTS;
+use crate::summarizer::extractive::{WEIGHTS, Weights};
 use crate::tokens::{Estimator, Sizes};
 use crate::transcript::{Conversation, ConversationId, Transcript};
 
@@ -80,6 +80,7 @@ pub struct Evaluator<'p> {
     budgets: Vec<Budget>,
     cuts: Vec<f64>,
     estimator: Estimator,
+    weights: Weights,
 }
 
 /// What is measured at one cut of a session.
@@ -128,7 +129,14 @@ impl<'p> Evaluator<'p> {
             budgets,
             cuts,
             estimator: Estimator::new(&tokens)?,
+            weights: WEIGHTS,
         })
+    }
+
+    /// The same evaluator with other weights for the built-in summary.
+    #[must_use]
+    pub fn with_weights(self, weights: Weights) -> Self {
+        Evaluator { weights, ..self }
     }
 
     /// Measures the sessions of a transcript. `line` is its number (from 1) where it is one line of a
@@ -296,7 +304,7 @@ impl<'p> Evaluator<'p> {
             part: Part::File,
             stored: pipeline::Stored::default(),
             adviser: None,
-            weights: &WEIGHTS,
+            weights: &self.weights,
         };
         let compacted = candidate.pipelines[budget].compact(input, &mut Warnings::default());
         let tokens = compacted.conversations.first().map(|c| c.tokens_after);

@@ -30,6 +30,7 @@ mod cell;
 mod evaluate;
 mod events;
 mod index;
+mod labelled;
 mod names;
 mod references;
 mod rounds;
@@ -46,6 +47,7 @@ use serde::{Deserialize, Serialize};
 use crate::outcome::Find;
 
 pub use evaluate::{Candidate, Evaluator};
+pub use labelled::{Labelled, labelled};
 pub use scores::{Metric, Scores};
 pub use totals::Totals;
 
