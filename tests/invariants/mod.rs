@@ -234,6 +234,7 @@ fn demoted_content_can_be_found(case: &Case) -> TestCaseResult {
             part,
             stored: Stored::default(),
             adviser: None,
+            weights: &ctxpack::summarizer::extractive::WEIGHTS,
         };
         let compacted = pipeline.compact(input, &mut Warnings::default());
         kept.extend(compacted.offloads().map(|(name, content)| {
@@ -505,6 +506,7 @@ fn the_same_bytes_every_time(case: &Case) -> TestCaseResult {
                     ..Stored::default()
                 },
                 adviser: None,
+                weights: &ctxpack::summarizer::extractive::WEIGHTS,
             };
             let compacted = pipeline.compact(input, &mut Warnings::default());
             compacted

@@ -148,6 +148,7 @@ fn compacted(pipeline: &Pipeline<'_>, session: &Recording, bytes: &[u8]) -> (u64
         part: Part::File,
         stored: Stored::default(),
         adviser: None,
+        weights: &ctxpack::summarizer::extractive::WEIGHTS,
     };
     let compacted = pipeline.compact(input, &mut Warnings::default());
     let tokens = compacted.conversations[0].tokens_after;

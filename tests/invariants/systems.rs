@@ -158,6 +158,7 @@ fn what_left_for_the_store_can_be_found(case: &Case) -> TestCaseResult {
             part,
             stored: Stored::default(),
             adviser: None,
+            weights: &ctxpack::summarizer::extractive::WEIGHTS,
         };
         let compacted = pipeline.compact(input, &mut Warnings::default());
         for (name, content) in compacted.offloads() {
