@@ -35,6 +35,8 @@ pub struct Evaluator<'p> {
     cutting: Cutting,
     /// The weights of inputs in folds.
     held_out: Option<HeldOut>,
+    /// Those of all others.
+    weights: Weights,
     estimator: Estimator,
 }
 
@@ -96,6 +98,7 @@ impl<'p> Evaluator<'p> {
             budgets,
             cutting,
             held_out: None,
+            weights: WEIGHTS,
             estimator: Estimator::new(&tokens)?,
         })
     }
@@ -106,10 +109,16 @@ impl<'p> Evaluator<'p> {
         Evaluator { held_out, ..self }
     }
 
-    /// The weights for an input: those of its fold, or those that ship.
+    /// The same evaluator, for which the built-in summary has these weights where no fold has an input.
+    #[must_use]
+    pub fn with_weights(self, weights: Weights) -> Self {
+        Evaluator { weights, ..self }
+    }
+
+    /// The weights for an input: those of its fold, or else those of the evaluator; unless given, the ones that ship.
     pub fn weights(&self, input: &Path) -> &Weights {
         let fold = self.held_out.as_ref().and_then(|folds| folds.of(input));
-        fold.unwrap_or(&WEIGHTS)
+        fold.unwrap_or(&self.weights)
     }
 
     /// Whether an input is in a fold.

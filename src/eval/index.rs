@@ -144,6 +144,17 @@ impl Index {
         needed
     }
 
+    /// The spelling of each name, by its number.
+    pub(super) fn spelled(&self) -> Vec<&str> {
+        let mut spelled = vec![""; self.first.len()];
+        // Each has a place of its own, so that their order here does not matter.
+        #[allow(clippy::iter_over_hash_type)]
+        for (name, number) in &self.numbers {
+            spelled[*number as usize] = &name[..];
+        }
+        spelled
+    }
+
     /// What the passages of a text contain of the part before the event `cut`.
     pub(super) fn seen<'p>(&self, passages: impl Iterator<Item = &'p str>, cut: usize) -> Seen {
         let mut seen = Seen::default();

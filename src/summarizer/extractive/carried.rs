@@ -3,7 +3,7 @@
 //! The source of these rows is the line of that summary now, since their old line numbers belong to another file. Text after a
 //! summary in its message does not belong to it.
 
-use super::clip::clip;
+use super::clip::{CUT, clip};
 use super::form::{self, Mark, Row, Section};
 use super::gather::{Gather, LONGEST};
 use super::names::{Speaker, hash};
@@ -40,7 +40,7 @@ fn prose(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark) {
         .take_while(|line| !is_restored_header(line))
     {
         let names = &mut gather.found.names;
-        names.count(line, message, Speaker::Author, |_, _, _| false);
+        names.count(line, message, Speaker::Agent, |_, _, _| false);
         let row = Row {
             section: Section::Earlier,
             mark,
@@ -51,6 +51,16 @@ fn prose(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark) {
     }
 }
 
+/// Whether a command that is quoted in part is one that was run since.
+fn is_begun(gather: &Gather<'_, '_>, text: &str) -> bool {
+    let Some(begins) = text.strip_suffix(CUT) else {
+        return false;
+    };
+    let is_one =
+        |row: &Row| row.section == Section::Commands && row.text.starts_with(begins.trim_end());
+    gather.found.units.iter().any(|unit| is_one(&unit.row))
+}
+
 /// A row of our form, from a summary with paths relative to `folder`, if nothing newer is known about it.
 fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option<&str>) {
     if row.section == Section::Requests {
@@ -58,7 +68,7 @@ fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option
         return;
     }
     let names = &mut gather.found.names;
-    names.count(&row.text, message, Speaker::Author, |_, _, _| false);
+    names.count(&row.text, message, Speaker::Agent, |_, _, _| false);
     if row.section == Section::Files {
         let path = spelled(&row.text, folder);
         if let Some(unit) = gather.files.get(&hash(&path)) {
@@ -68,7 +78,9 @@ fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option
             row.text = path;
         }
     }
-    if facts_of::key(&row).is_some_and(|key| gather.known.contains(&key)) {
+    if facts_of::key(&row).is_some_and(|key| gather.known.contains(&key))
+        || row.section == Section::Commands && is_begun(gather, &row.text)
+    {
         return;
     }
     let (section, claim, base) = match row.section {

@@ -5,9 +5,10 @@
 //! frequent. Values only fall while units are taken, so the next best unit is found without evaluating all of them again.
 
 mod render;
+mod value;
+mod window;
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
@@ -16,15 +17,16 @@ use super::entities::scan;
 use super::facts_of::is_plan;
 use super::form::{FileRows, Labels, Mark, Row, Section};
 use super::gather::{BETWEEN, LONGEST};
-use super::units::{Claim, Unit, UnitKind};
+use super::units::{Claim, Grounding, Unit, UnitKind};
 use super::{Extract, ExtractiveSummary};
 use crate::facts::is_relative;
 use crate::ids::IdSet;
 use crate::policy::UserWords;
 use crate::tokens::{Estimator, Size};
+use value::Candidate;
+use window::marked;
 
 /// Parts of a budget, in percent.
-const STATE: u64 = 15;
 const PLAN: u64 = 10;
 const CHANGED: u64 = 80;
 const REQUESTS: u64 = 20;
@@ -36,13 +38,14 @@ const FOR_CHANGED: u64 = 200;
 /// The same for to-dos that are open: a session that was compacted often has nothing else that tells them.
 const FOR_TODOS: u64 = 150;
 
-/// The share of a name's value that is left where the narrative before the rows mentions it: a row still says where it comes from,
-/// and in whose words. Measured with recorded narratives: without it, rows tell fewer names in the words of the transcript, and
-/// with all of it, they repeat what the narrative tells.
-const TOLD: f64 = 0.5;
+/// The tokens of a summary below which paths are short from the start.
+const SMALL: u64 = 3_000;
 
 /// A plan is not clipped below this many tokens: less would be of no use.
 const SHORTEST_PLAN: u64 = 24;
+
+/// The tokens that a whole row may take beyond what its size says: sizes of rows are not quite those of a text.
+const WIDER: u64 = 2;
 
 /// How often a text is clipped again because its row was still too large.
 const CLIPS: usize = 4;
@@ -63,9 +66,12 @@ pub(super) fn choose(
         choice.requests(words);
         choice
     };
-    let mut choice = begun(FileRows::Whole);
+    let mut choice = begun(match tokens < SMALL {
+        true => FileRows::Short,
+        false => FileRows::Whole,
+    });
     if tokens > 0 {
-        if !choice.changed() {
+        if !choice.changed() && tokens >= SMALL {
             choice = begun(FileRows::Short);
             choice.changed();
         }
@@ -76,6 +82,7 @@ pub(super) fn choose(
             choice.cover(EARLIER, |claim| claim == Claim::Earlier);
         }
         choice.cover(100, |claim| claim != Claim::State);
+        choice.widen();
     }
     choice.summary()
 }
@@ -105,6 +112,8 @@ struct Choice<'c> {
     is_told: IdSet<u32>,
     /// How often each name occurs in chosen units.
     occurrences: Vec<u8>,
+    /// The names that stand among words of the transcript there.
+    is_grounded: Vec<bool>,
     /// The chosen units, in the order of choice.
     chosen: Vec<Chosen<'c>>,
     /// Those of them that show what was said and done last.
@@ -138,8 +147,10 @@ struct Part {
 impl<'c> Choice<'c> {
     fn new(extract: &'c Extract, limit: u64, files: FileRows, estimator: &'c Estimator) -> Self {
         let mut occurrences = vec![0; extract.found.names.len()];
+        let mut is_grounded = vec![false; occurrences.len()];
         for name in &extract.found.seen_after {
             occurrences[*name as usize] = 1;
+            is_grounded[*name as usize] = true;
         }
         Choice {
             extract,
@@ -152,6 +163,7 @@ impl<'c> Choice<'c> {
             labels: Vec::new(),
             is_told: IdSet::default(),
             occurrences,
+            is_grounded,
             chosen: Vec::new(),
             state: 0..0,
             is_settled: vec![false; extract.found.units.len()],
@@ -206,7 +218,7 @@ impl<'c> Choice<'c> {
 
     /// Takes what was said and done last, from the end as far as there is room; the very last is clipped to fit.
     fn state(&mut self) {
-        let mut part = self.part(STATE);
+        let mut part = self.part(self.extract.weights.units.state as u64);
         let first = self.chosen.len();
         let units = self.units().rev();
         for (number, unit) in units.filter(|(_, unit)| unit.claim == Claim::State) {
@@ -326,7 +338,7 @@ impl<'c> Choice<'c> {
             .collect();
         let mut misfits = 0;
         while let Some(top) = best.pop() {
-            let now = self.candidate(top.number);
+            let (now, part_of_it) = self.now(top.number);
             if misfits >= MISFITS {
                 break;
             }
@@ -339,7 +351,7 @@ impl<'c> Choice<'c> {
                 best.push(now);
             } else if self.is_in_quoted_state(top.number) {
                 self.is_settled[top.number] = true;
-            } else if self.take(top.number, &mut part) {
+            } else if self.take_part(top.number, part_of_it, &mut part) {
                 misfits = 0;
             } else {
                 misfits += 1;
@@ -347,32 +359,28 @@ impl<'c> Choice<'c> {
         }
     }
 
-    fn candidate(&self, number: usize) -> Candidate {
-        let unit = &self.extract.found.units[number];
-        let names = self.extract.found.names.list(&unit.names).iter();
-        let known = |name: &u32| self.occurrences[*name as usize];
-        let worth = |name: &u32| {
-            let weight = self.extract.found.weights[*name as usize];
-            match self.is_told.contains(name) {
-                true => TOLD * weight,
-                false => weight,
+    /// Tells all of what is told in part, as far as there is room when nothing else is worth telling.
+    fn widen(&mut self) {
+        let tokens = |size| self.estimator.tokens(size);
+        let mut spare = self.limit.saturating_sub(tokens(self.used));
+        let mut wider: Vec<(usize, &'c str, Size)> = Vec::new();
+        for (at, chosen) in self.chosen.iter().enumerate() {
+            let unit = &self.extract.found.units[chosen.unit];
+            let text = &unit.row.text[..];
+            if !self.may_be_cut(unit) || chosen.text == text || !self.is_short(unit) {
+                continue;
             }
-        };
-        let new: f64 = names.clone().filter(|n| known(n) == 0).map(worth).sum();
-        let text = unit.row.text.len() + unit.row.label.len();
-        // An estimate for the row with its mark: exact sizes are computed only for units about to be taken.
-        let cost = |text: usize| (text as f64 / 4.0 + 6.0).sqrt();
-        let gain = match unit.kind {
-            UnitKind::Statement => {
-                let again: f64 = names.filter(|n| known(n) == 1).map(worth).sum();
-                (2.0 * unit.base + new + self.extract.weights.again * again) / cost(text)
+            let size = self.size(unit, text);
+            let more = tokens(size).saturating_sub(tokens(chosen.size)) + WIDER;
+            if more <= spare {
+                spare -= more;
+                wider.push((at, text, size));
             }
-            UnitKind::Names => {
-                let left = names.clone().filter(|n| known(n) == 0).count();
-                self.extract.weights.index * new / cost(text * left / names.len().max(1))
-            }
-        };
-        Candidate { gain, number }
+        }
+        for (at, text, size) in wider {
+            let chosen = &mut self.chosen[at];
+            (chosen.text, chosen.size) = (Cow::Borrowed(text), size);
+        }
     }
 
     /// Whether what was said and done last, which is quoted as it is, contains the sentence or the line.
@@ -392,6 +400,15 @@ impl<'c> Choice<'c> {
             UnitKind::Names => Cow::Owned(self.new_names(&unit.row.text)),
         };
         self.take_as(number, text, part)
+    }
+
+    /// Takes a part of a unit's text, or all of it.
+    fn take_part(&mut self, number: usize, of: Option<Range<usize>>, part: &mut Part) -> bool {
+        let Some(of) = of else {
+            return self.take(number, part);
+        };
+        let text = marked(&self.extract.found.units[number].row.text, of);
+        self.take_as(number, Cow::Owned(text), part)
     }
 
     /// A row's text; in the short form, a file's path is relative to the working folder.
@@ -442,10 +459,20 @@ impl<'c> Choice<'c> {
     }
 
     fn put(&mut self, number: usize, text: Cow<'c, str>, size: Size, counts: Counts) {
-        let names = &self.extract.found.units[number].names;
-        for name in self.extract.found.names.list(names) {
-            let occurrences = &mut self.occurrences[*name as usize];
+        let found = &self.extract.found;
+        let unit = &found.units[number];
+        let grounding = unit.grounding();
+        let mut told = found.names.list(&unit.names).to_vec();
+        if self.may_be_cut(unit) && text.len() < unit.row.text.len() {
+            told.clear();
+            scan(&text, |_, name| told.extend(found.names.find(name)));
+            told.sort_unstable();
+            told.dedup();
+        }
+        for name in told {
+            let occurrences = &mut self.occurrences[name as usize];
             *occurrences = occurrences.saturating_add(1);
+            self.is_grounded[name as usize] |= grounding == Grounding::Words;
         }
         self.is_settled[number] = true;
         self.chosen.push(Chosen {
@@ -491,32 +518,3 @@ fn begun(unit: &Unit) -> (Section, u32, Mark) {
 fn sum(a: Size, b: Size) -> Size {
     [a, b].into_iter().sum()
 }
-
-/// A unit and the value that it would add.
-#[derive(Debug)]
-struct Candidate {
-    gain: f64,
-    number: usize,
-}
-
-impl Ord for Candidate {
-    /// The better one is greater; of two equal ones, the earlier one.
-    fn cmp(&self, other: &Self) -> Ordering {
-        let by_gain = self.gain.total_cmp(&other.gain);
-        by_gain.then_with(|| other.number.cmp(&self.number))
-    }
-}
-
-impl PartialOrd for Candidate {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Candidate {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Candidate {}

@@ -15,20 +15,6 @@ pub(in crate::summarizer) enum Class {
     Number,
 }
 
-impl Class {
-    /// The weight of names of this class.
-    pub(super) fn prior(self) -> f64 {
-        match self {
-            Class::Path => 1.6,
-            Class::Symbol => 1.5,
-            Class::Url => 1.2,
-            Class::Id => 1.1,
-            Class::Error | Class::Flag => 1.0,
-            Class::Number => 0.25,
-        }
-    }
-}
-
 /// The kinds of bytes that a name may contain; 0 for all others.
 const IN_NAMES: [u8; 256] = {
     let mut table = [0; 256];

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use super::clip::clip;
 use super::form::{Mark, Row, Section};
@@ -21,6 +22,9 @@ use crate::transcript::Message;
 /// How much of a command and of a plan is quoted, in bytes.
 const LONGEST_COMMAND: usize = 240;
 const LONGEST_PLAN: usize = 2_400;
+
+/// How many characters of a command are always quoted.
+const HEAD: usize = 56;
 
 /// How the label of calls that are not described ends, and how many of their tools are named.
 const MISSED: &str = " not described";
@@ -79,7 +83,7 @@ pub(super) fn gather(
         add_file(gather, file);
     }
     add_edits(gather, &files);
-    add_commands(gather, own);
+    add_commands(gather, own, later);
     add_missed(gather, own);
     add_failures(gather, own);
     if proposal(transcript, later).is_some() {
@@ -372,12 +376,14 @@ fn add_edits(gather: &mut Gather<'_, '_>, files: &[File]) {
 }
 
 /// Each command once, with its last result.
-fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
+fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exchange]) {
     let mut last: BTreeMap<String, usize> = BTreeMap::new();
     let commands = commands(gather.transcript, own);
     for (n, command) in commands.iter().enumerate() {
         last.insert(clip(command.text.trim(), LONGEST_COMMAND).into_owned(), n);
     }
+    let after = commands_of(gather, later);
+    let all: BTreeSet<String> = last.keys().cloned().chain(after).collect();
     for (text, n) in last {
         let command = &commands[n];
         let label = ended(command.exit);
@@ -387,8 +393,42 @@ fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
             label,
             text,
         };
-        gather.add(row, command.call.message, Claim::Free, RAN);
+        let head = head(&row.text, &all);
+        if let Some(unit) = gather.add(row, command.call.message, Claim::Free, RAN) {
+            unit.head = head;
+        }
     }
+}
+
+/// The commands of exchanges, as they are quoted.
+fn commands_of(gather: &Gather<'_, '_>, exchanges: &[Exchange]) -> Vec<String> {
+    let commands = commands(gather.transcript, exchanges);
+    let quoted = commands
+        .iter()
+        .map(|command| clip(command.text.trim(), LONGEST_COMMAND));
+    quoted.map(Cow::into_owned).collect()
+}
+
+/// How many bytes of a command are needed to know it: some words, and what tells it from all others.
+fn head(text: &str, all: &BTreeSet<String>) -> usize {
+    let same = |other: &String| {
+        let pairs = text.chars().zip(other.chars());
+        let same = pairs.take_while(|(a, b)| a == b);
+        same.map(|(c, _)| c.len_utf8()).sum::<usize>()
+    };
+    let before = all.range::<str, _>((Bound::Unbounded, Bound::Excluded(text)));
+    let after = all.range::<str, _>((Bound::Excluded(text), Bound::Unbounded));
+    let shared = [before.last().map(same), after.take(1).map(same).last()];
+    let shared = shared.into_iter().flatten().max().unwrap_or(0);
+    let words = text
+        .char_indices()
+        .nth(HEAD)
+        .map_or(text.len(), |(at, _)| at);
+    let at = text[shared..]
+        .chars()
+        .next()
+        .map_or(shared, |c| shared + c.len_utf8());
+    at.max(words)
 }
 
 /// Says of how many calls the summary tells nothing, where these are many.

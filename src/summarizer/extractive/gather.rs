@@ -5,12 +5,15 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::chances::chances;
 use super::clip::clip;
 use super::entities::Class;
 use super::focus::Focus;
 use super::form::{Mark, Row, Section};
+use super::lines::is_outline;
 use super::names::{Counted, Speaker, hash};
 use super::units::{Claim, Unit, UnitKind, Units};
+use super::weights::Weights;
 use crate::facts::{Earlier, MessageOrigin};
 use crate::ids::{IdMap, IdSet};
 use crate::policy::Policy;
@@ -19,6 +22,9 @@ use crate::transcript::{Block, Conversation, Transcript};
 
 /// The longest statement of any kind but the user's, in bytes.
 pub(super) const LONGEST: usize = 320;
+
+/// The longest line that is looked through; of a long one, only a part can be told.
+const LONGEST_LINE: usize = 2_000;
 
 /// The shortest line of an output that is worth a unit, in bytes.
 const SHORTEST: usize = 6;
@@ -52,6 +58,7 @@ pub(super) struct Gather<'g, 'a> {
     pub(super) files: IdMap<u64, usize>,
     /// Facts that an earlier summary must not repeat, because something newer is known.
     pub(super) known: IdSet<(Section, u64)>,
+    pub(super) weights: &'g Weights,
 }
 
 /// Names for indexes, in the order of their first occurrence.
@@ -74,8 +81,11 @@ struct Indexed {
 
 impl Gather<'_, '_> {
     pub(super) fn weigh(&mut self) {
-        let messages = self.conversation.messages.len();
-        self.found.weights = self.found.names.weights(messages);
+        self.found.weights = chances(
+            &self.found.names,
+            self.conversation.messages.len(),
+            &self.weights.names,
+        );
     }
 
     /// Adds a unit and returns it; `None` for an empty text.
@@ -96,12 +106,14 @@ impl Gather<'_, '_> {
         }
         let names = self.found.names.of(&row.text);
         self.found.units.push(Unit {
-            base: base + self.focus.worth(&row.text),
+            base,
+            focus: self.focus.worth(&row.text),
             row,
             message,
             claim,
             kind: UnitKind::Statement,
             names,
+            head: 0,
         });
         self.found.units.last_mut()
     }
@@ -163,12 +175,14 @@ impl Gather<'_, '_> {
                 let (message, line) = (names[0].message, names[0].line);
                 let numbers = names.iter().map(|name| name.number);
                 let unit = Unit {
-                    base: self.focus.worth(&words),
+                    base: 0.0,
+                    focus: self.focus.worth(&words),
                     row: self.row(Section::Details, line, &words),
                     message,
                     claim: Claim::Free,
                     kind: UnitKind::Names,
                     names: self.found.names.of_numbers(numbers),
+                    head: 0,
                 };
                 self.found.units.push(unit);
             }
@@ -189,29 +203,40 @@ impl Gather<'_, '_> {
         at: u32,
         base: f64,
     ) {
-        let line = clip(line.trim(), LONGEST);
+        let line = line_of(line.trim());
         if line.len() < SHORTEST {
             return;
         }
-        let base = base + self.focus.worth(&line);
+        let focus = self.focus.worth(&line);
         let names = match counted {
             Some(counted) => self.found.names.of_part(&line, counted),
             None => self.found.names.of(&line),
         };
+        if is_outline(&line) {
+            self.found.names.define(&names);
+        }
         // A line without value here may have one when it comes again at the end of an output.
-        if base <= 0.0 && names.is_empty() || !self.lines.insert(hash(&line)) {
+        if base + focus <= 0.0 && names.is_empty() || !self.lines.insert(hash(&line)) {
             return;
         }
         let unit = Unit {
             base,
+            focus,
             row: self.row(Section::Details, at, &line),
             message,
             claim: Claim::Free,
             kind: UnitKind::Statement,
             names,
+            head: 0,
         };
         self.found.units.push(unit);
     }
+}
+
+/// A line as far as it is looked through: a long one only if there are blanks to cut it at.
+pub(super) fn line_of(line: &str) -> Cow<'_, str> {
+    let has_words = line.bytes().take(LONGEST / 2).any(|b| b == b' ');
+    clip(line, if has_words { LONGEST_LINE } else { LONGEST })
 }
 
 /// A call's input as JSON, with unescaped strings.

@@ -11,6 +11,7 @@
 //! Takes a few passes over the span.
 
 mod carried;
+mod chances;
 mod choose;
 mod clip;
 mod entities;
@@ -41,15 +42,18 @@ use focus::Focus;
 use gather::{Gather, Index};
 use units::Units;
 
+pub use chances::FEATURES;
 pub use form::{Mark, Parsed, Row, Section, as_prose, parse};
 pub use requests::is_agent_text;
-pub use weights::{Fold, HeldOut, WEIGHTS, Weights};
+pub use weights::{Fold, HeldOut, NameWeights, UnitWeights, WEIGHTS, Weights};
 
 /// The extract of a span of messages, from which summaries of any size are made.
 #[derive(Debug)]
 pub struct Extract {
     found: Units,
     weights: Weights,
+    /// The number of messages, also of those after the span.
+    end: usize,
     user_message_max: u64,
 }
 
@@ -136,10 +140,12 @@ impl Extract {
             user_texts: IdSet::default(),
             files: IdMap::default(),
             known: IdSet::default(),
+            weights,
         };
         Extract {
             found: gathered(gather),
             weights: *weights,
+            end: conversation.messages.len(),
             user_message_max: policy.summary.user_message_max,
         }
     }
@@ -166,6 +172,31 @@ impl Extract {
         estimator: &Estimator,
     ) -> ExtractiveSummary {
         choose::choose(self, Some(narrative), tokens, words, estimator)
+    }
+}
+
+impl Extract {
+    /// The features of each name of the span that is not mentioned after it, and whether it is one of `needed`: for those who fit
+    /// [`NameWeights`].
+    #[doc(hidden)]
+    pub fn labelled<'n>(
+        &self,
+        needed: impl Iterator<Item = &'n str>,
+    ) -> Vec<([f64; FEATURES], bool)> {
+        let names = &self.found.names;
+        let mut is_needed = vec![Some(false); names.len()];
+        for name in needed.filter_map(|name| names.find(name)) {
+            is_needed[name as usize] = Some(true);
+        }
+        for name in &self.found.seen_after {
+            is_needed[*name as usize] = None;
+        }
+        let features = chances::features(names, self.end);
+        let labelled = features.into_iter().zip(is_needed).zip(names.all());
+        let labelled = labelled.filter(|(_, name)| name.messages > 0);
+        labelled
+            .filter_map(|((features, label), _)| Some((features, label?)))
+            .collect()
     }
 }
 

@@ -1,4 +1,6 @@
 //! Counts the names of a conversation: how often, how recently and by whom each was mentioned.
+//!
+//! What that makes a name worth, others say.
 
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -11,14 +13,20 @@ use crate::ids::IdMap;
 /// Who mentions a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speaker {
-    /// The user or the assistant, in words or in a call.
-    Author,
+    /// The user.
+    User,
+    /// The assistant, in words, or an earlier summary.
+    Agent,
+    /// The assistant, in a call.
+    Call,
     /// A tool.
     Tool,
 }
 
-/// If a tool lists this many places at once, each has half the value: one of a few is more likely to be visited.
-const LISTED: f64 = 16.0;
+impl Speaker {
+    /// Those who choose what they mention.
+    pub(super) const AUTHORS: [Speaker; 3] = [Speaker::User, Speaker::Agent, Speaker::Call];
+}
 
 /// All names, and those of each unit.
 #[derive(Debug, Default)]
@@ -26,18 +34,35 @@ pub(super) struct Names {
     /// By a hash of the name, which is the same in every run.
     numbers: IdMap<u64, u32>,
     names: Vec<Name>,
+    /// The folders that paths may be relative to.
+    folders: Vec<String>,
+    /// Hashes of the words that names are made of, name by name.
+    parts: Vec<u32>,
     /// The names of all units, one after the other.
     of_units: Vec<u32>,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Name {
-    class: Class,
-    count: u32,
-    last_message: u32,
-    author: bool,
-    /// How many other places a tool listed with its first mention; 0 if the user or the assistant mentioned it.
-    listed: u32,
+/// What is known of a name.
+#[derive(Debug, Clone)]
+pub(super) struct Name {
+    pub(super) class: Class,
+    /// How often each speaker mentions it.
+    pub(super) counts: [u32; 4],
+    /// In which message each speaker mentioned it last, from 1; 0 = never.
+    pub(super) last: [u32; 4],
+    /// The first message with it, from 0.
+    pub(super) first: u32,
+    /// In how many messages it occurs, and the last one of them, from 1.
+    pub(super) messages: u32,
+    pub(super) seen: u32,
+    /// How many other names are new in the text that it occurs in first.
+    pub(super) crowd: u32,
+    /// Whether a line that defines something has it.
+    pub(super) is_defined: bool,
+    /// The words that it is made of, as a part of a list of all.
+    pub(super) parts: Range<u32>,
+    /// Its length, in bytes.
+    pub(super) length: u32,
     /// Whether it is in an index.
     is_indexed: bool,
 }
@@ -90,20 +115,21 @@ impl Names {
             let number = self.number(class, name);
             met.extend(offset(text, name).map(|at| (at, number)));
             let known = &mut self.names[number as usize];
-            known.count += 1;
-            known.last_message = known.last_message.max(message);
-            known.author |= speaker == Speaker::Author;
+            known.counts[speaker as usize] += 1;
+            known.last[speaker as usize] = known.last[speaker as usize].max(message + 1);
+            known.first = known.first.min(message);
+            if known.seen != message + 1 {
+                known.messages += 1;
+                known.seen = message + 1;
+            }
             if !known.is_indexed {
                 known.is_indexed = index(class, name, number);
             }
         });
-        if speaker == Speaker::Tool {
-            let new = &mut self.names[before..];
-            let is_place = |name: &Name| matches!(name.class, Class::Path | Class::Url);
-            let places = new.iter().filter(|name| is_place(name)).count() as u32;
-            for name in new.iter_mut().filter(|name| is_place(name)) {
-                name.listed = places;
-            }
+        let new = &mut self.names[before..];
+        let crowd = new.len() as u32;
+        for name in new {
+            name.crowd = crowd;
         }
         Counted { text, names: met }
     }
@@ -153,7 +179,15 @@ impl Names {
 
     /// The number of a name, if it occurred.
     pub(super) fn find(&self, name: &str) -> Option<u32> {
+        let name = below(&self.folders, name);
         self.numbers.get(&hash(name)).copied()
+    }
+
+    /// Makes paths below a folder the same names as those relative to it; before any name is counted.
+    pub(super) fn relative_to(&mut self, folder: String) {
+        if folder.len() > 1 && !self.folders.contains(&folder) {
+            self.folders.push(folder);
+        }
     }
 
     /// How many names there are.
@@ -161,39 +195,91 @@ impl Names {
         self.names.len()
     }
 
-    /// The value of each name for a summary of a conversation of `messages` messages. The arithmetic is exact on every machine:
-    /// no logarithms or exponentials.
-    pub(super) fn weights(&self, messages: usize) -> Vec<f64> {
-        let weight = |name: &Name| {
-            let age = 1.0 - f64::from(name.last_message + 1) / messages.max(1) as f64;
-            let often = 1.0 + 0.35 * f64::from((name.count + 1).ilog2());
-            let lately = 0.4 + 1.0 / (1.0 + age * (4.0 + 8.0 * age));
-            let by_author = if name.author { 1.3 } else { 1.0 };
-            let among = if name.author || name.count > 1 {
-                1.0
-            } else {
-                LISTED / (LISTED + f64::from(name.listed))
-            };
-            name.class.prior() * often * lately * by_author * among
-        };
-        self.names.iter().map(weight).collect()
+    /// Notes that a line which defines something has these names.
+    pub(super) fn define(&mut self, of: &NamesOf) {
+        for name in &self.of_units[of.start as usize..of.end as usize] {
+            self.names[*name as usize].is_defined = true;
+        }
+    }
+
+    /// All of them, by their numbers.
+    pub(super) fn all(&self) -> &[Name] {
+        &self.names
+    }
+
+    /// The hashes of the words that a name is made of.
+    pub(super) fn parts(&self, name: &Name) -> &[u32] {
+        &self.parts[name.parts.start as usize..name.parts.end as usize]
     }
 
     fn number(&mut self, class: Class, name: &str) -> u32 {
-        let names = &mut self.names;
-        *self.numbers.entry(hash(name)).or_insert_with(|| {
+        let Names {
+            names,
+            parts,
+            numbers,
+            folders,
+            ..
+        } = self;
+        let name = below(folders, name);
+        *numbers.entry(hash(name)).or_insert_with(|| {
+            let start = parts.len() as u32;
+            words_of(name, |part| parts.push(part));
             names.push(Name {
                 class,
-                count: 0,
-                last_message: 0,
-                author: false,
-                listed: 0,
+                counts: [0; 4],
+                last: [0; 4],
+                first: u32::MAX,
+                messages: 0,
+                seen: 0,
+                crowd: 0,
+                is_defined: false,
+                parts: start..parts.len() as u32,
+                length: name.len() as u32,
                 is_indexed: false,
             });
             names.len() as u32 - 1
         })
     }
 }
+
+/// A path without the folder that it is relative to.
+fn below<'n>(folders: &[String], name: &'n str) -> &'n str {
+    if !name.starts_with('/') {
+        return name;
+    }
+    let inside = |folder: &String| name.strip_prefix(&folder[..])?.strip_prefix('/');
+    let inside = folders
+        .iter()
+        .filter_map(inside)
+        .filter(|path| !path.is_empty());
+    inside.min_by_key(|path| path.len()).unwrap_or(name)
+}
+
+/// Calls `found` with a hash of each word of three letters or more that a name is made of: `get` and `names` of `getNames`.
+fn words_of(name: &str, mut found: impl FnMut(u32)) {
+    let bytes = name.as_bytes();
+    let (mut start, mut hash) = (0, FIRST);
+    for at in 0..=bytes.len() {
+        let byte = bytes.get(at).copied().unwrap_or(b'.');
+        let ends = !byte.is_ascii_alphabetic()
+            || byte.is_ascii_uppercase() && at > start && bytes[at - 1].is_ascii_lowercase();
+        if ends {
+            if at - start >= SHORTEST_WORD {
+                found(hash);
+            }
+            (start, hash) = (at, FIRST);
+            if !byte.is_ascii_alphabetic() {
+                start = at + 1;
+                continue;
+            }
+        }
+        hash = (hash ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0193);
+    }
+}
+
+/// The start of a hash of a word, and the fewest letters of one.
+const FIRST: u32 = 0x811c_9dc5;
+const SHORTEST_WORD: usize = 3;
 
 /// A hash of a text that is the same in every run.
 pub(super) fn hash(text: &str) -> u64 {
@@ -224,22 +310,15 @@ mod tests {
     }
 
     #[test]
-    fn a_place_among_many_is_worth_less_until_somebody_goes_there() {
-        let mut names = Names::default();
-        let many: Vec<String> = (0..48).map(|n| format!("deps/d{n}/mix.exs")).collect();
-        let mut count = |text: &str, speaker| {
-            names.count(text, 0, speaker, |_, _, _| false);
+    fn a_name_is_made_of_words() {
+        let words = |name: &str| {
+            let mut words = Vec::new();
+            words_of(name, |word| words.push(word));
+            words
         };
-        count("lib/one.ex", Speaker::Tool);
-        count(&many.join("\n"), Speaker::Tool);
-        count("deps/d7/mix.exs", Speaker::Author);
-        let weights = names.weights(1);
-        let weight = |name: &str| weights[names.find(name).unwrap() as usize];
-        let [one, listed, opened] =
-            ["lib/one.ex", "deps/d3/mix.exs", "deps/d7/mix.exs"].map(weight);
-        assert!(
-            listed * 3.0 < one && one < opened,
-            "{listed} {one} {opened}"
-        );
+        assert_eq!(words("getNames"), words("get/names"));
+        assert_eq!(words("src/a_names.rs"), words("SRC.names"));
+        assert_eq!(words("HTTPServer-x2").len(), 1);
+        assert!(words("a1.b2").is_empty());
     }
 }

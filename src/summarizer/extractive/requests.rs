@@ -144,7 +144,7 @@ fn push(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark, origi
         return;
     }
     let names = &mut gather.found.names;
-    names.count(text, message, Speaker::Author, |_, _, _| false);
+    names.count(text, message, Speaker::User, |_, _, _| false);
     let number = gather.found.requests.len() as u32;
     gather.found.requests.push(Request { message, origin });
     let row = |text: &str| Row {

@@ -4,15 +4,16 @@
 
 use std::borrow::Cow;
 
-use super::clip::clip;
 use super::facts_of::Output;
 use super::form::Section;
-use super::gather::{Gather, LONGEST, input};
+use super::gather::{Gather, line_of};
 use super::lines::{is_outline, key_lines, without_number};
 use super::names::{Speaker, hash};
 use super::units::{Claim, Unit, UnitKind, Units};
 use super::{carried, facts_of, queued, requests, state};
-use crate::facts::{Exchange, MessageOrigin, block_text, calls, decides, leaves_open, sentences};
+use crate::facts::{
+    Exchange, MessageOrigin, block_text, calls, decides, folder, leaves_open, sentences,
+};
 use crate::ids::IdMap;
 use crate::policy::Replacement;
 use crate::scan::{Cursor, Kind, Parse, unescape};
@@ -37,6 +38,13 @@ impl Gather<'_, '_> {
     /// Gathers all units of the span.
     pub(super) fn all(mut self) -> Units {
         let conversation = self.conversation;
+        let messages = &conversation.messages[..self.end];
+        for message in messages.first().into_iter().chain(messages.last()) {
+            let lines = conversation.lines(message).last();
+            if let Some(folder) = lines.and_then(|line| folder(self.transcript, *line)) {
+                self.found.names.relative_to(folder);
+            }
+        }
         let exchanges = calls(self.transcript, conversation, &self.policy.tools);
         let before = |end: usize| move |e: &Exchange| (e.call.message as usize) < end;
         let (upto, later) = exchanges.split_at(exchanges.partition_point(before(self.end)));
@@ -131,7 +139,7 @@ impl Gather<'_, '_> {
                 (BlockKind::Attachment, _) => queued::attached(self, number, block),
                 (BlockKind::Call, _) => {
                     let values = values(transcript, block);
-                    self.count(&values, number, block.line, Speaker::Author);
+                    self.count(&values, number, block.line, Speaker::Call);
                 }
                 (BlockKind::Result, _) => {
                     let output = outputs.get(number_of_block).copied();
@@ -166,9 +174,9 @@ impl Gather<'_, '_> {
     fn findings(&mut self, message: u32, block: &Block, base: f64) {
         let text = block_text(self.transcript, block);
         let names = &mut self.found.names;
-        let counted = names.count(&text, message, Speaker::Author, |_, _, _| false);
+        let counted = names.count(&text, message, Speaker::Agent, |_, _, _| false);
         for sentence in sentences(&text) {
-            let sentence = clip(sentence, LONGEST);
+            let sentence = line_of(sentence);
             if !self.lines.insert(hash(&sentence)) {
                 continue;
             }
@@ -179,12 +187,14 @@ impl Gather<'_, '_> {
                 base
             };
             let unit = Unit {
-                base: base + self.focus.worth(&sentence),
+                base,
+                focus: self.focus.worth(&sentence),
                 row: self.row(Section::Findings, block.line, &sentence),
                 message,
                 claim: Claim::Free,
                 kind: UnitKind::Statement,
                 names: self.found.names.of_part(&sentence, &counted),
+                head: 0,
             };
             self.found.units.push(unit);
         }
@@ -243,12 +253,20 @@ impl Gather<'_, '_> {
         let Units {
             names, seen_after, ..
         } = &mut self.found;
-        for message in &conversation.messages[self.end..] {
+        for (number, message) in (0..).zip(&conversation.messages).skip(self.end) {
             for block in conversation.blocks(message) {
                 let block = transcript.block(*block);
-                let text = match block.kind {
-                    BlockKind::Text | BlockKind::Result => block_text(transcript, block),
-                    BlockKind::Call => input(transcript, block),
+                let (speaker, text) = match block.kind {
+                    BlockKind::Text if message.role == Role::Assistant => {
+                        (Speaker::Agent, block_text(transcript, block))
+                    }
+                    BlockKind::Text if message.typed == Typed::Yes => {
+                        (Speaker::User, block_text(transcript, block))
+                    }
+                    BlockKind::Text | BlockKind::Result => {
+                        (Speaker::Tool, block_text(transcript, block))
+                    }
+                    BlockKind::Call => (Speaker::Call, values(transcript, block).into()),
                     BlockKind::Image
                     | BlockKind::Document
                     | BlockKind::Thinking
@@ -257,7 +275,11 @@ impl Gather<'_, '_> {
                     | BlockKind::Attachment
                     | BlockKind::Other => continue,
                 };
-                names.each(&text, |name| seen_after.push(name));
+                let mut seen = |_, _: &str, number| {
+                    seen_after.push(number);
+                    false
+                };
+                names.count(&text, number, speaker, &mut seen);
             }
         }
     }

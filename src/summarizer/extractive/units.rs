@@ -1,6 +1,6 @@
 //! The candidates for a summary: typed units. Others choose among them.
 
-use super::form::Row;
+use super::form::{Row, Section};
 use super::names::{Names, NamesOf};
 
 /// A statement that a summary may contain.
@@ -12,8 +12,32 @@ pub(super) struct Unit {
     pub(super) claim: Claim,
     /// Its value besides its names.
     pub(super) base: f64,
+    /// Its value for the instructions.
+    pub(super) focus: f64,
     pub(super) kind: UnitKind,
     pub(super) names: NamesOf,
+    /// The fewest bytes of a command that tell it from all others; 0 = it stays whole.
+    pub(super) head: usize,
+}
+
+impl Unit {
+    /// Whether its names stand among words of the transcript.
+    pub(super) fn grounding(&self) -> Grounding {
+        let words = || self.row.text.split_ascii_whitespace().nth(2).is_some();
+        match self.kind {
+            UnitKind::Statement if self.row.section != Section::Files && words() => {
+                Grounding::Words
+            }
+            UnitKind::Statement | UnitKind::Names => Grounding::Alone,
+        }
+    }
+}
+
+/// Whether names stand among words of the transcript: three in a row, so that they say more than the name does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Grounding {
+    Words,
+    Alone,
 }
 
 /// The kind of a unit's text.

@@ -131,13 +131,63 @@ fn an_index_has_names_that_nothing_else_tells() {
         r#"{"role":"assistant","content":[{"type":"tool_use","id":"r","name":"Fetch","input":{"some_key":"u"}}]}"#,
         &format!(
             r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"r","content":"{}"}}]}}"#,
-            "z ".repeat(200) + &long
+            "z".repeat(400) + &long
         ),
         r#"{"role":"user","content":"Go on."}"#,
     ]);
     let details = rows(&summary, Section::Details);
     assert!(details.contains(&("", "new_part")), "{details:?}");
     assert!(!summary.text.contains("some_key,"), "{}", summary.text);
+}
+
+#[test]
+fn where_room_is_scarce_a_line_is_told_around_its_names() {
+    let line = "some words before it and then the call of new_part with a few more words after it that name nothing";
+    let call = r#"{"role":"assistant","content":[{"type":"tool_use","id":"r","name":"Fetch","input":{}}]}"#;
+    let result = format!(
+        r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"r","content":"{line}"}}]}}"#
+    );
+    let text = [call, &result, r#"{"role":"user","content":"Go."}"#, ""].join("\n");
+    let transcript = read_as(Format::Anthropic, text.as_bytes());
+    let policy = auto();
+    let estimator = Estimator::new(&policy.tokens).unwrap();
+    let extract = extract(&transcript, &transcript.conversations[0], 0..2, 1, &policy);
+    let told = |tokens| {
+        let summary = extract.summary(tokens, UserWords::Verbatim, &estimator);
+        let details = rows(&summary, Section::Details).into_iter();
+        details.map(|(_, text)| text.to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(told(20), ["… call of new_part …"]);
+    assert_eq!(told(200), [line]);
+}
+
+#[test]
+fn a_command_is_told_by_its_start_where_that_tells_it_from_others() {
+    let run = |id: &str, command: &str| {
+        format!(
+            r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"{id}","name":"Bash","input":{{"command":"{command}"}}}}]}}"#
+        ) + "\n"
+            + &format!(
+                r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"{id}","content":""}}]}}"#
+            )
+            + "\n"
+    };
+    let long = "echo a first and a second and a third and a fourth and a fifth word of it";
+    let rest = " and more of it that says nothing at all".repeat(3);
+    let text = run("a", &format!("{long} one{rest}"))
+        + &run("b", &format!("{long} two{rest}"))
+        + "{\"role\":\"user\",\"content\":\"Go.\"}\n";
+    let transcript = read_as(Format::Anthropic, text.as_bytes());
+    let policy = auto();
+    let estimator = Estimator::new(&policy.tokens).unwrap();
+    let extract = extract(&transcript, &transcript.conversations[0], 0..4, 1, &policy);
+    let summary = extract.summary(75, UserWords::Verbatim, &estimator);
+    let told = rows(&summary, Section::Commands);
+    let starts = [format!("{long} one …"), format!("{long} two …")];
+    assert_eq!(
+        told.iter().map(|(_, text)| *text).collect::<Vec<_>>(),
+        starts
+    );
 }
 
 #[test]
@@ -249,7 +299,7 @@ fn where_changed_files_have_no_room_they_are_told_in_short() {
     let transcript = session(&lines);
     let told = |tokens| whole(&transcript, &auto(), tokens, UserWords::Verbatim);
     let files = |summary: &ExtractiveSummary| rows(summary, Section::Files).len();
-    let whole = told(1_400);
+    let whole = told(4_000);
     assert_eq!(files(&whole), 40);
     assert!(
         whole.text.contains(
@@ -318,7 +368,7 @@ fn a_file_of_an_earlier_summary_is_told_once_in_whatever_spelling() {
     };
     let path = format!("{PROJECT}/src/part_0.rs");
     let told = |lines: &[Line<'_>]| {
-        let summary = whole(&session(lines), &auto(), 1_000, UserWords::Verbatim);
+        let summary = whole(&session(lines), &auto(), 4_000, UserWords::Verbatim);
         let files = rows(&summary, Section::Files).into_iter();
         let files = files.map(|(label, text)| format!("{label}: {text}"));
         files.collect::<Vec<_>>()

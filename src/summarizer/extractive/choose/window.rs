@@ -1,0 +1,190 @@
+//! The part of a row that tells most for its length: a line around its names, a command from its start.
+//!
+//! Cuts fall between words, and three words at least stay together, so that a name is told in the words of the transcript.
+//! Chooses among the parts of one unit, not among units.
+
+use std::ops::Range;
+
+use super::super::clip::CUT;
+use super::super::entities::scan;
+use super::super::form::Section;
+use super::super::units::{Grounding, Unit, UnitKind};
+use super::Choice;
+
+/// A text of fewer bytes than this stays whole.
+const SHORTEST: usize = 48;
+
+/// The most bytes of a part, and the most names that it is searched by.
+const LONGEST: usize = 320;
+const NAMES: usize = 16;
+
+/// The fewest words of a part.
+const WORDS: usize = 3;
+
+/// What marks of cuts take, in bytes.
+const MARK: usize = 4;
+
+impl Choice<'_> {
+    /// Whether a part of a unit may be taken.
+    pub(super) fn may_be_cut(&self, unit: &Unit) -> bool {
+        let is_line = self.is_line(unit);
+        let is_long_command = unit.row.section == Section::Commands && unit.head > 0;
+        unit.kind == UnitKind::Statement
+            && unit.row.text.len() > SHORTEST
+            && (is_line || is_long_command)
+    }
+
+    /// Whether a unit is a line or a sentence.
+    pub(super) fn is_line(&self, unit: &Unit) -> bool {
+        matches!(unit.row.section, Section::Details | Section::Findings)
+            && unit.kind == UnitKind::Statement
+    }
+
+    /// What the best part of a unit may be worth for its length, from a look at its names alone.
+    pub(super) fn at_best(&self, unit: &Unit) -> f64 {
+        let names = &self.extract.found.names;
+        let base = self.base(unit);
+        if unit.row.section == Section::Commands {
+            return base / self.cost(unit.head + unit.row.label.len());
+        }
+        let of = |name: &u32| {
+            let length = names.all()[*name as usize].length as usize;
+            self.worth(*name, Grounding::Words) / self.cost_in(unit, length + SHORTEST / 3)
+        };
+        names.list(&unit.names).iter().map(of).fold(0.0, f64::max)
+    }
+
+    /// The best part of a unit and its value for its length.
+    pub(super) fn best_part(&self, unit: &Unit) -> Option<(Range<usize>, f64)> {
+        let text = &unit.row.text[..];
+        let mut names: Vec<(Range<usize>, f64)> = Vec::new();
+        let mut met = Vec::new();
+        scan(text, |_, name| {
+            let number = self.extract.found.names.find(name);
+            let Some(number) = number.filter(|number| !met.contains(number)) else {
+                return;
+            };
+            met.push(number);
+            let worth = self.worth(number, Grounding::Words);
+            let start = name.as_ptr() as usize - text.as_ptr() as usize;
+            if worth > 0.0 && names.len() < NAMES {
+                names.push((start..start + name.len(), worth));
+            }
+        });
+        let label = unit.row.label.len();
+        let mut best: Option<(Range<usize>, f64)> = None;
+        let mut consider = |part: Range<usize>, value: f64| {
+            let gain = value / self.cost_in(unit, part.len() + MARK + label);
+            if part.len() + MARK < text.len()
+                && best.as_ref().is_none_or(|(_, highest)| gain > *highest)
+            {
+                best = Some((part, gain));
+            }
+        };
+        if unit.row.section == Section::Commands {
+            let mut value = self.base(unit);
+            let mut end = word_end(text, unit.head);
+            let mut names = names.iter().peekable();
+            loop {
+                while let Some((_, worth)) = names.next_if(|(place, _)| place.end <= end) {
+                    value += worth;
+                }
+                consider(0..end, value);
+                match names.peek() {
+                    Some((place, _)) => end = word_end(text, place.end),
+                    None => break,
+                }
+            }
+            return best;
+        }
+        if text.len() > LONGEST {
+            // Its beginning, as if it were a shorter one.
+            let end = word_start(text, floor(text, LONGEST));
+            let within = names.iter().filter(|(place, _)| place.end <= end);
+            let value: f64 = within.map(|(_, worth)| worth).sum();
+            consider(0..end, self.base(unit) + value);
+        }
+        for (first, (from, _)) in names.iter().enumerate() {
+            let mut value = 0.0;
+            for (to, worth) in &names[first..] {
+                value += worth;
+                let part = around(text, from.start..to.end);
+                if part.len() > LONGEST {
+                    break;
+                }
+                consider(part, value);
+            }
+        }
+        best
+    }
+}
+
+/// A part of a text with a mark where something is left out.
+pub(super) fn marked(text: &str, part: Range<usize>) -> String {
+    let before = if part.start > 0 { "… " } else { "" };
+    let after = match part.end < text.len() {
+        true => format!(" {CUT}"),
+        false => String::new(),
+    };
+    format!("{before}{}{after}", text[part].trim())
+}
+
+/// The words around a place, three at least where the text has so many: those before it first, since they say what it is.
+fn around(text: &str, place: Range<usize>) -> Range<usize> {
+    let mut start = word_start(text, place.start);
+    let mut end = word_end(text, place.end);
+    let count = |start: usize, end: usize| text[start..end].split_ascii_whitespace().count();
+    while count(start, end) < WORDS && start > 0 {
+        let before = text[..start].trim_ascii_end();
+        start = word_start(text, before.len());
+    }
+    while count(start, end) < WORDS && end < text.len() {
+        let gap = text[end..].len() - text[end..].trim_ascii_start().len();
+        end = word_end(text, (end + gap + 1).min(text.len()));
+    }
+    start..end
+}
+
+/// The last place at or before `most` between two characters.
+fn floor(text: &str, most: usize) -> usize {
+    let mut at = most.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// The start of the word that ends at or goes on after a place.
+fn word_start(text: &str, at: usize) -> usize {
+    let space = text.as_bytes()[..at]
+        .iter()
+        .rposition(u8::is_ascii_whitespace);
+    space.map_or(0, |space| space + 1)
+}
+
+/// The end of the word that begins before a place.
+fn word_end(text: &str, at: usize) -> usize {
+    let space = text.as_bytes()[at..]
+        .iter()
+        .position(u8::is_ascii_whitespace);
+    space.map_or(text.len(), |space| at + space)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_words_stay_around_a_name() {
+        let of = |text: &str, name: &str| {
+            let start = text.find(name).unwrap();
+            marked(text, around(text, start..start + name.len()))
+        };
+        let line = "let found = parse_line(input, at)? else { return };";
+        assert_eq!(of(line, "parse_line"), "… found = parse_line(input, …");
+        assert_eq!(of(line, "let"), "let found = …");
+        assert_eq!(of("a_b c", "a_b"), "a_b c");
+        assert_eq!(of("é  get_x ü", "get_x"), "é  get_x ü");
+        assert_eq!(of("x", "x"), "x");
+    }
+}
