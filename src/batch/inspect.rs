@@ -53,6 +53,7 @@ pub fn compact_detected(
                     archive: Some(&archive),
                     ..Stored::default()
                 },
+                strings: &crate::scan::NO_STRINGS,
                 adviser: None,
             };
             let compacted = pipeline.compact(input, &mut warnings);

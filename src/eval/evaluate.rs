@@ -294,6 +294,7 @@ impl<'p> Evaluator<'p> {
             first_line: 1,
             part: Part::File,
             stored: pipeline::Stored::default(),
+            strings: &crate::scan::NO_STRINGS,
             adviser: None,
         };
         let compacted = candidate.pipelines[budget].compact(input, &mut Warnings::default());

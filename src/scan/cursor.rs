@@ -6,6 +6,7 @@
 use super::Span;
 use super::defects::{Bad, Oddities, Parse};
 use super::string::{self, Text};
+use super::strings::{Memory, Strings};
 
 /// The kind of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +55,7 @@ pub struct Cursor<'a> {
     at: usize,
     /// The number of open containers around `at`, in which the caller is.
     depth: usize,
+    memory: Memory<'a>,
     /// The oddities found so far.
     pub oddities: Oddities,
 }
@@ -63,10 +65,35 @@ impl<'a> Cursor<'a> {
     pub fn new(line: &'a [u8]) -> Self {
         Cursor {
             line,
-            bytes: string::Bytes::of(line),
+            bytes: string::Bytes::for_cursor(line),
             at: 0,
             depth: 0,
+            memory: Memory::None,
             oddities: Oddities::default(),
+        }
+    }
+
+    /// The same, which notes long strings for a later reader; `start` is where the line begins in its text. To be ended by
+    /// [`Cursor::noted`].
+    pub fn noting(line: &'a [u8], start: usize, strings: &mut Strings) -> Self {
+        Cursor {
+            memory: Memory::Noting(strings.begin(start)),
+            ..Cursor::new(line)
+        }
+    }
+
+    /// Gives back what was noted.
+    pub fn noted(self, strings: &mut Strings) {
+        if let Memory::Noting(texts) = self.memory {
+            strings.end(texts);
+        }
+    }
+
+    /// A cursor at the start of `line`, which was read before and whose long strings are these.
+    pub fn knowing(line: &'a [u8], strings: &'a [Text]) -> Self {
+        Cursor {
+            memory: Memory::Known(strings),
+            ..Cursor::new(line)
         }
     }
 
@@ -162,7 +189,20 @@ impl<'a> Cursor<'a> {
         if self.line.get(self.at) != Some(&b'"') {
             return Err(self.bad("a string was expected"));
         }
-        let (text, next) = string::skip(self.line, self.at + 1, self.bytes, &mut self.oddities)?;
+        let start = self.at + 1;
+        if let Some(known) = self.memory.at(start) {
+            debug_assert_eq!(
+                string::skip(self.line, start, self.bytes, &mut Oddities::default())
+                    .map(|(text, _)| text),
+                Ok(known)
+            );
+            self.at = known.span.end() + 1;
+            return Ok(known);
+        }
+        let (text, next) = string::skip(self.line, start, self.bytes, &mut self.oddities)?;
+        if !self.oddities.contains(Oddities::LONE_SURROGATE) {
+            self.memory.note(text);
+        }
         self.at = next;
         Ok(text)
     }

@@ -1,12 +1,13 @@
 //! JSON strings: where they end, how many characters they have, what their text is.
 //!
-//! [`skip`] is the innermost loop of the program. It also counts characters, because every estimate needs them, and has no
-//! `unsafe` of its own: plain arithmetic on words, loops that the compiler vectorises, and `memchr` for long runs.
+//! [`skip`] is the innermost loop of the program. It also counts characters, because every estimate needs them. Where the
+//! processor has wide registers, they are used ([`super::wide`]); else, and to say what is wrong with a string, [`narrow`] reads it
+//! by plain arithmetic on words, loops that the compiler vectorises, and `memchr` for long runs.
 
 use std::borrow::Cow;
 
-use super::Span;
 use super::defects::{Bad, Oddities, Parse};
+use super::{Span, wide};
 
 /// A JSON string: its bytes between the quotes and its length in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,7 +61,7 @@ fn specials(word: u64) -> u64 {
 /// Most runs are short (a key, a line of code up to its `\n`): plain arithmetic on a few words finds their end before a
 /// vectorised search would have started. That search is used only for long runs.
 #[inline]
-fn next_special(line: &[u8], mut at: usize) -> Option<usize> {
+pub(crate) fn next_special(line: &[u8], mut at: usize) -> Option<usize> {
     for _ in 0..4 {
         let Some(chunk) = line.get(at..).and_then(|rest| rest.first_chunk::<8>()) else {
             break;
@@ -74,19 +75,59 @@ fn next_special(line: &[u8], mut at: usize) -> Option<usize> {
     memchr::memchr2(b'"', b'\\', line.get(at..)?).map(|n| at + n)
 }
 
+/// A string that was found: where it ends, and what of its bytes are no characters of their own.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Found {
+    /// Its closing quote.
+    pub(super) end: usize,
+    /// Bytes that are not characters of their own: continuation bytes, and the further bytes of an escape.
+    pub(super) surplus: usize,
+    /// Characters outside the basic plane.
+    pub(super) astral: u32,
+    /// Whether an escape is half of a surrogate pair.
+    pub(super) has_lone_surrogate: bool,
+}
+
+impl Found {
+    /// The text, given its first byte, and the position after its closing quote.
+    #[inline]
+    pub(super) fn text(self, start: usize) -> (Text, usize) {
+        let text = Text {
+            span: Span::new(start, self.end),
+            scalars: (self.end - start - self.surplus) as u32,
+            astral: self.astral,
+        };
+        (text, self.end + 1)
+    }
+}
+
 /// Properties of all bytes of a line; determining them once saves a check of each string.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bytes {
     is_ascii: bool,
     has_controls: bool,
+    is_wide: bool,
 }
 
 impl Bytes {
+    /// What a cursor needs to know of a line: where strings are read by wide registers, nothing.
+    pub(crate) fn for_cursor(line: &[u8]) -> Bytes {
+        if !wide::is_available() {
+            return Bytes::of(line);
+        }
+        Bytes {
+            is_ascii: false,
+            has_controls: true,
+            is_wide: true,
+        }
+    }
+
     /// Looks at a line, without branches, so that the compiler can use the widest registers.
     pub(crate) fn of(line: &[u8]) -> Bytes {
         let mut all = Bytes {
             is_ascii: true,
             has_controls: false,
+            is_wide: false,
         };
         for chunk in line.chunks(1024) {
             let (or, control) = chunk.iter().fold((0u8, 0u8), |(or, control), b| {
@@ -116,7 +157,26 @@ fn beyond_ascii(run: &[u8]) -> (usize, u32) {
 
 /// Reads a string whose opening quote is before `at`; returns the text and the position after its closing quote. `bytes` are
 /// the properties of the whole line.
+#[inline]
 pub(crate) fn skip(
+    line: &[u8],
+    at: usize,
+    bytes: Bytes,
+    odd: &mut Oddities,
+) -> Parse<(Text, usize)> {
+    if bytes.is_wide
+        && let Some(found) = wide::find(line, at)
+    {
+        if found.has_lone_surrogate {
+            odd.insert(Oddities::LONE_SURROGATE);
+        }
+        return Ok(found.text(at));
+    }
+    narrow(line, at, bytes, odd)
+}
+
+/// The same without wide registers.
+pub(super) fn narrow(
     line: &[u8],
     at: usize,
     bytes: Bytes,
@@ -124,9 +184,7 @@ pub(crate) fn skip(
 ) -> Parse<(Text, usize)> {
     let start = at;
     let mut at = at;
-    // Bytes that are not characters of their own: continuation bytes, and the further bytes of an escape.
-    let mut surplus = 0usize;
-    let mut astral = 0u32;
+    let mut found = Found::default();
     loop {
         let end = next_special(line, at);
         let run = &line[at.min(line.len())..end.unwrap_or(line.len())];
@@ -137,33 +195,26 @@ pub(crate) fn skip(
         }
         if !bytes.is_ascii {
             let (continuations, fours) = beyond_ascii(run);
-            surplus += continuations;
-            astral += fours;
+            found.surplus += continuations;
+            found.astral += fours;
         }
         let Some(end) = end else {
             return Err(Bad::new(line.len(), "string without an end"));
         };
         at = end;
         if line[at] == b'"' {
-            let scalars = (at - start - surplus) as u32;
-            return Ok((
-                Text {
-                    span: Span::new(start, at),
-                    scalars,
-                    astral,
-                },
-                at + 1,
-            ));
+            found.end = at;
+            return Ok(found.text(start));
         }
         // `\n` is by far the most common escape, and the one most likely to be followed by another.
         if line.get(at + 1) == Some(&b'n') {
-            surplus += 1;
+            found.surplus += 1;
             at += 2;
             continue;
         }
         let escape = escape(line, at)?;
-        surplus += escape.len - 1;
-        astral += u32::from(escape.value > 0xffff);
+        found.surplus += escape.len - 1;
+        found.astral += u32::from(escape.value > 0xffff);
         if escape.is_lone_surrogate() {
             odd.insert(Oddities::LONE_SURROGATE);
         }
@@ -172,19 +223,19 @@ pub(crate) fn skip(
 }
 
 /// One escape: its length in bytes, and its code point (for a lone surrogate, the surrogate).
-struct Escape {
-    len: usize,
-    value: u32,
+pub(super) struct Escape {
+    pub(super) len: usize,
+    pub(super) value: u32,
 }
 
 impl Escape {
-    fn is_lone_surrogate(&self) -> bool {
+    pub(super) fn is_lone_surrogate(&self) -> bool {
         (0xd800..0xe000).contains(&self.value)
     }
 }
 
 /// Reads the escape whose backslash is at `at`; a surrogate pair is one escape.
-fn escape(line: &[u8], at: usize) -> Parse<Escape> {
+pub(super) fn escape(line: &[u8], at: usize) -> Parse<Escape> {
     let simple = |c: u8| {
         Ok(Escape {
             len: 2,
@@ -234,6 +285,14 @@ pub fn unescape(raw: &[u8]) -> Cow<'_, [u8]> {
     let mut out = Vec::with_capacity(raw.len());
     unescape_into(raw, |chunk| out.extend_from_slice(chunk));
     Cow::Owned(out)
+}
+
+/// The character of the escape whose backslash is at `at`, and its length in bytes; a lone surrogate is U+FFFD. `None` if there is
+/// no whole escape.
+pub fn unescape_at(raw: &[u8], at: usize) -> Option<(char, usize)> {
+    let Escape { len, value } = escape(raw, at).ok()?;
+    let c = char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER);
+    Some((c, len))
 }
 
 /// [`unescape`] in pieces, for strings too large to hold twice.

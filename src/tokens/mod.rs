@@ -9,6 +9,7 @@
 mod bpe;
 mod classes;
 mod json;
+mod lengths;
 mod level;
 mod repr;
 mod sizes;
@@ -23,6 +24,7 @@ use crate::scan::{Span, Text, unescape};
 use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Shape, Transcript};
 
 use bpe::Bpe;
+use lengths::{Chars, Lengths};
 pub use level::level;
 pub use sizes::Sizes;
 pub use usage::{Usage, answers_in_window, usage};
@@ -358,6 +360,10 @@ impl Estimator {
             (Measure::Chars(_) | Measure::Classes, Scope::MessageJson | Scope::HistoryJson)
             | (_, Scope::Content | Scope::Strings | Scope::RoleContent) => return None,
         }
+        if let (Measure::Chars(unit), Images::Written) = (self.measure, self.settings.images) {
+            let lengths = printed(transcript, conversation, message);
+            return Some(in_units(lengths.python, unit));
+        }
         if !message.object.is_empty() {
             let line = conversation.first_line(message);
             let object = json::members(transcript.bytes(line, message.object));
@@ -475,8 +481,7 @@ impl Estimator {
     /// The size of bytes that the model reads as they are: a tool's input is JSON for it too.
     fn raw(&self, raw: &[u8]) -> u64 {
         match self.measure {
-            Measure::Chars(Unit::Scalar) => json::scalars(raw),
-            Measure::Chars(Unit::Utf16) => json::scalars(raw) + json::astral(raw),
+            Measure::Chars(unit) => in_units(Chars::of(raw), unit),
             Measure::Classes => classes::plain(raw),
             Measure::Bpe(bpe) => bpe.plain(raw),
         }
@@ -489,7 +494,40 @@ impl Estimator {
     /// The size of a JSON value in the notation of the policy; in most, as `JSON.stringify` would write it: without spaces and
     /// unnecessary escapes.
     fn json(&self, raw: &[u8]) -> u64 {
-        self.shown(&json::compact(raw))
+        match (self.measure, self.settings.scope) {
+            (Measure::Chars(unit), Scope::HistoryRepr) => in_units(Lengths::of(raw).python, unit),
+            (Measure::Chars(unit), _) => in_units(Lengths::of(raw).json, unit),
+            (Measure::Classes | Measure::Bpe(_), _) => self.shown(&json::compact(raw)),
+        }
+    }
+}
+
+/// How long a message would be that is written as a whole, with its pictures.
+fn printed(transcript: &Transcript<'_>, conversation: &Conversation, message: &Message) -> Lengths {
+    if !message.object.is_empty() {
+        let line = conversation.first_line(message);
+        return Lengths::of_members(transcript.bytes(line, message.object));
+    }
+    let role = message.role.name();
+    let mut lengths = Lengths::of(format!("{{\"role\":\"{role}\",\"content\":}}").as_bytes());
+    if !is_whole(transcript, conversation, message) {
+        lengths += Lengths::of(b"[]");
+    }
+    for (n, block) in conversation.blocks(message).iter().enumerate() {
+        if n > 0 {
+            lengths += Lengths::of(b",");
+        }
+        let block = transcript.block(*block);
+        lengths += Lengths::of(transcript.bytes(block.line, block.value));
+    }
+    lengths
+}
+
+/// A length in the unit of an estimator.
+fn in_units(chars: Chars, unit: Unit) -> u64 {
+    match unit {
+        Unit::Scalar => chars.scalars,
+        Unit::Utf16 => chars.scalars + chars.astral,
     }
 }
 

@@ -29,9 +29,7 @@ pub(super) fn of_json(json: &[u8]) -> Vec<u8> {
             b'f' => ("False", 5),
             b'n' => ("None", 4),
             b'-' | b'0'..=b'9' => {
-                let is_of_number =
-                    |b: &u8| matches!(b, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
-                let length = rest.iter().take_while(|b| is_of_number(b)).count();
+                let length = number(rest);
                 push_number(&mut out, &String::from_utf8_lossy(&rest[..length]));
                 at += length;
                 continue;
@@ -47,6 +45,41 @@ pub(super) fn of_json(json: &[u8]) -> Vec<u8> {
         at += length;
     }
     out.into_bytes()
+}
+
+/// The length of the number at the start of `rest`.
+pub(super) fn number(rest: &[u8]) -> usize {
+    let is_of_number = |b: &&u8| matches!(b, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
+    rest.iter().take_while(is_of_number).count()
+}
+
+/// How long Python prints a number.
+pub(super) fn number_len(written: &[u8]) -> u64 {
+    if written.iter().all(u8::is_ascii_digit) {
+        return written.len() as u64;
+    }
+    let mut out = String::new();
+    push_number(&mut out, &String::from_utf8_lossy(written));
+    out.len() as u64
+}
+
+/// Whether Python prints a character as it is; in a string with both kinds of quotes it escapes apostrophes, too.
+pub(super) fn is_shown(c: char) -> bool {
+    match c {
+        '\\' => false,
+        ' '..='~' => true,
+        c => is_printable(c),
+    }
+}
+
+/// The length of the escape of a character that Python does not print as it is.
+pub(super) fn escape_len(c: char) -> u64 {
+    match c {
+        '\\' | '\n' | '\r' | '\t' => 2,
+        '\0'..'\u{100}' => 4,
+        '\u{100}'..'\u{10000}' => 6,
+        _ => 10,
+    }
 }
 
 /// The closing quote of the string whose first byte is at `at`.
@@ -116,8 +149,8 @@ fn push_string(out: &mut String, text: &str) {
 
 /// Whether Python prints a character beyond ASCII as it is: it is neither a control, a separator, private nor unassigned. Rust
 /// escapes the same ones, and marks at the beginning of a text.
-fn is_printable(c: char) -> bool {
-    if c.is_alphanumeric() {
+pub(super) fn is_printable(c: char) -> bool {
+    if is_common(c) || c.is_alphanumeric() || c.escape_debug().next() == Some(c) {
         return true;
     }
     let mut behind = String::from("x");
@@ -125,9 +158,40 @@ fn is_printable(c: char) -> bool {
     behind.escape_debug().nth(1) == Some(c)
 }
 
+/// Whether a character is of a block that is printed whole: the tables of the standard library take far longer.
+fn is_common(c: char) -> bool {
+    matches!(
+        c,
+        '\u{a1}'..='\u{ac}'
+            | '\u{ae}'..='\u{377}'
+            | '\u{3a3}'..='\u{52f}'
+            | '\u{2010}'..='\u{2027}'
+            | '\u{2030}'..='\u{205e}'
+            | '\u{2190}'..='\u{23ff}'
+            | '\u{2460}'..='\u{2b73}'
+            | '\u{3001}'..='\u{303f}'
+            | '\u{3041}'..='\u{3096}'
+            | '\u{3099}'..='\u{30ff}'
+            | '\u{3400}'..='\u{9fff}'
+            | '\u{ac00}'..='\u{d7a3}'
+            | '\u{ff01}'..='\u{ffbe}'
+            | '\u{1f300}'..='\u{1f64f}'
+            | '\u{1f900}'..='\u{1f9ff}'
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blocks_that_are_printed_whole_are_printable() {
+        for c in ('\0'..=char::MAX).filter(|c| is_common(*c)) {
+            let mut behind = String::from("x");
+            behind.push(c);
+            assert_eq!(behind.escape_debug().nth(1), Some(c), "{:x}", u32::from(c));
+        }
+    }
 
     /// JSON, and what Python 3 prints for it.
     #[test]
