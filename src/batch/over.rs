@@ -124,6 +124,7 @@ impl Over<'_> {
         let path = source.path();
         let mut laps = Laps::start(self.clock);
         let mut input = Input::open(source, path, self.stop, share)?;
+        input.leave_unhashed();
         let Recognised {
             detected, strings, ..
         } = detect(&mut input, self.format)?;

@@ -105,6 +105,11 @@ const SENT: [&[u8]; 10] = [
     b"reasoning_content",
     b"reasoning",
 ];
+/// Whether a member of that name is sent.
+pub(super) fn is_sent(key: &[u8]) -> bool {
+    SENT.contains(&key)
+}
+
 /// Those of them whose value consists of blocks.
 const BLOCKS: [&[u8]; 5] = [
     b"content",
@@ -145,11 +150,11 @@ fn written(object: &[u8], of: impl Fn(&[u8], &[u8]) -> Vec<u8>) -> Vec<u8> {
 }
 
 /// Calls `each` with every member of a message object that is sent to a provider.
-pub(super) fn each_sent(object: &[u8], mut each: impl FnMut(&[u8], &[u8])) {
+fn each_sent(object: &[u8], mut each: impl FnMut(&[u8], &[u8])) {
     // The object was parsed before. Should it fail here, what was found so far counts.
     let _ = Cursor::new(object).object(|key, c| {
         let value = c.skip()?;
-        if SENT.contains(&key) {
+        if is_sent(key) {
             each(key, value.of(object));
         }
         Ok(())
@@ -225,7 +230,7 @@ fn pictures(json: &[u8]) -> Vec<Span> {
 }
 
 /// The closing quote of the string whose first byte is at `at`.
-fn string_end(raw: &[u8], mut at: usize) -> usize {
+pub(super) fn string_end(raw: &[u8], mut at: usize) -> usize {
     while let Some(n) = raw
         .get(at..)
         .and_then(|rest| memchr::memchr2(b'"', b'\\', rest))

@@ -3,10 +3,11 @@
 //! PURE. Two notations in one walk: compact JSON as of [`super::json::compact`], and what Python prints as of
 //! [`super::repr::of_json`]. Tests compare the lengths with what these write.
 
+use std::borrow::Cow;
 use std::ops::AddAssign;
 
 use super::{json, repr};
-use crate::scan::{next_special, unescape_at};
+use crate::scan::{Span, next_special, unescape, unescape_at};
 
 /// The length of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,60 +57,138 @@ impl AddAssign for Lengths {
 }
 
 impl Lengths {
-    /// Those of the members of a message object that are sent to a provider: of what [`json::members`] writes.
-    pub(super) fn of_members(object: &[u8]) -> Lengths {
-        let mut lengths = Lengths::of(b"{}");
-        let mut is_first = true;
-        json::each_sent(object, |key, value| {
-            // Quotes and a colon; of these keys, none has an escape.
-            lengths.json.scalars += key.len() as u64 + 3;
-            lengths.python.scalars += key.len() as u64 + 4;
-            if !std::mem::take(&mut is_first) {
-                lengths += Lengths::of(b",");
-            }
-            lengths += Lengths::of(value);
-        });
-        lengths
-    }
-
     /// Those of a valid value, of several, or of parts between them.
     pub(super) fn of(raw: &[u8]) -> Lengths {
-        let mut lengths = Lengths::default();
-        let Ok(text) = simdutf8::basic::from_utf8(raw) else {
-            // Rare: replaced bytes are counted where they are written.
-            let json = json::compact(raw);
-            lengths.json = Chars::of(&json);
-            lengths.python = Chars::of(&repr::of_json(&json));
-            return lengths;
-        };
-        let mut at = 0;
-        while let Some(&byte) = raw.get(at) {
-            let (json, python, len) = match byte {
-                b'"' => {
-                    at = lengths.string(text, at + 1);
-                    continue;
-                }
-                b' ' | b'\t' | b'\r' | b'\n' => (0, 0, 1),
-                b',' | b':' => (1, 2, 1),
-                b't' | b'n' => (4, 4, 4),
-                b'f' => (5, 5, 5),
-                b'-' | b'0'..=b'9' => {
-                    let rest = &raw[at..];
-                    let len = repr::number(rest);
-                    (len as u64, repr::number_len(&rest[..len]), len)
-                }
-                _ => (1, 1, 1),
-            };
-            lengths.json.scalars += json;
-            lengths.python.scalars += python;
-            at += len;
+        let mut walk = Walk::new(raw, &[]);
+        while walk.at < raw.len() {
+            walk.token();
         }
-        lengths
+        walk.lengths
     }
 
-    /// Adds the string whose first byte is at `start`; returns the place after its closing quote.
-    fn string(&mut self, text: &str, start: usize) -> usize {
-        let raw = text.as_bytes();
+    /// Those of the members of a message object that are sent to a provider: of what [`json::members`] writes. `known` are values
+    /// in it whose lengths are known, by their places in it.
+    pub(super) fn of_members(object: &[u8], known: &mut [(Span, Lengths)]) -> Lengths {
+        known.sort_unstable_by_key(|(span, _)| span.start);
+        let mut walk = Walk::new(object, known);
+        let mut all = Lengths::of(b"{}");
+        let mut is_first = true;
+        walk.at = 1;
+        while let Some(key) = walk.key() {
+            walk.lengths = Lengths::default();
+            walk.value();
+            if json::is_sent(&key) {
+                // Quotes and a colon; of these keys, none has an escape.
+                all.json.scalars += key.len() as u64 + 3;
+                all.python.scalars += key.len() as u64 + 4;
+                if !std::mem::take(&mut is_first) {
+                    all += Lengths::of(b",");
+                }
+                all += walk.lengths;
+            }
+        }
+        all
+    }
+}
+
+/// A walk through JSON that was read before.
+struct Walk<'r> {
+    raw: &'r [u8],
+    at: usize,
+    /// Values whose lengths are known, in order.
+    known: &'r [(Span, Lengths)],
+    lengths: Lengths,
+}
+
+impl<'r> Walk<'r> {
+    fn new(raw: &'r [u8], known: &'r [(Span, Lengths)]) -> Self {
+        Walk {
+            raw,
+            at: 0,
+            known,
+            lengths: Lengths::default(),
+        }
+    }
+
+    /// The next key of an object, with its colon; `None` at the end.
+    fn key(&mut self) -> Option<Cow<'r, [u8]>> {
+        let start = self.at + memchr::memchr2(b'"', b'}', self.raw.get(self.at..)?)?;
+        if self.raw[start] == b'}' {
+            return None;
+        }
+        let end = json::string_end(self.raw, start + 1);
+        let key = self.raw.get(start + 1..end)?;
+        self.at = end + 1 + memchr::memchr(b':', self.raw.get(end + 1..)?)? + 1;
+        Some(unescape(key))
+    }
+
+    /// Adds the next value.
+    fn value(&mut self) {
+        let mut depth = 0u64;
+        while let Some(&byte) = self.raw.get(self.at) {
+            match byte {
+                _ if self.is_known() => {}
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth = depth.saturating_sub(1),
+                b' ' | b'\t' | b'\r' | b'\n' | b',' | b':' => {
+                    self.token();
+                    continue;
+                }
+                _ => {}
+            }
+            if !self.pass_known() {
+                self.token();
+            }
+            if depth == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Whether the next value is known.
+    fn is_known(&mut self) -> bool {
+        while let [(first, _), rest @ ..] = self.known {
+            if first.start as usize >= self.at {
+                return first.start as usize == self.at && !first.is_empty();
+            }
+            self.known = rest;
+        }
+        false
+    }
+
+    /// Adds the next value, if it is known.
+    fn pass_known(&mut self) -> bool {
+        if !self.is_known() {
+            return false;
+        }
+        let (span, lengths) = self.known[0];
+        self.lengths += lengths;
+        self.at = span.end();
+        true
+    }
+
+    /// Adds what is next: a string, a bracket, a number.
+    fn token(&mut self) {
+        let (json, python, len) = match self.raw[self.at] {
+            b'"' => return self.string(),
+            b' ' | b'\t' | b'\r' | b'\n' => (0, 0, 1),
+            b',' | b':' => (1, 2, 1),
+            b't' | b'n' => (4, 4, 4),
+            b'f' => (5, 5, 5),
+            b'-' | b'0'..=b'9' => {
+                let rest = &self.raw[self.at..];
+                let len = repr::number(rest);
+                (len as u64, repr::number_len(&rest[..len]), len)
+            }
+            _ => (1, 1, 1),
+        };
+        self.lengths.json.scalars += json;
+        self.lengths.python.scalars += python;
+        self.at += len;
+    }
+
+    fn string(&mut self) {
+        let (raw, start) = (self.raw, self.at + 1);
         let mut at = start;
         let mut escapes = Escapes::default();
         let end = loop {
@@ -119,27 +198,47 @@ impl Lengths {
                 None => break raw.len(),
             }
         };
+        self.at = end + 1;
         let body = &raw[start..end];
         let run = Run::of(body);
-        let quotes = 2;
-        let scalars = quotes + body.len() as u64 - run.continuations - escapes.bytes;
-        let astral = run.fours;
-        self.json
-            .add(scalars + escapes.json.scalars, astral + escapes.json.astral);
-        let apostrophes = run.apostrophes + escapes.apostrophes;
-        let slashes = if escapes.has_quote { apostrophes } else { 0 };
-        self.python.add(
-            scalars + escapes.python.scalars + slashes + 3 * run.deletes,
-            astral + escapes.python.astral,
-        );
-        if run.continuations > 0 {
-            self.escaped_by_python(&text[start..end]);
+        if run.is_ascii {
+            self.lengths.add_string(body.len(), &run, &escapes);
+            return;
         }
-        end + 1
+        match simdutf8::basic::from_utf8(body) {
+            Ok(text) => {
+                self.lengths.add_string(body.len(), &run, &escapes);
+                self.lengths.escape_for_python(text);
+            }
+            // Rare: replaced bytes are counted where they are written.
+            Err(_) => {
+                let json = json::compact(&raw[start - 1..self.at.min(raw.len())]);
+                self.lengths.json += Chars::of(&json);
+                self.lengths.python += Chars::of(&repr::of_json(&json));
+            }
+        }
+    }
+}
+
+impl Lengths {
+    fn add_string(&mut self, bytes: usize, run: &Run, escapes: &Escapes) {
+        let quotes = 2;
+        let plain = Chars {
+            scalars: quotes + bytes as u64 - run.continuations - escapes.bytes,
+            astral: run.fours,
+        };
+        self.json += plain;
+        self.json += escapes.json;
+        self.python += plain;
+        self.python += escapes.python;
+        if escapes.has_quote {
+            self.python.scalars += run.apostrophes + escapes.apostrophes;
+        }
+        self.python.scalars += 3 * run.deletes;
     }
 
     /// Adds what the characters beyond ASCII take that Python does not print as they are.
-    fn escaped_by_python(&mut self, text: &str) {
+    fn escape_for_python(&mut self, text: &str) {
         let mut rest = text;
         loop {
             rest = &rest[ascii_run(rest.as_bytes())..];
@@ -228,6 +327,7 @@ impl Escapes {
 /// What is counted in a run of bytes of UTF-8.
 #[derive(Debug, Default)]
 struct Run {
+    is_ascii: bool,
     /// Bytes that continue a character.
     continuations: u64,
     /// Bytes that begin a character outside the basic plane.
@@ -239,16 +339,22 @@ struct Run {
 
 impl Run {
     fn of(bytes: &[u8]) -> Run {
-        let mut run = Run::default();
+        let mut run = Run {
+            is_ascii: true,
+            ..Run::default()
+        };
         // Sums of up to 255 fit into a byte, so that the loop stays in vector registers.
         for chunk in bytes.chunks(255) {
             let mut sums = [0u8; 4];
+            let mut or = 0u8;
             for b in chunk {
+                or |= b;
                 sums[0] += u8::from((*b as i8) < -0x40);
                 sums[1] += u8::from(*b >= 0xf0);
                 sums[2] += u8::from(*b == b'\'');
                 sums[3] += u8::from(*b == 0x7f);
             }
+            run.is_ascii &= or < 0x80;
             run.continuations += u64::from(sums[0]);
             run.fours += u64::from(sums[1]);
             run.apostrophes += u64::from(sums[2]);
@@ -259,89 +365,4 @@ impl Run {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn written(raw: &[u8]) -> Lengths {
-        let json = json::compact(raw);
-        let count = |text: &[u8]| {
-            let text = String::from_utf8_lossy(text);
-            Chars {
-                scalars: text.chars().count() as u64,
-                astral: text.chars().filter(|c| *c > '\u{ffff}').count() as u64,
-            }
-        };
-        Lengths {
-            json: count(&json),
-            python: count(&repr::of_json(&json)),
-        }
-    }
-
-    #[test]
-    fn lengths_are_those_of_what_would_be_written() {
-        for raw in [
-            "",
-            r#""""#,
-            r#"{"a" : [1, -0, 2.50,1e400 ,true,false , null], "b":{}}"#,
-            r#""it's \"so\" \u0027 \/ \b\f\n\r\t\\""#,
-            r#""it's \u0022""#,
-            r#""\u001b\u000a\u007f\u0000\ud83c\udf89\ud800x\udb40\udc01\u00ad""#,
-            "\"\u{7f}'é世🎉\u{ad}\u{200b}\u{e0001}\u{301}\u{fffe}\"",
-            "[{\"a\":1},]",
-        ] {
-            assert_eq!(
-                Lengths::of(raw.as_bytes()),
-                written(raw.as_bytes()),
-                "{raw}"
-            );
-        }
-        let broken = b"[\"a\xffb\\n\xe4\xb8\"]";
-        assert_eq!(Lengths::of(broken), written(broken));
-    }
-
-    #[test]
-    fn the_members_that_are_sent_are_as_long_as_they_are_written() {
-        for object in [
-            r#"{}"#,
-            r#"{"id":7}"#,
-            r#"{ "role":"user","x":[1],"content" :[{"type":"text", "text":"it's\n"}],"name":null}"#,
-        ] {
-            let members = json::members(object.as_bytes());
-            assert_eq!(
-                Lengths::of_members(object.as_bytes()),
-                written(&members),
-                "{object}"
-            );
-        }
-    }
-
-    #[test]
-    fn every_character_has_the_length_that_it_takes() {
-        for c in '\0'..=char::MAX {
-            let code = u32::from(c);
-            let raw = match code {
-                0..0x20 | 0x22 | 0x5c => format!("\"\\u{code:04x}\""),
-                _ => format!("\"{c}\""),
-            };
-            assert_eq!(
-                Lengths::of(raw.as_bytes()),
-                written(raw.as_bytes()),
-                "{raw}"
-            );
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_value_is_as_long_as_it_is_written(
-            texts in prop::collection::vec("(\\\\[\"\\\\/bfnrt]|\\\\u[0-9a-f]{4}|['\u{7f} -!#-\\[\\]-~é世🎉\u{ad}]){0,300}", 0..4),
-            numbers in prop::collection::vec("-?[0-9]{1,4}(\\.[0-9]{1,3})?([eE][+-]?[0-9]{1,2})?", 0..4),
-        ) {
-            let strings = texts.iter().map(|text| format!("\"{text}\": \"{text}\""));
-            let raw = format!("[{{{}}}, {}]", strings.collect::<Vec<_>>().join(" , "), numbers.join(", "));
-            prop_assert_eq!(Lengths::of(raw.as_bytes()), written(raw.as_bytes()));
-        }
-    }
-}
+mod tests;

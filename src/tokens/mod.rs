@@ -6,6 +6,7 @@
 //!
 //! Recorded usage is not used: it is out of date after the first edit.
 
+mod block_lengths;
 mod bpe;
 mod classes;
 mod json;
@@ -23,6 +24,7 @@ use crate::policy::{Images, Method, Per, Rounding, Scope, Tokens, Unit};
 use crate::scan::{Span, Text, unescape};
 use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Shape, Transcript};
 
+pub use block_lengths::BlockLengths;
 use bpe::Bpe;
 use lengths::{Chars, Lengths};
 pub use level::level;
@@ -307,6 +309,41 @@ impl Estimator {
         }
     }
 
+    /// The size of a block that is counted as it is written, given what is known of lengths; `None` if it is not.
+    fn written_block(
+        &self,
+        transcript: &Transcript<'_>,
+        number: u32,
+        lengths: &mut BlockLengths,
+    ) -> Option<Size> {
+        let Measure::Chars(unit) = self.measure else {
+            return None;
+        };
+        let scope = self.settings.scope;
+        match scope {
+            Scope::Content | Scope::Strings => return None,
+            Scope::MessageJson | Scope::HistoryJson | Scope::HistoryRepr | Scope::RoleContent => {}
+        }
+        let block = transcript.block(number);
+        let is_picture = matches!(block.kind, BlockKind::Image | BlockKind::Document);
+        let is_result = block.kind == BlockKind::Result;
+        if is_picture && !self.writes_pictures()
+            || scope == Scope::RoleContent && is_bare(block)
+            || is_result && (block.images > 0 || block.documents > 0)
+        {
+            return None;
+        }
+        let lengths = lengths.of(transcript, number);
+        let chars = match scope {
+            Scope::HistoryRepr => lengths.python,
+            _ => lengths.json,
+        };
+        Some(Size {
+            measure: in_units(chars, unit),
+            flat: self.flat(block),
+        })
+    }
+
     /// The size of a message besides its blocks: nothing, a role, or JSON braces.
     fn around(
         &self,
@@ -353,6 +390,7 @@ impl Estimator {
         transcript: &Transcript<'_>,
         conversation: &Conversation,
         message: &Message,
+        lengths: &mut BlockLengths,
     ) -> Option<u64> {
         match (self.measure, self.settings.scope) {
             (_, Scope::HistoryRepr)
@@ -361,7 +399,7 @@ impl Estimator {
             | (_, Scope::Content | Scope::Strings | Scope::RoleContent) => return None,
         }
         if let (Measure::Chars(unit), Images::Written) = (self.measure, self.settings.images) {
-            let lengths = printed(transcript, conversation, message);
+            let lengths = printed(transcript, conversation, message, lengths);
             return Some(in_units(lengths.python, unit));
         }
         if !message.object.is_empty() {
@@ -503,22 +541,27 @@ impl Estimator {
 }
 
 /// How long a message would be that is written as a whole, with its pictures.
-fn printed(transcript: &Transcript<'_>, conversation: &Conversation, message: &Message) -> Lengths {
+fn printed(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    message: &Message,
+    known: &mut BlockLengths,
+) -> Lengths {
+    let blocks = conversation.blocks(message);
     if !message.object.is_empty() {
-        let line = conversation.first_line(message);
-        return Lengths::of_members(transcript.bytes(line, message.object));
+        let place = (conversation.first_line(message), message.object);
+        return known.of_message(transcript, place, blocks);
     }
     let role = message.role.name();
     let mut lengths = Lengths::of(format!("{{\"role\":\"{role}\",\"content\":}}").as_bytes());
     if !is_whole(transcript, conversation, message) {
         lengths += Lengths::of(b"[]");
     }
-    for (n, block) in conversation.blocks(message).iter().enumerate() {
+    for (n, block) in blocks.iter().enumerate() {
         if n > 0 {
             lengths += Lengths::of(b",");
         }
-        let block = transcript.block(*block);
-        lengths += Lengths::of(transcript.bytes(block.line, block.value));
+        lengths += known.of(transcript, *block);
     }
     lengths
 }

@@ -150,7 +150,13 @@ fn push_string(out: &mut String, text: &str) {
 /// Whether Python prints a character beyond ASCII as it is: it is neither a control, a separator, private nor unassigned. Rust
 /// escapes the same ones, and marks at the beginning of a text.
 pub(super) fn is_printable(c: char) -> bool {
-    if is_common(c) || c.is_alphanumeric() || c.escape_debug().next() == Some(c) {
+    let code = u32::from(c);
+    let sixteen = COMMON.get(code as usize >> 4);
+    if sixteen.is_some_and(|whole| *whole)
+        || is_common(code)
+        || c.is_alphanumeric()
+        || c.escape_debug().next() == Some(c)
+    {
         return true;
     }
     let mut behind = String::from("x");
@@ -158,25 +164,42 @@ pub(super) fn is_printable(c: char) -> bool {
     behind.escape_debug().nth(1) == Some(c)
 }
 
-/// Whether a character is of a block that is printed whole: the tables of the standard library take far longer.
-fn is_common(c: char) -> bool {
+/// The basic plane by sixteens: those that are printed whole. The tables of the standard library take far longer.
+static COMMON: [bool; 1 << 12] = {
+    let mut all = [false; 1 << 12];
+    let mut at = 0;
+    while at < 1 << 16 {
+        let (mut n, mut is_whole) = (0, true);
+        while n < 16 {
+            is_whole &= is_common(at + n);
+            n += 1;
+        }
+        all[at as usize >> 4] = is_whole;
+        at += 16;
+    }
+    all
+};
+
+/// Whether a character is in a range that is printed whole.
+const fn is_common(c: u32) -> bool {
     matches!(
         c,
-        '\u{a1}'..='\u{ac}'
-            | '\u{ae}'..='\u{377}'
-            | '\u{3a3}'..='\u{52f}'
-            | '\u{2010}'..='\u{2027}'
-            | '\u{2030}'..='\u{205e}'
-            | '\u{2190}'..='\u{23ff}'
-            | '\u{2460}'..='\u{2b73}'
-            | '\u{3001}'..='\u{303f}'
-            | '\u{3041}'..='\u{3096}'
-            | '\u{3099}'..='\u{30ff}'
-            | '\u{3400}'..='\u{9fff}'
-            | '\u{ac00}'..='\u{d7a3}'
-            | '\u{ff01}'..='\u{ffbe}'
-            | '\u{1f300}'..='\u{1f64f}'
-            | '\u{1f900}'..='\u{1f9ff}'
+        0xa1..=0xac
+            | 0xae..=0x377
+            | 0x3a3..=0x52f
+            | 0x2010..=0x2027
+            | 0x2030..=0x205e
+            | 0x2190..=0x23ff
+            | 0x2460..=0x2b73
+            | 0x3001..=0x303f
+            | 0x3041..=0x3096
+            | 0x3099..=0x30ff
+            | 0x3400..=0x9fff
+            | 0xac00..=0xd7a3
+            | 0xff01..=0xffbe
+            | 0x1f300..=0x1f64f
+            | 0x1f900..=0x1f9ff
+            | 0x20000..=0x2a6df
     )
 }
 
@@ -186,7 +209,7 @@ mod tests {
 
     #[test]
     fn blocks_that_are_printed_whole_are_printable() {
-        for c in ('\0'..=char::MAX).filter(|c| is_common(*c)) {
+        for c in ('\0'..=char::MAX).filter(|c| is_common(u32::from(*c))) {
             let mut behind = String::from("x");
             behind.push(c);
             assert_eq!(behind.escape_debug().nth(1), Some(c), "{:x}", u32::from(c));
