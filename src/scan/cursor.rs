@@ -7,6 +7,7 @@ use super::Span;
 use super::defects::{Bad, Oddities, Parse};
 use super::string::{self, Text};
 use super::strings::{Memory, Strings};
+use super::wide;
 
 /// The kind of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +52,7 @@ const KEYS_COMPARED: usize = 32;
 #[derive(Debug, Clone)]
 pub struct Cursor<'a> {
     line: &'a [u8],
-    bytes: string::Bytes,
+    bytes: Option<string::Bytes>,
     at: usize,
     /// The number of open containers around `at`, in which the caller is.
     depth: usize,
@@ -65,7 +66,7 @@ impl<'a> Cursor<'a> {
     pub fn new(line: &'a [u8]) -> Self {
         Cursor {
             line,
-            bytes: string::Bytes::for_cursor(line),
+            bytes: wide::properties(line),
             at: 0,
             depth: 0,
             memory: Memory::None,
@@ -162,7 +163,11 @@ impl<'a> Cursor<'a> {
                 count += 1;
             }
             self.colon()?;
-            each(&string::unescape(raw), self)?;
+            // Of a key that has as many characters as bytes, none is escaped.
+            match key.scalars == key.span.len {
+                true => each(raw, self)?,
+                false => each(&string::unescape(raw), self)?,
+            }
             if !self.comma_or(b'}')? {
                 return Ok(Span::new(start, self.at));
             }
@@ -192,14 +197,14 @@ impl<'a> Cursor<'a> {
         let start = self.at + 1;
         if let Some(known) = self.memory.at(start) {
             debug_assert_eq!(
-                string::skip(self.line, start, self.bytes, &mut Oddities::default())
+                wide::string(self.line, start, self.bytes, &mut Oddities::default())
                     .map(|(text, _)| text),
                 Ok(known)
             );
             self.at = known.span.end() + 1;
             return Ok(known);
         }
-        let (text, next) = string::skip(self.line, start, self.bytes, &mut self.oddities)?;
+        let (text, next) = wide::string(self.line, start, self.bytes, &mut self.oddities)?;
         if !self.oddities.contains(Oddities::LONE_SURROGATE) {
             self.memory.note(text);
         }

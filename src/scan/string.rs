@@ -1,13 +1,13 @@
 //! JSON strings: where they end, how many characters they have, what their text is.
 //!
-//! [`skip`] is the innermost loop of the program. It also counts characters, because every estimate needs them. Where the
-//! processor has wide registers, they are used ([`super::wide`]); else, and to say what is wrong with a string, [`narrow`] reads it
-//! by plain arithmetic on words, loops that the compiler vectorises, and `memchr` for long runs.
+//! [`narrow`] also counts characters, because every estimate needs them, and has no `unsafe` of its own: plain arithmetic on words,
+//! loops that the compiler vectorises, and `memchr` for long runs. Where the processor has wide registers, [`super::wide`] reads
+//! most strings, and this says what is wrong with the others.
 
 use std::borrow::Cow;
 
+use super::Span;
 use super::defects::{Bad, Oddities, Parse};
-use super::{Span, wide};
 
 /// A JSON string: its bytes between the quotes and its length in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -106,19 +106,14 @@ impl Found {
 pub(crate) struct Bytes {
     is_ascii: bool,
     has_controls: bool,
-    is_wide: bool,
 }
 
 impl Bytes {
-    /// What a cursor needs to know of a line: where strings are read by wide registers, nothing.
-    pub(crate) fn for_cursor(line: &[u8]) -> Bytes {
-        if !wide::is_available() {
-            return Bytes::of(line);
-        }
+    /// Those of a line that nobody has looked at: each string is checked by itself.
+    pub(crate) fn unknown() -> Bytes {
         Bytes {
             is_ascii: false,
             has_controls: true,
-            is_wide: true,
         }
     }
 
@@ -127,7 +122,6 @@ impl Bytes {
         let mut all = Bytes {
             is_ascii: true,
             has_controls: false,
-            is_wide: false,
         };
         for chunk in line.chunks(1024) {
             let (or, control) = chunk.iter().fold((0u8, 0u8), |(or, control), b| {
@@ -157,25 +151,6 @@ fn beyond_ascii(run: &[u8]) -> (usize, u32) {
 
 /// Reads a string whose opening quote is before `at`; returns the text and the position after its closing quote. `bytes` are
 /// the properties of the whole line.
-#[inline]
-pub(crate) fn skip(
-    line: &[u8],
-    at: usize,
-    bytes: Bytes,
-    odd: &mut Oddities,
-) -> Parse<(Text, usize)> {
-    if bytes.is_wide
-        && let Some(found) = wide::find(line, at)
-    {
-        if found.has_lone_surrogate {
-            odd.insert(Oddities::LONE_SURROGATE);
-        }
-        return Ok(found.text(at));
-    }
-    narrow(line, at, bytes, odd)
-}
-
-/// The same without wide registers.
 pub(super) fn narrow(
     line: &[u8],
     at: usize,
@@ -268,11 +243,25 @@ pub(super) fn escape(line: &[u8], at: usize) -> Parse<Escape> {
     }
 }
 
+/// The values of hexadecimal digits; of any other byte, one that four digits cannot have.
+static HEX: [u32; 256] = {
+    let mut values = [NO_DIGIT; 256];
+    let mut at = 0;
+    while at < 256 {
+        if let Some(value) = (at as u8 as char).to_digit(16) {
+            values[at] = value;
+        }
+        at += 1;
+    }
+    values
+};
+const NO_DIGIT: u32 = 1 << 16;
+
 fn hex4(line: &[u8], at: usize) -> Option<u32> {
-    let digits = line.get(at..at + 4)?;
-    digits.iter().try_fold(0, |value, &d| {
-        Some(value << 4 | char::from(d).to_digit(16)?)
-    })
+    let digits = line.get(at..)?.first_chunk::<4>()?;
+    let [a, b, c, d] = digits.map(|digit| HEX[usize::from(digit)]);
+    let value = a << 12 | b << 8 | c << 4 | d;
+    ((a | b | c | d) < NO_DIGIT).then_some(value)
 }
 
 /// The text of a string: `raw` are the bytes between its quotes, already read by a [`super::Cursor`].

@@ -140,7 +140,7 @@ mod tests {
         let mut cursor = Cursor::noting(line.as_bytes(), 0, &mut strings);
         cursor.skip().unwrap();
         cursor.noted(&mut strings);
-        let second = 104;
+        let second = 105;
         let mut memory = Memory::Known(strings.of_line(0));
         assert_eq!(memory.at(second + 1), None);
         let mut memory = Memory::Known(strings.of_line(0));

@@ -3,7 +3,33 @@
 //! Gives the same answers as [`super::string`], or none: what is wrong with a string, and where, only that says. Strings of a few
 //! bytes take one step. Holds the only `unsafe` of the scanner, a call whose condition is checked beside it.
 
-use super::string::Found;
+use super::defects::{Oddities, Parse};
+use super::string::{Bytes, Found, Text, narrow};
+
+/// What a cursor needs to know of a line before it reads strings in it; `None` where that is nothing.
+pub(super) fn properties(line: &[u8]) -> Option<Bytes> {
+    (!is_available()).then(|| Bytes::of(line))
+}
+
+/// Reads a string whose opening quote is before `at`, in one way or the other; returns the text and the position after its
+/// closing quote. `bytes` are the [`properties`] of the line.
+#[inline]
+pub(super) fn string(
+    line: &[u8],
+    at: usize,
+    bytes: Option<Bytes>,
+    odd: &mut Oddities,
+) -> Parse<(Text, usize)> {
+    if bytes.is_none()
+        && let Some(found) = find(line, at)
+    {
+        if found.has_lone_surrogate {
+            odd.insert(Oddities::LONE_SURROGATE);
+        }
+        return Ok(found.text(at));
+    }
+    narrow(line, at, bytes.unwrap_or_else(Bytes::unknown), odd)
+}
 
 /// Whether strings can be read in this way here.
 #[inline]
@@ -184,8 +210,6 @@ mod x86 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::defects::Oddities;
-    use super::super::string::{Bytes, narrow};
     use super::*;
 
     /// What both ways of reading say, in the same words.
