@@ -2,6 +2,7 @@
 //!
 //! Looks only at how published formats write a call: an object of a certain `type`, or an element of a list of calls. PURE.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -162,20 +163,16 @@ impl Found {
         let mut is_repeated = false;
         let mut is_broken_off = false;
         let before = self.0.len();
-        let text = |c: &mut Cursor<'_>| {
-            let text = c.string_or_skip()?;
-            Ok(text.map(|text| unescape(text.span.of(line))))
-        };
         c.object(|key, c| {
             let key = std::str::from_utf8(key).unwrap_or_default();
             if key == "type" {
-                let kind = text(c)?.unwrap_or_default();
+                let kind = plain_text(c)?.unwrap_or_default();
                 is_call |= TYPES.iter().any(|name| name.as_bytes() == &*kind);
                 is_repeated = place == Place::Line && *kind == *b"progress";
             } else if key == "stopReason" {
-                is_broken_off = matches!(text(c)?.as_deref(), Some(b"aborted" | b"error"));
+                is_broken_off = matches!(plain_text(c)?.as_deref(), Some(b"aborted" | b"error"));
             } else if let Some(number) = IDS.iter().position(|id| *id == key) {
-                let id = text(c)?;
+                let id = plain_text(c)?;
                 ids[number] = id.map(|id| String::from_utf8_lossy(&id).into_owned());
             } else if INPUTS.contains(&key) {
                 c.skip()?.of(line).hash(&mut input);
@@ -199,6 +196,16 @@ impl Found {
             self.0.truncate(before);
         }
         Ok(())
+    }
+}
+
+/// The text of a string; `None` where there is none. Of numbers and containers only `serde_json` says whether it reads them.
+fn plain_text<'l>(c: &mut Cursor<'l>) -> Parse<Option<Cow<'l, [u8]>>> {
+    let line = c.line();
+    match c.kind()? {
+        Kind::String => Ok(Some(unescape(c.string()?.span.of(line)))),
+        Kind::Bool | Kind::Null => c.skip().map(|_| None),
+        Kind::Number | Kind::Object | Kind::Array => Err(Bad::new(0, "no text")),
     }
 }
 
@@ -322,96 +329,4 @@ impl<'de> Visitor<'de> for Walk<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Counted by both readers.
-    fn count(lines: &[&str]) -> u64 {
-        for line in lines {
-            let (mut plain, mut odd) = (Found::default(), Found::default());
-            plain.add_line(line.as_bytes());
-            odd.add_odd(line.as_bytes());
-            assert_eq!(plain.0, odd.0, "{line}");
-        }
-        raw_calls(lines.join("\n").as_bytes())
-    }
-
-    #[test]
-    fn odd_lines_are_read_as_serde_json_reads_them() {
-        let call = r#"{"type":"tool_use","id":"a"}"#;
-        let deep = "[".repeat(130) + &"]".repeat(130);
-        for odd in [
-            "\"\\ud800\"",
-            "1e400",
-            "1e2",
-            "123456789012345678901234",
-            &deep,
-            "{\"a\":1,\"a\":2}",
-        ] {
-            count(&[
-                &format!("[{call},{odd},{call}]"),
-                &format!("[{call}] {odd}"),
-            ]);
-            count(&[&format!(
-                r#"{{"type":"tool_use","id":{odd},"tool_call_id":"b","input":{odd}}}"#
-            )]);
-        }
-        count(&[
-            r#"{"type":"tool_use","id":"","call_id":7,"call_id":"\u0061","type":1,"input":{ "x" : 1 }}"#,
-        ]);
-    }
-
-    #[test]
-    fn calls_of_every_published_shape_count() {
-        for line in [
-            r#"{"type":"assistant","message":{"content":[{"type" : "tool_use","id":"a","name":"Bash","input":{}}]}}"#,
-            r#"{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}"#,
-            r#"{"role":"assistant","content":[{"type":"tool-call","toolCallId":"a","toolName":"f","args":{}}]}"#,
-            r#"{"type":"response_item","payload":{"type":"function_call","id":"fc_1","call_id":"a","arguments":"{}"}}"#,
-            r#"{"type":"response_item","payload":{"type":"custom_tool_call","call_id":"a","input":"x"}}"#,
-            r#"{"type":"message","message":{"content":[{"type":"toolCall","id":"a","arguments":{}}]}}"#,
-            r#"{"type":"gemini","toolCalls":[{"id":"a","name":"f","args":{}}]}"#,
-            r#"{"type":"assistant.message","data":{"content":"","toolRequests":[{"toolCallId":"a","name":"view","arguments":{}}]}}"#,
-            r#"{"$set":{"messages":[{"type":"gemini","toolCalls":[{"id":"a","name":"f","args":{},"status":"success","result":[{"functionResponse":{"id":"a"}}]}]}]}}"#,
-            r#"{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]}"#,
-        ] {
-            assert_eq!(count(&[line]), 1, "{line}");
-        }
-    }
-
-    #[test]
-    fn what_is_written_again_counts_once() {
-        let call = r#"{"content":[{"type":"tool_use","id":"a"}]}"#;
-        let other =
-            r#"{"content":[{"type":"tool_use","id":"b"},{"type":"tool_use"},{"type":"tool_use"}]}"#;
-        assert_eq!(count(&[call, other, call]), 4);
-    }
-
-    #[test]
-    fn an_id_that_is_used_again_is_another_call() {
-        let call = |input: &str| {
-            format!(
-                r#"{{"tool_calls":[{{"id":"a","function":{{"name":"f","arguments":"{input}"}}}}]}}"#
-            )
-        };
-        assert_eq!(count(&[&call("1"), &call("2"), &call("1")]), 2);
-    }
-
-    #[test]
-    fn what_looks_like_a_call_in_texts_and_inputs_is_none() {
-        assert_eq!(
-            count(&[
-                r#"{"role":"user","content":"{\"type\":\"tool_use\",\"id\":\"a\"}"}"#,
-                r#"{"type":"function_call_output","call_id":"a","output":"function_call\""}"#,
-                r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}"#,
-                r#"{"type":"progress","data":{"message":{"content":[{"type":"tool_use","id":"a"}]}}}"#,
-                r#"{"type":"server_tool_use","id":"a"}"#,
-                r#"{"type":"message","message":{"content":[{"type":"toolCall","id":"a"}],"stopReason":"aborted"}}"#,
-                r#"{"type":"tool_use","#,
-            ]),
-            0
-        );
-        let nested = r#"{"type":"tool_use","id":"a","input":{"x":{"type":"tool_use","id":"b"}}}"#;
-        assert_eq!(count(&[nested]), 1);
-    }
-}
+mod tests;
