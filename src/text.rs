@@ -38,8 +38,9 @@ pub fn shown_path(path: &Path) -> String {
 /// `json`, safe to display: characters that could control the display become `\uXXXX`, so that it still parses to the same
 /// value. Line breaks stay: in JSON, they are between values only.
 pub fn printable_json(json: &str) -> Cow<'_, str> {
-    // Most pieces are ASCII and a few bytes long.
-    if json.bytes().all(|b| matches!(b, b'\n' | b' '..=b'~')) {
+    // Most pieces are ASCII; without an early end, the loop takes several bytes at a time.
+    let is_plain = |b: u8| (b == b'\n') | (b >= b' ') & (b <= b'~');
+    if json.bytes().fold(true, |plain, b| plain & is_plain(b)) {
         return Cow::Borrowed(json);
     }
     let needs_escape = |c: char| c != '\n' && controls_display(c);

@@ -5,11 +5,14 @@
 use super::input::Input;
 use crate::error::Result;
 use crate::format::{Detected, Detector, Format, may_be_document};
+use crate::scan::Strings;
 
 /// What an input is, and what speaks against the format that the user named.
 pub(super) struct Recognised {
     pub(super) detected: Detected,
     pub(super) doubt: Option<String>,
+    /// The long strings that were found meanwhile.
+    pub(super) strings: Strings,
 }
 
 /// What an input is, by all of it, or by as much as settles it. A format that the user named wins.
@@ -39,5 +42,6 @@ pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Rec
     Ok(Recognised {
         detected: named.map_or_else(|| detector.decide(), |format| detector.given(format)),
         doubt: named.and_then(|format| detector.doubt(format)),
+        strings: detector.into_strings(),
     })
 }

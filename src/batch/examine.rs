@@ -4,13 +4,14 @@ use std::path::Path;
 
 use super::inspect::each;
 use super::origin::SessionOrigin;
-use super::over::Over;
+use super::over::{self, Over};
 use crate::error::Result;
 use crate::eval::{Evaluator, FileEval};
 use crate::format::{Detected, Detector, Format, Warnings};
 use crate::outcome::{Clock, Examined, Find, Laps, Phase};
 use crate::pipeline::Part;
 use crate::replay::{FileReplay, Replaying, recordings};
+use crate::scan::NO_STRINGS;
 use crate::stats::{Counting, FileStats};
 use crate::transcript::Transcript;
 use crate::verify::Finding;
@@ -81,8 +82,7 @@ pub fn replay_bytes(path: &Path, bytes: &[u8], replaying: &Replaying<'_>) -> Exa
     let add = |found: &mut FileReplay, read: Read<'_>| replay_one(replaying, found, read);
     file(
         path,
-        detector.decide().for_compaction(),
-        bytes,
+        in_memory(detector.decide().for_compaction(), bytes),
         (Laps::default(), None),
         &add,
     )
@@ -94,8 +94,7 @@ pub fn stats_bytes(path: &Path, bytes: &[u8], counting: &Counting<'_>) -> Examin
     detector.look(bytes);
     file(
         path,
-        detector.decide(),
-        bytes,
+        in_memory(detector.decide(), bytes),
         (Laps::default(), None),
         &|found: &mut FileStats, read: Read<'_>| {
             counting.add(found, read.format, read.transcript, read.line);
@@ -110,8 +109,7 @@ pub fn eval_bytes(path: &Path, bytes: &[u8], evaluator: &Evaluator<'_>) -> Exami
     let detected = detector.decide().for_compaction();
     file(
         path,
-        detected,
-        bytes,
+        in_memory(detected, bytes),
         (Laps::default(), None),
         &|found: &mut FileEval, read: Read<'_>| eval_one(evaluator, found, &read),
     )
@@ -143,26 +141,37 @@ fn replay_one(replaying: &Replaying<'_>, found: &mut FileReplay, read: Read<'_>)
     found.sessions.extend(sessions);
 }
 
+/// What is in memory, as an input that was read.
+fn in_memory(detected: Detected, bytes: &[u8]) -> over::Read<'_> {
+    over::Read {
+        detected,
+        bytes,
+        strings: &NO_STRINGS,
+    }
+}
+
 /// Adds what `add` finds in each transcript to the entry of its input.
 fn examine<T: Find + Send>(
     over: &Over<'_>,
     add: impl Fn(&mut T, Read<'_>) + Sync,
 ) -> Result<Vec<Examined<T>>> {
     over.each(
-        |path: &Path, detected, bytes: &[u8], laps| {
-            file(path, detected, bytes, (laps, over.clock), &add)
-        },
+        |path: &Path, read, laps| file(path, read, (laps, over.clock), &add),
         Examined::failed,
     )
 }
 
 fn file<T: Find>(
     path: &Path,
-    detected: Detected,
-    bytes: &[u8],
+    input: over::Read<'_>,
     (mut laps, clock): (Laps, Option<&dyn Clock>),
     add: &impl Fn(&mut T, Read<'_>),
 ) -> Examined<T> {
+    let over::Read {
+        detected,
+        bytes,
+        strings,
+    } = input;
     let size = bytes.len() as u64;
     let (format, layout) = match detected {
         Detected::Unsupported(why) => {
@@ -177,10 +186,16 @@ fn file<T: Find>(
     record.file.project = origin.project;
     record.file.last_message = origin.last_message;
     each(bytes, layout, |bytes, first_line, part| {
+        let strings = match part {
+            Part::File => strings,
+            // Their places are those in the file.
+            Part::Line => &NO_STRINGS,
+        };
+        let mut warnings = Warnings::default();
         let read = Read {
             path,
             format,
-            transcript: &format.read(bytes, first_line, &mut Warnings::default()),
+            transcript: &format.read_again(bytes, strings, first_line, &mut warnings),
             first_line,
             line: (part == Part::Line).then_some(first_line),
         };

@@ -46,7 +46,8 @@ pub(super) struct Input<'s> {
     /// Text that was read but not yet taken.
     pub(super) buffer: Vec<u8>,
     at_end: bool,
-    hasher: blake3::Hasher,
+    /// `None` if nobody asks for the hash.
+    hasher: Option<blake3::Hasher>,
     bytes: u64,
     /// How long the text of a compressed input is.
     unpacked: Option<u64>,
@@ -132,7 +133,7 @@ impl<'s> Input<'s> {
             gauge: Gauge::new(share, size.map_or(Known::Stream, |_| Known::Content)),
             buffer: Vec::new(),
             at_end: false,
-            hasher: blake3::Hasher::new(),
+            hasher: Some(blake3::Hasher::new()),
             bytes: 0,
             unpacked: None,
             size,
@@ -286,7 +287,9 @@ impl<'s> Input<'s> {
             _ => Error::new(ErrorKind::Interrupted, "interrupted"),
         })?;
         let new = &self.buffer[start..];
-        self.hasher.update(new);
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(new);
+        }
         self.bytes += new.len() as u64;
         if let Some(copy) = &mut self.copy {
             copy.write_all(new)
@@ -335,10 +338,14 @@ impl<'s> Input<'s> {
 
     /// The hash and the number of the file's bytes, once all were read.
     pub(super) fn hash(&self) -> (String, u64) {
-        (
-            format!("blake3:{}", self.hasher.finalize().to_hex()),
-            self.bytes,
-        )
+        let hash = self.hasher.as_ref().map(blake3::Hasher::finalize);
+        let hash = hash.map_or_else(String::new, |hash| format!("blake3:{}", hash.to_hex()));
+        (hash, self.bytes)
+    }
+
+    /// Says that nobody will ask for the hash.
+    pub(super) fn leave_unhashed(&mut self) {
+        self.hasher = None;
     }
 }
 

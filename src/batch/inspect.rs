@@ -54,6 +54,7 @@ pub fn compact_detected(
                     archive: Some(&archive),
                     ..Stored::default()
                 },
+                strings: &crate::scan::NO_STRINGS,
                 adviser: None,
                 weights: &WEIGHTS,
             };

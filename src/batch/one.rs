@@ -36,6 +36,7 @@ use crate::pipeline::{self, Compacted, Part, Pipeline, Stored};
 use crate::plan::Keeping;
 use crate::policy::{self, Archive, Effective, Layer, Names, OnFailure, Policy, Redact};
 use crate::redact::Redactor;
+use crate::scan::NO_STRINGS;
 use crate::store::atomic::Stamp;
 use crate::store::finished::Seen;
 use crate::store::{FOLDER, open_transcript};
@@ -234,7 +235,11 @@ impl<'r> Run<'r> {
             input.copy = Some(archive);
         }
         let seen = input.seen.map(Seen::settled);
-        let Recognised { detected, doubt } = detect(&mut input, self.options.format)?;
+        let Recognised {
+            detected,
+            doubt,
+            strings,
+        } = detect(&mut input, self.options.format)?;
         let detected = emitted::taken(detected, self.options.emit);
         if let Some(fork) = &self.options.fork {
             fork.check(&detected)?;
@@ -282,6 +287,7 @@ impl<'r> Run<'r> {
                 let part = pipeline::Input {
                     format,
                     bytes: &input.buffer,
+                    strings: &strings,
                     first_line: 1,
                     part: Part::File,
                     stored: Stored {
@@ -354,6 +360,7 @@ impl<'r> Run<'r> {
                             archive: archive.as_deref(),
                             ..target.stored(&originals)
                         },
+                        strings: &NO_STRINGS,
                         adviser: Some(before),
                         weights: &WEIGHTS,
                     };

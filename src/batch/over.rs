@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicUsize;
 use rayon::prelude::*;
 
 use super::budget::{Budget, Share};
-use super::detected::detect;
+use super::detected::{Recognised, detect};
 use super::input::Input;
 use super::limits::{Job, Limits};
 use super::strict::BadLines;
@@ -16,6 +16,17 @@ use super::{Found, Progress, Source, pool};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Format};
 use crate::outcome::{Clock, Laps, Phase, path_text};
+use crate::scan::Strings;
+
+/// An input that was read.
+pub(super) struct Read<'r> {
+    /// What it is.
+    pub(super) detected: Detected,
+    /// Its text, unpacked.
+    pub(super) bytes: &'r [u8],
+    /// The long strings in it.
+    pub(super) strings: &'r Strings,
+}
 
 /// How inputs are processed.
 #[expect(
@@ -50,7 +61,7 @@ impl Over<'_> {
     /// What stops the run: threads that do not start, a signal ([`ErrorKind::Interrupted`]).
     pub(super) fn each<T: Send>(
         &self,
-        look: impl Fn(&Path, Detected, &[u8], Laps) -> T + Sync,
+        look: impl Fn(&Path, Read<'_>, Laps) -> T + Sync,
         failed: impl Fn(&Path, &Error) -> T + Sync,
     ) -> Result<Vec<T>> {
         let pool = pool(self.jobs)?;
@@ -108,12 +119,15 @@ impl Over<'_> {
         &self,
         source: &Source,
         share: Share<'_>,
-        look: impl Fn(&Path, Detected, &[u8], Laps) -> T,
+        look: impl Fn(&Path, Read<'_>, Laps) -> T,
     ) -> Result<T> {
         let path = source.path();
         let mut laps = Laps::start(self.clock);
         let mut input = Input::open(source, path, self.stop, share)?;
-        let detected = detect(&mut input, self.format)?.detected;
+        input.leave_unhashed();
+        let Recognised {
+            detected, strings, ..
+        } = detect(&mut input, self.format)?;
         let detected = match self.job {
             Job::Once => detected,
             Job::Replay | Job::Eval => detected.for_compaction(),
@@ -122,7 +136,12 @@ impl Over<'_> {
         let checked = self.bad_lines.check(&detected, &input.buffer);
         checked.map_err(|error| error.at(path))?;
         laps.lap(self.clock, Phase::Read);
-        Ok(look(path, detected, &input.buffer, laps))
+        let read = Read {
+            detected,
+            bytes: &input.buffer,
+            strings: &strings,
+        };
+        Ok(look(path, read, laps))
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use super::exclude::Exclude;
 use super::inspect::each;
-use super::over::Over;
+use super::over::{Over, Read};
 use super::project::{directory_of_file, whole_id};
 use super::walk::{Interest, Leave, walk};
 use super::{FileSource, Found, Origin, PassedBy, Source};
@@ -138,9 +138,7 @@ pub fn session_at(around: &Surroundings, format: Format, path: &Path) -> Option<
 /// What stops the run: threads that do not start, a signal ([`ErrorKind::Interrupted`]).
 pub fn count(over: &Over<'_>, counting: &Counting<'_>) -> Result<BTreeMap<PathBuf, Contents>> {
     let counted = over.each(
-        |path: &Path, detected, bytes: &[u8], _| {
-            (path.to_owned(), contents(path, &detected, bytes, counting))
-        },
+        |path: &Path, read, _| (path.to_owned(), contents(path, &read, counting)),
         |path, error| {
             let error = Some(error.message.clone());
             (
@@ -155,7 +153,12 @@ pub fn count(over: &Over<'_>, counting: &Counting<'_>) -> Result<BTreeMap<PathBu
     Ok(counted.into_iter().collect())
 }
 
-fn contents(path: &Path, detected: &Detected, bytes: &[u8], counting: &Counting<'_>) -> Contents {
+fn contents(path: &Path, read: &Read<'_>, counting: &Counting<'_>) -> Contents {
+    let &Read {
+        ref detected,
+        bytes,
+        ..
+    } = read;
     let (format, layout) = match detected {
         Detected::Unsupported(_) => return Contents::default(),
         Detected::Known(format, layout) => (*format, *layout),

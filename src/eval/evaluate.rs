@@ -359,6 +359,7 @@ impl<'p> Evaluator<'p> {
                     part: Part::File,
                     stored: pipeline::Stored::default(),
                     adviser: None,
+                    strings: &crate::scan::NO_STRINGS,
                     weights: session.weights,
                 };
                 let one = Budgeted { candidate, budget };

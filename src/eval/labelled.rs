@@ -4,7 +4,7 @@
 
 use super::events::{Queued, events};
 use super::index::Index;
-use super::segment::{before, folders, nearest, places, segments};
+use super::segment::{bytes_of, folders, lines_before, nearest, places, segments};
 use crate::error::Result;
 use crate::facts::Earlier;
 use crate::format::{Format, Warnings};
@@ -62,7 +62,8 @@ pub fn labelled(
                 continue;
             };
             done.push(place);
-            let bytes = before(&transcript, conversation, place);
+            let lines = lines_before(&transcript, conversation, place);
+            let bytes = bytes_of(&transcript, &lines);
             let prefix = format.read(&bytes, 1, &mut warnings);
             let Some(conversation) = prefix.conversations.first() else {
                 continue;

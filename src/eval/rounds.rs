@@ -138,6 +138,7 @@ impl Stretches {
                     ..Stored::default()
                 },
                 adviser: None,
+                strings: &crate::scan::NO_STRINGS,
                 weights,
             };
             let (round, output) = one(number, input);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use memchr::memchr;
 
-use crate::scan::{Bad, Cursor, Eol, Kind, Oddities, Parse, RawLine};
+use crate::scan::{Bad, Cursor, Eol, Kind, Oddities, Parse, RawLine, Text};
 use crate::transcript::LineKind;
 
 /// What is odd about a line; the names are those of the report.
@@ -219,13 +219,14 @@ pub(super) fn frame(bytes: &[u8], warnings: &mut Warnings) -> (LineKind, Odditie
     (LineKind::Session, oddities)
 }
 
-/// Reads one line with `object`, which is called with a cursor before an object and reads exactly this object.
+/// Reads one line with `object`, which is called with a cursor before an object and reads exactly this object. `strings` are long
+/// strings of the line that were found before.
 pub(super) fn read(
-    bytes: &[u8],
+    (bytes, strings): (&[u8], &[Text]),
     warnings: &mut Warnings,
     object: impl FnOnce(&mut Cursor<'_>) -> Parse<LineKind>,
 ) -> (LineKind, Oddities) {
-    let mut cursor = Cursor::new(bytes);
+    let mut cursor = Cursor::knowing(bytes, strings);
     if simdutf8::basic::from_utf8(bytes).is_err() {
         cursor.oddities.insert(Oddities::INVALID_UTF8);
         warnings.add(WarningKind::InvalidUtf8, "bytes that are not UTF-8, kept");

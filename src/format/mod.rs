@@ -13,7 +13,7 @@ mod line;
 mod shapes;
 mod usage;
 
-use crate::scan::{Eol, RawLine, document, lines};
+use crate::scan::{Eol, NO_STRINGS, RawLine, Strings, Text, document, lines};
 use crate::transcript::{ChangeSet, Conversation, LineKind, Record, Transcript};
 use crate::verify::{Finding, Findings};
 
@@ -160,6 +160,17 @@ impl Format {
         first_line: u64,
         warnings: &mut Warnings,
     ) -> Transcript<'a> {
+        self.read_again(bytes, &NO_STRINGS, first_line, warnings)
+    }
+
+    /// The same for bytes that were looked at before; `strings` are the long ones that were found then.
+    pub fn read_again<'a>(
+        self,
+        bytes: &'a [u8],
+        strings: &Strings,
+        first_line: u64,
+        warnings: &mut Warnings,
+    ) -> Transcript<'a> {
         let mut transcript = Transcript::new(bytes);
         warnings.begin(bytes, first_line);
         let units = match self.dialect().may_be_document() {
@@ -170,7 +181,10 @@ impl Format {
             Some(units) => units
                 .into_iter()
                 .for_each(|unit| self.push(&mut transcript, unit, warnings)),
-            None => lines(bytes).for_each(|raw| self.push(&mut transcript, raw, warnings)),
+            None => lines(bytes).for_each(|raw| {
+                let strings = strings.of_line(raw.start);
+                self.push_known(&mut transcript, raw, strings, warnings);
+            }),
         }
         self.link(&mut transcript);
         transcript
@@ -178,8 +192,20 @@ impl Format {
 
     /// Adds the next line of its bytes to a transcript; it is in no conversation until [`Format::extend`] or [`Format::link`].
     pub fn push<'a>(self, transcript: &mut Transcript<'a>, raw: RawLine, warnings: &mut Warnings) {
+        self.push_known(transcript, raw, &[], warnings);
+    }
+
+    fn push_known<'a>(
+        self,
+        transcript: &mut Transcript<'a>,
+        raw: RawLine,
+        strings: &[Text],
+        warnings: &mut Warnings,
+    ) {
         warnings.line(raw);
-        transcript.push_line(raw, |bytes, record| self.line(bytes, record, warnings));
+        transcript.push_line(raw, |bytes, record| {
+            self.known_line(bytes, strings, record, warnings)
+        });
     }
 
     /// The conversations as they would be if nothing had been compacted.
@@ -207,11 +233,21 @@ impl Format {
         record: &mut Record<'_, '_>,
         warnings: &mut Warnings,
     ) -> LineKind {
+        self.known_line(bytes, &[], record, warnings)
+    }
+
+    fn known_line(
+        self,
+        bytes: &[u8],
+        strings: &[Text],
+        record: &mut Record<'_, '_>,
+        warnings: &mut Warnings,
+    ) -> LineKind {
         let dialect = self.dialect();
         let (kind, oddities) = match record.eol() {
             Eol::Frame | Eol::Within => line::frame(bytes, warnings),
             Eol::Lf | Eol::CrLf | Eol::None | Eol::Element => {
-                line::read(bytes, warnings, |c| dialect.line(c, record))
+                line::read((bytes, strings), warnings, |c| dialect.line(c, record))
             }
         };
         record.oddities(oddities);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::artifacts::Adviser;
 use crate::format::Format;
+use crate::scan::Strings;
 use crate::store::{FOLDER, Store};
 use crate::summarizer::extractive::Weights;
 use crate::transcript::{Conversation, ConversationId};
@@ -15,6 +16,8 @@ pub struct Input<'a, 's> {
     pub format: Format,
     /// Its bytes.
     pub bytes: &'a [u8],
+    /// The long strings in them that were found when its format was.
+    pub strings: &'s Strings,
     /// The number (from 1) of its first line in its file.
     pub first_line: u64,
     /// Whether it is a whole file or one line of one.

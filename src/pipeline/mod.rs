@@ -234,9 +234,12 @@ impl<'p> Pipeline<'p> {
         let mut transcript = rejected.transcript;
         if rejected.masked > 0 {
             let mut warnings = Warnings::default();
-            transcript = input
-                .format
-                .read(input.bytes, input.first_line, &mut warnings);
+            transcript = input.format.read_again(
+                input.bytes,
+                input.strings,
+                input.first_line,
+                &mut warnings,
+            );
             self.mask(input, &mut transcript);
         }
         let conversations = rejected.conversations.into_iter();

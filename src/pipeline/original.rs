@@ -26,9 +26,10 @@ impl Pipeline<'_> {
         }
         let input: Input<'a, '_> = view.input;
         let mut ignored = Warnings::default();
-        let mut transcript = input
-            .format
-            .read(input.bytes, input.first_line, &mut ignored);
+        let mut transcript =
+            input
+                .format
+                .read_again(input.bytes, input.strings, input.first_line, &mut ignored);
         let by_id = transcript.conversations.iter().map(|c| c.id.clone());
         let by_id = by_id.zip(0..).collect();
         self.mask(input, &mut transcript);

@@ -74,7 +74,10 @@ impl<'a, 's> Work<'a, 's> {
         warnings: &mut Warnings,
     ) -> Self {
         let laps = Laps::start(clock);
-        let transcript = input.format.read(input.bytes, input.first_line, warnings);
+        let transcript =
+            input
+                .format
+                .read_again(input.bytes, input.strings, input.first_line, warnings);
         Work {
             input,
             transcript,

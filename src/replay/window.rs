@@ -84,6 +84,7 @@ impl<'r> Window<'r> {
             first_line: 1,
             part: Part::File,
             stored: Stored::default(),
+            strings: &crate::scan::NO_STRINGS,
             adviser: None,
             weights: &WEIGHTS,
         };

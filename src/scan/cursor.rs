@@ -6,6 +6,8 @@
 use super::Span;
 use super::defects::{Bad, Oddities, Parse};
 use super::string::{self, Text};
+use super::strings::{Memory, Strings};
+use super::wide;
 
 /// The kind of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,10 +52,11 @@ const KEYS_COMPARED: usize = 32;
 #[derive(Debug, Clone)]
 pub struct Cursor<'a> {
     line: &'a [u8],
-    bytes: string::Bytes,
+    bytes: Option<string::Bytes>,
     at: usize,
     /// The number of open containers around `at`, in which the caller is.
     depth: usize,
+    memory: Memory<'a>,
     /// The oddities found so far.
     pub oddities: Oddities,
 }
@@ -63,10 +66,35 @@ impl<'a> Cursor<'a> {
     pub fn new(line: &'a [u8]) -> Self {
         Cursor {
             line,
-            bytes: string::Bytes::of(line),
+            bytes: wide::properties(line),
             at: 0,
             depth: 0,
+            memory: Memory::None,
             oddities: Oddities::default(),
+        }
+    }
+
+    /// The same, which notes long strings for a later reader; `start` is where the line begins in its text. To be ended by
+    /// [`Cursor::noted`].
+    pub fn noting(line: &'a [u8], start: usize, strings: &mut Strings) -> Self {
+        Cursor {
+            memory: Memory::Noting(strings.begin(start)),
+            ..Cursor::new(line)
+        }
+    }
+
+    /// Gives back what was noted.
+    pub fn noted(self, strings: &mut Strings) {
+        if let Memory::Noting(texts) = self.memory {
+            strings.end(texts);
+        }
+    }
+
+    /// A cursor at the start of `line`, which was read before and whose long strings are these.
+    pub fn knowing(line: &'a [u8], strings: &'a [Text]) -> Self {
+        Cursor {
+            memory: Memory::Known(strings),
+            ..Cursor::new(line)
         }
     }
 
@@ -135,7 +163,11 @@ impl<'a> Cursor<'a> {
                 count += 1;
             }
             self.colon()?;
-            each(&string::unescape(raw), self)?;
+            // Of a key that has as many characters as bytes, none is escaped.
+            match key.scalars == key.span.len {
+                true => each(raw, self)?,
+                false => each(&string::unescape(raw), self)?,
+            }
             if !self.comma_or(b'}')? {
                 return Ok(Span::new(start, self.at));
             }
@@ -162,7 +194,20 @@ impl<'a> Cursor<'a> {
         if self.line.get(self.at) != Some(&b'"') {
             return Err(self.bad("a string was expected"));
         }
-        let (text, next) = string::skip(self.line, self.at + 1, self.bytes, &mut self.oddities)?;
+        let start = self.at + 1;
+        if let Some(known) = self.memory.at(start) {
+            debug_assert_eq!(
+                wide::string(self.line, start, self.bytes, &mut Oddities::default())
+                    .map(|(text, _)| text),
+                Ok(known)
+            );
+            self.at = known.span.end() + 1;
+            return Ok(known);
+        }
+        let (text, next) = wide::string(self.line, start, self.bytes, &mut self.oddities)?;
+        if !self.oddities.contains(Oddities::LONE_SURROGATE) {
+            self.memory.note(text);
+        }
         self.at = next;
         Ok(text)
     }

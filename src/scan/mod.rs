@@ -13,6 +13,8 @@ mod document;
 mod fields;
 mod lines;
 mod string;
+mod strings;
+mod wide;
 
 pub use cursor::{Cursor, Kind};
 pub use defects::{Bad, Oddities, Parse};
@@ -20,7 +22,9 @@ pub use document::{NoDocument, begins_document, document};
 pub use fields::Value;
 pub(crate) use lines::BOM;
 pub use lines::{Eol, RawLine, lines};
-pub use string::{Text, unescape, unescape_into};
+pub(crate) use string::next_special;
+pub use string::{Text, unescape, unescape_at, unescape_into};
+pub use strings::{NO_STRINGS, Strings};
 
 /// A range of bytes within one line.
 ///

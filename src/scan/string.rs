@@ -1,7 +1,8 @@
 //! JSON strings: where they end, how many characters they have, what their text is.
 //!
-//! [`skip`] is the innermost loop of the program. It also counts characters, because every estimate needs them, and has no
-//! `unsafe` of its own: plain arithmetic on words, loops that the compiler vectorises, and `memchr` for long runs.
+//! [`narrow`] also counts characters, because every estimate needs them, and has no `unsafe` of its own: plain arithmetic on words,
+//! loops that the compiler vectorises, and `memchr` for long runs. Where the processor has wide registers, [`super::wide`] reads
+//! most strings, and this says what is wrong with the others.
 
 use std::borrow::Cow;
 
@@ -60,7 +61,7 @@ fn specials(word: u64) -> u64 {
 /// Most runs are short (a key, a line of code up to its `\n`): plain arithmetic on a few words finds their end before a
 /// vectorised search would have started. That search is used only for long runs.
 #[inline]
-fn next_special(line: &[u8], mut at: usize) -> Option<usize> {
+pub(crate) fn next_special(line: &[u8], mut at: usize) -> Option<usize> {
     for _ in 0..4 {
         let Some(chunk) = line.get(at..).and_then(|rest| rest.first_chunk::<8>()) else {
             break;
@@ -74,6 +75,32 @@ fn next_special(line: &[u8], mut at: usize) -> Option<usize> {
     memchr::memchr2(b'"', b'\\', line.get(at..)?).map(|n| at + n)
 }
 
+/// A string that was found: where it ends, and what of its bytes are no characters of their own.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Found {
+    /// Its closing quote.
+    pub(super) end: usize,
+    /// Bytes that are not characters of their own: continuation bytes, and the further bytes of an escape.
+    pub(super) surplus: usize,
+    /// Characters outside the basic plane.
+    pub(super) astral: u32,
+    /// Whether an escape is half of a surrogate pair.
+    pub(super) has_lone_surrogate: bool,
+}
+
+impl Found {
+    /// The text, given its first byte, and the position after its closing quote.
+    #[inline]
+    pub(super) fn text(self, start: usize) -> (Text, usize) {
+        let text = Text {
+            span: Span::new(start, self.end),
+            scalars: (self.end - start - self.surplus) as u32,
+            astral: self.astral,
+        };
+        (text, self.end + 1)
+    }
+}
+
 /// Properties of all bytes of a line; determining them once saves a check of each string.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bytes {
@@ -82,6 +109,14 @@ pub(crate) struct Bytes {
 }
 
 impl Bytes {
+    /// Those of a line that nobody has looked at: each string is checked by itself.
+    pub(crate) fn unknown() -> Bytes {
+        Bytes {
+            is_ascii: false,
+            has_controls: true,
+        }
+    }
+
     /// Looks at a line, without branches, so that the compiler can use the widest registers.
     pub(crate) fn of(line: &[u8]) -> Bytes {
         let mut all = Bytes {
@@ -116,7 +151,7 @@ fn beyond_ascii(run: &[u8]) -> (usize, u32) {
 
 /// Reads a string whose opening quote is before `at`; returns the text and the position after its closing quote. `bytes` are
 /// the properties of the whole line.
-pub(crate) fn skip(
+pub(super) fn narrow(
     line: &[u8],
     at: usize,
     bytes: Bytes,
@@ -124,9 +159,7 @@ pub(crate) fn skip(
 ) -> Parse<(Text, usize)> {
     let start = at;
     let mut at = at;
-    // Bytes that are not characters of their own: continuation bytes, and the further bytes of an escape.
-    let mut surplus = 0usize;
-    let mut astral = 0u32;
+    let mut found = Found::default();
     loop {
         let end = next_special(line, at);
         let run = &line[at.min(line.len())..end.unwrap_or(line.len())];
@@ -137,33 +170,26 @@ pub(crate) fn skip(
         }
         if !bytes.is_ascii {
             let (continuations, fours) = beyond_ascii(run);
-            surplus += continuations;
-            astral += fours;
+            found.surplus += continuations;
+            found.astral += fours;
         }
         let Some(end) = end else {
             return Err(Bad::new(line.len(), "string without an end"));
         };
         at = end;
         if line[at] == b'"' {
-            let scalars = (at - start - surplus) as u32;
-            return Ok((
-                Text {
-                    span: Span::new(start, at),
-                    scalars,
-                    astral,
-                },
-                at + 1,
-            ));
+            found.end = at;
+            return Ok(found.text(start));
         }
         // `\n` is by far the most common escape, and the one most likely to be followed by another.
         if line.get(at + 1) == Some(&b'n') {
-            surplus += 1;
+            found.surplus += 1;
             at += 2;
             continue;
         }
         let escape = escape(line, at)?;
-        surplus += escape.len - 1;
-        astral += u32::from(escape.value > 0xffff);
+        found.surplus += escape.len - 1;
+        found.astral += u32::from(escape.value > 0xffff);
         if escape.is_lone_surrogate() {
             odd.insert(Oddities::LONE_SURROGATE);
         }
@@ -172,19 +198,19 @@ pub(crate) fn skip(
 }
 
 /// One escape: its length in bytes, and its code point (for a lone surrogate, the surrogate).
-struct Escape {
-    len: usize,
-    value: u32,
+pub(super) struct Escape {
+    pub(super) len: usize,
+    pub(super) value: u32,
 }
 
 impl Escape {
-    fn is_lone_surrogate(&self) -> bool {
+    pub(super) fn is_lone_surrogate(&self) -> bool {
         (0xd800..0xe000).contains(&self.value)
     }
 }
 
 /// Reads the escape whose backslash is at `at`; a surrogate pair is one escape.
-fn escape(line: &[u8], at: usize) -> Parse<Escape> {
+pub(super) fn escape(line: &[u8], at: usize) -> Parse<Escape> {
     let simple = |c: u8| {
         Ok(Escape {
             len: 2,
@@ -217,11 +243,25 @@ fn escape(line: &[u8], at: usize) -> Parse<Escape> {
     }
 }
 
+/// The values of hexadecimal digits; of any other byte, one that four digits cannot have.
+static HEX: [u32; 256] = {
+    let mut values = [NO_DIGIT; 256];
+    let mut at = 0;
+    while at < 256 {
+        if let Some(value) = (at as u8 as char).to_digit(16) {
+            values[at] = value;
+        }
+        at += 1;
+    }
+    values
+};
+const NO_DIGIT: u32 = 1 << 16;
+
 fn hex4(line: &[u8], at: usize) -> Option<u32> {
-    let digits = line.get(at..at + 4)?;
-    digits.iter().try_fold(0, |value, &d| {
-        Some(value << 4 | char::from(d).to_digit(16)?)
-    })
+    let digits = line.get(at..)?.first_chunk::<4>()?;
+    let [a, b, c, d] = digits.map(|digit| HEX[usize::from(digit)]);
+    let value = a << 12 | b << 8 | c << 4 | d;
+    ((a | b | c | d) < NO_DIGIT).then_some(value)
 }
 
 /// The text of a string: `raw` are the bytes between its quotes, already read by a [`super::Cursor`].
@@ -234,6 +274,14 @@ pub fn unescape(raw: &[u8]) -> Cow<'_, [u8]> {
     let mut out = Vec::with_capacity(raw.len());
     unescape_into(raw, |chunk| out.extend_from_slice(chunk));
     Cow::Owned(out)
+}
+
+/// The character of the escape whose backslash is at `at`, and its length in bytes; a lone surrogate is U+FFFD. `None` if there is
+/// no whole escape.
+pub fn unescape_at(raw: &[u8], at: usize) -> Option<(char, usize)> {
+    let Escape { len, value } = escape(raw, at).ok()?;
+    let c = char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER);
+    Some((c, len))
 }
 
 /// [`unescape`] in pieces, for strings too large to hold twice.

@@ -1,3 +1,5 @@
+mod many;
+
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::policy::{Compare, Encoding, Method, Policy, Tokens, Unit, presets};
-use crate::tokens::{Estimator, Sizes};
+use crate::tokens::{BlockLengths, Estimator, Sizes};
 use crate::transcript::{Conversation, Transcript};
 
 /// Whether byte-pair encodings count.
@@ -137,8 +137,14 @@ impl Ways {
         transcript: &Transcript<'_>,
         conversation: &Conversation,
     ) -> Vec<u64> {
+        let mut lengths = BlockLengths::default();
         let others = sizes.iter_mut().skip(1);
-        let others = others.map(|sizes| sizes.conversation(transcript, conversation));
+        let others = others.map(|sizes| {
+            sizes.exchange(&mut lengths);
+            let tokens = sizes.conversation(transcript, conversation);
+            sizes.exchange(&mut lengths);
+            tokens
+        });
         [own].into_iter().chain(others).collect()
     }
 

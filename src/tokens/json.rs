@@ -1,12 +1,75 @@
 //! JSON text as other programs write it, and its lengths.
 
-use crate::scan::{Cursor, Kind, Parse, Span, unescape};
+use crate::scan::{Cursor, Kind, Parse, Span, next_special, unescape, unescape_at};
 use crate::text::push_json_string;
 
 /// A JSON value without white space between its parts and with the fewest escapes, as `JSON.stringify` writes it.
 ///
 /// Numbers are copied unchanged. `raw` is a valid value.
 pub(super) fn compact(raw: &[u8]) -> Vec<u8> {
+    if simdutf8::basic::from_utf8(raw).is_err() {
+        return rewritten(raw);
+    }
+    let mut out = Vec::with_capacity(raw.len());
+    // What stands before it was copied; most of a value stays as it is.
+    let mut done = 0;
+    let mut at = 0;
+    while at < raw.len() {
+        match raw[at] {
+            b'"' => at = string(&mut out, raw, at + 1, &mut done),
+            b' ' | b'\t' | b'\r' | b'\n' => {
+                out.extend_from_slice(&raw[done..at]);
+                at += 1;
+                done = at;
+            }
+            _ => at += 1,
+        }
+    }
+    out.extend_from_slice(&raw[done..]);
+    out
+}
+
+/// Copies what stands before an escape of the string at `at` that `JSON.stringify` writes in another way, and that escape as it
+/// writes it; returns the place after the string.
+fn string(out: &mut Vec<u8>, raw: &[u8], mut at: usize, done: &mut usize) -> usize {
+    while let Some(special) = next_special(raw, at) {
+        at = special + 2;
+        match raw.get(special + 1) {
+            _ if raw[special] == b'"' => return special + 1,
+            Some(b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't') => {}
+            _ => {
+                let Some((c, len)) = unescape_at(raw, special) else {
+                    continue;
+                };
+                out.extend_from_slice(&raw[*done..special]);
+                at = special + len;
+                *done = at;
+                push_char(out, c);
+            }
+        }
+    }
+    raw.len()
+}
+
+fn push_char(out: &mut Vec<u8>, c: char) {
+    let begins = out.len();
+    push_json_string(out, c.encode_utf8(&mut [0; 4]));
+    // Its quotes.
+    out.pop();
+    out.remove(begins);
+}
+
+/// How many characters a character takes in a string that `JSON.stringify` writes.
+pub(super) fn char_len(c: char) -> u64 {
+    match c {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        '\0'..' ' => 6,
+        _ => 1,
+    }
+}
+
+/// The same as [`compact`] of bytes that are not UTF-8, string by string.
+fn rewritten(raw: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(raw.len());
     let mut at = 0;
     while at < raw.len() {
@@ -42,6 +105,11 @@ const SENT: [&[u8]; 10] = [
     b"reasoning_content",
     b"reasoning",
 ];
+/// Whether a member of that name is sent.
+pub(super) fn is_sent(key: &[u8]) -> bool {
+    SENT.contains(&key)
+}
+
 /// Those of them whose value consists of blocks.
 const BLOCKS: [&[u8]; 5] = [
     b"content",
@@ -68,22 +136,29 @@ pub(super) fn frame(object: &[u8]) -> Vec<u8> {
 
 fn written(object: &[u8], of: impl Fn(&[u8], &[u8]) -> Vec<u8>) -> Vec<u8> {
     let mut out = vec![b'{'];
-    // The object was parsed before. Should it fail here, what was found so far counts.
-    let _ = Cursor::new(object).object(|key, c| {
-        let value = c.skip()?;
-        if SENT.contains(&key) {
-            if out.len() > 1 {
-                out.push(b',');
-            }
-            out.push(b'"');
-            out.extend_from_slice(key);
-            out.extend_from_slice(b"\":");
-            out.extend(of(key, value.of(object)));
+    each_sent(object, |key, value| {
+        if out.len() > 1 {
+            out.push(b',');
         }
-        Ok(())
+        out.push(b'"');
+        out.extend_from_slice(key);
+        out.extend_from_slice(b"\":");
+        out.extend(of(key, value));
     });
     out.push(b'}');
     out
+}
+
+/// Calls `each` with every member of a message object that is sent to a provider.
+fn each_sent(object: &[u8], mut each: impl FnMut(&[u8], &[u8])) {
+    // The object was parsed before. Should it fail here, what was found so far counts.
+    let _ = Cursor::new(object).object(|key, c| {
+        let value = c.skip()?;
+        if is_sent(key) {
+            each(key, value.of(object));
+        }
+        Ok(())
+    });
 }
 
 /// Compact JSON without the pictures and documents in its lists, which have flat costs.
@@ -155,7 +230,7 @@ fn pictures(json: &[u8]) -> Vec<Span> {
 }
 
 /// The closing quote of the string whose first byte is at `at`.
-fn string_end(raw: &[u8], mut at: usize) -> usize {
+pub(super) fn string_end(raw: &[u8], mut at: usize) -> usize {
     while let Some(n) = raw
         .get(at..)
         .and_then(|rest| memchr::memchr2(b'"', b'\\', rest))
@@ -169,19 +244,22 @@ fn string_end(raw: &[u8], mut at: usize) -> usize {
     raw.len()
 }
 
-/// Unicode scalar values of UTF-8 text.
-pub(super) fn scalars(text: &[u8]) -> u64 {
-    text.iter().filter(|b| (**b as i8) >= -0x40).count() as u64
-}
-
-/// How many of them are outside the basic multilingual plane.
-pub(super) fn astral(text: &[u8]) -> u64 {
-    text.iter().filter(|b| **b >= 0xf0).count() as u64
-}
-
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn what_stays_is_copied_and_the_rest_is_written_anew(
+            strings in prop::collection::vec("(\\\\[\"\\\\/bfnrt]|\\\\u[0-9a-f]{4}|[ -!#-\\[\\]-~é世🎉]){0,40}", 0..5),
+        ) {
+            let strings: Vec<String> = strings.iter().map(|s| format!(" \"{s}\"")).collect();
+            let raw = format!("[{} , 1 ,\n{{}}]", strings.join(" ,\t"));
+            prop_assert_eq!(compact(raw.as_bytes()), rewritten(raw.as_bytes()));
+        }
+    }
 
     #[test]
     fn pictures_are_taken_out_however_deep_the_rest_is_nested() {

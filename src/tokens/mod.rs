@@ -6,9 +6,11 @@
 //!
 //! Recorded usage is not used: it is out of date after the first edit.
 
+mod block_lengths;
 mod bpe;
 mod classes;
 mod json;
+mod lengths;
 mod level;
 mod repr;
 mod sizes;
@@ -22,7 +24,9 @@ use crate::policy::{Images, Method, Per, Rounding, Scope, Tokens, Unit};
 use crate::scan::{Span, Text, unescape};
 use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Shape, Transcript};
 
+pub use block_lengths::BlockLengths;
 use bpe::Bpe;
+use lengths::{Chars, Lengths};
 pub use level::level;
 pub use sizes::Sizes;
 pub use usage::{Usage, answers_in_window, usage};
@@ -310,6 +314,41 @@ impl Estimator {
         }
     }
 
+    /// The size of a block that is counted as it is written, given what is known of lengths; `None` if it is not.
+    fn written_block(
+        &self,
+        transcript: &Transcript<'_>,
+        number: u32,
+        lengths: &mut BlockLengths,
+    ) -> Option<Size> {
+        let Measure::Chars(unit) = self.measure else {
+            return None;
+        };
+        let scope = self.settings.scope;
+        match scope {
+            Scope::Content | Scope::Strings => return None,
+            Scope::MessageJson | Scope::HistoryJson | Scope::HistoryRepr | Scope::RoleContent => {}
+        }
+        let block = transcript.block(number);
+        let is_picture = matches!(block.kind, BlockKind::Image | BlockKind::Document);
+        let is_result = block.kind == BlockKind::Result;
+        if is_picture && !self.writes_pictures()
+            || scope == Scope::RoleContent && is_bare(block)
+            || is_result && (block.images > 0 || block.documents > 0)
+        {
+            return None;
+        }
+        let lengths = lengths.of(transcript, number);
+        let chars = match scope {
+            Scope::HistoryRepr => lengths.python,
+            _ => lengths.json,
+        };
+        Some(Size {
+            measure: in_units(chars, unit),
+            flat: self.flat(block),
+        })
+    }
+
     /// The size of a message besides its blocks: nothing, a role, or JSON braces.
     fn around(
         &self,
@@ -356,12 +395,17 @@ impl Estimator {
         transcript: &Transcript<'_>,
         conversation: &Conversation,
         message: &Message,
+        lengths: &mut BlockLengths,
     ) -> Option<u64> {
         match (self.measure, self.settings.scope) {
             (_, Scope::HistoryRepr)
             | (Measure::Bpe(_), Scope::MessageJson | Scope::HistoryJson) => {}
             (Measure::Chars(_) | Measure::Classes, Scope::MessageJson | Scope::HistoryJson)
             | (_, Scope::Content | Scope::Strings | Scope::RoleContent) => return None,
+        }
+        if let (Measure::Chars(unit), Images::Written) = (self.measure, self.settings.images) {
+            let lengths = printed(transcript, conversation, message, lengths);
+            return Some(in_units(lengths.python, unit));
         }
         if !message.object.is_empty() {
             let line = conversation.first_line(message);
@@ -480,8 +524,7 @@ impl Estimator {
     /// The size of bytes that the model reads as they are: a tool's input is JSON for it too.
     fn raw(&self, raw: &[u8]) -> u64 {
         match self.measure {
-            Measure::Chars(Unit::Scalar) => json::scalars(raw),
-            Measure::Chars(Unit::Utf16) => json::scalars(raw) + json::astral(raw),
+            Measure::Chars(unit) => in_units(Chars::of(raw), unit),
             Measure::Classes => classes::plain(raw),
             Measure::Bpe(bpe) => bpe.plain(raw),
         }
@@ -494,7 +537,45 @@ impl Estimator {
     /// The size of a JSON value in the notation of the policy; in most, as `JSON.stringify` would write it: without spaces and
     /// unnecessary escapes.
     fn json(&self, raw: &[u8]) -> u64 {
-        self.shown(&json::compact(raw))
+        match (self.measure, self.settings.scope) {
+            (Measure::Chars(unit), Scope::HistoryRepr) => in_units(Lengths::of(raw).python, unit),
+            (Measure::Chars(unit), _) => in_units(Lengths::of(raw).json, unit),
+            (Measure::Classes | Measure::Bpe(_), _) => self.shown(&json::compact(raw)),
+        }
+    }
+}
+
+/// How long a message would be that is written as a whole, with its pictures.
+fn printed(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    message: &Message,
+    known: &mut BlockLengths,
+) -> Lengths {
+    let blocks = conversation.blocks(message);
+    if !message.object.is_empty() {
+        let place = (conversation.first_line(message), message.object);
+        return known.of_message(transcript, place, blocks);
+    }
+    let role = message.role.name();
+    let mut lengths = Lengths::of(format!("{{\"role\":\"{role}\",\"content\":}}").as_bytes());
+    if !is_whole(transcript, conversation, message) {
+        lengths += Lengths::of(b"[]");
+    }
+    for (n, block) in blocks.iter().enumerate() {
+        if n > 0 {
+            lengths += Lengths::of(b",");
+        }
+        lengths += known.of(transcript, *block);
+    }
+    lengths
+}
+
+/// A length in the unit of an estimator.
+fn in_units(chars: Chars, unit: Unit) -> u64 {
+    match unit {
+        Unit::Scalar => chars.scalars,
+        Unit::Utf16 => chars.scalars + chars.astral,
     }
 }
 

@@ -29,9 +29,7 @@ pub(super) fn of_json(json: &[u8]) -> Vec<u8> {
             b'f' => ("False", 5),
             b'n' => ("None", 4),
             b'-' | b'0'..=b'9' => {
-                let is_of_number =
-                    |b: &u8| matches!(b, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
-                let length = rest.iter().take_while(|b| is_of_number(b)).count();
+                let length = number(rest);
                 push_number(&mut out, &String::from_utf8_lossy(&rest[..length]));
                 at += length;
                 continue;
@@ -47,6 +45,41 @@ pub(super) fn of_json(json: &[u8]) -> Vec<u8> {
         at += length;
     }
     out.into_bytes()
+}
+
+/// The length of the number at the start of `rest`.
+pub(super) fn number(rest: &[u8]) -> usize {
+    let is_of_number = |b: &&u8| matches!(b, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
+    rest.iter().take_while(is_of_number).count()
+}
+
+/// How long Python prints a number.
+pub(super) fn number_len(written: &[u8]) -> u64 {
+    if written.iter().all(u8::is_ascii_digit) {
+        return written.len() as u64;
+    }
+    let mut out = String::new();
+    push_number(&mut out, &String::from_utf8_lossy(written));
+    out.len() as u64
+}
+
+/// Whether Python prints a character as it is; in a string with both kinds of quotes it escapes apostrophes, too.
+pub(super) fn is_shown(c: char) -> bool {
+    match c {
+        '\\' => false,
+        ' '..='~' => true,
+        c => is_printable(c),
+    }
+}
+
+/// The length of the escape of a character that Python does not print as it is.
+pub(super) fn escape_len(c: char) -> u64 {
+    match c {
+        '\\' | '\n' | '\r' | '\t' => 2,
+        '\0'..'\u{100}' => 4,
+        '\u{100}'..'\u{10000}' => 6,
+        _ => 10,
+    }
 }
 
 /// The closing quote of the string whose first byte is at `at`.
@@ -116,8 +149,14 @@ fn push_string(out: &mut String, text: &str) {
 
 /// Whether Python prints a character beyond ASCII as it is: it is neither a control, a separator, private nor unassigned. Rust
 /// escapes the same ones, and marks at the beginning of a text.
-fn is_printable(c: char) -> bool {
-    if c.is_alphanumeric() {
+pub(super) fn is_printable(c: char) -> bool {
+    let code = u32::from(c);
+    let sixteen = COMMON.get(code as usize >> 4);
+    if sixteen.is_some_and(|whole| *whole)
+        || is_common(code)
+        || c.is_alphanumeric()
+        || c.escape_debug().next() == Some(c)
+    {
         return true;
     }
     let mut behind = String::from("x");
@@ -125,9 +164,57 @@ fn is_printable(c: char) -> bool {
     behind.escape_debug().nth(1) == Some(c)
 }
 
+/// The basic plane by sixteens: those that are printed whole. The tables of the standard library take far longer.
+static COMMON: [bool; 1 << 12] = {
+    let mut all = [false; 1 << 12];
+    let mut at = 0;
+    while at < 1 << 16 {
+        let (mut n, mut is_whole) = (0, true);
+        while n < 16 {
+            is_whole &= is_common(at + n);
+            n += 1;
+        }
+        all[at as usize >> 4] = is_whole;
+        at += 16;
+    }
+    all
+};
+
+/// Whether a character is in a range that is printed whole.
+const fn is_common(c: u32) -> bool {
+    matches!(
+        c,
+        0xa1..=0xac
+            | 0xae..=0x377
+            | 0x3a3..=0x52f
+            | 0x2010..=0x2027
+            | 0x2030..=0x205e
+            | 0x2190..=0x23ff
+            | 0x2460..=0x2b73
+            | 0x3001..=0x303f
+            | 0x3041..=0x3096
+            | 0x3099..=0x30ff
+            | 0x3400..=0x9fff
+            | 0xac00..=0xd7a3
+            | 0xff01..=0xffbe
+            | 0x1f300..=0x1f64f
+            | 0x1f900..=0x1f9ff
+            | 0x20000..=0x2a6df
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blocks_that_are_printed_whole_are_printable() {
+        for c in ('\0'..=char::MAX).filter(|c| is_common(u32::from(*c))) {
+            let mut behind = String::from("x");
+            behind.push(c);
+            assert_eq!(behind.escape_debug().nth(1), Some(c), "{:x}", u32::from(c));
+        }
+    }
 
     /// JSON, and what Python 3 prints for it.
     #[test]

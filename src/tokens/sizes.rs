@@ -2,7 +2,7 @@
 //!
 //! Never measures a block again that was not edited: edited blocks are read again, and get new numbers.
 
-use super::{Estimator, Size};
+use super::{BlockLengths, Estimator, Size};
 use crate::ids::IdMap;
 use crate::policy::Scope;
 use crate::transcript::{BlockKind, Conversation, Message, Transcript};
@@ -14,6 +14,8 @@ pub struct Sizes {
     blocks: Vec<Option<Size>>,
     /// The sizes of messages that are counted as a whole, by their blocks. Blocks that are read again get new numbers.
     messages: IdMap<Vec<u32>, Size>,
+    /// What blocks would be as they are written.
+    lengths: BlockLengths,
 }
 
 impl Sizes {
@@ -23,7 +25,13 @@ impl Sizes {
             estimator,
             blocks: Vec::new(),
             messages: IdMap::default(),
+            lengths: BlockLengths::default(),
         }
+    }
+
+    /// Exchanges what is known of lengths: estimators of the same transcript share it.
+    pub(crate) fn exchange(&mut self, lengths: &mut BlockLengths) {
+        std::mem::swap(&mut self.lengths, lengths);
     }
 
     /// The estimator.
@@ -64,6 +72,7 @@ impl Sizes {
             }
         }
         self.blocks = blocks;
+        self.lengths = BlockLengths::default();
         let new = |old: &u32| moved.get(*old as usize).copied().flatten();
         let messages = std::mem::take(&mut self.messages).into_iter();
         self.messages = messages
@@ -78,9 +87,11 @@ impl Sizes {
         if self.blocks.len() < transcript.block_count() {
             self.blocks.resize(transcript.block_count(), None);
         }
-        let estimator = &self.estimator;
-        *self.blocks[block as usize]
-            .get_or_insert_with(|| estimator.block(transcript, transcript.block(block)))
+        let (estimator, lengths) = (&self.estimator, &mut self.lengths);
+        *self.blocks[block as usize].get_or_insert_with(|| {
+            let written = estimator.written_block(transcript, block, lengths);
+            written.unwrap_or_else(|| estimator.block(transcript, transcript.block(block)))
+        })
     }
 
     /// The size of a result's content; not measured again if it is equal to that of the block.
@@ -117,7 +128,10 @@ impl Sizes {
         if let Some(size) = self.messages.get(blocks) {
             return *size;
         }
-        let size = match self.estimator.joined(transcript, conversation, message) {
+        let joined = self
+            .estimator
+            .joined(transcript, conversation, message, &mut self.lengths);
+        let size = match joined {
             Some(measure) => {
                 let flat = blocks
                     .iter()

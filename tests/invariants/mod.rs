@@ -233,6 +233,7 @@ fn demoted_content_can_be_found(case: &Case) -> TestCaseResult {
             first_line,
             part,
             stored: Stored::default(),
+            strings: &ctxpack::scan::NO_STRINGS,
             adviser: None,
             weights: &ctxpack::summarizer::extractive::WEIGHTS,
         };
@@ -505,6 +506,7 @@ fn the_same_bytes_every_time(case: &Case) -> TestCaseResult {
                     archive: Some(&archive),
                     ..Stored::default()
                 },
+                strings: &ctxpack::scan::NO_STRINGS,
                 adviser: None,
                 weights: &ctxpack::summarizer::extractive::WEIGHTS,
             };

@@ -147,6 +147,7 @@ fn compacted(pipeline: &Pipeline<'_>, session: &Recording, bytes: &[u8]) -> (u64
         first_line: 1,
         part: Part::File,
         stored: Stored::default(),
+        strings: &ctxpack::scan::NO_STRINGS,
         adviser: None,
         weights: &ctxpack::summarizer::extractive::WEIGHTS,
     };

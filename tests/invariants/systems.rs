@@ -157,6 +157,7 @@ fn what_left_for_the_store_can_be_found(case: &Case) -> TestCaseResult {
             first_line,
             part,
             stored: Stored::default(),
+            strings: &ctxpack::scan::NO_STRINGS,
             adviser: None,
             weights: &ctxpack::summarizer::extractive::WEIGHTS,
         };

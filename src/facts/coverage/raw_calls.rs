@@ -2,17 +2,23 @@
 //!
 //! Looks only at how published formats write a call: an object of a certain `type`, or an element of a list of calls. PURE.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, packed};
+use foldhash::quality::FixedState;
 use memchr::{memchr, memrchr};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::scan::{Bad, Cursor, Kind, Oddities, Parse, unescape};
+
+/// Values that are nested more deeply are left to `serde_json`, which does not read them, either.
+const DEEPEST: u32 = 100;
 /// A line without any of these has no call.
 const MARKS: [&str; 7] = [
     "tool_use\"",
@@ -78,13 +84,7 @@ pub(super) fn raw_calls(bytes: &[u8]) -> u64 {
         let inside = at + mark;
         let start = memrchr(b'\n', &bytes[..inside]).map_or(0, |end| end + 1);
         let end = memchr(b'\n', &bytes[inside..]).map_or(bytes.len(), |end| inside + end);
-        let mut line = serde_json::Deserializer::from_slice(&bytes[start..end]);
-        let walk = Walk {
-            found: &mut found,
-            place: Place::Line,
-        };
-        // A line that is no JSON has no calls that anybody could read.
-        let _ = walk.deserialize(&mut line);
+        found.add_line(&bytes[start..end]);
         at = (end + 1).min(bytes.len());
     }
     let distinct: HashSet<&(String, u64)> = found.0.iter().flatten().collect();
@@ -95,6 +95,119 @@ pub(super) fn raw_calls(bytes: &[u8]) -> u64 {
 /// The calls that were found, each by its id and a hash of its input, if it has an id.
 #[derive(Default)]
 struct Found(Vec<Option<(String, u64)>>);
+
+impl Found {
+    /// Adds the calls of a line.
+    fn add_line(&mut self, line: &[u8]) {
+        let before = self.0.len();
+        if simdutf8::basic::from_utf8(line).is_ok() && self.add_plain(line).is_ok() {
+            return;
+        }
+        self.0.truncate(before);
+        self.add_odd(line);
+    }
+
+    /// The same by the program's own reader, for lines of which it says what others do.
+    fn add_plain(&mut self, line: &[u8]) -> Parse<()> {
+        let mut c = Cursor::new(line);
+        self.value(&mut c, Place::Line, 0)?;
+        c.end()?;
+        let are_read_alike = [
+            Oddities::LONE_SURROGATE,
+            Oddities::DEEP,
+            Oddities::LONG_NUMBER,
+        ];
+        match are_read_alike.iter().any(|odd| c.oddities.contains(*odd)) {
+            true => Err(Bad::new(0, "read by others in another way")),
+            false => Ok(()),
+        }
+    }
+
+    /// The same by `serde_json`. A line that is no JSON has no calls that anybody could read but those before the error.
+    fn add_odd(&mut self, line: &[u8]) {
+        let mut line = serde_json::Deserializer::from_slice(line);
+        let walk = Walk {
+            found: self,
+            place: Place::Line,
+        };
+        let _ = walk.deserialize(&mut line);
+    }
+
+    fn value(&mut self, c: &mut Cursor<'_>, place: Place, depth: u32) -> Parse<()> {
+        match c.kind()? {
+            Kind::Object if depth < DEEPEST => self.object(c, place, depth + 1),
+            Kind::Array if depth < DEEPEST => {
+                let place = match place {
+                    Place::Calls => Place::Calls,
+                    Place::Line | Place::Elsewhere => Place::Elsewhere,
+                };
+                c.array(|c| self.value(c, place, depth + 1)).map(drop)
+            }
+            Kind::Object | Kind::Array => Err(Bad::new(0, "nested deeply")),
+            Kind::Number => {
+                let number = c.skip()?.of(c.line());
+                match number.iter().any(|b| matches!(b, b'e' | b'E')) {
+                    true => Err(Bad::new(0, "a number that may be too large")),
+                    false => Ok(()),
+                }
+            }
+            Kind::String | Kind::Bool | Kind::Null => c.skip().map(drop),
+        }
+    }
+
+    fn object(&mut self, c: &mut Cursor<'_>, place: Place, depth: u32) -> Parse<()> {
+        let line = c.line();
+        let mut is_call = place == Place::Calls;
+        let mut ids: [Option<String>; IDS.len()] = Default::default();
+        let mut input = FixedState::default().build_hasher();
+        let mut is_repeated = false;
+        let mut is_broken_off = false;
+        let before = self.0.len();
+        c.object(|key, c| {
+            let key = std::str::from_utf8(key).unwrap_or_default();
+            if key == "type" {
+                let kind = plain_text(c)?.unwrap_or_default();
+                is_call |= TYPES.iter().any(|name| name.as_bytes() == &*kind);
+                is_repeated = place == Place::Line && *kind == *b"progress";
+            } else if key == "stopReason" {
+                is_broken_off = matches!(plain_text(c)?.as_deref(), Some(b"aborted" | b"error"));
+            } else if let Some(number) = IDS.iter().position(|id| *id == key) {
+                let id = plain_text(c)?;
+                ids[number] = id.map(|id| String::from_utf8_lossy(&id).into_owned());
+            } else if INPUTS.contains(&key) {
+                c.skip()?.of(line).hash(&mut input);
+            } else if OPAQUE.contains(&key) || is_repeated {
+                c.skip()?;
+            } else {
+                let place = match LISTS.contains(&key) || key == "functionCall" {
+                    true => Place::Calls,
+                    false => Place::Elsewhere,
+                };
+                self.value(c, place, depth)?;
+            }
+            Ok(())
+        })?;
+        if is_call {
+            let id = ids.into_iter().flatten().next();
+            let id = id.filter(|id| !id.is_empty());
+            self.0.push(id.map(|id| (id, input.finish())));
+        }
+        if is_broken_off {
+            self.0.truncate(before);
+        }
+        Ok(())
+    }
+}
+
+/// The text of a string; `None` where there is none. Of numbers and containers only `serde_json` says whether it reads them.
+fn plain_text<'l>(c: &mut Cursor<'l>) -> Parse<Option<Cow<'l, [u8]>>> {
+    let line = c.line();
+    match c.kind()? {
+        Kind::String => Ok(Some(unescape(c.string()?.span.of(line)))),
+        Kind::Bool | Kind::Null => c.skip().map(|_| None),
+        Kind::Number | Kind::Object | Kind::Array => Err(Bad::new(0, "no text")),
+    }
+}
 
 /// Where a value stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -169,7 +282,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut is_call = self.place == Place::Calls;
         let mut ids: [Option<Value>; IDS.len()] = Default::default();
-        let mut input = DefaultHasher::new();
+        let mut input = FixedState::default().build_hasher();
         let mut is_repeated = false;
         let mut is_broken_off = false;
         let before = self.found.0.len();
@@ -186,7 +299,8 @@ impl<'de> Visitor<'de> for Walk<'_> {
             } else if let Some(number) = IDS.iter().position(|id| *id == key) {
                 ids[number] = Some(map.next_value()?);
             } else if INPUTS.contains(&&*key) {
-                map.next_value::<&RawValue>()?.get().hash(&mut input);
+                let value = map.next_value::<&RawValue>()?;
+                value.get().as_bytes().hash(&mut input);
             } else if OPAQUE.contains(&&*key) || is_repeated {
                 map.next_value::<IgnoredAny>()?;
             } else {
@@ -215,64 +329,4 @@ impl<'de> Visitor<'de> for Walk<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn count(lines: &[&str]) -> u64 {
-        raw_calls(lines.join("\n").as_bytes())
-    }
-
-    #[test]
-    fn calls_of_every_published_shape_count() {
-        for line in [
-            r#"{"type":"assistant","message":{"content":[{"type" : "tool_use","id":"a","name":"Bash","input":{}}]}}"#,
-            r#"{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}"#,
-            r#"{"role":"assistant","content":[{"type":"tool-call","toolCallId":"a","toolName":"f","args":{}}]}"#,
-            r#"{"type":"response_item","payload":{"type":"function_call","id":"fc_1","call_id":"a","arguments":"{}"}}"#,
-            r#"{"type":"response_item","payload":{"type":"custom_tool_call","call_id":"a","input":"x"}}"#,
-            r#"{"type":"message","message":{"content":[{"type":"toolCall","id":"a","arguments":{}}]}}"#,
-            r#"{"type":"gemini","toolCalls":[{"id":"a","name":"f","args":{}}]}"#,
-            r#"{"type":"assistant.message","data":{"content":"","toolRequests":[{"toolCallId":"a","name":"view","arguments":{}}]}}"#,
-            r#"{"$set":{"messages":[{"type":"gemini","toolCalls":[{"id":"a","name":"f","args":{},"status":"success","result":[{"functionResponse":{"id":"a"}}]}]}]}}"#,
-            r#"{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]}"#,
-        ] {
-            assert_eq!(count(&[line]), 1, "{line}");
-        }
-    }
-
-    #[test]
-    fn what_is_written_again_counts_once() {
-        let call = r#"{"content":[{"type":"tool_use","id":"a"}]}"#;
-        let other =
-            r#"{"content":[{"type":"tool_use","id":"b"},{"type":"tool_use"},{"type":"tool_use"}]}"#;
-        assert_eq!(count(&[call, other, call]), 4);
-    }
-
-    #[test]
-    fn an_id_that_is_used_again_is_another_call() {
-        let call = |input: &str| {
-            format!(
-                r#"{{"tool_calls":[{{"id":"a","function":{{"name":"f","arguments":"{input}"}}}}]}}"#
-            )
-        };
-        assert_eq!(count(&[&call("1"), &call("2"), &call("1")]), 2);
-    }
-
-    #[test]
-    fn what_looks_like_a_call_in_texts_and_inputs_is_none() {
-        assert_eq!(
-            count(&[
-                r#"{"role":"user","content":"{\"type\":\"tool_use\",\"id\":\"a\"}"}"#,
-                r#"{"type":"function_call_output","call_id":"a","output":"function_call\""}"#,
-                r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}"#,
-                r#"{"type":"progress","data":{"message":{"content":[{"type":"tool_use","id":"a"}]}}}"#,
-                r#"{"type":"server_tool_use","id":"a"}"#,
-                r#"{"type":"message","message":{"content":[{"type":"toolCall","id":"a"}],"stopReason":"aborted"}}"#,
-                r#"{"type":"tool_use","#,
-            ]),
-            0
-        );
-        let nested = r#"{"type":"tool_use","id":"a","input":{"x":{"type":"tool_use","id":"b"}}}"#;
-        assert_eq!(count(&[nested]), 1);
-    }
-}
+mod tests;

@@ -44,8 +44,17 @@ pub(super) fn message<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     if line.kind == b"message" {
         evidence.features.insert(Features::ITEM);
     }
-    evidence.unrecognised_by = Format::ALL.map(|format| says.unrecognised(format));
+    evidence.unrecognised_by = Format::ALL.map(|format| match writes_bare(format) {
+        true => says.unrecognised(format),
+        false => None,
+    });
     Some(evidence)
+}
+
+/// Whether messages without an envelope can be of a format.
+fn writes_bare(format: Format) -> bool {
+    let dialect = format.dialect();
+    dialect.every_message_is_live() || dialect.writes_bare_items()
 }
 
 /// The messages of a file that have no envelope.

@@ -2,7 +2,7 @@
 
 use super::message_shape::{Features, MessageShape, Unrecognised};
 use crate::format::Format;
-use crate::scan::{Cursor, Kind, Parse};
+use crate::scan::{Cursor, Kind, Parse, Strings};
 
 /// Declares a bit for each key, or group of keys, of a line by which a format may be recognised.
 macro_rules! keys {
@@ -94,9 +94,20 @@ pub(crate) struct Line<'a> {
 impl<'a> Line<'a> {
     /// Reads a line; `None` where it is not a JSON object.
     pub(in crate::format) fn read(bytes: &'a [u8]) -> Option<Self> {
+        Line::of(&mut Cursor::new(bytes))
+    }
+
+    /// The same for a line that begins at `start` of its text, whose long strings are noted.
+    pub(super) fn noted(bytes: &'a [u8], start: usize, strings: &mut Strings) -> Option<Self> {
+        let mut c = Cursor::noting(bytes, start, strings);
+        let line = Line::of(&mut c);
+        c.noted(strings);
+        line
+    }
+
+    fn of(c: &mut Cursor<'a>) -> Option<Self> {
         let mut line = Line::default();
-        let mut c = Cursor::new(bytes);
-        line.object(&mut c).and_then(|()| c.end()).ok()?;
+        line.object(c).and_then(|()| c.end()).ok()?;
         Some(line)
     }
 

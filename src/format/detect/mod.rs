@@ -35,7 +35,7 @@ use reason::{Extent, Kinds, add};
 pub use reason::{Unsupported, unsupported};
 
 use super::Format;
-use crate::scan::{BOM, RawLine, lines};
+use crate::scan::{BOM, RawLine, Strings, lines};
 
 /// What a file is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,6 +100,10 @@ const SAMPLE: u64 = 1 << 20;
 pub struct Detector {
     /// The number of bytes looked at.
     seen: u64,
+    /// The number of bytes that were handed over.
+    begun_at: usize,
+    /// The long strings of the lines that were looked at.
+    strings: Strings,
     /// How often it was checked whether these are enough.
     asked: u32,
     is_settled: bool,
@@ -132,10 +136,13 @@ struct Tally {
 
 /// The evidence of a line; `None` where it is not a JSON object.
 fn evidence(line: &[u8]) -> Option<Evidence<'_>> {
-    let line = Line::read(line)?;
+    Some(evidence_of(Line::read(line)?))
+}
+
+fn evidence_of(line: Line<'_>) -> Evidence<'_> {
     if document::of_line(&line).is_some() {
         let several = Family::Named(DOCUMENTS, Lookalike::Nothing);
-        return Some(Evidence::message(several, None));
+        return Evidence::message(several, None);
     }
     let mut formats = Format::ALL.iter();
     let own = formats.find_map(|format| format.dialect().evidence(&line));
@@ -143,7 +150,7 @@ fn evidence(line: &[u8]) -> Option<Evidence<'_>> {
         .or_else(|| named::evidence(&line))
         .or_else(|| bare::conversation(&line))
         .or_else(|| bare::message(&line));
-    Some(evidence.unwrap_or_else(|| other(&line)))
+    evidence.unwrap_or_else(|| other(&line))
 }
 
 /// Whether only OpenAI's API takes a conversation: of texts alone, any would.
@@ -168,6 +175,16 @@ fn other<'a>(line: &Line<'a>) -> Evidence<'a> {
 impl Detector {
     /// Looks at more lines. A file whose first line [begins a document](crate::scan::begins_document) is looked at in one piece.
     pub fn look(&mut self, bytes: &[u8]) {
+        self.look_at(bytes);
+        self.begun_at += bytes.len();
+    }
+
+    /// The long strings of what was looked at, by their places in all of it.
+    pub fn into_strings(self) -> Strings {
+        self.strings
+    }
+
+    fn look_at(&mut self, bytes: &[u8]) {
         let mut here = lines(bytes).map(|raw| &bytes[raw.start..raw.end]);
         let is_filled = here.any(|line| !line.trim_ascii().is_empty());
         let was_begun = self.is_begun;
@@ -190,7 +207,7 @@ impl Detector {
                 return;
             }
             if number > 0 || !is_marked {
-                self.line(&bytes[raw.start..raw.end]);
+                self.line(&bytes[raw.start..raw.end], self.begun_at + raw.start);
             }
             self.seen += (raw.end - raw.start + raw.eol.bytes().len()) as u64;
             while self.seen >= SAMPLE << self.asked {
@@ -223,10 +240,11 @@ impl Detector {
         })
     }
 
-    fn line(&mut self, line: &[u8]) {
-        let Some(evidence) = evidence(line) else {
+    fn line(&mut self, line: &[u8], start: usize) {
+        let Some(line) = Line::noted(line, start, &mut self.strings) else {
             return;
         };
+        let evidence = evidence_of(line);
         let tally = match evidence.family {
             Some(Family::Bare) => return self.bare.add(&evidence),
             Some(Family::Of(format)) => {

@@ -46,7 +46,10 @@ pub(super) fn add(kinds: &mut Kinds, unrecognised: Unrecognised<'_>) {
     if kinds.len() >= KINDS && !kinds.contains_key(&kind) {
         kind = "line of other kinds".to_owned();
     }
-    *kinds.entry(kind).or_default() += 1;
+    match kinds.get_mut(&kind) {
+        Some(lines) => *lines += 1,
+        None => drop(kinds.insert(kind, 1)),
+    }
 }
 
 impl fmt::Display for Unrecognised<'_> {
@@ -55,6 +58,10 @@ impl fmt::Display for Unrecognised<'_> {
         const LONGEST: usize = 40;
         let name = |bytes: &[u8]| -> String {
             let text = String::from_utf8_lossy(bytes);
+            // As most are.
+            if text.len() <= LONGEST && bytes.iter().all(u8::is_ascii_graphic) {
+                return text.into_owned();
+            }
             printable(&text).chars().take(LONGEST).collect()
         };
         match self {

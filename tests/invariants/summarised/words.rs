@@ -139,6 +139,7 @@ pub(super) fn count(case: &Case, format: Format, bytes: &[u8]) -> u64 {
         first_line: 1,
         part: Part::File,
         stored: Stored::default(),
+        strings: &ctxpack::scan::NO_STRINGS,
         adviser: None,
         weights: &ctxpack::summarizer::extractive::WEIGHTS,
     };

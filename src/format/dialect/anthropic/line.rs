@@ -8,18 +8,41 @@ use crate::transcript::{LineKind, Record, Role, Source};
 
 /// Reads one line: a message, a conversation, or an object that only looks like either.
 pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
-    let listed = |c: &mut Cursor<'_>, record: &mut Record<'_, '_>| message(c, record).map(drop);
+    // Most lines are a message, and read once.
+    let before = c.clone();
+    if let Some(kind) = message(c, record, Place::Line)? {
+        return Ok(kind);
+    }
+    *c = before;
+    let listed =
+        |c: &mut Cursor<'_>, record: &mut Record<'_, '_>| message(c, record, Place::List).map(drop);
     if let Some(kind) = conversation::messages(c, record, listed)? {
         return Ok(kind);
     }
-    message(c, record)
+    let kind = message(c, record, Place::List)?;
+    Ok(kind.unwrap_or(LineKind::Unknown))
 }
 
-fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
+/// Where a message is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// It is a line.
+    Line,
+    /// It is one of the messages of a line.
+    List,
+}
+
+/// Reads a message; `None`, and nothing is recorded, where the object is a line that has a list of messages.
+fn message(
+    c: &mut Cursor<'_>,
+    record: &mut Record<'_, '_>,
+    place: Place,
+) -> Parse<Option<LineKind>> {
     let (blocks, texts) = (record.block_mark(), record.text_mark());
     let mut role = None;
     let mut content = Span::default();
     let mut is_meta = false;
+    let mut has_messages = false;
     let line = c.line();
     let object = c.object(|key, c| {
         match key {
@@ -36,20 +59,28 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
                 };
             }
             b"isMeta" => is_meta = c.is_true()?,
+            b"messages" => {
+                has_messages = c.kind()? == Kind::Array;
+                c.skip()?;
+            }
             _ => drop(c.skip()?),
         }
         Ok(())
     })?;
+    if has_messages && place == Place::Line {
+        record.forget(blocks, texts);
+        return Ok(None);
+    }
     let Some(role) = role else {
         record.forget(blocks, texts);
-        return Ok(LineKind::Unknown);
+        return Ok(Some(LineKind::Unknown));
     };
     let source = match is_meta {
         true => Source::Injected,
         false => blocks::source(record.first_words(blocks, line)),
     };
     record.unit(role, object, content, source, blocks);
-    Ok(LineKind::Message)
+    Ok(Some(LineKind::Message))
 }
 
 fn role_named(name: &[u8]) -> Option<Role> {
