@@ -428,10 +428,10 @@ impl<'s> Targets<'s> {
 
     /// A walk has found an input: its output's folder is one of the run's from now on.
     pub(super) fn meet(&self, source: &Source, options: &Options) {
-        if let (Some(shared), Some(target)) = (&self.shared, self.of(source, 0, options)) {
-            if let Some(file) = target.file() {
-                shared.writes_in(folder_of(&file), options.effect);
-            }
+        if let (Some(shared), Some(target)) = (&self.shared, self.of(source, 0, options))
+            && let Some(file) = target.file()
+        {
+            shared.writes_in(folder_of(&file), options.effect);
         }
     }
 }

@@ -57,6 +57,9 @@ pub(super) enum Met {
     Link(PathBuf, PathBuf),
 }
 
+/// Whether a walk shows a file below its folder by itself, not by a link.
+pub(super) type Shows<'w> = dyn Fn(&Path) -> bool + 'w;
+
 /// Walks `folder` and collects the files that `interest` wants.
 pub(super) fn walk(
     folder: &Path,
@@ -76,7 +79,7 @@ pub(super) fn walk_each(
     folder: &Path,
     leave: Leave<'_>,
     interest: impl Fn(&Path, &str) -> Interest,
-    show: &mut dyn FnMut(Met, &dyn Fn(&Path) -> bool),
+    show: &mut dyn FnMut(Met, &Shows<'_>),
 ) -> Walked {
     let skip = leave.skip.and_then(|skip| skip.canonicalize().ok());
     let skipped = skip.clone();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::find::{PlaceKey, place_key};
 use super::find::{interest, no_transcript, nothing};
-use super::walk::{Leave, Met, walk_each};
+use super::walk::{Leave, Met, Shows, walk_each};
 use super::{Destination, Exclude, FileSource, Found, Options, Origin, Scope, Shard, Source};
 use crate::error::Result;
 use crate::store::FOLDER;
@@ -133,7 +133,7 @@ impl Links {
         &mut self,
         file: Met,
         (folder, plain): (&Path, Option<&Path>),
-        shows: &dyn Fn(&Path) -> bool,
+        shows: &Shows<'_>,
     ) -> Option<PathBuf> {
         match file {
             Met::File(path) => {

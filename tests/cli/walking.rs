@@ -17,7 +17,7 @@ fn archive() -> Place {
         };
         place.write(&format!("in/{}/{n}.jsonl", n % 7), &text);
     }
-    place.write("in/3/packed.jsonl.gz", gzip(&anthropic(KEPT, 0)));
+    place.write("in/3/packed.jsonl.gz", gzip(anthropic(KEPT, 0)));
     place.write("in/broken.jsonl.gz", &gzip("a")[..12]);
     place.write("in/foreign.jsonl", "{\"kind\":\"a log\"}\n");
     place.write("in/empty.jsonl", "");
@@ -67,7 +67,7 @@ fn outputs_and_reports_are_those_of_a_list() {
 #[test]
 fn in_place_it_is_the_same() {
     let (one, two) = (archive(), archive());
-    let said = one.run("compact in --in-place").exits(3).err.clone();
+    let said = one.run("compact in --in-place").exits(3).err;
     assert_eq!(
         two.run(&format!("compact in --in-place {LISTED}"))
             .exits(3)
@@ -154,15 +154,13 @@ fn gates_hold_for_very_many_files_as_for_few() {
     let many = place
         .run(&format!("compact in --out-dir out --no-report {gates}"))
         .exits(1)
-        .err
-        .clone();
+        .err;
     place.write("few/7/large.jsonl", anthropic(KEPT, 0));
     place.write("few/7/larger.jsonl", anthropic(KEPT + 5, 0));
     let few = place
         .run(&format!("compact few --out-dir out2 --no-report {gates}"))
         .exits(1)
-        .err
-        .clone();
+        .err;
     let over = |text: &str| {
         let line = text.lines().find(|line| line.contains("over the budget"));
         line.map(|line| line.replace("few/", "in/"))
