@@ -39,7 +39,7 @@ pub fn shown_path(path: &Path) -> String {
 /// value. Line breaks stay: in JSON, they are between values only.
 pub fn printable_json(json: &str) -> Cow<'_, str> {
     // Most pieces are ASCII; without an early end, the loop takes several bytes at a time.
-    let is_plain = |b: u8| (b == b'\n') | (b >= b' ') & (b <= b'~');
+    let is_plain = |b: u8| (b == b'\n') | (b' '..=b'~').contains(&b);
     if json.bytes().fold(true, |plain, b| plain & is_plain(b)) {
         return Cow::Borrowed(json);
     }
