@@ -94,10 +94,15 @@ fn each_part_of_a_file_is_told_where_it_was_read_last() {
         .map(|row| (row.mark.line, row.text.as_str()))
         .collect();
     let expected = [
-        // A name for an index: the line no longer exists.
-        (2, "old_part"),
+        // Names for indexes are cheap, and stay where a line tells them later in its words.
+        (1, "/w/a.rs"),
+        // The line of the first one no longer exists.
+        (2, "old_part, first_part"),
         (4, "let other_part = 3;"),
-        (6, "let new_part = 2;\nlet last_part = 3;"),
+        (
+            6,
+            "let new_part = 2;\nlet last_part = 3;\nnew_part, last_part",
+        ),
         (8, "let first_part = 1;"),
         // It was overwritten: only its name is left.
         (10, "gone_part"),
@@ -157,8 +162,9 @@ fn where_room_is_scarce_a_line_is_told_around_its_names() {
         let details = rows(&summary, Section::Details).into_iter();
         details.map(|(_, text)| text.to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(told(20), ["… call of new_part …"]);
-    assert_eq!(told(200), [line]);
+    let least = (10..60).map(told).find(|details| !details.is_empty());
+    assert_eq!(least, Some(vec!["… call of new_part …".to_owned()]));
+    assert!(told(200).contains(&line.to_owned()));
 }
 
 #[test]
@@ -316,7 +322,8 @@ fn where_changed_files_have_no_room_they_are_told_in_short() {
     let least = told(300);
     assert!((12..40).contains(&files(&least)), "{}", least.text);
     assert!(least.text.contains("] src/part_39.rs\n"));
-    assert!(!least.text.contains("src/part_0.rs"));
+    let first = rows(&least, Section::Files);
+    assert!(first.iter().all(|(_, path)| *path != "src/part_0.rs"));
     assert!(least.counted <= 300);
 }
 
