@@ -31,7 +31,7 @@ pub(super) struct Call {
     /// The open items of the list of to-dos that it writes.
     pub(super) todos: Option<Vec<String>>,
     /// What it does to a single task.
-    pub(super) task: Option<todos::Task>,
+    pub(super) task: Option<Box<todos::Task>>,
 }
 
 /// What is done to a file.
@@ -138,7 +138,7 @@ impl Call {
         };
         call.leaves(kind, "", &value);
         call.todos = todos::items(tool, &value);
-        call.task = todos::task(tool, &value);
+        call.task = todos::task(tool, &value).map(Box::new);
         let text = |key: &&str| value.get(*key).and_then(Value::as_str);
         let path = PATHS.iter().find_map(text).map(str::to_owned);
         let work = match (kind, value.get("command").and_then(Value::as_str)) {

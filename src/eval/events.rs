@@ -259,6 +259,14 @@ fn unwrapped(text: &str) -> String {
             text.replace_range(start..end, "");
         }
     }
+    // What Copilot writes before a request in its plan mode, and the request.
+    if let Some((_, request)) = text
+        .trim_start()
+        .strip_prefix("[[PLAN]] ")
+        .and_then(|plan| plan.split_once("\n\nMy request: "))
+    {
+        text = request.to_owned();
+    }
     // The agent's note about an interruption is not the user's text.
     let is_note = text.trim().starts_with("[Request interrupted by user");
     if is_note { String::new() } else { text }
@@ -343,6 +351,8 @@ mod tests {
         assert_eq!(unwrapped(text), "commit!");
         assert_eq!(unwrapped("[Request interrupted by user for tool use]"), "");
         assert_eq!(unwrapped("a [Request"), "a [Request");
+        let planned = "<current_datetime>now</current_datetime>\n\n[[PLAN]] I want a plan.\n\nMy request: split it\n";
+        assert_eq!(unwrapped(planned).trim(), "split it");
     }
 
     #[test]
