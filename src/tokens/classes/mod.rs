@@ -131,8 +131,13 @@ pub(super) fn plain(text: &[u8]) -> u64 {
 pub(super) fn written(raw: &[u8]) -> u64 {
     let mut sum = Sum::new();
     let mut at = 0;
-    // Between its quotes, nothing but a backslash is special.
     while let Some(slash) = next_special(raw, at) {
+        if raw[slash] == b'"' {
+            // A value that is no string is a text of some formats.
+            sum.add(&raw[at..=slash]);
+            at = slash + 1;
+            continue;
+        }
         sum.add(&raw[at..slash]);
         let plain = match raw.get(slash + 1) {
             Some(b'n') => b'\n',

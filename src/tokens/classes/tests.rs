@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::scan::unescape_into;
 
 /// The weights along a text, looked up one by one.
 fn pairs(classes: &[(u8, u8)]) -> u64 {
@@ -100,6 +101,13 @@ proptest! {
     fn escaped_text_weighs_what_it_says(text in text()) {
         let json = serde_json::to_string(&text).unwrap();
         prop_assert_eq!(written(&json.as_bytes()[1..json.len() - 1]), plain(text.as_bytes()));
+    }
+
+    #[test]
+    fn what_is_written_weighs_what_is_left_of_it(raw in "([a-z\"é {}:]|\\\\[\"\\\\/bfnrtux]|\\\\u[0-9a-f]{4}){0,60}") {
+        let mut sum = Sum::new();
+        unescape_into(raw.as_bytes(), |chunk| sum.add(chunk));
+        prop_assert_eq!(written(raw.as_bytes()), sum.weight);
     }
 
     #[test]
