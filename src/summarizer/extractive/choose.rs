@@ -4,6 +4,7 @@
 //! counts fully the first time and little the second time, so that a summary covers much instead of repeating what is
 //! frequent. Values only fall while units are taken, so the next best unit is found without evaluating all of them again.
 
+mod last;
 mod render;
 mod value;
 mod window;
@@ -44,9 +45,6 @@ const SMALL: u64 = 3_000;
 /// A plan is not clipped below this many tokens: less would be of no use.
 const SHORTEST_PLAN: u64 = 24;
 
-/// The tokens that a whole row may take beyond what its size says: sizes of rows are not quite those of a text.
-const WIDER: u64 = 2;
-
 /// How often a text is clipped again because its row was still too large.
 const CLIPS: usize = 4;
 
@@ -82,7 +80,8 @@ pub(super) fn choose(
             choice.cover(EARLIER, |claim| claim == Claim::Earlier);
         }
         choice.cover(100, |claim| claim != Claim::State);
-        choice.widen();
+        let freed = choice.drop_names_told_elsewhere();
+        choice.widen(freed);
     }
     choice.summary()
 }
@@ -356,30 +355,6 @@ impl<'c> Choice<'c> {
             } else {
                 misfits += 1;
             }
-        }
-    }
-
-    /// Tells all of what is told in part, as far as there is room when nothing else is worth telling.
-    fn widen(&mut self) {
-        let tokens = |size| self.estimator.tokens(size);
-        let mut spare = self.limit.saturating_sub(tokens(self.used));
-        let mut wider: Vec<(usize, &'c str, Size)> = Vec::new();
-        for (at, chosen) in self.chosen.iter().enumerate() {
-            let unit = &self.extract.found.units[chosen.unit];
-            let text = &unit.row.text[..];
-            if !self.may_be_cut(unit) || chosen.text == text || !self.is_short(unit) {
-                continue;
-            }
-            let size = self.size(unit, text);
-            let more = tokens(size).saturating_sub(tokens(chosen.size)) + WIDER;
-            if more <= spare {
-                spare -= more;
-                wider.push((at, text, size));
-            }
-        }
-        for (at, text, size) in wider {
-            let chosen = &mut self.chosen[at];
-            (chosen.text, chosen.size) = (Cow::Borrowed(text), size);
         }
     }
 

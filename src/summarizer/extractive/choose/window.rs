@@ -1,6 +1,7 @@
 //! The part of a row that tells most for its length: a line around its names, a command from its start.
 //!
-//! Cuts fall between words, and three words at least stay together, so that a name is told in the words of the transcript.
+//! Cuts fall between words, and three words at least stay together, so that a name is told in the words of the transcript. A sentence
+//! is never cut at its beginning, and nothing is left out that may turn what stays into its opposite.
 //! Chooses among the parts of one unit, not among units.
 
 use std::ops::Range;
@@ -104,19 +105,65 @@ impl Choice<'_> {
             let value: f64 = within.map(|(_, worth)| worth).sum();
             consider(0..end, self.base(unit) + value);
         }
+        // What a sentence says of a name is often before it.
+        let is_sentence = unit.row.section == Section::Findings;
         for (first, (from, _)) in names.iter().enumerate() {
             let mut value = 0.0;
+            if is_sentence && first > 0 {
+                break;
+            }
             for (to, worth) in &names[first..] {
                 value += worth;
-                let part = around(text, from.start..to.end);
+                let from = if is_sentence { 0 } else { from.start };
+                let part = around(text, from..to.end);
                 if part.len() > LONGEST {
                     break;
                 }
-                consider(part, value);
+                if !denies(&text[..part.start]) && !denies(&text[part.end..]) {
+                    consider(part, value);
+                }
             }
         }
         best
     }
+}
+
+/// Whether a text may turn the meaning of what is beside it: it denies, limits, or tells of a failure. Finds too much rather than
+/// too little, in the languages that sessions are in most: what it finds stays with the rest.
+fn denies(text: &str) -> bool {
+    const WORDS: [&str; 36] = [
+        "no", "not", "non", "none", "nor", "never", "neither", "cannot", "without", "unless",
+        "except", "instead", "only", "but", "if", "nicht", "kein", "keine", "nie", "ohne", "pas",
+        "jamais", "sans", "nunca", "sin", "sem", "não", "не", "нет", "без", "không", "chưa", "old",
+        "was", "were", "would",
+    ];
+    const PARTS: [&str; 22] = [
+        "n't",
+        "n’t",
+        "fail",
+        "error",
+        "missing",
+        "invalid",
+        "unknown",
+        "wrong",
+        "revert",
+        "remov",
+        "delet",
+        "deprecat",
+        "unable",
+        "refus",
+        "不",
+        "没",
+        "無",
+        "无",
+        "ない",
+        "ません",
+        "않",
+        "없",
+    ];
+    let lower = text.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| WORDS.contains(&word)) || PARTS.iter().any(|part| lower.contains(part))
 }
 
 /// A part of a text with a mark where something is left out.
@@ -173,6 +220,22 @@ fn word_end(text: &str, at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_may_turn_the_meaning_is_found() {
+        for text in [
+            "We decided not to use",
+            "I don’t touch",
+            ", but that was reverted",
+            "FAILED",
+            "使わない",
+            "Nie wieder",
+        ] {
+            assert!(denies(text), "{text}");
+        }
+        assert!(!denies("the gauge at alder-quay reads"));
+        assert!(!denies("notes about nothing"));
+    }
 
     #[test]
     fn three_words_stay_around_a_name() {

@@ -1,0 +1,70 @@
+//! What is done with the rows when all are chosen: names that are told twice go, and rows that were cut become whole where there is
+//! room.
+//!
+//! Chooses no unit.
+
+use std::borrow::Cow;
+
+use super::super::gather::BETWEEN;
+use super::super::units::UnitKind;
+use super::{Choice, Chosen, names_in};
+use crate::ids::IdSet;
+use crate::tokens::Size;
+
+/// The tokens that a whole row may take beyond what its size says: sizes of rows are not quite those of a text.
+const WIDER: u64 = 2;
+
+impl<'c> Choice<'c> {
+    /// Leaves out of indexes what rows tell that were chosen after them. Returns the tokens that this has freed.
+    pub(super) fn drop_names_told_elsewhere(&mut self) -> u64 {
+        let (extract, estimator) = (self.extract, self.estimator);
+        let tokens = |text: &str| estimator.tokens(estimator.text(text));
+        let is_index =
+            |chosen: &Chosen<'_>| extract.found.units[chosen.unit].kind == UnitKind::Names;
+        // What counts as told may have been clipped off.
+        let mut shown = IdSet::default();
+        for chosen in self.chosen.iter().filter(|chosen| !is_index(chosen)) {
+            shown.extend(names_in(extract, &chosen.text));
+        }
+        let mut freed = 0;
+        self.chosen.retain_mut(|chosen| {
+            if !is_index(chosen) {
+                return true;
+            }
+            let is_told_here = |name: &&str| {
+                let number = extract.found.names.find(name);
+                number.is_none_or(|number| !shown.contains(&number))
+            };
+            let left: Vec<&str> = chosen.text.split(BETWEEN).filter(is_told_here).collect();
+            let left = left.join(BETWEEN);
+            freed += tokens(&chosen.text).saturating_sub(tokens(&left));
+            chosen.text = Cow::Owned(left);
+            !chosen.text.is_empty()
+        });
+        freed
+    }
+
+    /// Tells all of what is told in part, as far as there is room when nothing else is worth telling.
+    pub(super) fn widen(&mut self, freed: u64) {
+        let tokens = |size| self.estimator.tokens(size);
+        let mut spare = self.limit.saturating_sub(tokens(self.used)) + freed;
+        let mut wider: Vec<(usize, &'c str, Size)> = Vec::new();
+        for (at, chosen) in self.chosen.iter().enumerate() {
+            let unit = &self.extract.found.units[chosen.unit];
+            let text = &unit.row.text[..];
+            if !self.may_be_cut(unit) || chosen.text == text || !self.is_short(unit) {
+                continue;
+            }
+            let size = self.size(unit, text);
+            let more = tokens(size).saturating_sub(tokens(chosen.size)) + WIDER;
+            if more <= spare {
+                spare -= more;
+                wider.push((at, text, size));
+            }
+        }
+        for (at, text, size) in wider {
+            let chosen = &mut self.chosen[at];
+            (chosen.text, chosen.size) = (Cow::Borrowed(text), size);
+        }
+    }
+}
