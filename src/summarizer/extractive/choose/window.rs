@@ -5,6 +5,9 @@
 //! Chooses among the parts of one unit, not among units.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 
 use super::super::clip::CUT;
 use super::super::entities::scan;
@@ -105,6 +108,7 @@ impl Choice<'_> {
             let value: f64 = within.map(|(_, worth)| worth).sum();
             consider(0..end, self.base(unit) + value);
         }
+        let denials = denials(text);
         // What a sentence says of a name is often before it.
         let is_sentence = unit.row.section == Section::Findings;
         for (first, (from, _)) in names.iter().enumerate() {
@@ -119,7 +123,10 @@ impl Choice<'_> {
                 if part.len() > LONGEST {
                     break;
                 }
-                if !denies(&text[..part.start]) && !denies(&text[part.end..]) {
+                if denials
+                    .as_ref()
+                    .is_none_or(|all| part.start <= all.start && all.end <= part.end)
+                {
                     consider(part, value);
                 }
             }
@@ -128,16 +135,16 @@ impl Choice<'_> {
     }
 }
 
-/// Whether a text may turn the meaning of what is beside it: it denies, limits, or tells of a failure. Finds too much rather than
-/// too little, in the languages that sessions are in most: what it finds stays with the rest.
-fn denies(text: &str) -> bool {
+/// From where to where a text has something that may turn the meaning of the rest: it denies, limits, or tells of a failure. Finds
+/// too much rather than too little, in the languages that sessions are in most.
+fn denials(text: &str) -> Option<Range<usize>> {
     const WORDS: [&str; 36] = [
         "no", "not", "non", "none", "nor", "never", "neither", "cannot", "without", "unless",
         "except", "instead", "only", "but", "if", "nicht", "kein", "keine", "nie", "ohne", "pas",
         "jamais", "sans", "nunca", "sin", "sem", "não", "не", "нет", "без", "không", "chưa", "old",
         "was", "were", "would",
     ];
-    const PARTS: [&str; 22] = [
+    const PARTS: [&str; 24] = [
         "n't",
         "n’t",
         "fail",
@@ -160,10 +167,28 @@ fn denies(text: &str) -> bool {
         "ません",
         "않",
         "없",
+        "Не",
+        "Нет",
     ];
-    let lower = text.to_lowercase();
-    let mut words = lower.split(|c: char| !c.is_alphanumeric());
-    words.any(|word| WORDS.contains(&word)) || PARTS.iter().any(|part| lower.contains(part))
+    static FIND: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+        let mut builder = AhoCorasick::builder();
+        builder.ascii_case_insensitive(true);
+        builder.build(WORDS.iter().chain(&PARTS)).ok()
+    });
+    let Some(find) = &*FIND else {
+        return Some(0..text.len());
+    };
+    let is_of_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let mut found: Option<Range<usize>> = None;
+    for hit in find.find_overlapping_iter(text) {
+        let (before, after) = (&text[..hit.start()], &text[hit.end()..]);
+        let is_whole = !is_of_word(before.chars().next_back()) && !is_of_word(after.chars().next());
+        if is_whole || hit.pattern().as_usize() >= WORDS.len() {
+            let start = found.map_or(hit.start(), |range| range.start.min(hit.start()));
+            found = Some(start..hit.end());
+        }
+    }
+    found
 }
 
 /// A part of a text with a mark where something is left out.
@@ -231,10 +256,11 @@ mod tests {
             "使わない",
             "Nie wieder",
         ] {
-            assert!(denies(text), "{text}");
+            assert!(denials(text).is_some(), "{text}");
         }
-        assert!(!denies("the gauge at alder-quay reads"));
-        assert!(!denies("notes about nothing"));
+        assert_eq!(denials("the gauge at alder-quay reads"), None);
+        assert_eq!(denials("notes about nothing"), None);
+        assert_eq!(denials("It is not old, but wrong."), Some(6..24));
     }
 
     #[test]
