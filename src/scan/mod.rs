@@ -22,8 +22,7 @@ pub use document::{NoDocument, begins_document, document};
 pub use fields::Value;
 pub(crate) use lines::BOM;
 pub use lines::{Eol, RawLine, lines};
-pub(crate) use string::next_special;
-pub use string::{Text, unescape, unescape_at, unescape_into};
+pub use string::{Text, next_special, unescape, unescape_at, unescape_into};
 pub use strings::{NO_STRINGS, Strings};
 
 /// A range of bytes within one line.

@@ -61,7 +61,7 @@ fn specials(word: u64) -> u64 {
 /// Most runs are short (a key, a line of code up to its `\n`): plain arithmetic on a few words finds their end before a
 /// vectorised search would have started. That search is used only for long runs.
 #[inline]
-pub(crate) fn next_special(line: &[u8], mut at: usize) -> Option<usize> {
+pub fn next_special(line: &[u8], mut at: usize) -> Option<usize> {
     for _ in 0..4 {
         let Some(chunk) = line.get(at..).and_then(|rest| rest.first_chunk::<8>()) else {
             break;

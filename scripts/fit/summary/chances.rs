@@ -87,8 +87,9 @@ impl Chances {
                 }
             }
             for a in 0..FEATURES {
-                for b in 0..a {
-                    bend[b][a] = bend[a][b];
+                let (above, rest) = bend.split_at_mut(a);
+                for (row, value) in above.iter_mut().zip(rest[0]) {
+                    row[a] = value;
                 }
                 // The first one is of every name, and is not held.
                 let penalty = if a == 0 { 1e-6 } else { PENALTY };

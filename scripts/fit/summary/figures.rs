@@ -90,7 +90,8 @@ impl<'c> Measuring<'c> {
             let candidate =
                 Candidate::new("auto".to_owned(), self.policies.iter(), &Replies::default())?;
             let budgets = BUDGETS.map(Budget::Percent).to_vec();
-            let evaluator = Evaluator::new(vec![candidate], Vec::new(), budgets, Cutting::at(&CUTS))?;
+            let evaluator =
+                Evaluator::new(vec![candidate], Vec::new(), budgets, Cutting::at(&CUTS))?;
             Ok(evaluator.with_weights(weights(repo)))
         });
         let evaluators = evaluators.collect::<Result<Vec<_>>>()?;
