@@ -75,7 +75,7 @@ pub fn run(
 /// Compacts the inputs of a folder while it is walked; outcomes are in the order of inputs. Gives also what was found.
 ///
 /// # Errors
-/// Those of [`run`], and those of [`super::find`].
+/// Those of [`run`], and those of finding the inputs.
 pub fn run_walking(
     walking: &Walking,
     effective: &Effective,
