@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind};
 use crate::format::{Format, Unsupported, Warnings};
 use crate::outcome::Examined;
 use crate::policy::{self, Policy};
+use crate::scan::NO_STRINGS;
 
 const TOKENS: &str = "[tokens]\nmethod = \"chars\"\nchars_per_token = 1\nimage_tokens = 100\n";
 
@@ -34,7 +35,7 @@ fn counted_by(
     let bytes = text.len() as u64;
     let mut file = FileStats::in_bytes(bytes);
     let counting = Counting::new(policy, top, exact).unwrap();
-    counting.add(&mut file, format, &transcript, None);
+    counting.add(&mut file, format, (&transcript, &NO_STRINGS), None);
     file
 }
 
