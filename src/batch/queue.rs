@@ -2,6 +2,7 @@
 //!
 //! Holds a bounded number, however many the walk finds. Knows nothing of what is done with them.
 
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -23,12 +24,40 @@ pub(super) struct Queue {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// By size.
-    inputs: BinaryHeap<(u64, Source)>,
+    inputs: BinaryHeap<Input>,
+    /// How many were added.
+    added: u64,
     has_ended: bool,
     /// How many threads wait for an input.
     idle: usize,
     is_full: bool,
+}
+
+/// An input with its size. Of equals the first is dealt first: to compare paths would cost more than anything else here.
+#[derive(Debug)]
+struct Input {
+    rank: (u64, Reverse<u64>),
+    source: Source,
+}
+
+impl PartialEq for Input {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank == other.rank
+    }
+}
+
+impl Eq for Input {}
+
+impl PartialOrd for Input {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Input {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank.cmp(&other.rank)
+    }
 }
 
 /// The end of a queue: when it is dropped, no more inputs come.
@@ -45,12 +74,12 @@ impl Queue {
     pub(super) fn next(&self) -> Option<(u64, Source)> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            if let Some(next) = waiting.inputs.pop() {
+            if let Some(Input { rank, source }) = waiting.inputs.pop() {
                 if waiting.is_full && waiting.inputs.len() <= FEW {
                     waiting.is_full = false;
                     self.taken.notify_one();
                 }
-                return Some(next);
+                return Some((rank.0, source));
             }
             if waiting.has_ended {
                 return None;
@@ -75,7 +104,9 @@ impl Filler<'_> {
             .taken
             .wait_while(waiting, |waiting| waiting.is_full)
             .unwrap_or_else(PoisonError::into_inner);
-        waiting.inputs.push((bytes, source));
+        let rank = (bytes, Reverse(waiting.added));
+        waiting.added += 1;
+        waiting.inputs.push(Input { rank, source });
         waiting.is_full = waiting.inputs.len() >= MOST;
         let is_awaited = waiting.idle > 0;
         drop(waiting);
