@@ -5,7 +5,7 @@
 //! Whatever cannot be checked is done again. Decides nothing about content.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -156,13 +156,16 @@ impl<'r> Earlier<'r> {
         }
         let is_there = || {
             let spot = target.spot(path, Missing::Refuse).ok()?;
-            let now = spot.look().ok()??;
             let noted = finished.output_seen?;
-            if now.len() != noted.bytes || !now.is_file() {
-                return None;
+            if self.options.trust == Trust::Time {
+                let now = spot.look().ok()??;
+                if now.is_file() && noted.is_still(&now) {
+                    return Some(());
+                }
             }
-            let is_trusted = self.options.trust == Trust::Time && noted.is_still(&now);
-            (is_trusted || hash_of(spot.read().ok()?)? == after).then_some(())
+            let file = spot.read().ok()?;
+            let now = file.metadata().ok()?;
+            has_hash(file, &now, noted, after)
         };
         // The output first: one that was removed costs nothing.
         is_there().is_some() && self.is_still(target, Some(finished.input_seen), Some(before))
@@ -172,15 +175,12 @@ impl<'r> Earlier<'r> {
     fn is_still(&self, target: &Target, noted: Option<Seen>, hash: Option<&str>) -> bool {
         let path = target.input_path();
         let is_still = || {
-            let (noted, now) = (noted?, fs::metadata(path).ok()?);
-            if now.len() != noted.bytes {
-                return None;
-            }
-            if self.options.trust == Trust::Time && noted.is_still(&now) {
+            let noted = noted?;
+            if self.options.trust == Trust::Time && noted.is_still(&fs::metadata(path).ok()?) {
                 return Some(());
             }
-            let (file, _) = open_transcript(path).ok()?;
-            (hash_of(file)? == hash?).then_some(())
+            let (file, now) = open_transcript(path).ok()?;
+            has_hash(file, &now, noted, hash?)
         };
         is_still().is_some()
     }
@@ -326,6 +326,8 @@ fn taken_over(mut outcome: Outcome, ended: Ended) -> Outcome {
     outcome
 }
 
-fn hash_of(mut file: File) -> Option<String> {
-    store::hash_of(&mut file).ok()
+/// Whether a file, of which the system says `now`, has the size that was noted and this hash.
+fn has_hash(mut file: File, now: &Metadata, noted: Seen, hash: &str) -> Option<()> {
+    let is_same = now.len() == noted.bytes && store::hash_of(&mut file).ok()? == hash;
+    is_same.then_some(())
 }

@@ -297,7 +297,7 @@ impl<'r> Running<'r> {
         }
         Ok(Ran {
             files: outcomes.len() as u64,
-            outcomes: outcomes.sorted(),
+            outcomes: outcomes.sorted()?,
             taken_over: self.taken_over.into_inner(),
             faults,
         })

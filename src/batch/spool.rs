@@ -4,14 +4,14 @@
 //! the path of its input, and those that something is said of at the end. Decides nothing about content.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use super::find::place_key;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Outcome, Status, Totals, Warning};
 use crate::policy::Source;
+use crate::store::folder::read_exact_at;
 
 /// How much memory outcomes may take before they go to the disk, in bytes, as it is estimated.
 const MOST_HELD: u64 = 32 << 20;
@@ -35,19 +35,12 @@ pub struct Outcomes {
 /// Outcomes on the disk.
 #[derive(Debug)]
 pub struct Spooled {
-    tape: Mutex<Tape>,
+    /// Its file is at its end whenever something is written.
+    tape: BufWriter<File>,
     end: u64,
     places: Vec<Place>,
     remarkable: Vec<Outcome>,
     totals: Totals,
-}
-
-/// The file on the disk.
-#[derive(Debug)]
-struct Tape {
-    file: BufWriter<File>,
-    /// Whether the next write goes to its end. To look for the end would write each outcome alone.
-    is_at_end: bool,
 }
 
 /// Where an outcome is.
@@ -101,14 +94,14 @@ impl Outcomes {
     /// Where it cannot be written to the disk.
     pub fn push(&mut self, outcome: Outcome) -> Result<()> {
         if let Some(spooled) = &mut self.spooled {
-            return spooled.push(outcome);
+            return spooled.push(&line_of(&outcome)?, outcome);
         }
         self.weight += weight(&outcome);
         self.held.push(outcome);
         if self.weight > self.most && self.held.len() > FEW {
             let mut spooled = Spooled::new(&self.folder)?;
             for outcome in self.held.drain(..) {
-                spooled.push(outcome)?;
+                spooled.push(&line_of(&outcome)?, outcome)?;
             }
             self.held = Vec::new();
             self.spooled = Some(spooled);
@@ -124,9 +117,11 @@ impl Outcomes {
         if let Some(spooled) = &mut self.spooled {
             let at = spooled.places.iter().position(|place| *place.path == *path);
             if let Some(at) = at {
+                spooled.tape.flush().map_err(unkept)?;
                 let mut outcome = spooled.read(&spooled.places[at])?;
+                spooled.tape.seek(SeekFrom::End(0)).map_err(unkept)?;
                 outcome.warnings.push(warning);
-                spooled.places[at] = spooled.write(&outcome)?;
+                spooled.places[at] = spooled.write(&line_of(&outcome)?, &outcome)?;
                 let is_other = |other: &Outcome| other.file.path != path;
                 spooled.remarkable.retain(is_other);
                 spooled.remarkable.push(essence(outcome));
@@ -138,8 +133,11 @@ impl Outcomes {
     }
 
     /// All of them, in the order of a report.
-    pub fn sorted(self) -> Sorted {
-        match self.spooled {
+    ///
+    /// # Errors
+    /// Where they cannot be written to the disk.
+    pub fn sorted(self) -> Result<Sorted> {
+        Ok(match self.spooled {
             None => {
                 let mut held = self.held;
                 held.sort_by(|a, b| a.file.path.cmp(&b.file.path));
@@ -149,9 +147,10 @@ impl Outcomes {
                 spooled.places.sort_by(|a, b| a.path.cmp(&b.path));
                 let remarkable = &mut spooled.remarkable;
                 remarkable.sort_by(|a, b| a.file.path.cmp(&b.file.path));
+                spooled.tape.flush().map_err(unkept)?;
                 Sorted::Spooled(Box::new(spooled))
             }
-        }
+        })
     }
 }
 
@@ -176,10 +175,7 @@ impl Spooled {
         let file = tempfile::tempfile_in(folder).or_else(|_| tempfile::tempfile());
         let file = file.map_err(|e| Error::io(folder, "keep outcomes on the disk", e))?;
         Ok(Spooled {
-            tape: Mutex::new(Tape {
-                file: BufWriter::with_capacity(1 << 20, file),
-                is_at_end: true,
-            }),
+            tape: BufWriter::with_capacity(1 << 20, file),
             end: 0,
             places: Vec::new(),
             remarkable: Vec::new(),
@@ -273,8 +269,8 @@ impl Spooled {
         found.ok()
     }
 
-    fn push(&mut self, outcome: Outcome) -> Result<()> {
-        let place = self.write(&outcome)?;
+    fn push(&mut self, line: &[u8], outcome: Outcome) -> Result<()> {
+        let place = self.write(line, &outcome)?;
         self.places.push(place);
         self.totals += &outcome;
         if is_remarkable(&outcome) {
@@ -283,25 +279,11 @@ impl Spooled {
         Ok(())
     }
 
-    fn write(&mut self, outcome: &Outcome) -> Result<Place> {
-        let failed = |e| {
-            Error::new(
-                ErrorKind::Io,
-                format!("cannot keep outcomes on the disk: {e}"),
-            )
-        };
-        let line = serde_json::to_vec(outcome).map_err(|e| {
-            Error::new(ErrorKind::Internal, format!("cannot write an outcome: {e}"))
-        })?;
+    fn write(&mut self, line: &[u8], outcome: &Outcome) -> Result<Place> {
         let bytes = u32::try_from(line.len())
             .map_err(|_| Error::new(ErrorKind::Internal, "an outcome of more than 4 GiB"))?;
         let offset = self.end;
-        let tape = self.tape.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if !tape.is_at_end {
-            tape.file.seek(SeekFrom::End(0)).map_err(failed)?;
-            tape.is_at_end = true;
-        }
-        tape.file.write_all(&line).map_err(failed)?;
+        self.tape.write_all(line).map_err(unkept)?;
         self.end += line.len() as u64;
         Ok(Place {
             path: outcome.file.path.as_str().into(),
@@ -316,12 +298,7 @@ impl Spooled {
     fn read(&self, place: &Place) -> Result<Outcome> {
         let read = || -> io::Result<Outcome> {
             let mut line = vec![0; place.bytes as usize];
-            let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
-            tape.file.flush()?;
-            tape.is_at_end = false;
-            let file = tape.file.get_mut();
-            file.seek(SeekFrom::Start(place.offset))?;
-            file.read_exact(&mut line)?;
+            read_exact_at(self.tape.get_ref(), &mut line, place.offset)?;
             Ok(serde_json::from_slice(&line)?)
         };
         read().map_err(|e| {
@@ -329,6 +306,19 @@ impl Spooled {
             Error::new(ErrorKind::Io, message).at(Path::new(&*place.path))
         })
     }
+}
+
+/// An outcome as it is kept on the disk.
+fn line_of(outcome: &Outcome) -> Result<Vec<u8>> {
+    serde_json::to_vec(outcome)
+        .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot write an outcome: {e}")))
+}
+
+fn unkept(error: io::Error) -> Error {
+    Error::new(
+        ErrorKind::Io,
+        format!("cannot keep outcomes on the disk: {error}"),
+    )
 }
 
 /// About how much memory an outcome takes.
@@ -395,7 +385,7 @@ mod tests {
             };
             outcomes.warn("in/021.jsonl", warning).unwrap();
             assert_eq!(outcomes.len(), 100);
-            outcomes.sorted()
+            outcomes.sorted().unwrap()
         };
         let few = all(u64::MAX).into_vec().unwrap();
         let many = all(30 * AN_OUTCOME);

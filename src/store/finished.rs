@@ -9,15 +9,15 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
-use std::sync::{Mutex, PoisonError};
+use std::io::{self, BufReader};
+use std::sync::PoisonError;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::Store;
-use super::folder::{Durability, Folder, chance, not_plain};
+use super::folder::{Durability, Folder, chance, not_plain, read_exact_at};
 use super::line_file::{ENDING, LineFile, is_alive, names, next_line};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::Outcome;
@@ -126,8 +126,7 @@ pub struct FinishedWork {
 #[derive(Debug)]
 struct Part {
     name: OsString,
-    /// Threads take turns in reading it.
-    file: Mutex<File>,
+    file: File,
     ended: Ended,
 }
 
@@ -180,8 +179,7 @@ impl FinishedWork {
             return Ok(());
         };
         {
-            let mut file = part.file.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut lines = BufReader::new(&mut *file);
+            let mut lines = BufReader::new(&part.file);
             let mut line = Vec::new();
             let mut offset = 0;
             while let Some(bytes) = next_line(&mut lines, MOST_LINE, &mut line)? {
@@ -213,9 +211,7 @@ impl FinishedWork {
 impl Part {
     fn line(&self, place: &Place) -> io::Result<Vec<u8>> {
         let mut line = vec![0; place.bytes as usize];
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start(place.offset))?;
-        file.read_exact(&mut line)?;
+        read_exact_at(&self.file, &mut line, place.offset)?;
         Ok(line)
     }
 }
@@ -235,9 +231,8 @@ impl Store {
             let file = match folder.read(&name) {
                 // Another run has ended meanwhile: what it has done is done again.
                 Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
-                file => Mutex::new(file.map_err(failed)?),
+                file => file.map_err(failed)?,
             };
-            let (file, name) = (file, name.clone());
             let path = folder.path().join(&name);
             let read = known.read(Part { name, file, ended });
             read.map_err(|e| not_plain(&path, "read", e))?;

@@ -334,6 +334,15 @@ pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     system::open_without_waiting(path)
 }
 
+/// Reads bytes from a place in a file, whatever place its handle is at. On Windows the handle is behind them then.
+///
+/// # Errors
+///
+/// The system's; [`io::ErrorKind::UnexpectedEof`] where the file ends before.
+pub fn read_exact_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<()> {
+    system::read_exact_at(file, into, offset)
+}
+
 /// An unpredictable name of 32 hexadecimal digits.
 pub(super) fn chance() -> String {
     // The standard library's only source of randomness: its hashers are seeded by the system.

@@ -86,6 +86,19 @@ pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
+pub(super) fn read_exact_at(file: &File, mut into: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !into.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, into, offset)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            read => {
+                into = &mut into[read..];
+                offset += read as u64;
+            }
+        }
+    }
+    Ok(())
+}
+
 fn plain(folder: &Handle, name: &OsStr) -> io::Result<PathBuf> {
     let path = folder.join(name);
     let seen = fs::symlink_metadata(&path)?;

@@ -173,6 +173,10 @@ pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     })?))
 }
 
+pub(super) fn read_exact_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, into, offset)
+}
+
 /// Opens a name in a folder; tries again if a signal interrupted it.
 fn openat(
     folder: impl AsFd,
