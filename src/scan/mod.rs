@@ -16,7 +16,6 @@ mod string;
 mod strings;
 mod wide;
 
-pub(crate) use cursor::is_object;
 pub use cursor::{Cursor, Kind};
 pub use defects::{Bad, Oddities, Parse};
 pub use document::{NoDocument, begins_document, document};

@@ -11,15 +11,17 @@
 //! | `window` | what a model sees |
 //! | `history` | which lines are dead |
 //! | `compaction` | how a summary is written, and how blocks are removed |
+//! | `plain` | a message as a plain line, for `replay` |
 
 mod agent;
 mod compaction;
 mod evidence;
 mod history;
+mod plain;
 mod record;
 mod window;
 
-use super::{Dialect, Plain, ToolNames};
+use super::{Dialect, ToolNames};
 use crate::format::Summaries;
 use crate::format::agent::Agent;
 use crate::format::detect::{Evidence, Line, Part};
@@ -154,8 +156,14 @@ impl Dialect for Droid {
         }
     }
 
-    fn plain(&self) -> Plain {
-        Plain::Blocks
+    fn push_plain(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        message: &Message,
+        out: &mut Vec<u8>,
+    ) {
+        plain::push(transcript, conversation, message, out);
     }
 }
 
