@@ -3,6 +3,7 @@
 use super::*;
 use crate::format::{Format, Warnings};
 use crate::policy;
+use crate::transcript::Role;
 
 fn settings(toml: &str) -> Tokens {
     policy::parse("test", &format!("[tokens]\n{toml}"))
