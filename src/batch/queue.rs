@@ -2,7 +2,7 @@
 //!
 //! Holds a bounded number, however many the walk finds. Knows nothing of what is done with them.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -24,40 +24,14 @@ pub(super) struct Queue {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    inputs: BinaryHeap<Input>,
+    /// By size; of equals, the first that was added: to compare paths would cost more than anything else here.
+    inputs: BinaryHeap<(u64, Reverse<u64>, Source)>,
     /// How many were added.
     added: u64,
     has_ended: bool,
     /// How many threads wait for an input.
     idle: usize,
     is_full: bool,
-}
-
-/// An input with its size. Of equals the first is dealt first: to compare paths would cost more than anything else here.
-#[derive(Debug)]
-struct Input {
-    rank: (u64, Reverse<u64>),
-    source: Source,
-}
-
-impl PartialEq for Input {
-    fn eq(&self, other: &Self) -> bool {
-        self.rank == other.rank
-    }
-}
-
-impl Eq for Input {}
-
-impl PartialOrd for Input {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Input {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.rank.cmp(&other.rank)
-    }
 }
 
 /// The end of a queue: when it is dropped, no more inputs come.
@@ -74,12 +48,12 @@ impl Queue {
     pub(super) fn next(&self) -> Option<(u64, Source)> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            if let Some(Input { rank, source }) = waiting.inputs.pop() {
+            if let Some((bytes, _, source)) = waiting.inputs.pop() {
                 if waiting.is_full && waiting.inputs.len() <= FEW {
                     waiting.is_full = false;
                     self.taken.notify_one();
                 }
-                return Some((rank.0, source));
+                return Some((bytes, source));
             }
             if waiting.has_ended {
                 return None;
@@ -104,9 +78,9 @@ impl Filler<'_> {
             .taken
             .wait_while(waiting, |waiting| waiting.is_full)
             .unwrap_or_else(PoisonError::into_inner);
-        let rank = (bytes, Reverse(waiting.added));
+        let number = Reverse(waiting.added);
         waiting.added += 1;
-        waiting.inputs.push(Input { rank, source });
+        waiting.inputs.push((bytes, number, source));
         waiting.is_full = waiting.inputs.len() >= MOST;
         let is_awaited = waiting.idle > 0;
         drop(waiting);
@@ -144,16 +118,16 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_dealt_by_size() {
+    fn what_waits_is_dealt_by_size_and_equals_as_they_came() {
         let queue = Queue::default();
         let filler = queue.filler();
         for (n, bytes) in [3, 9, 1, 9].into_iter().enumerate() {
             filler.put(bytes, source(n));
         }
         drop(filler);
-        let sizes: Vec<u64> = std::iter::from_fn(|| queue.next().map(|(b, _)| b)).collect();
-        assert_eq!(sizes, [9, 9, 3, 1]);
-        assert_eq!(queue.next(), None);
+        let dealt: Vec<(u64, Source)> = std::iter::from_fn(|| queue.next()).collect();
+        let expected = [(9, 1), (9, 3), (3, 0), (1, 2)];
+        assert_eq!(dealt, expected.map(|(bytes, n)| (bytes, source(n))));
     }
 
     #[test]
