@@ -71,7 +71,7 @@ const PARTS: [&str; 7] = [
 ];
 const LOCK: &str = "lock";
 const COPY_BYTES: usize = 64 * 1024;
-/// Files of so many bytes are hashed through a small buffer.
+/// Files of fewer bytes are hashed through a small buffer.
 const SMALL: usize = 8 * 1024;
 
 /// One store, as used by one run. Threads share it.
@@ -366,17 +366,12 @@ pub fn hash(bytes: &[u8]) -> String {
 /// The system's.
 pub fn hash_of(file: &mut File) -> io::Result<String> {
     let mut hasher = blake3::Hasher::new();
-    let mut buffer = [0; SMALL];
-    let mut small = 0;
-    // A large buffer costs more than most files of an archive.
-    while small <= SMALL {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hash_text(&hasher.finalize())),
-            read => {
-                hasher.update(&buffer[..read]);
-                small += read;
-            }
-        }
+    // The large buffer of the rest costs more than most files of an archive.
+    let mut first = Vec::with_capacity(SMALL);
+    let read = file.take(SMALL as u64).read_to_end(&mut first)?;
+    hasher.update(&first);
+    if read < SMALL {
+        return Ok(hash_text(&hasher.finalize()));
     }
     hasher.update_reader(file)?;
     Ok(hash_text(&hasher.finalize()))
