@@ -94,14 +94,14 @@ impl Outcomes {
     /// Where it cannot be written to the disk.
     pub fn push(&mut self, outcome: Outcome) -> Result<()> {
         if let Some(spooled) = &mut self.spooled {
-            return spooled.push(&line_of(&outcome)?, outcome);
+            return spooled.push(outcome);
         }
         self.weight += weight(&outcome);
         self.held.push(outcome);
         if self.weight > self.most && self.held.len() > FEW {
             let mut spooled = Spooled::new(&self.folder)?;
             for outcome in self.held.drain(..) {
-                spooled.push(&line_of(&outcome)?, outcome)?;
+                spooled.push(outcome)?;
             }
             self.held = Vec::new();
             self.spooled = Some(spooled);
@@ -121,7 +121,7 @@ impl Outcomes {
                 let mut outcome = spooled.read(&spooled.places[at])?;
                 spooled.tape.seek(SeekFrom::End(0)).map_err(unkept)?;
                 outcome.warnings.push(warning);
-                spooled.places[at] = spooled.write(&line_of(&outcome)?, &outcome)?;
+                spooled.places[at] = spooled.write(&outcome)?;
                 let is_other = |other: &Outcome| other.file.path != path;
                 spooled.remarkable.retain(is_other);
                 spooled.remarkable.push(essence(outcome));
@@ -269,8 +269,8 @@ impl Spooled {
         found.ok()
     }
 
-    fn push(&mut self, line: &[u8], outcome: Outcome) -> Result<()> {
-        let place = self.write(line, &outcome)?;
+    fn push(&mut self, outcome: Outcome) -> Result<()> {
+        let place = self.write(&outcome)?;
         self.places.push(place);
         self.totals += &outcome;
         if is_remarkable(&outcome) {
@@ -279,11 +279,14 @@ impl Spooled {
         Ok(())
     }
 
-    fn write(&mut self, line: &[u8], outcome: &Outcome) -> Result<Place> {
+    fn write(&mut self, outcome: &Outcome) -> Result<Place> {
+        let line = serde_json::to_vec(outcome).map_err(|e| {
+            Error::new(ErrorKind::Internal, format!("cannot write an outcome: {e}"))
+        })?;
         let bytes = u32::try_from(line.len())
             .map_err(|_| Error::new(ErrorKind::Internal, "an outcome of more than 4 GiB"))?;
         let offset = self.end;
-        self.tape.write_all(line).map_err(unkept)?;
+        self.tape.write_all(&line).map_err(unkept)?;
         self.end += line.len() as u64;
         Ok(Place {
             path: outcome.file.path.as_str().into(),
@@ -306,12 +309,6 @@ impl Spooled {
             Error::new(ErrorKind::Io, message).at(Path::new(&*place.path))
         })
     }
-}
-
-/// An outcome as it is kept on the disk.
-fn line_of(outcome: &Outcome) -> Result<Vec<u8>> {
-    serde_json::to_vec(outcome)
-        .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot write an outcome: {e}")))
 }
 
 fn unkept(error: io::Error) -> Error {
