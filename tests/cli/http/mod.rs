@@ -571,8 +571,9 @@ fn a_server_that_is_always_busy_is_left_alone_soon() {
         place
             .run(&format!("compact in --out-dir out {}", flags(&server)))
             .exits(3);
+        // The run's 20 retries, and first requests that are on their way when it is found out; each conversation would make 180.
         assert!(
-            server.requests().len() <= 20,
+            server.requests().len() <= 24,
             "{status}: {}",
             server.requests().len()
         );
