@@ -11,7 +11,7 @@ use crate::format::{Detected, Detector, Format, Warnings};
 use crate::outcome::{Clock, Examined, Find, Laps, Phase};
 use crate::pipeline::Part;
 use crate::replay::{FileReplay, Replaying, recordings};
-use crate::scan::{NO_STRINGS, Strings};
+use crate::scan::NO_STRINGS;
 use crate::stats::{Counting, FileStats};
 use crate::transcript::Transcript;
 use crate::verify::Finding;
@@ -21,8 +21,6 @@ struct Read<'r> {
     path: &'r Path,
     format: Format,
     transcript: &'r Transcript<'r>,
-    /// The long strings of its bytes that were found before.
-    strings: &'r Strings,
     /// The number of its first line in its file, from 1.
     first_line: u64,
     /// The same where it is one line of a conversation-per-line file.
@@ -41,12 +39,7 @@ impl Find for Vec<Finding> {
 /// What stops the run: threads that do not start, a signal ([`crate::error::ErrorKind::Interrupted`]).
 pub fn stats(over: &Over<'_>, counting: &Counting<'_>) -> Result<Vec<Examined<FileStats>>> {
     examine(over, |found: &mut FileStats, read| {
-        counting.add(
-            found,
-            read.format,
-            (read.transcript, read.strings),
-            read.line,
-        );
+        counting.add(found, read.format, read.transcript, read.line);
     })
 }
 
@@ -104,12 +97,7 @@ pub fn stats_bytes(path: &Path, bytes: &[u8], counting: &Counting<'_>) -> Examin
         in_memory(detector.decide(), bytes),
         (Laps::default(), None),
         &|found: &mut FileStats, read: Read<'_>| {
-            counting.add(
-                found,
-                read.format,
-                (read.transcript, read.strings),
-                read.line,
-            );
+            counting.add(found, read.format, read.transcript, read.line);
         },
     )
 }
@@ -134,7 +122,6 @@ fn eval_one(evaluator: &Evaluator<'_>, found: &mut FileEval, read: &Read<'_>) {
         transcript,
         first_line,
         line,
-        ..
     } = read;
     let weights = evaluator.weights(path);
     // Parts of a document are no document.
@@ -209,7 +196,6 @@ fn file<T: Find>(
             path,
             format,
             transcript: &format.read_again(bytes, strings, first_line, &mut warnings),
-            strings,
             first_line,
             line: (part == Part::Line).then_some(first_line),
         };

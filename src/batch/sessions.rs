@@ -17,7 +17,6 @@ use super::{FileSource, Found, Origin, PassedBy, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::agent::{Surroundings, directory_of};
 use crate::format::{Detected, Format, Warnings};
-use crate::scan::NO_STRINGS;
 use crate::stats::{Counting, FileStats};
 use crate::text::shown_path;
 use crate::transcript::{Conversation, Role, Transcript};
@@ -168,7 +167,7 @@ fn contents(path: &Path, read: &Read<'_>, counting: &Counting<'_>) -> Contents {
     let mut recorded = None;
     each(bytes, layout, |bytes, first_line, _| {
         let transcript = format.read(bytes, first_line, &mut Warnings::default());
-        counting.add(&mut stats, format, (&transcript, &NO_STRINGS), None);
+        counting.add(&mut stats, format, &transcript, None);
         recorded = recorded.or_else(|| last_recorded(format, &transcript));
     });
     Contents {

@@ -161,7 +161,7 @@ impl<'p> Pipeline<'p> {
 
     /// Compacts a transcript that was read.
     fn compact_parsed<'a>(&self, input: Input<'a, '_>, mut work: Work<'a, '_>) -> Compacted<'a> {
-        let coverage = coverage(&work.transcript, input.strings, &self.policy.tools);
+        let coverage = coverage(&work.transcript, &self.policy.tools);
         work.lap(self.clock, Phase::Read);
         work.begin();
         let masked = self.mask(input, &mut work.transcript);

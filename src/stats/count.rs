@@ -14,7 +14,6 @@ use crate::format::Format;
 use crate::ids::IdMap;
 use crate::plan::tool_named_by;
 use crate::policy::{Policy, ToolKind, Tools};
-use crate::scan::Strings;
 use crate::tokens::{Estimator, Sizes, usage};
 use crate::transcript::{
     BlockKind, Conversation, ConversationId, LineKind, Outcome, Role, Transcript,
@@ -81,13 +80,12 @@ impl<'p> Counting<'p> {
         &self.thresholds
     }
 
-    /// Adds a transcript to those of its file; `strings` are the long ones of its bytes that were
-    /// found before; `line` is its number (from 1) if it is one line of a conversation-per-line file.
+    /// Adds a transcript to those of its file; `line` is its number (from 1) if it is one line of a conversation-per-line file.
     pub fn add(
         &self,
         file: &mut FileStats,
         format: Format,
-        (transcript, strings): (&Transcript<'_>, &Strings),
+        transcript: &Transcript<'_>,
         line: Option<u64>,
     ) {
         let mut all_sizes = self.ways.sizes();
@@ -137,7 +135,7 @@ impl<'p> Counting<'p> {
             file.conversations.push(stats);
         }
         self.lines(transcript, &mut all_sizes[0], &mut file.counts);
-        file.counts.coverage += &coverage(transcript, strings, self.tools);
+        file.counts.coverage += &coverage(transcript, self.tools);
 
         candidates.sort_by_key(|c| (Reverse(c.tokens), transcript.block(c.block).line, c.block));
         candidates.truncate(self.top);

@@ -11,7 +11,6 @@ use crate::error::{Error, ErrorKind};
 use crate::format::{Format, Unsupported, Warnings};
 use crate::outcome::Examined;
 use crate::policy::{self, Policy};
-use crate::scan::NO_STRINGS;
 
 const TOKENS: &str = "[tokens]\nmethod = \"chars\"\nchars_per_token = 1\nimage_tokens = 100\n";
 
@@ -35,7 +34,7 @@ fn counted_by(
     let bytes = text.len() as u64;
     let mut file = FileStats::in_bytes(bytes);
     let counting = Counting::new(policy, top, exact).unwrap();
-    counting.add(&mut file, format, (&transcript, &NO_STRINGS), None);
+    counting.add(&mut file, format, &transcript, None);
     file
 }
 

@@ -16,7 +16,6 @@ use super::input::Input;
 use super::tools::understands;
 use crate::ids::IdSet;
 use crate::policy::Tools;
-use crate::scan::Strings;
 use crate::text::{count, printable};
 use crate::transcript::{BlockKind, LineKind, Transcript};
 
@@ -101,9 +100,8 @@ impl Coverage {
     }
 }
 
-/// How much of a transcript is understood. `strings` are the long ones of its bytes that were found before; `added` are the
-/// policy's names for kinds of tools.
-pub fn coverage(transcript: &Transcript<'_>, strings: &Strings, added: &Tools) -> Coverage {
+/// How much of a transcript is understood. `added` are the policy's names for kinds of tools.
+pub fn coverage(transcript: &Transcript<'_>, added: &Tools) -> Coverage {
     let mut coverage = Coverage {
         lines: transcript.lines().len() as u64,
         ..Coverage::default()
@@ -125,7 +123,7 @@ pub fn coverage(transcript: &Transcript<'_>, strings: &Strings, added: &Tools) -
             }
         }
     }
-    coverage.calls = raw_calls::raw_calls(transcript.base(), strings).max(read);
+    coverage.calls = raw_calls::raw_calls(transcript.base()).max(read);
     coverage
 }
 
@@ -248,11 +246,9 @@ mod tests {
     use super::super::tests::read_as;
     use super::*;
     use crate::format::Format;
-    use crate::scan::NO_STRINGS;
 
     fn covered(format: Format, lines: &[&str]) -> Coverage {
-        let transcript = &read_as(format, &lines.join("\n"));
-        coverage(transcript, &NO_STRINGS, &Tools::default())
+        coverage(&read_as(format, &lines.join("\n")), &Tools::default())
     }
 
     #[test]

@@ -15,7 +15,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::scan::{Bad, Cursor, Kind, Oddities, Parse, Strings, Text, unescape};
+use crate::scan::{Bad, Cursor, Kind, Oddities, Parse, unescape};
 
 /// Values that are nested more deeply are left to `serde_json`, which does not read them, either.
 const DEEPEST: u32 = 100;
@@ -76,16 +76,15 @@ impl Marked {
     }
 }
 
-/// The number of calls in a transcript. One that is written several times, with the same id and input, counts once. `strings` are
-/// the long ones of `bytes`, as far as they are known.
-pub(super) fn raw_calls(bytes: &[u8], strings: &Strings) -> u64 {
+/// The number of calls in a transcript. One that is written several times, with the same id and input, counts once.
+pub(super) fn raw_calls(bytes: &[u8]) -> u64 {
     let mut found = Found::default();
     let mut at = 0;
     while let Some(mark) = MARKED.find(&bytes[at..]) {
         let inside = at + mark;
         let start = memrchr(b'\n', &bytes[..inside]).map_or(0, |end| end + 1);
         let end = memchr(b'\n', &bytes[inside..]).map_or(bytes.len(), |end| inside + end);
-        found.add_line(&bytes[start..end], strings.of_line(start));
+        found.add_line(&bytes[start..end]);
         at = (end + 1).min(bytes.len());
     }
     let distinct: HashSet<&(String, u64)> = found.0.iter().flatten().collect();
@@ -99,9 +98,9 @@ struct Found(Vec<Option<(String, u64)>>);
 
 impl Found {
     /// Adds the calls of a line.
-    fn add_line(&mut self, line: &[u8], strings: &[Text]) {
+    fn add_line(&mut self, line: &[u8]) {
         let before = self.0.len();
-        if simdutf8::basic::from_utf8(line).is_ok() && self.add_plain(line, strings).is_ok() {
+        if simdutf8::basic::from_utf8(line).is_ok() && self.add_plain(line).is_ok() {
             return;
         }
         self.0.truncate(before);
@@ -109,8 +108,8 @@ impl Found {
     }
 
     /// The same by the program's own reader, for lines of which it says what others do.
-    fn add_plain(&mut self, line: &[u8], strings: &[Text]) -> Parse<()> {
-        let mut c = Cursor::knowing(line, strings);
+    fn add_plain(&mut self, line: &[u8]) -> Parse<()> {
+        let mut c = Cursor::new(line);
         self.value(&mut c, Place::Line, 0)?;
         c.end()?;
         let are_read_alike = [

@@ -111,12 +111,7 @@ fn a_conversation_per_line_is_on_its_line_with_all_turns() {
     let transcript = Format::OpenAi.read(text.as_bytes(), 1, &mut Warnings::default());
     let mut file = FileStats::default();
     let counting = Counting::new(&policy, 0, Exact::No).unwrap();
-    counting.add(
-        &mut file,
-        Format::OpenAi,
-        (&transcript, &crate::scan::NO_STRINGS),
-        Some(7),
-    );
+    counting.add(&mut file, Format::OpenAi, &transcript, Some(7));
     assert_eq!(
         only(file).timeline,
         [turn([1, 7, 2, 2, 2], None), turn([2, 7, 1, 1, 3], None)]

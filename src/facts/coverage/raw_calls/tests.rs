@@ -1,17 +1,16 @@
 //! Calls of every shape, counted by both readers.
 
 use super::*;
-use crate::scan::NO_STRINGS;
 
 /// Counted by both readers.
 fn count(lines: &[&str]) -> u64 {
     for line in lines {
         let (mut plain, mut odd) = (Found::default(), Found::default());
-        plain.add_line(line.as_bytes(), &[]);
+        plain.add_line(line.as_bytes());
         odd.add_odd(line.as_bytes());
         assert_eq!(plain.0, odd.0, "{line}");
     }
-    raw_calls(lines.join("\n").as_bytes(), &NO_STRINGS)
+    raw_calls(lines.join("\n").as_bytes())
 }
 
 #[test]
@@ -91,25 +90,4 @@ fn what_looks_like_a_call_in_texts_and_inputs_is_none() {
     );
     let nested = r#"{"type":"tool_use","id":"a","input":{"x":{"type":"tool_use","id":"b"}}}"#;
     assert_eq!(count(&[nested]), 1);
-}
-
-#[test]
-fn known_strings_change_no_count() {
-    let long = "tool_use\\\"".repeat(40);
-    let call = |id: &str| {
-        format!(
-            r#"{{"content":[{{"type":"text","text":"{long}"}},{{"type":"tool_use","id":"{id}","input":{{"a":"{long}"}}}}]}}"#
-        )
-    };
-    let text = ["", &call("a"), &call("b"), "{}", &call("a")].join("\n");
-    let mut strings = Strings::default();
-    for line in crate::scan::lines(text.as_bytes()) {
-        let bytes = &text.as_bytes()[line.start..line.end];
-        let mut cursor = Cursor::noting(bytes, line.start, &mut strings);
-        let _ = cursor.skip();
-        cursor.noted(&mut strings);
-    }
-    assert!(!strings.of_line(1).is_empty());
-    assert_eq!(raw_calls(text.as_bytes(), &strings), 2);
-    assert_eq!(raw_calls(text.as_bytes(), &NO_STRINGS), 2);
 }
