@@ -1,8 +1,9 @@
 //! Summaries from a server.
 //!
-//! The only part of the program that uses the network, and only if the user names a provider. The calling thread waits for
-//! the answer, or the request is held back and sent with others (`batch`). Answers are kept in the store, so that none is paid for twice; a dry run sends nothing. What a server
-//! returns is data: it never becomes a path or a header, and is never printed unescaped.
+//! The only part of the program that uses the network, and only if the user names a provider. The calling thread waits for the
+//! answer, or the request is held back and sent with others (`batch`). Answers are kept in the store, so that none is paid for
+//! twice; a dry run sends nothing. What a server returns is data: it never becomes a path or a header, and is never printed
+//! unescaped.
 
 mod batch;
 mod body;
@@ -18,46 +19,40 @@ mod provider;
 mod queue;
 mod refused;
 mod response;
+mod sending;
 mod shorten;
 mod too_long;
 mod wait;
 
 use std::collections::BTreeSet;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::artifacts::{
-    CUT_OFF, EMPTY, Ending, Excess, MORE, ModelError, ModelReply, ModelRequest, SummaryModel,
+    CUT_OFF, EMPTY, Ending, MORE, ModelError, ModelReply, ModelRequest, SummaryModel,
 };
 use crate::outcome::Spent;
 use crate::policy::{CutOff, TooLong};
-use crate::semaphore::{POLL, Semaphore};
+use crate::semaphore::Semaphore;
 use crate::store::Store;
 use crate::summarizer::gate::floor;
-use crate::summarizer::retry::{Backoff, Failed, delay, retry};
 
 use batch::{Batches, Earlier};
 use body::{Delimiter, Parts, body};
 use cache::{CachedAnswer, CachedRefusal, cached, keep};
 use client::Client;
-use host::{Admission, Host};
+use host::Host;
 use in_flight::InFlight;
 use queue::Queue;
-use refused::{Form, Forms, Learned, Refused};
-use response::{Answer, Failure, Usage};
+use refused::{Form, Forms};
+use response::{Answer, Failure};
 use shorten::{text_of, without_oldest};
 
 pub use endpoint::{Auth, Endpoint, PlainHttp};
 pub use key::Key;
 pub use provider::Provider;
 pub use queue::Patience;
-
-/// How often a request may fail while others succeed, where the run waits for its server. With three of ten failing by chance,
-/// one in 170 000 is given up.
-const PATIENT_TRIES: u64 = 10;
 
 /// Limits on the requests of a run.
 #[derive(Debug, Clone)]
@@ -308,144 +303,6 @@ impl Server {
         Ok(answer)
     }
 
-    /// One answer, with the parameters that the server refused, if any: each form of the request is tried that the server's errors
-    /// ask for.
-    fn send_in_some_form(
-        &self,
-        job: &mut Job<'_>,
-        mut parts: Parts<'_>,
-    ) -> Result<(Answer, BTreeSet<String>), Failure> {
-        let endpoint = self.client.endpoint();
-        let delimiter = Delimiter::new(random_bits());
-        loop {
-            let form = self.forms.of(parts.model);
-            // Each attempt sends the same bytes, so that the server can recognise a repetition.
-            let body = body(endpoint, parts, &form, &delimiter);
-            let result = match &self.queue {
-                Some(queue) => self.send_patiently(queue, job, &body),
-                None => self.send_impatiently(job, &body),
-            };
-            let (why, refused) = match result {
-                Err(Failure::Refused { why, refused }) => (why, refused),
-                result => return Ok((result?, form.left_out)),
-            };
-            if let Refused::Room { prompt, most } = refused {
-                let (left, asked) = (most.saturating_sub(prompt), parts.limit(&form));
-                // Half of the answer is better than less of the conversation.
-                if left >= asked || left < parts.max_tokens / 2 {
-                    let prompt = prompt.saturating_add(asked);
-                    let excess = Some(Excess {
-                        prompt,
-                        limit: most,
-                    });
-                    return Err(Failure::PromptTooLong { why, excess });
-                }
-                parts.room = Some(left);
-                continue;
-            }
-            let learned = self
-                .forms
-                .learn(parts.model, &form, &refused, (endpoint, parts.extra));
-            if learned == Learned::Nothing {
-                return Err(Failure::Rejected(why));
-            }
-        }
-    }
-
-    /// As many attempts as the policy allows.
-    fn send_impatiently(&self, job: &mut Job<'_>, body: &[u8]) -> Result<Answer, Failure> {
-        let policy = job.request.policy;
-        let result = retry(policy, self, || {
-            self.send(job, body.to_vec())
-                .map_err(|failure| match failure {
-                    failure if failure.is_transient() => Failed::Transient(failure),
-                    failure => Failed::Permanent(failure),
-                })
-        });
-        if let Err(Failure::Busy { .. }) = result {
-            self.host.record_always_busy(Instant::now());
-        }
-        result
-    }
-
-    /// As many attempts as it takes, for as long as the run waits for the server. What the server asks to wait costs no try, nor
-    /// does a failure while it does not work at all.
-    fn send_patiently(
-        &self,
-        queue: &Queue,
-        job: &mut Job<'_>,
-        body: &[u8],
-    ) -> Result<Answer, Failure> {
-        let policy = job.request.policy;
-        let most = policy.tries.max(PATIENT_TRIES);
-        let longest = self.limits.patience.unwrap_or_default().answered;
-        let (start, mut failures) = (Instant::now(), 0);
-        loop {
-            let was_holding = queue.is_holding();
-            match self.send(job, body.to_vec()) {
-                // Others may be served meanwhile, so that the queue has no reason to give up.
-                Err(Failure::Busy { .. }) if start.elapsed() < longest => {}
-                Err(Failure::Transient(why)) => {
-                    failures += u64::from(!was_holding);
-                    if failures >= most {
-                        return Err(Failure::Transient(why));
-                    }
-                    // Where the queue holds requests back, it says when the next one is sent.
-                    if !queue.is_holding() {
-                        self.wait(delay(policy, failures.max(1), self.random()))?;
-                    }
-                }
-                result => return result,
-            }
-        }
-    }
-
-    /// Sends one request, as soon as the limits and the server allow it.
-    fn send(&self, job: &mut Job<'_>, body: Vec<u8>) -> Result<Answer, Failure> {
-        let Some(_permit) = self.permits.acquire_unless(&self.stop) else {
-            return Err(Failure::Interrupted);
-        };
-        loop {
-            let now = Instant::now();
-            let admission = match &self.queue {
-                Some(queue) => queue.admits(now),
-                None => self.host.admits(now),
-            };
-            match admission {
-                Admission::Now => break,
-                Admission::After(time) => self.wait(time)?,
-                Admission::Denied(why) => return Err(Failure::RunLimit(why)),
-            }
-        }
-        // Four bytes a token: good enough for a limit, and corrected by what the server counts.
-        let estimate = body.len() as u64 / 4;
-        if let Err(failure) = self.count(estimate) {
-            if let Some(queue) = &self.queue {
-                queue.record(Instant::now(), &Err::<(), _>(failure.clone()));
-            }
-            return Err(failure);
-        }
-        job.attempts += 1;
-        job.spent.requests += 1;
-        let response = self.client.send(body, &self.stop);
-        let endpoint = self.client.endpoint();
-        let provider = endpoint.provider;
-        let (result, usage) = match response {
-            Ok(response) => response::read(provider, &response, endpoint.key.as_ref()),
-            Err(failure) => (Err(failure), Usage::default()),
-        };
-        match &self.queue {
-            Some(queue) => queue.record(Instant::now(), &result),
-            None => self.host.record(Instant::now(), &result),
-        }
-        job.counted = usage.input;
-        job.spent.input_tokens += usage.input;
-        job.spent.output_tokens += usage.output;
-        let more = usage.input.saturating_sub(estimate);
-        self.sent_tokens.fetch_add(more, Ordering::Relaxed);
-        result
-    }
-
     /// What it means that no request is accepted: one that has answered before may do so again.
     fn refused(&self, why: String) -> ModelError {
         match self.has_answered.load(Ordering::Relaxed) {
@@ -459,50 +316,6 @@ impl Server {
         match &self.client.endpoint().key {
             Some(key) => key.mask(why),
             None => why.to_owned(),
-        }
-    }
-
-    /// Counts a request against the limits of the run.
-    fn count(&self, tokens: u64) -> Result<(), Failure> {
-        let exceeded = |limit: u64, what: &str| {
-            let why = format!("the run may send at most {limit} {what}");
-            Err(Failure::RunLimit(why))
-        };
-        if let Some(limit) = self.limits.requests
-            && self.sent.fetch_add(1, Ordering::Relaxed) >= limit
-        {
-            return exceeded(limit, "requests");
-        }
-        if let Some(limit) = self.limits.input_tokens
-            && self.sent_tokens.fetch_add(tokens, Ordering::Relaxed) + tokens > limit
-        {
-            self.sent_tokens.fetch_sub(tokens, Ordering::Relaxed);
-            return exceeded(limit, "tokens");
-        }
-        Ok(())
-    }
-}
-
-impl Backoff<Failure> for Server {
-    fn may_retry(&self) -> bool {
-        self.host.take_retry()
-    }
-
-    fn random(&self) -> f64 {
-        (random_bits() >> 75) as f64 / (1u64 << 53) as f64
-    }
-
-    fn wait(&self, time: Duration) -> Result<(), Failure> {
-        let end = Instant::now() + time;
-        loop {
-            if self.stop.load(Ordering::Relaxed) != 0 {
-                return Err(Failure::Interrupted);
-            }
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(());
-            }
-            sleep(left.min(POLL));
         }
     }
 }
@@ -561,22 +374,5 @@ impl SummaryModel for Server {
             left_out: job.left_out,
             counted: job.counted,
         }
-    }
-}
-
-/// 128 unpredictable bits: the standard library seeds its hash keys from the system.
-fn random_bits() -> u128 {
-    let half = || u128::from(RandomState::new().build_hasher().finish());
-    half() << 64 | half()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn random_bits_do_not_repeat() {
-        let drawn: std::collections::BTreeSet<u128> = (0..1_000).map(|_| random_bits()).collect();
-        assert_eq!(drawn.len(), 1_000);
     }
 }

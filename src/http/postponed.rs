@@ -11,7 +11,8 @@ use super::batch::{Calls, Earlier, FailedKind, Keep, Request, Standing, TO_BE_SE
 use super::body::{Delimiter, Parts, body};
 use super::refused::Form;
 use super::response::Failure;
-use super::{Job, Network, Server, random_bits};
+use super::sending::random_bits;
+use super::{Job, Network, Server};
 use crate::artifacts::{Batched, Demand, ModelReply, ModelRequest, Postponed, SummaryModel};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::Tokens;

@@ -89,7 +89,9 @@ fn run(mut server: impl Server) -> Ran {
                             failures,
                             not_before: now,
                         },
-                        Err(_) if failures + 1 >= super::super::PATIENT_TRIES => Worker::Idle,
+                        Err(_) if failures + 1 >= super::super::sending::PATIENT_TRIES => {
+                            Worker::Idle
+                        }
                         Err(_) => Worker::Wants {
                             failures: failures + u64::from(!is_holding),
                             not_before: now + Duration::from_millis(500),
