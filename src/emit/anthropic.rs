@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use super::ids::{Ids, Rule};
 use super::json::{mended, push_quoted};
 use super::loss::{Loss, Losses};
-use super::media::{Media, is_blank};
+use super::media::{Media, anthropic_media, is_blank};
 use super::said::{Answer, Arguments, Call, Piece, Say, call_of};
 use crate::ids::IdSet;
-use crate::scan::{Cursor, Kind, Value, unescape};
+use crate::scan::{Value, is_object, unescape};
 use crate::transcript::{BlockKind, Outcome, Role};
 
 /// A conversation with the number of its messages; `None` where nothing is left of it.
@@ -201,25 +201,19 @@ impl Writer<'_> {
     fn media(&mut self, kind: BlockKind, value: Value<'_>, role: Role) -> Option<Block> {
         let media = Media::of(value);
         let is_picture = kind == BlockKind::Image || media.as_ref().is_some_and(Media::is_picture);
-        let [written, source] = value.fields(["type", "source"]);
-        let is_own = matches!(written.string(), Some(b"image" | b"document"))
-            && source.field("type").string().is_some();
         let block = match role {
             Role::System | Role::Assistant => None,
-            Role::User | Role::Tool if is_own => {
-                Some(mended(value.raw(), self.losses).into_owned())
-            }
-            Role::User | Role::Tool if is_picture => {
-                media.and_then(|media| media.anthropic_picture())
-            }
-            Role::User | Role::Tool => media.and_then(|media| media.anthropic_document()),
+            Role::User | Role::Tool => anthropic_media(kind, value),
         };
         let loss = if is_picture {
             Loss::Image
         } else {
             Loss::Document
         };
-        block.map(Block::Whole).or_else(|| self.lose(loss))
+        match block {
+            Some(block) => Some(Block::Whole(mended(&block, self.losses).into_owned())),
+            None => self.lose(loss),
+        }
     }
 
     fn finish(mut self) -> Option<(Vec<u8>, u64)> {
@@ -307,12 +301,4 @@ fn push_content(out: &mut Vec<u8>, blocks: &[Block]) {
         }
     }
     out.push(b']');
-}
-
-/// Whether a text is a JSON object.
-fn is_object(text: &[u8]) -> bool {
-    let mut cursor = Cursor::new(text);
-    cursor.kind().is_ok_and(|kind| kind == Kind::Object)
-        && cursor.skip().is_ok()
-        && cursor.end().is_ok()
 }

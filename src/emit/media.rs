@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use super::json::{escaped, push_quoted};
 use crate::scan::{Kind, Value, unescape};
+use crate::transcript::BlockKind;
 
 /// A picture or a document.
 #[derive(Debug, Clone)]
@@ -167,7 +168,7 @@ impl<'t> Media<'t> {
     }
 
     /// Writes a picture as a block of Anthropic's; `None` where that has no place for it.
-    pub(super) fn anthropic_picture(&self) -> Option<Vec<u8>> {
+    fn anthropic_picture(&self) -> Option<Vec<u8>> {
         match &self.source {
             Source::Data(_) if !PICTURES.contains(&&self.mime[..]) => None,
             Source::Data(_) | Source::Url(_) => self.anthropic("image"),
@@ -176,7 +177,7 @@ impl<'t> Media<'t> {
     }
 
     /// Writes a document as a block of Anthropic's; `None` where that has no place for it.
-    pub(super) fn anthropic_document(&self) -> Option<Vec<u8>> {
+    fn anthropic_document(&self) -> Option<Vec<u8>> {
         match &self.source {
             Source::Data(_) if self.mime[..] != b"application/pdf"[..] => None,
             Source::Data(_) | Source::Url(_) | Source::Text(_) => self.anthropic("document"),
@@ -204,6 +205,22 @@ impl<'t> Media<'t> {
         }
         out.extend_from_slice(b"}}");
         Some(out)
+    }
+}
+
+/// Writes a picture or a document as a block of Anthropic's, one that is such a block already as it is; `None` where that API
+/// has no place for it.
+pub(crate) fn anthropic_media(kind: BlockKind, value: Value<'_>) -> Option<Vec<u8>> {
+    let [written, source] = value.fields(["type", "source"]);
+    let is_own = matches!(written.string(), Some(b"image" | b"document"))
+        && source.field("type").string().is_some();
+    if is_own {
+        return Some(value.raw().to_vec());
+    }
+    let media = Media::of(value)?;
+    match kind == BlockKind::Image || media.is_picture() {
+        true => media.anthropic_picture(),
+        false => media.anthropic_document(),
     }
 }
 

@@ -17,6 +17,7 @@ mod pairs;
 mod said;
 
 pub use loss::{Loss, Losses};
+pub(crate) use media::anthropic_media;
 
 use crate::format::{Format, Layout, Warnings};
 use crate::ids::IdSet;

@@ -19,7 +19,7 @@ use crate::verify::{Finding, Findings};
 
 pub use detect::{Detected, Detector, Layout, Unsupported, may_be_document, unsupported};
 pub use dialect::codex::SUMMARY_BEGINS;
-pub(crate) use dialect::{Dialect, ToolNames};
+pub(crate) use dialect::{Dialect, Plain, ToolNames};
 pub use line::{LineWarning, WarningKind, Warnings};
 pub use shapes::mirror::{MirrorCut, mirror_cuts};
 pub use shapes::splice::{Splice, Summary};

@@ -26,6 +26,7 @@
 //! PURE. The fields of the results are the JSON's keys, in its order.
 
 mod gates;
+mod plain;
 mod play;
 mod recording;
 mod round;

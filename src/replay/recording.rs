@@ -1,10 +1,11 @@
 //! The sessions that a transcript recorded: the messages of each in order, one plain line for each message.
 //!
-//! Recorded compactions are skipped: the replayed policy makes its own. The dialect writes each message as a plain line.
+//! Recorded compactions are skipped: the replayed policy makes its own.
 //! Results come before other content of the same message, in the order in which the agent sends them. Decides and counts
 //! nothing.
 
-use crate::format::Format;
+use super::plain;
+use crate::format::{Format, Plain};
 use crate::scan::{RawLine, lines};
 use crate::text::put_on_one_line;
 use crate::transcript::{
@@ -55,6 +56,10 @@ pub fn recordings(
     line: Option<u64>,
 ) -> Vec<Recording> {
     let dialect = format.dialect();
+    let format = match dialect.plain() {
+        Plain::Objects(format) => format,
+        Plain::Blocks | Plain::Other => Format::Anthropic,
+    };
     let conversations = dialect.full_history(transcript);
     let with_messages = conversations.iter().filter(|c| !c.messages.is_empty());
     with_messages
@@ -67,7 +72,7 @@ pub fn recordings(
             let mut bytes = Vec::new();
             for message in &messages {
                 let begins = bytes.len();
-                dialect.push_plain(transcript, conversation, message, &mut bytes);
+                plain::push(dialect, transcript, conversation, message, &mut bytes);
                 // In a document a value may have several lines.
                 put_on_one_line(&mut bytes[begins..]);
                 bytes.push(b'\n');
@@ -81,7 +86,7 @@ pub fn recordings(
             });
             Recording {
                 id,
-                format: dialect.plain(),
+                format,
                 messages: recorded.collect(),
                 bytes,
             }

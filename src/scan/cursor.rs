@@ -442,3 +442,11 @@ impl Nesting {
         Some(if is_object { Kind::Object } else { Kind::Array })
     }
 }
+
+/// Whether a text is a JSON object, with nothing behind it.
+pub(crate) fn is_object(text: &[u8]) -> bool {
+    let mut cursor = Cursor::new(text);
+    cursor.kind().is_ok_and(|kind| kind == Kind::Object)
+        && cursor.skip().is_ok()
+        && cursor.end().is_ok()
+}

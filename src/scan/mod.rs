@@ -16,6 +16,7 @@ mod string;
 mod strings;
 mod wide;
 
+pub(crate) use cursor::is_object;
 pub use cursor::{Cursor, Kind};
 pub use defects::{Bad, Oddities, Parse};
 pub use document::{NoDocument, begins_document, document};

@@ -230,22 +230,21 @@ pub(crate) trait Dialect: Sync {
         ToolNames::default()
     }
 
-    /// The format of the plain lines that [`Dialect::push_plain`] writes.
-    fn plain(&self) -> Format {
-        Format::Anthropic
+    /// In what form its messages are written, for a replay.
+    fn plain(&self) -> Plain {
+        Plain::Other
     }
+}
 
-    /// Writes a message as a plain line of its own, without the line's end.
-    fn push_plain(
-        &self,
-        transcript: &Transcript<'_>,
-        conversation: &Conversation,
-        message: &Message,
-        out: &mut Vec<u8>,
-    ) {
-        let line = conversation.first_line(message);
-        out.extend_from_slice(transcript.bytes(line, message.object));
-    }
+/// In what form a format writes messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Plain {
+    /// As objects that are lines of this format.
+    Objects(Format),
+    /// In blocks of Anthropic's Messages API.
+    Blocks,
+    /// In its own.
+    Other,
 }
 
 /// The names of an agent's tools, by what they do.

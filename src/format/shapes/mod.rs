@@ -6,6 +6,5 @@ pub(super) mod conversation;
 pub(super) mod logged;
 pub(super) mod mirror;
 pub(super) mod parts;
-pub(super) mod plain_parts;
 pub(super) mod removal;
 pub(super) mod splice;

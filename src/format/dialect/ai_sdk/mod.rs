@@ -3,7 +3,7 @@
 mod line;
 mod rules;
 
-use super::Dialect;
+use super::{Dialect, Plain};
 use crate::format::detect::Part;
 use crate::format::{Format, Opening, Summaries};
 use crate::scan::{Cursor, Parse};
@@ -47,7 +47,7 @@ impl Dialect for AiSdk {
         findings.conversations(rules::check);
     }
 
-    fn plain(&self) -> Format {
-        Format::AiSdk
+    fn plain(&self) -> Plain {
+        Plain::Objects(Format::AiSdk)
     }
 }

@@ -2,10 +2,10 @@
 
 mod line;
 
-use super::{Dialect, ToolNames};
+use super::{Dialect, Plain, ToolNames};
 use crate::format::detect::Part;
 use crate::format::shapes::blocks;
-use crate::format::{Opening, Summaries};
+use crate::format::{Format, Opening, Summaries};
 use crate::scan::{Cursor, Parse};
 use crate::transcript::{LineKind, Record};
 use crate::verify::anthropic::{self, Sender};
@@ -33,6 +33,10 @@ impl Dialect for Anthropic {
 
     fn provider(&self) -> Option<Provider> {
         Some(Provider::Anthropic)
+    }
+
+    fn plain(&self) -> Plain {
+        Plain::Objects(Format::Anthropic)
     }
 
     fn check(&self, findings: &mut Findings<'_, '_>) {

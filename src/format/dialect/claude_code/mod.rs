@@ -18,7 +18,6 @@
 //! | `answered` | which line records the model |
 //! | `usage` | the tokens that a provider counted |
 //! | `rules` | what the agent requires of a session |
-//! | `plain` | a message as a plain line, for `replay` |
 
 mod agent;
 mod answered;
@@ -28,14 +27,13 @@ mod full_history;
 mod history;
 mod link;
 mod messages;
-mod plain;
 mod preserved;
 mod record;
 mod rules;
 mod tree;
 mod usage;
 
-use super::{Dialect, ToolNames};
+use super::{Dialect, Plain, ToolNames};
 use crate::format::agent::Agent;
 use crate::format::detect::{Evidence, Line, Part};
 use crate::format::shapes::blocks;
@@ -195,14 +193,8 @@ impl Dialect for ClaudeCode {
         }
     }
 
-    fn push_plain(
-        &self,
-        transcript: &Transcript<'_>,
-        conversation: &Conversation,
-        message: &Message,
-        out: &mut Vec<u8>,
-    ) {
-        plain::push(transcript, conversation, message, out);
+    fn plain(&self) -> Plain {
+        Plain::Blocks
     }
 }
 

@@ -18,8 +18,8 @@ mod result;
 
 use super::{Dialect, ToolNames};
 use crate::format::detect::{Line, Part, Unrecognised};
+use crate::format::shapes::answered;
 use crate::format::shapes::splice::{Splice, Summary};
-use crate::format::shapes::{answered, plain_parts};
 use crate::format::{Summaries, finish};
 use crate::scan::{Cursor, Parse, Span, Value};
 use crate::transcript::{
@@ -150,16 +150,6 @@ impl Dialect for Cline {
                 "submit_and_exit",
             ],
         }
-    }
-
-    fn push_plain(
-        &self,
-        transcript: &Transcript<'_>,
-        conversation: &Conversation,
-        message: &Message,
-        out: &mut Vec<u8>,
-    ) {
-        plain_parts::push(transcript, conversation, message, out);
     }
 }
 

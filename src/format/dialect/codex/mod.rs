@@ -17,7 +17,6 @@
 //! | `compaction` | how a summary is written |
 //! | `usage` | the tokens that a provider counted |
 //! | `rules` | what the API and the agent require |
-//! | `plain` | a message as a plain line, for `replay` |
 
 mod agent;
 mod compaction;
@@ -26,7 +25,6 @@ mod evidence;
 mod history;
 mod link;
 mod output;
-mod plain;
 mod record;
 mod rules;
 mod usage;
@@ -195,16 +193,6 @@ impl Dialect for Codex {
             ],
             ..ToolNames::default()
         }
-    }
-
-    fn push_plain(
-        &self,
-        transcript: &Transcript<'_>,
-        conversation: &Conversation,
-        message: &Message,
-        out: &mut Vec<u8>,
-    ) {
-        plain::push(transcript, conversation, message, out);
     }
 }
 

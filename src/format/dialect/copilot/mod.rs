@@ -17,14 +17,12 @@
 //! | `compaction` | how a summary is written |
 //! | `usage` | the tokens that a provider counted, and the model |
 //! | `rules` | what the agent requires of a session |
-//! | `plain` | a message as a plain line, for `replay` |
 
 mod agent;
 mod compaction;
 mod data;
 mod evidence;
 mod history;
-mod plain;
 mod record;
 mod rules;
 mod usage;
@@ -181,16 +179,6 @@ impl Dialect for Copilot {
                 "write_powershell",
             ],
         }
-    }
-
-    fn push_plain(
-        &self,
-        transcript: &Transcript<'_>,
-        conversation: &Conversation,
-        message: &Message,
-        out: &mut Vec<u8>,
-    ) {
-        plain::push(transcript, conversation, message, out);
     }
 }
 

@@ -11,17 +11,15 @@
 //! | `window` | what a model sees |
 //! | `history` | which lines are dead |
 //! | `compaction` | how a summary is written, and how blocks are removed |
-//! | `plain` | a message as a plain line, for `replay` |
 
 mod agent;
 mod compaction;
 mod evidence;
 mod history;
-mod plain;
 mod record;
 mod window;
 
-use super::{Dialect, ToolNames};
+use super::{Dialect, Plain, ToolNames};
 use crate::format::Summaries;
 use crate::format::agent::Agent;
 use crate::format::detect::{Evidence, Line, Part};
@@ -156,14 +154,8 @@ impl Dialect for Droid {
         }
     }
 
-    fn push_plain(
-        &self,
-        transcript: &Transcript<'_>,
-        conversation: &Conversation,
-        message: &Message,
-        out: &mut Vec<u8>,
-    ) {
-        plain::push(transcript, conversation, message, out);
+    fn plain(&self) -> Plain {
+        Plain::Blocks
     }
 }
 

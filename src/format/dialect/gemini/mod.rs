@@ -33,8 +33,8 @@ mod window;
 use super::{Dialect, ToolNames};
 use crate::format::agent::Agent;
 use crate::format::detect::{Evidence, Line, Part, Unrecognised};
+use crate::format::shapes::answered;
 use crate::format::shapes::splice::{Splice, Summary};
-use crate::format::shapes::{answered, plain_parts};
 use crate::format::{Summaries, finish};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Parse, Value};
@@ -190,16 +190,6 @@ impl Dialect for Gemini {
             web: &["web_fetch", "google_web_search"],
             steering: &["activate_skill", "ask_user", "save_memory", "write_todos"],
         }
-    }
-
-    fn push_plain(
-        &self,
-        transcript: &Transcript<'_>,
-        conversation: &Conversation,
-        message: &Message,
-        out: &mut Vec<u8>,
-    ) {
-        plain_parts::push(transcript, conversation, message, out);
     }
 }
 

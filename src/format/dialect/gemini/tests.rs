@@ -447,32 +447,3 @@ fn a_session_is_known_by_its_lines_and_others_are_not_taken_for_one() {
         assert!(matches!(detected(&text), Detected::Unsupported(_)), "{text}");
     }
 }
-
-#[test]
-fn messages_are_converted_to_plain_lines() {
-    let picture = r#"{"id":"m0","timestamp":"t","type":"user","content":[{"text":"see"},{"inlineData":{"mimeType":"image/png","data":"aGk="}}]}"#;
-    let text = file(&[
-        HEADER.to_owned(),
-        picture.to_owned(),
-        called("m1", "c1", "o\\u0075t"),
-    ]);
-    let transcript = read(&text);
-    let main = &transcript.conversations[0];
-    let plain: Vec<String> = main
-        .messages
-        .iter()
-        .map(|message| {
-            let mut out = Vec::new();
-            crate::format::shapes::plain_parts::push(&transcript, main, message, &mut out);
-            String::from_utf8(out).unwrap()
-        })
-        .collect();
-    assert_eq!(
-        plain,
-        [
-            r#"{"role":"user","content":[{"type":"text","text":"see"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}]}"#,
-            r#"{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"run_shell_command","input":{"command":"ls"}}]}"#,
-            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"o\u0075t"}]}"#,
-        ]
-    );
-}

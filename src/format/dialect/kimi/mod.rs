@@ -16,7 +16,6 @@
 //! | `compaction` | how a summary is written, and how blocks are removed |
 //! | `usage` | the tokens that the agent believes to be in its window, and the model |
 //! | `rules` | what the agent requires of a session |
-//! | `plain` | a message as a plain line, for `replay` |
 
 mod agent;
 mod chain;
@@ -24,7 +23,6 @@ mod compaction;
 mod evidence;
 mod history;
 mod message;
-mod plain;
 mod record;
 mod rules;
 mod usage;
@@ -190,16 +188,6 @@ impl Dialect for Kimi {
                 "WaitFor",
             ],
         }
-    }
-
-    fn push_plain(
-        &self,
-        transcript: &Transcript<'_>,
-        conversation: &Conversation,
-        message: &Message,
-        out: &mut Vec<u8>,
-    ) {
-        plain::push(transcript, conversation, message, out);
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod line;
 
-use super::{Dialect, ToolNames};
+use super::{Dialect, Plain, ToolNames};
 use crate::format::detect::Part;
 use crate::format::{Format, Opening, Summaries};
 use crate::scan::{Cursor, Parse};
@@ -69,7 +69,7 @@ impl Dialect for OpenAi {
         }
     }
 
-    fn plain(&self) -> Format {
-        Format::OpenAi
+    fn plain(&self) -> Plain {
+        Plain::Objects(Format::OpenAi)
     }
 }

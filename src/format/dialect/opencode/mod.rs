@@ -26,7 +26,6 @@ mod window;
 
 use super::{Dialect, ToolNames};
 use crate::format::detect::{Line, Unrecognised};
-use crate::format::shapes::plain_parts;
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::format::usage::Share;
 use crate::format::{Summaries, finish};
@@ -180,16 +179,6 @@ impl Dialect for OpenCode {
                 "todowrite",
             ],
         }
-    }
-
-    fn push_plain(
-        &self,
-        transcript: &Transcript<'_>,
-        conversation: &Conversation,
-        message: &Message,
-        out: &mut Vec<u8>,
-    ) {
-        plain_parts::push(transcript, conversation, message, out);
     }
 }
 

@@ -13,13 +13,11 @@
 //! | `compaction` | how a summary is written |
 //! | `usage` | the tokens that a provider counted |
 //! | `rules` | what the agent requires of a session |
-//! | `plain` | a message as a plain line, for `replay` |
 
 mod agent;
 mod compaction;
 mod evidence;
 mod history;
-mod plain;
 mod record;
 mod rules;
 mod tree;
@@ -139,16 +137,6 @@ impl Dialect for Pi {
             search: &["grep", "find", "ls"],
             ..ToolNames::default()
         }
-    }
-
-    fn push_plain(
-        &self,
-        transcript: &Transcript<'_>,
-        conversation: &Conversation,
-        message: &Message,
-        out: &mut Vec<u8>,
-    ) {
-        plain::push(transcript, conversation, message, out);
     }
 }
 

@@ -30,8 +30,8 @@ mod window;
 use super::{Dialect, ToolNames};
 use crate::format::agent::Agent;
 use crate::format::detect::{Evidence, Line, Part};
+use crate::format::shapes::answered;
 use crate::format::shapes::splice::{Splice, Summary};
-use crate::format::shapes::{answered, plain_parts};
 use crate::format::{Share, Summaries, finish};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Parse, Value};
@@ -203,16 +203,6 @@ impl Dialect for Qwen {
                 "workflow",
             ],
         }
-    }
-
-    fn push_plain(
-        &self,
-        transcript: &Transcript<'_>,
-        conversation: &Conversation,
-        message: &Message,
-        out: &mut Vec<u8>,
-    ) {
-        plain_parts::push(transcript, conversation, message, out);
     }
 }
 
