@@ -44,10 +44,11 @@ pub(super) fn message<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     if line.kind == b"message" {
         evidence.features.insert(Features::ITEM);
     }
-    evidence.unrecognised_by = Format::ALL.map(|format| match writes_bare(format) {
-        true => says.unrecognised(format),
-        false => None,
-    });
+    let readers = Format::ALL
+        .into_iter()
+        .filter(|format| writes_bare(*format));
+    let unrecognised = readers.filter_map(|format| Some((format, says.unrecognised(format)?)));
+    evidence.unrecognised_by = unrecognised.collect();
     Some(evidence)
 }
 
@@ -87,14 +88,13 @@ impl Bare {
         ] {
             *count += u64::from(features.has(feature));
         }
-        for format in Format::ALL {
+        for (format, unrecognised) in &evidence.unrecognised_by {
             // A format with an envelope has messages without one only where all of them are items.
             let dialect = format.dialect();
             let may_be_its = dialect.every_message_is_live()
                 || dialect.writes_bare_items() && self.messages == self.items;
-            let unrecognised = evidence.unrecognised_by[format as usize];
-            if let Some(unrecognised) = unrecognised.filter(|_| may_be_its) {
-                add(&mut self.unrecognised[format as usize], unrecognised);
+            if may_be_its {
+                add(&mut self.unrecognised[*format as usize], *unrecognised);
             }
         }
     }

@@ -46,8 +46,8 @@ pub(crate) struct Evidence<'a> {
     pub(super) features: Features,
     /// What the family's reader does not recognise.
     pub(in crate::format) unrecognised: Option<Unrecognised<'a>>,
-    /// For a message without an envelope, what the reader of each format does not recognise.
-    pub(super) unrecognised_by: [Option<Unrecognised<'a>>; Format::ALL.len()],
+    /// For a message without an envelope, what the readers of formats do not recognise, if it is anything.
+    pub(super) unrecognised_by: Vec<(Format, Unrecognised<'a>)>,
 }
 
 impl<'a> Evidence<'a> {
@@ -57,7 +57,7 @@ impl<'a> Evidence<'a> {
             content,
             features: Features::default(),
             unrecognised: None,
-            unrecognised_by: [None; Format::ALL.len()],
+            unrecognised_by: Vec::new(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Why a file is of no supported format, as a text.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -56,14 +57,14 @@ impl fmt::Display for Unrecognised<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         /// Names longer than this are cut.
         const LONGEST: usize = 40;
-        let name = |bytes: &[u8]| -> String {
+        fn name(bytes: &[u8]) -> Cow<'_, str> {
             let text = String::from_utf8_lossy(bytes);
             // As most are.
             if text.len() <= LONGEST && bytes.iter().all(u8::is_ascii_graphic) {
-                return text.into_owned();
+                return text;
             }
             printable(&text).chars().take(LONGEST).collect()
-        };
+        }
         match self {
             Unrecognised::Line(b"") => f.write_str("line without a type"),
             Unrecognised::Line(kind) => write!(f, "line of type {}", name(kind)),
