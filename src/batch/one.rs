@@ -165,7 +165,7 @@ impl<'r> Run<'r> {
         self.may_begin(target)?;
         // Opened once, for its bytes and for who may read it; what is wrong with the output is said first.
         let opened = match target.source {
-            Source::File(_) => Some(open_transcript(path)),
+            Source::File(_) => Some(target.open_input()),
             Source::Stdin => None,
         };
         let sink = if self.is_in_place() {

@@ -5,8 +5,8 @@
 //! Whatever cannot be checked is done again. Decides nothing about content.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::{self, File, Metadata};
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::target::{RunStore, followed};
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::outcome::{Outcome, Status, path_text};
 use crate::policy::Effective;
 use crate::store::finished::{Ended, Finished, FinishedWork, Seen, Work};
-use crate::store::{self, Missing, open_transcript};
+use crate::store::{self, Missing};
 
 /// Whether what earlier runs have finished is taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,8 +102,9 @@ impl<'r> Earlier<'r> {
         }
         let (finished, ended) = known.finished.of(&self.name(target, kept)?)?;
         let outcome = &finished.outcome;
+        let output = target.output();
         let is_same = outcome.file.path == path_text(target.input_path())
-            && outcome.output == self.output_text(target, outcome)
+            && outcome.output == self.output_text(output.as_deref(), outcome)
             && counts(outcome)
             && finished.contents.iter().all(|c| kept.store.has_content(c));
         let is_as_it_was = is_same
@@ -113,7 +114,10 @@ impl<'r> Earlier<'r> {
                 | Destination::File(_)
                 | Destination::Stdout
                 | Destination::Folder(_) => {
-                    self.is_output_as_it_was(target, kept, known, &finished)
+                    let output = output.as_deref();
+                    output.is_some_and(|path| {
+                        self.is_output_as_it_was((target, path), kept, known, &finished)
+                    })
                 }
             };
         is_as_it_was.then(|| taken_over(finished.outcome, ended))
@@ -133,13 +137,13 @@ impl<'r> Earlier<'r> {
 
     fn is_output_as_it_was(
         &self,
-        target: &Target,
+        (target, path): (&Target, &Path),
         kept: &RunStore,
         known: &Known,
         finished: &Finished,
     ) -> bool {
         let outcome = &finished.outcome;
-        let (Some(output), Some(path)) = (&finished.output, &target.output()) else {
+        let Some(output) = &finished.output else {
             return false;
         };
         let hash = (
@@ -163,9 +167,7 @@ impl<'r> Earlier<'r> {
                     return Some(());
                 }
             }
-            let file = spot.read().ok()?;
-            let now = file.metadata().ok()?;
-            has_hash(file, &now, noted, after)
+            has_hash(spot.read_sized().ok()?, noted, after)
         };
         // The output first: one that was removed costs nothing.
         is_there().is_some() && self.is_still(target, Some(finished.input_seen), Some(before))
@@ -179,8 +181,8 @@ impl<'r> Earlier<'r> {
             if self.options.trust == Trust::Time && noted.is_still(&fs::metadata(path).ok()?) {
                 return Some(());
             }
-            let (file, now) = open_transcript(path).ok()?;
-            has_hash(file, &now, noted, hash?)
+            let (file, now) = target.open_input().ok()?;
+            has_hash((file, now.len()), noted, hash?)
         };
         is_still().is_some()
     }
@@ -256,7 +258,7 @@ impl<'r> Earlier<'r> {
     }
 
     /// The output as a report of this run would name it.
-    fn output_text(&self, target: &Target, outcome: &Outcome) -> Option<String> {
+    fn output_text(&self, output: Option<&Path>, outcome: &Outcome) -> Option<String> {
         let is_written = match self.options.destination {
             Destination::InPlace => outcome.status == Status::Compacted,
             Destination::Beside
@@ -264,8 +266,7 @@ impl<'r> Earlier<'r> {
             | Destination::Stdout
             | Destination::Folder(_) => true,
         };
-        let output = target.output().filter(|_| is_written);
-        output.as_deref().map(path_text)
+        output.filter(|_| is_written).map(path_text)
     }
 }
 
@@ -326,8 +327,8 @@ fn taken_over(mut outcome: Outcome, ended: Ended) -> Outcome {
     outcome
 }
 
-/// Whether a file, of which the system says `now`, has the size that was noted and this hash.
-fn has_hash(mut file: File, now: &Metadata, noted: Seen, hash: &str) -> Option<()> {
-    let is_same = now.len() == noted.bytes && store::hash_of(&mut file).ok()? == hash;
+/// Whether a file of `bytes` bytes has the size that was noted and this hash.
+fn has_hash((mut file, bytes): (File, u64), noted: Seen, hash: &str) -> Option<()> {
+    let is_same = bytes == noted.bytes && store::has_hash((&mut file, bytes), hash).ok()?;
     is_same.then_some(())
 }

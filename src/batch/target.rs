@@ -4,6 +4,7 @@
 //! cannot contradict each other where [`Targets::below`] takes them: these are decided one by one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -11,7 +12,7 @@ mod below;
 
 use super::emitted;
 use super::find::{COMPACT, PlaceKey, place_key, split_ending};
-use super::{Effect, FileSource, Found, Options, Source};
+use super::{Effect, FileSource, Found, Options, Origin, Source};
 use crate::emit::Messages;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Stored;
@@ -20,7 +21,7 @@ use crate::store::atomic::sweep;
 use crate::store::folder::Durability;
 use crate::store::folder::Folder;
 use crate::store::manifest::{Ledger, Record, RecordIndex};
-use crate::store::{FOLDER, Missing, OpenFolders, Spot, Store};
+use crate::store::{FOLDER, Missing, OpenFolders, Spot, Store, open_seen, open_transcript};
 use crate::text::shown_path;
 
 use below::Shared;
@@ -140,6 +141,17 @@ impl Target<'_> {
     /// The input as a report names it.
     pub fn input_path(&self) -> &Path {
         self.source.path()
+    }
+
+    /// Opens the input's file.
+    ///
+    /// # Errors
+    /// Those of [`open_transcript`].
+    pub(super) fn open_input(&self) -> Result<(File, Metadata)> {
+        match self.source {
+            Source::File(file) if file.origin == Origin::Walked => open_seen(&file.path),
+            Source::File(_) | Source::Stdin => open_transcript(self.input_path()),
+        }
     }
 
     /// What the store has of the input.

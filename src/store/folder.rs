@@ -220,6 +220,11 @@ impl Folder {
     ///
     /// The system's; also for a link or anything else that is not a regular file.
     pub fn read(&self, name: &OsStr) -> io::Result<File> {
+        Ok(self.read_sized(name)?.0)
+    }
+
+    /// The same, with the file's size in bytes when it was opened.
+    pub(super) fn read_sized(&self, name: &OsStr) -> io::Result<(File, u64)> {
         system::read(&self.handle, name)
     }
 

@@ -151,22 +151,24 @@ impl Store {
     ///
     /// [`ErrorKind::Usage`] when no text can name the path on this system.
     pub fn name_of(&self, path: &Path) -> Result<String> {
-        let path = self.resolved.named(path);
-        let here = self.resolved.of(folder_of(&self.root));
-        let path = path.strip_prefix(&here).unwrap_or(&path);
-        let name = name::to_text(path).ok_or_else(|| {
+        let unnamed = || {
             Error::new(
                 ErrorKind::Usage,
                 "the file's name is not Unicode, so no record of it can be kept",
             )
             .at(path)
             .hint("rename the file")
-        })?;
-        Ok(if cfg!(windows) {
-            name.trim_start_matches(r"\\?\").replace('\\', "/")
-        } else {
-            name.into_owned()
-        })
+        };
+        let above = folder_of(&self.root);
+        let name = match path.file_name() {
+            Some(name) => self.resolved.below(above, folder_of(path), name),
+            None => {
+                let path = resolved::resolved(path);
+                let here = self.resolved.of(above);
+                resolved::text(path.strip_prefix(&here).unwrap_or(&path))
+            }
+        };
+        name.ok_or_else(unnamed)
     }
 
     /// The file that a manifest names: the reverse of [`Store::name_of`].
@@ -377,6 +379,22 @@ pub fn hash_of(file: &mut File) -> io::Result<String> {
     Ok(hash_text(&hasher.finalize()))
 }
 
+/// Whether a file, opened when it had `bytes` bytes and read from its beginning, has this [`hash`]. A small one takes one call of
+/// the system.
+///
+/// # Errors
+///
+/// The system's.
+pub fn has_hash((file, bytes): (&mut File, u64), hash: &str) -> io::Result<bool> {
+    let Some(small) = usize::try_from(bytes).ok().filter(|bytes| *bytes < SMALL) else {
+        return Ok(hash_of(file)? == hash);
+    };
+    // What was appended since is as if it had come a moment later.
+    let mut all = Vec::with_capacity(small);
+    file.take(bytes).read_to_end(&mut all)?;
+    Ok(self::hash(&all) == hash)
+}
+
 fn hash_text(hash: &blake3::Hash) -> String {
     format!("blake3:{}", hash.to_hex())
 }
@@ -408,6 +426,16 @@ pub fn open_transcript(path: &Path) -> Result<(File, Metadata)> {
     let unreadable = |e| Error::io(path, "open", e);
     // Opening some devices has an effect.
     check_regular(path, &fs::metadata(path).map_err(unreadable)?)?;
+    open_seen(path)
+}
+
+/// The same for a path at which a walk has just seen a regular file, so that it is not looked at once more before it is opened.
+///
+/// # Errors
+///
+/// Those of [`open_transcript`].
+pub fn open_seen(path: &Path) -> Result<(File, Metadata)> {
+    let unreadable = |e| Error::io(path, "open", e);
     let file = folder::open_without_waiting(path).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
     check_regular(path, &metadata)?;

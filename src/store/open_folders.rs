@@ -3,6 +3,7 @@
 //! Opens by the rules of [`super::folder`] and [`super::spot`], and keeps a bounded number open.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -13,9 +14,9 @@ use crate::error::Result;
 /// So many folders are open at most.
 const MOST: usize = 32;
 
-/// Open folders.
+/// Open folders, by their spelling.
 #[derive(Debug, Default)]
-pub struct OpenFolders(Mutex<HashMap<PathBuf, Opened>>);
+pub struct OpenFolders(Mutex<HashMap<OsString, Opened>>);
 
 #[derive(Debug)]
 struct Opened {
@@ -36,7 +37,9 @@ impl OpenFolders {
         };
         {
             let opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(opened) = opened.get(above).filter(|opened| opened.base == base) {
+            let opened = opened.get(above.as_os_str());
+            let same = opened.filter(|o| o.base.as_os_str() == base.as_os_str());
+            if let Some(opened) = same {
                 return Spot::in_folder(opened.folder.clone(), path);
             }
         }
@@ -46,7 +49,7 @@ impl OpenFolders {
             opened.clear();
         }
         opened.insert(
-            above.to_owned(),
+            above.as_os_str().to_owned(),
             Opened {
                 base: base.to_owned(),
                 folder: spot.folder.clone(),

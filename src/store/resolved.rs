@@ -3,25 +3,35 @@
 //! Only for names. What is opened, is opened by the rules of [`super::folder`], whatever is remembered here.
 
 use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::folder::folder_of;
+use super::name;
 
 /// So many folders are remembered.
 const MOST: usize = 1_024;
 
-/// Folders that were resolved.
+/// Folders that were resolved, by their spelling: to compare paths part by part would cost more than all else here.
 #[derive(Debug, Default)]
-pub(super) struct Resolved(Mutex<HashMap<PathBuf, PathBuf>>);
+pub(super) struct Resolved(Mutex<HashMap<OsString, Plain>>);
+
+#[derive(Debug)]
+struct Plain {
+    /// The folder without links.
+    path: PathBuf,
+    /// What the names of its files begin with in records of the store's folder, if one was asked for.
+    begin: Option<String>,
+}
 
 impl Resolved {
     /// The path with links resolved as far as it exists. Remembered if all of it does.
     pub(super) fn of(&self, folder: &Path) -> PathBuf {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plain) = known.get(folder) {
-            return plain.to_owned();
+        if let Some(plain) = known.get(folder.as_os_str()) {
+            return plain.path.to_owned();
         }
         let Ok(plain) = fs::canonicalize(folder) else {
             drop(known);
@@ -30,17 +40,47 @@ impl Resolved {
         if known.len() >= MOST {
             known.clear();
         }
-        known.insert(folder.to_owned(), plain.to_owned());
+        let new = Plain {
+            path: plain.to_owned(),
+            begin: None,
+        };
+        known.insert(folder.as_os_str().to_owned(), new);
         plain
     }
 
-    /// The path of a file with the links of its folders resolved; its last part is kept, even if it is a link or does not exist.
-    pub(super) fn named(&self, path: &Path) -> PathBuf {
-        match path.file_name() {
-            Some(name) => self.of(folder_of(path)).join(name),
-            None => resolved(path),
+    /// The text of the path of a file in `folder`, from `here` on if it is below: the folders' links are resolved, the file's name
+    /// is kept, even if it is a link or does not exist. `None` where no text can name it.
+    pub(super) fn below(&self, here: &Path, folder: &Path, file: &OsStr) -> Option<String> {
+        {
+            let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let plain = known.get(folder.as_os_str());
+            if let Some(begin) = plain.and_then(|plain| plain.begin.as_deref()) {
+                return Some([begin, &*text(Path::new(file))?].concat());
+            }
         }
+        let here = self.of(here);
+        let path = self.of(folder).join(file);
+        let path = path.strip_prefix(&here).unwrap_or(&path);
+        let text = text(path)?;
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // The place of the store does not change: where it is made later, what it is in is there by then.
+        if here.is_dir()
+            && let Some(plain) = known.get_mut(folder.as_os_str())
+        {
+            let end = text.rfind('/').map_or(0, |at| at + 1);
+            plain.begin = Some(text[..end].to_owned());
+        }
+        Some(text)
     }
+}
+
+/// The text of a path, with `/`; `None` where there is none.
+pub(super) fn text(path: &Path) -> Option<String> {
+    let text = name::to_text(path)?;
+    Some(match MAIN_SEPARATOR {
+        '/' => text.into_owned(),
+        other => text.trim_start_matches(r"\\?\").replace(other, "/"),
+    })
 }
 
 /// The path with links resolved as far as it exists.
@@ -68,7 +108,9 @@ mod tests {
         {
             std::os::unix::fs::symlink("real", &new).unwrap();
             assert_eq!(resolved.of(&new), top.join("real"));
-            assert_eq!(resolved.named(&new.join("x")), top.join("real/x"));
+            let below = |here: &Path| resolved.below(here, &new, OsStr::new("x")).unwrap();
+            assert_eq!(below(&top), "real/x");
+            assert_eq!(below(&top), "real/x");
         }
         for n in 0..MOST + 9 {
             let folder = top.join(format!("{n}"));

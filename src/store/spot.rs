@@ -155,8 +155,17 @@ impl Spot {
     /// [`ErrorKind::Exists`] for a link; [`ErrorKind::Io`] for anything else that is not a regular file, and when the system
     /// refuses.
     pub fn read(&self) -> Result<File> {
+        Ok(self.read_sized()?.0)
+    }
+
+    /// The same, with the file's size in bytes when it was opened.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Spot::read`].
+    pub fn read_sized(&self) -> Result<(File, u64)> {
         self.folder
-            .read(&self.name)
+            .read_sized(&self.name)
             .map_err(|e| match NotPlain::of(&e) {
                 Some(NotPlain::Link) => self.is_link(),
                 Some(_) => Error::new(ErrorKind::Io, "not a regular file").at(&self.path),

@@ -42,8 +42,10 @@ pub(super) fn look(folder: &Handle, name: &OsStr) -> io::Result<Metadata> {
     fs::symlink_metadata(folder.join(name))
 }
 
-pub(super) fn read(folder: &Handle, name: &OsStr) -> io::Result<File> {
-    File::open(plain(folder, name)?)
+pub(super) fn read(folder: &Handle, name: &OsStr) -> io::Result<(File, u64)> {
+    let file = File::open(plain(folder, name)?)?;
+    let bytes = file.metadata()?.len();
+    Ok((file, bytes))
 }
 
 pub(super) fn open_lock(folder: &Handle, name: &OsStr) -> io::Result<File> {

@@ -86,16 +86,16 @@ pub(super) fn look(folder: &Handle, name: &OsStr) -> io::Result<Metadata> {
     File::from(openat(folder, name, flags, Mode::empty())?).metadata()
 }
 
-pub(super) fn read(folder: &Handle, name: &OsStr) -> io::Result<File> {
+pub(super) fn read(folder: &Handle, name: &OsStr) -> io::Result<(File, u64)> {
     plain(folder, name, OFlags::RDONLY)
 }
 
 pub(super) fn append(folder: &Handle, name: &OsStr) -> io::Result<File> {
-    plain(folder, name, OFlags::WRONLY | OFlags::APPEND)
+    Ok(plain(folder, name, OFlags::WRONLY | OFlags::APPEND)?.0)
 }
 
 pub(super) fn open_lock(folder: &Handle, name: &OsStr) -> io::Result<File> {
-    let file = plain(folder, name, OFlags::RDWR)?;
+    let (file, _) = plain(folder, name, OFlags::RDWR)?;
     // A file with several names could be the lock of another program.
     match std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) {
         0 | 1 => Ok(file),
@@ -192,19 +192,21 @@ fn kind(folder: &Handle, name: &OsStr) -> Result<FileType, Errno> {
     Ok(FileType::from_raw_mode(seen.st_mode))
 }
 
-/// Opens a regular file. Opening some devices has an effect, so the name is examined first; the open file is examined again,
-/// since the name may be another file by then.
-fn plain(folder: &Handle, name: &OsStr, how: OFlags) -> io::Result<File> {
+/// Opens a regular file, and gives its size. Opening some devices has an effect, so the name is examined first; the open file is
+/// examined again, since the name may be another file by then.
+fn plain(folder: &Handle, name: &OsStr, how: OFlags) -> io::Result<(File, u64)> {
     match kind(folder, name)? {
         FileType::RegularFile => {}
         FileType::Symlink => return Err(NotPlain::Link.into()),
         _ => return Err(NotPlain::NoFile.into()),
     }
     let file = File::from(unheld(|| openat(folder, name, how | FILE, Mode::empty()))?);
-    if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
+    let seen = fstat(&file)?;
+    if FileType::from_raw_mode(seen.st_mode) != FileType::RegularFile {
         return Err(NotPlain::NoFile.into());
     }
-    Ok(file)
+    // The size of a regular file is never negative.
+    Ok((file, seen.st_size.unsigned_abs()))
 }
 
 /// Waits while another run holds the file, since a non-blocking open does not.
