@@ -26,6 +26,8 @@ pub use conversation::{
 pub use degraded::{Degraded, DegradedKind, Warning, WarningKind};
 #[doc(hidden)]
 pub use degraded::{NO_SUMMARY, TO_BE_SENT, WAITS_FOR};
+#[doc(hidden)]
+pub use entries::Entries;
 pub use file::FileRecord;
 #[doc(hidden)]
 pub use file::{Entry, Examined, FileCounts, FileStatus, Find};
@@ -40,6 +42,7 @@ pub use totals::{Interrupted, Totals, ratio};
 
 mod conversation;
 mod degraded;
+mod entries;
 mod file;
 mod not_read;
 mod notice;

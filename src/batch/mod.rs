@@ -83,7 +83,7 @@ pub use sessions::{
     session_at, sessions,
 };
 pub use shard::Shard;
-pub use spool::{Outcomes, Sorted, Spooled};
+pub use spool::{Outcomes, Sorted, unread};
 pub use stdin::Stdin;
 pub use stream::{Stream, filter};
 pub use strict::BadLines;

@@ -4,8 +4,8 @@
 //! depend on that.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use rayon::prelude::*;
@@ -17,6 +17,7 @@ use super::one::{self, Worked};
 use super::queue::Queue;
 use super::refusal::Refusal;
 use super::resume::Earlier;
+use super::spool::Written;
 use super::walking::Walking;
 use super::{
     Destination, Effect, Found, Options, Outcomes, Progress, Ran, Source, Target, Targets, Waiting,
@@ -305,7 +306,11 @@ impl<'r> Running<'r> {
 }
 
 /// Collects the outcomes of all threads.
-struct Finishing(Mutex<(Outcomes, Option<Error>)>);
+struct Finishing {
+    parts: Mutex<(Outcomes, Option<Error>)>,
+    /// Whether outcomes go to the disk, so that they are made ready for it before others have to wait.
+    are_spooled: AtomicBool,
+}
 
 impl Finishing {
     fn new(options: &Options) -> Self {
@@ -313,24 +318,41 @@ impl Finishing {
             Destination::Folder(folder) if options.effect == Effect::Write => folder.clone(),
             _ => std::env::temp_dir(),
         };
-        Finishing(Mutex::new((Outcomes::new(&folder), None)))
+        Finishing {
+            parts: Mutex::new((Outcomes::new(&folder), None)),
+            are_spooled: AtomicBool::new(false),
+        }
     }
 
     fn add(&self, finished: Result<Outcome>) {
-        let mut parts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (outcomes, stopped) = &mut *parts;
-        match finished.and_then(|outcome| outcomes.push(outcome)) {
+        let added = finished.and_then(|outcome| {
+            if self.are_spooled.load(Ordering::Relaxed) {
+                let written = Written::of(outcome)?;
+                return self.lock().0.push_written(written);
+            }
+            let outcomes = &mut self.lock().0;
+            let added = outcomes.push(outcome);
+            let are_spooled = outcomes.are_spooled();
+            self.are_spooled.store(are_spooled, Ordering::Relaxed);
+            added
+        });
+        match added {
             // Interrupted before its output got its name.
             Err(error) if error.kind == ErrorKind::Interrupted => {}
             // A closed output, or a disk that takes no more.
-            Err(error) => drop(stopped.get_or_insert(error)),
+            Err(error) => drop(self.lock().1.get_or_insert(error)),
             Ok(()) => {}
         }
     }
 
+    fn lock(&self) -> MutexGuard<'_, (Outcomes, Option<Error>)> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The outcomes; and the error of a closed output, which ends the run when all is in order.
     fn into_parts(self) -> (Outcomes, Option<Error>) {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+        let parts = self.parts.into_inner();
+        parts.unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,16 +1,16 @@
 //! The outcomes of a run: in memory while they are few, on the disk when they are many.
 //!
 //! The file on the disk has no name, so that nothing is left of it however the run ends. In memory stays where each outcome is, by
-//! the path of its input, and those that something is said of at the end. Decides nothing about content.
+//! the path of its input. Decides nothing about content.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::find::place_key;
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{Outcome, Status, Totals, Warning};
-use crate::policy::Source;
+use crate::outcome::{Entries, Exit, Outcome, Totals, Warning};
 use crate::store::folder::read_exact_at;
 
 /// How much memory outcomes may take before they go to the disk, in bytes, as it is estimated.
@@ -32,6 +32,15 @@ pub struct Outcomes {
     spooled: Option<Spooled>,
 }
 
+/// An outcome on its way to the disk: what takes time is done before the others have to wait for it.
+#[derive(Debug)]
+pub struct Written {
+    outcome: Outcome,
+    /// Its JSON, and behind it the hint of its error, which no report has.
+    line: Vec<u8>,
+    hint: u16,
+}
+
 /// Outcomes on the disk.
 #[derive(Debug)]
 pub struct Spooled {
@@ -39,8 +48,8 @@ pub struct Spooled {
     tape: BufWriter<File>,
     end: u64,
     places: Vec<Place>,
-    remarkable: Vec<Outcome>,
     totals: Totals,
+    exit: Exit,
 }
 
 /// Where an outcome is.
@@ -48,9 +57,20 @@ pub struct Spooled {
 struct Place {
     path: Box<str>,
     offset: u64,
+    /// How long its JSON is.
     bytes: u32,
+    /// How long the hint of its error is, if it has one.
+    hint: u16,
+    says: Says,
     /// How many tokens were saved.
     saved: u64,
+}
+
+/// Whether anything is said of an outcome besides its figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Says {
+    Figures,
+    More,
 }
 
 /// The outcomes, sorted by the paths of their inputs.
@@ -88,25 +108,41 @@ impl Outcomes {
         self.len() == 0
     }
 
+    /// Whether they are on the disk, so that [`Outcomes::push_written`] is the way to add one.
+    pub fn are_spooled(&self) -> bool {
+        self.spooled.is_some()
+    }
+
     /// Adds one.
     ///
     /// # Errors
     /// Where it cannot be written to the disk.
     pub fn push(&mut self, outcome: Outcome) -> Result<()> {
         if let Some(spooled) = &mut self.spooled {
-            return spooled.push(outcome);
+            return spooled.push(&Written::of(outcome)?);
         }
         self.weight += weight(&outcome);
         self.held.push(outcome);
         if self.weight > self.most && self.held.len() > FEW {
             let mut spooled = Spooled::new(&self.folder)?;
             for outcome in self.held.drain(..) {
-                spooled.push(outcome)?;
+                spooled.push(&Written::of(outcome)?)?;
             }
             self.held = Vec::new();
             self.spooled = Some(spooled);
         }
         Ok(())
+    }
+
+    /// Adds one that is ready for the disk.
+    ///
+    /// # Errors
+    /// Where it cannot be written to the disk.
+    pub fn push_written(&mut self, written: Written) -> Result<()> {
+        match &mut self.spooled {
+            Some(spooled) => spooled.push(&written),
+            None => self.push(written.outcome),
+        }
     }
 
     /// Adds a warning to that of an input.
@@ -118,13 +154,10 @@ impl Outcomes {
             let at = spooled.places.iter().position(|place| *place.path == *path);
             if let Some(at) = at {
                 spooled.tape.flush().map_err(unkept)?;
-                let mut outcome = spooled.read(&spooled.places[at])?;
+                let mut outcome = spooled.read(&spooled.places[at]).map_err(unread)?;
                 spooled.tape.seek(SeekFrom::End(0)).map_err(unkept)?;
                 outcome.warnings.push(warning);
-                spooled.places[at] = spooled.write(&outcome)?;
-                let is_other = |other: &Outcome| other.file.path != path;
-                spooled.remarkable.retain(is_other);
-                spooled.remarkable.push(essence(outcome));
+                spooled.places[at] = spooled.write(&Written::of(outcome)?)?;
             }
         } else if let Some(outcome) = self.held.iter_mut().find(|o| o.file.path == path) {
             outcome.warnings.push(warning);
@@ -145,8 +178,6 @@ impl Outcomes {
             }
             Some(mut spooled) => {
                 spooled.places.sort_by(|a, b| a.path.cmp(&b.path));
-                let remarkable = &mut spooled.remarkable;
-                remarkable.sort_by(|a, b| a.file.path.cmp(&b.file.path));
                 spooled.tape.flush().map_err(unkept)?;
                 Sorted::Spooled(Box::new(spooled))
             }
@@ -163,70 +194,26 @@ impl Sorted {
         match self {
             Sorted::Held(held) => Ok(held),
             Sorted::Spooled(spooled) => {
-                let all = 0..spooled.len();
-                all.map(|at| spooled.get(at)).collect()
+                let all = spooled.places.iter().map(|place| spooled.read(place));
+                all.collect::<io::Result<_>>().map_err(unread)
             }
         }
-    }
-}
-
-impl Spooled {
-    fn new(folder: &Path) -> Result<Self> {
-        let file = tempfile::tempfile_in(folder).or_else(|_| tempfile::tempfile());
-        let file = file.map_err(|e| Error::io(folder, "keep outcomes on the disk", e))?;
-        Ok(Spooled {
-            tape: BufWriter::with_capacity(1 << 20, file),
-            end: 0,
-            places: Vec::new(),
-            remarkable: Vec::new(),
-            totals: Totals::default(),
-        })
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.places.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
     }
 
     /// Their sums.
-    pub fn totals(&self) -> &Totals {
-        &self.totals
-    }
-
-    /// Those that something is said of at the end, without what was done to them.
-    pub fn remarkable(&self) -> &[Outcome] {
-        &self.remarkable
-    }
-
-    /// The one at a place in the order of paths.
-    ///
-    /// # Errors
-    /// Where the disk does not give it back.
-    pub fn get(&self, at: usize) -> Result<Outcome> {
-        match self.places.get(at) {
-            Some(place) => self.read(place),
-            None => Err(Error::new(ErrorKind::Internal, "there is no such outcome")),
+    pub fn totals(&self) -> Totals {
+        match self {
+            Sorted::Held(held) => Totals::of(held),
+            Sorted::Spooled(spooled) => spooled.totals,
         }
     }
 
-    /// The places of those with the largest savings, at most so many, in the order of paths.
-    pub fn largest_savings(&self, most: usize) -> Vec<usize> {
-        let mut largest: Vec<usize> = Vec::new();
-        for (at, place) in self.places.iter().enumerate().filter(|(_, p)| p.saved > 0) {
-            // Of equals, the first ones stay first.
-            let rank = largest.partition_point(|other| self.places[*other].saved >= place.saved);
-            if rank < most {
-                largest.insert(rank, at);
-                largest.truncate(most);
-            }
+    /// The exit code for all of them.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Sorted::Held(held) => Exit::of(held),
+            Sorted::Spooled(spooled) => spooled.exit,
         }
-        largest.sort_unstable();
-        largest
     }
 
     /// The places of those that have something by one name, together, in the order of paths; those without a name are left out. Holds
@@ -237,10 +224,10 @@ impl Spooled {
     pub fn together(
         &self,
         name: &dyn Fn(&Outcome) -> Option<PathBuf>,
-    ) -> Result<impl Iterator<Item = Vec<usize>>> {
+    ) -> io::Result<impl Iterator<Item = Vec<usize>> + use<>> {
         let mut named = Vec::new();
         for (at, number) in (0..self.len()).zip(0_u32..) {
-            if let Some(name) = name(&self.get(at)?) {
+            if let Some(name) = name(&*self.get(at)?) {
                 named.push((place_key(&name), number));
             }
         }
@@ -260,54 +247,142 @@ impl Spooled {
             Some(group)
         }))
     }
+}
 
-    /// The place of an input's outcome.
-    pub fn place_of(&self, path: &str) -> Option<usize> {
-        let found = self
-            .places
-            .binary_search_by(|place| (*place.path).cmp(path));
-        found.ok()
+impl Entries for Sorted {
+    fn len(&self) -> usize {
+        match self {
+            Sorted::Held(held) => held.len(),
+            Sorted::Spooled(spooled) => spooled.places.len(),
+        }
     }
 
-    fn push(&mut self, outcome: Outcome) -> Result<()> {
-        let place = self.write(&outcome)?;
-        self.places.push(place);
-        self.totals += &outcome;
-        if is_remarkable(&outcome) {
-            self.remarkable.push(essence(outcome));
+    fn get(&self, at: usize) -> io::Result<Cow<'_, Outcome>> {
+        match self {
+            Sorted::Held(held) => held.get(at).map(Cow::Borrowed).ok_or_else(no_such),
+            Sorted::Spooled(spooled) => spooled.read(spooled.place(at)?).map(Cow::Owned),
         }
+    }
+
+    fn json(&self, at: usize) -> io::Result<Cow<'_, [u8]>> {
+        match self {
+            Sorted::Held(held) => {
+                let outcome = held.get(at).ok_or_else(no_such)?;
+                Ok(Cow::Owned(serde_json::to_vec(outcome)?))
+            }
+            Sorted::Spooled(spooled) => {
+                let place = spooled.place(at)?;
+                spooled.bytes(place, place.bytes as usize).map(Cow::Owned)
+            }
+        }
+    }
+
+    fn saved(&self, at: usize) -> io::Result<u64> {
+        match self {
+            Sorted::Held(held) => Ok(held.get(at).ok_or_else(no_such)?.tokens_saved()),
+            Sorted::Spooled(spooled) => Ok(spooled.place(at)?.saved),
+        }
+    }
+
+    fn is_remarkable(&self, at: usize) -> io::Result<bool> {
+        match self {
+            Sorted::Held(held) => Ok(held.get(at).ok_or_else(no_such)?.is_remarkable()),
+            Sorted::Spooled(spooled) => Ok(spooled.place(at)?.says == Says::More),
+        }
+    }
+}
+
+fn no_such() -> io::Error {
+    io::Error::other("there is no such outcome")
+}
+
+impl Written {
+    /// Makes an outcome ready for the disk.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Internal`] where there is no JSON of it.
+    pub fn of(outcome: Outcome) -> Result<Self> {
+        let mut line = serde_json::to_vec(&outcome).map_err(|e| {
+            Error::new(ErrorKind::Internal, format!("cannot write an outcome: {e}"))
+        })?;
+        let error = outcome.file.error.as_ref();
+        let hint = error.and_then(|error| error.hint.as_deref());
+        // One that is longer than any of ours is left out.
+        let hint = hint.filter(|hint| hint.len() <= usize::from(u16::MAX));
+        let hint = hint.unwrap_or_default().as_bytes();
+        line.extend_from_slice(hint);
+        let hint = hint.len() as u16;
+        Ok(Written {
+            outcome,
+            line,
+            hint,
+        })
+    }
+}
+
+impl Spooled {
+    fn new(folder: &Path) -> Result<Self> {
+        let file = tempfile::tempfile_in(folder).or_else(|_| tempfile::tempfile());
+        let file = file.map_err(|e| Error::io(folder, "keep outcomes on the disk", e))?;
+        Ok(Spooled {
+            tape: BufWriter::with_capacity(1 << 20, file),
+            end: 0,
+            places: Vec::new(),
+            totals: Totals::default(),
+            exit: Exit::Done,
+        })
+    }
+
+    fn place(&self, at: usize) -> io::Result<&Place> {
+        self.places.get(at).ok_or_else(no_such)
+    }
+
+    fn push(&mut self, written: &Written) -> Result<()> {
+        let place = self.write(written)?;
+        self.places.push(place);
+        self.totals += &written.outcome;
+        self.exit = self.exit.max(written.outcome.exit());
         Ok(())
     }
 
-    fn write(&mut self, outcome: &Outcome) -> Result<Place> {
-        let line = serde_json::to_vec(outcome).map_err(|e| {
-            Error::new(ErrorKind::Internal, format!("cannot write an outcome: {e}"))
-        })?;
-        let bytes = u32::try_from(line.len())
+    fn write(&mut self, written: &Written) -> Result<Place> {
+        let Written {
+            outcome,
+            line,
+            hint,
+        } = written;
+        let bytes = u32::try_from(line.len() - usize::from(*hint))
             .map_err(|_| Error::new(ErrorKind::Internal, "an outcome of more than 4 GiB"))?;
         let offset = self.end;
-        self.tape.write_all(&line).map_err(unkept)?;
+        self.tape.write_all(line).map_err(unkept)?;
         self.end += line.len() as u64;
         Ok(Place {
             path: outcome.file.path.as_str().into(),
             offset,
             bytes,
-            saved: outcome
-                .tokens_before()
-                .saturating_sub(outcome.tokens_after()),
+            hint: *hint,
+            says: match outcome.is_remarkable() {
+                true => Says::More,
+                false => Says::Figures,
+            },
+            saved: outcome.tokens_saved(),
         })
     }
 
-    fn read(&self, place: &Place) -> Result<Outcome> {
-        let read = || -> io::Result<Outcome> {
-            let mut line = vec![0; place.bytes as usize];
-            read_exact_at(self.tape.get_ref(), &mut line, place.offset)?;
-            Ok(serde_json::from_slice(&line)?)
-        };
-        read().map_err(|e| {
-            let message = format!("an outcome cannot be read back from the disk: {e}");
-            Error::new(ErrorKind::Io, message).at(Path::new(&*place.path))
-        })
+    fn bytes(&self, place: &Place, bytes: usize) -> io::Result<Vec<u8>> {
+        let mut line = vec![0; bytes];
+        read_exact_at(self.tape.get_ref(), &mut line, place.offset)?;
+        Ok(line)
+    }
+
+    fn read(&self, place: &Place) -> io::Result<Outcome> {
+        let json = place.bytes as usize;
+        let line = self.bytes(place, json + usize::from(place.hint))?;
+        let mut outcome: Outcome = serde_json::from_slice(&line[..json])?;
+        if let Some(error) = outcome.file.error.as_mut().filter(|_| place.hint > 0) {
+            error.hint = Some(String::from_utf8_lossy(&line[json..]).into_owned());
+        }
+        Ok(outcome)
     }
 }
 
@@ -315,6 +390,14 @@ fn unkept(error: io::Error) -> Error {
     Error::new(
         ErrorKind::Io,
         format!("cannot keep outcomes on the disk: {error}"),
+    )
+}
+
+/// An outcome that the disk does not give back.
+pub fn unread(error: io::Error) -> Error {
+    Error::new(
+        ErrorKind::Io,
+        format!("an outcome cannot be read back from the disk: {error}"),
     )
 }
 
@@ -327,44 +410,33 @@ fn weight(outcome: &Outcome) -> u64 {
     AN_OUTCOME + A_PART * parts as u64
 }
 
-/// Whether anything is said of an input besides its figures.
-fn is_remarkable(outcome: &Outcome) -> bool {
-    let is_fine = match outcome.status {
-        Status::Compacted | Status::Unchanged | Status::Skipped => true,
-        Status::Failed | Status::Unsupported | Status::Rejected => false,
-    };
-    let asked = |name: &str| name != Source::Extractive.name();
-    !is_fine
-        || outcome.file.error.is_some()
-        || !outcome.degraded.is_empty()
-        || !outcome.warnings.is_empty()
-        || outcome.conversations.iter().any(|one| {
-            let is_asked = one.summary.as_ref().is_some_and(|s| asked(&s.source));
-            is_asked || one.target.is_some_and(|target| target.reason.is_some())
-        })
-        || outcome.missed_target().is_some()
-}
-
-/// What is said of an input, without what was done to it.
-fn essence(mut outcome: Outcome) -> Outcome {
-    for conversation in &mut outcome.conversations {
-        conversation.actions = Vec::new();
-        conversation.restored = Vec::new();
-    }
-    outcome
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::outcome::WarningKind;
+    use crate::report::{PolicyRef, Render, ReportFormat, StreamedReport};
 
     fn outcome(n: u64) -> Outcome {
-        Outcome::unchanged(
-            Path::new(&format!("in/{:03}.jsonl", n * 7 % 100)),
-            n,
-            "blake3:1",
-        )
+        let path = format!("in/{:03}.jsonl", n * 7 % 100);
+        let path = Path::new(&path);
+        match n {
+            // That of 033.
+            19 => {
+                let error = Error::new(ErrorKind::Io, "cannot open");
+                Outcome::failed(path, &error.hint("look at it"))
+            }
+            _ => Outcome::unchanged(path, n, "blake3:1"),
+        }
+    }
+
+    fn remarkable(of: &dyn Entries) -> Vec<(usize, Outcome)> {
+        let mut all = Vec::new();
+        let mut show = |at, outcome: &Outcome| {
+            all.push((at, outcome.clone()));
+            Ok(())
+        };
+        of.each_remarkable(&mut show).unwrap();
+        all
     }
 
     #[test]
@@ -384,22 +456,44 @@ mod tests {
             assert_eq!(outcomes.len(), 100);
             outcomes.sorted().unwrap()
         };
-        let few = all(u64::MAX).into_vec().unwrap();
+        let few = all(u64::MAX);
         let many = all(30 * AN_OUTCOME);
-        let Sorted::Spooled(spooled) = &many else {
-            panic!("they are on the disk");
+        assert!(matches!(many, Sorted::Spooled(_)));
+        assert_eq!(many.totals(), few.totals());
+        assert_eq!((many.exit(), few.exit()), (Exit::Partial, Exit::Partial));
+        assert_eq!(remarkable(&many), remarkable(&few));
+        let places: Vec<usize> = remarkable(&many).into_iter().map(|(at, _)| at).collect();
+        assert_eq!(places, [21, 33]);
+        for at in 0..100 {
+            assert_eq!(many.json(at).unwrap(), few.json(at).unwrap());
+        }
+        let rendered = |of: &Sorted, format: &str| {
+            let policy = PolicyRef {
+                name: "auto".to_owned(),
+                hash: "blake3:p".to_owned(),
+                overrides: Vec::new(),
+            };
+            let format = ReportFormat::from_path(Path::new(format)).unwrap();
+            let report = StreamedReport::new(policy, of.totals(), of);
+            let mut bytes = Vec::new();
+            report.render(format, &mut bytes).unwrap();
+            String::from_utf8(bytes).unwrap()
         };
-        assert_eq!(*spooled.totals(), Totals::of(&few));
-        assert_eq!(spooled.remarkable(), &few[21..22]);
-        assert_eq!(spooled.place_of("in/050.jsonl"), Some(50));
+        for format in ["a.json", "a.jsonl", "a.csv", "a.md", "a.html"] {
+            let text = rendered(&many, format);
+            assert_eq!(text, rendered(&few, format));
+            assert!(text.contains("in/033.jsonl"), "{format}");
+        }
+        let error = many.get(33).unwrap().file.error.clone().unwrap();
+        assert_eq!(error.hint.as_deref(), Some("look at it"));
         let tens = |outcome: &Outcome| {
             let path = &outcome.file.path;
             (!path.starts_with("in/09")).then(|| PathBuf::from(&path[5..6]))
         };
-        let together: Vec<Vec<usize>> = spooled.together(&tens).unwrap().collect();
+        let together: Vec<Vec<usize>> = many.together(&tens).unwrap().collect();
         let expected = (0..10).map(|n| (0..9).map(|tens| tens * 10 + n).collect());
         assert_eq!(together, expected.collect::<Vec<Vec<usize>>>());
-        assert_eq!(many.into_vec().unwrap(), few);
+        assert_eq!(many.into_vec().unwrap(), few.into_vec().unwrap());
         // The file has no name.
         assert_eq!(dir.path().read_dir().unwrap().count(), 0);
     }

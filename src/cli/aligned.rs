@@ -12,21 +12,20 @@ use crate::error::Result;
 use crate::format::Detected;
 use crate::outcome::{NoticeLevel, Notices, Outcome, Status};
 use crate::policy::{Policy, Redact};
-use crate::report::{Report, ReportFormat};
+use crate::report::ReportFormat;
 use crate::store::undo::Undo;
 
 /// What became of the messages, if a page is written on one file that was compacted into another or in its place. Where that
 /// cannot be read, it says so.
 pub(super) fn aligned(
     context: &Context,
-    (report, planned): (&Report, &[Planned]),
+    (one, planned): (&Outcome, &[Planned]),
     options: &Options,
     policy: &Policy,
 ) -> Option<Diff> {
     let has_page = planned
         .iter()
         .any(|(_, format)| *format == ReportFormat::Html);
-    let [one] = report.files() else { return None };
     let output = one.output.as_deref().filter(|output| *output != "-")?;
     let is_written = one.status == Status::Compacted && options.effect == Effect::Write;
     if !has_page

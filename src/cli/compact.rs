@@ -1,46 +1,40 @@
 //! `ctxpack compact`: the job.
 
-use std::collections::BTreeMap;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
 
-use super::aligned::aligned;
 use super::batched::{BatchArgs, Queue, would_send};
 use super::config::{Chosen, PolicyArgs};
 use super::emit::EmitArgs;
+use super::ending::{Beside, Ended, Ending, end};
 use super::gates::CompactGates;
 use super::hooks::HookArgs;
 use super::limits::{INPUT, LimitArgs, threads};
 use super::models;
-use super::named::{AgentArgs, surroundings};
-use super::next::{Went, next};
+use super::named::AgentArgs;
+use super::next::Went;
 use super::progress::Bar;
-use super::reading::{not_read, passed_by};
 use super::reports::{self, OUTPUT, Planned, ReportArgs, RowArgs};
 use super::resuming::{ResumeArgs, taken_over};
-use super::saying::{policy_ref, say};
 use super::server::{Asked, ServerArgs};
 use super::shard::ShardArgs;
 use super::shorthand::Shorthands;
-use super::stale::stats_beside;
-use super::streaming::{Beside, Ended, Ending, end};
 use super::timings::{TimingArgs, wall};
 use super::walking::{ExcludeArgs, FilterArgs};
-use super::{Context, Voice, all_paths, format_named, input_format_help, scripted_answers};
+use super::{Context, all_paths, format_named, input_format_help, scripted_answers};
 use crate::artifacts::{Postponed, Replies};
 use crate::batch::{
     self, BadLines, Destination, Effect, Filter, Fork, Found, Loading, Options, Overwrite, Ran,
-    Scope, Sorted, Walking,
+    Scope, Walking,
 };
-use crate::diff::Diff;
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{Exit, Interrupted, Notices, Outcome};
+use crate::outcome::{Exit, Interrupted, Notices};
 use crate::pipeline::asks_a_server;
 use crate::policy::{Effective, Layer, Policy};
-use crate::report::{Aligned, CsvRows, Depth, Report, ReportFormat, write_table};
+use crate::report::{CsvRows, ReportFormat};
 use crate::store::atomic::sweep_beside;
 use crate::store::{Missing, Spot};
 use crate::text::count;
@@ -211,98 +205,40 @@ impl Compact {
         let left = interrupted
             .filter(|_| left > 0)
             .map(|_| Interrupted { left });
-        let dry_run = self
-            .dry_run
-            .then(|| "dry run: nothing was written".to_owned());
+        let dry_run = self.dry_run.then_some("dry run: nothing was written");
+        let dry_run = dry_run.map(str::to_owned).into_iter();
         let asked = postponed.as_ref().filter(|_| self.dry_run);
         let estimate = asked.and_then(|server| self.batch.estimate(server.demand()));
         let would_send = estimate.map(would_send);
-        let before = dry_run.into_iter().chain(would_send).chain(done_before);
-        let before: Vec<String> = before.collect();
         let is_beside = planned.is_empty() && !self.no_report && !self.dry_run;
-        let outcomes = match outcomes {
-            // Times and estimates are about all of them together.
-            Sorted::Spooled(spooled) if options.clock.is_none() && estimate.is_none() => {
-                let ending = Ending {
-                    effective: &effective,
-                    found: &found,
-                    left,
-                    planned: &planned,
-                    overwrite: options.overwrite,
-                    before,
-                    beside: match is_beside {
-                        true => Beside::Written,
-                        false => Beside::Nothing,
-                    },
-                    gates: &self.gates,
-                    emit: &self.emit,
-                };
-                let Ended {
-                    mut exit,
-                    gate,
-                    unwritten,
-                    closing,
-                } = end(context, &spooled, &ending)?;
-                for error in faults.into_iter().chain(unwritten) {
-                    context.error(&error);
-                    exit = Exit::Partial;
-                }
-                if let Some(line) = closing {
-                    let _ = writeln!(io::stderr().lock(), "{line}");
-                }
-                return Ok(interrupted.unwrap_or(exit.code().max(gate)));
-            }
-            outcomes => outcomes.into_vec()?,
+        let ending = Ending {
+            effective: &effective,
+            options: &options,
+            found: &found,
+            left,
+            estimate,
+            wall: wall(options.clock.as_ref()),
+            planned: &planned,
+            before: dry_run.chain(would_send).chain(done_before).collect(),
+            beside: match is_beside {
+                true => Beside::Written,
+                false => Beside::Nothing,
+            },
+            gates: &self.gates,
+            emit: &self.emit,
+            went: self.went(),
         };
-        say(context, &found, &outcomes);
-        let mut exit = Exit::of(&outcomes);
-        let mut not_read = not_read(&found);
-        not_read.add_outcomes(&outcomes);
-        let report = Report::new(policy_ref(&effective), outcomes);
-        let report = report
-            .with_interrupted(left)
-            .with_not_read(not_read.into_list())
-            .with_estimate(estimate)
-            .with_timings(wall(options.clock.as_ref()));
-        if context.voice > Voice::Quiet {
-            let mut err = BufWriter::new(io::stderr().lock());
-            for line in before {
-                let _ = writeln!(err, "{line}");
-            }
-            // A table that cannot be shown is no reason to fail.
-            let screen = context.color.screen(&io::stderr());
-            let depth = match context.voice {
-                Voice::Loud => Depth::Reasons,
-                Voice::Quiet | Voice::Normal => Depth::Sums,
-            };
-            let _ = write_table(&report, depth, screen, &mut err).and_then(|()| err.flush());
-        }
-        let mut notices = Notices::of(report.files());
-        passed_by(&found.passed, &mut notices);
-        context.notices(notices);
-        let mut watch = self.gates.watch();
-        let mut emitted = self.emit.emitted().filter(|_| context.voice > Voice::Quiet);
-        for outcome in report.files() {
-            watch.see(outcome);
-            if let Some(emitted) = &mut emitted {
-                emitted.see(outcome);
-            }
-        }
-        let gate = context.gates(&watch.closed(report.totals()));
-        let next = match report.files() {
-            [one] if context.voice > Voice::Quiet && !self.dry_run && !self.emit.is_asked() => {
-                next(one, self.went(), &surroundings())
-            }
-            _ => None,
-        };
-        let emitted = emitted.map(|emitted| emitted.closing());
-        let diff = aligned(context, (&report, &planned), &options, &effective.policy);
-        let unwritten = self.write_reports((report, diff), &planned, &found, &options);
+        let Ended {
+            mut exit,
+            gate,
+            unwritten,
+            closing,
+        } = end(context, &outcomes, &ending)?;
         for error in faults.into_iter().chain(unwritten) {
             context.error(&error);
             exit = Exit::Partial;
         }
-        if let Some(line) = next.or(emitted) {
+        if let Some(line) = closing {
             let _ = writeln!(io::stderr().lock(), "{line}");
         }
         Ok(interrupted.unwrap_or(exit.code().max(gate)))
@@ -453,51 +389,5 @@ impl Compact {
             }
             Some(_) | None => Vec::new(),
         })
-    }
-
-    /// Writes those, or else one beside each output; gives what went wrong.
-    fn write_reports(
-        &self,
-        (report, diff): (Report, Option<Diff>),
-        planned: &[Planned],
-        found: &Found,
-        options: &Options,
-    ) -> Vec<Error> {
-        let overwrite = options.overwrite;
-        let took = wall(options.clock.as_ref());
-        if !planned.is_empty() || self.no_report || self.dry_run {
-            let report = &Aligned {
-                report: &report,
-                diff,
-            };
-            let write = |(path, format): &Planned| {
-                let spot = Spot::named(path, Missing::Make)?;
-                reports::write(spot, report, *format, overwrite)
-            };
-            return planned.iter().filter_map(|p| write(p).err()).collect();
-        }
-        let bases = found.folders_of_inputs();
-        // `a.jsonl` and `a.jsonl.gz` have one report.
-        let mut beside: BTreeMap<PathBuf, Vec<Outcome>> = BTreeMap::new();
-        let policy = report.policy().clone();
-        for outcome in report.into_files() {
-            let output = outcome.output.as_deref().filter(|output| *output != "-");
-            if let Some(path) = output.map(stats_beside) {
-                beside.entry(path).or_default().push(outcome);
-            }
-        }
-        beside
-            .into_iter()
-            .filter_map(|(path, outcomes)| {
-                let base = outcomes.iter().find_map(|one| bases.of(&one.file.path));
-                let one = Report::new(policy.clone(), outcomes).with_timings(took);
-                let spot = match base {
-                    Some(base) => Spot::below(base, &path, Missing::Make),
-                    None => Spot::named(&path, Missing::Make),
-                };
-                let write = |spot| reports::write(spot, &one, ReportFormat::Json, overwrite);
-                spot.and_then(write).err()
-            })
-            .collect()
     }
 }

@@ -15,14 +15,14 @@ use super::server::ServerArgs;
 use super::shorthand::Shorthands;
 use super::{Context, format_named, input_format_help, scripted_answers};
 use crate::batch::{
-    self, Destination, Effect, Hooks, Options, Overwrite, Resume, Scope, Stream, Trust,
+    self, Destination, Effect, Hooks, Options, Outcomes, Overwrite, Resume, Scope, Stream, Trust,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{
     Exit, FaultKind, NotReads, NoticeLevel, Notices, Outcome, Status, Totals, WarningKind,
 };
 use crate::policy::{Effective, Layer, Policy};
-use crate::report::{CsvRows, Report};
+use crate::report::{CsvRows, StreamedReport};
 use crate::text::{count, thousands};
 
 /// Compact a stream: one conversation a line in, exactly one line out, in order.
@@ -168,6 +168,8 @@ impl Filter {
             errors,
             notices,
             outcomes,
+            unkept,
+            not_read,
             ..
         } = seen;
         let said = format!(
@@ -184,10 +186,19 @@ impl Filter {
         let Some(outcomes) = outcomes else {
             return true;
         };
-        let mut not_read = NotReads::default();
-        not_read.add_outcomes(&outcomes);
-        let report = Report::new(policy_ref(effective), outcomes);
-        let report = report.with_not_read(not_read.into_list());
+        let sorted = match unkept {
+            Some(error) => Err(error),
+            None => outcomes.sorted(),
+        };
+        let outcomes = match sorted {
+            Ok(outcomes) => outcomes,
+            Err(error) => {
+                context.error(&error.hint("no report is written"));
+                return false;
+            }
+        };
+        let report = StreamedReport::new(policy_ref(effective), totals, &outcomes);
+        let report = report.with_left(not_read.into_list(), None);
         write_all(context, planned, &report)
     }
 }
@@ -198,7 +209,10 @@ struct Seen {
     /// Those that came back with an error.
     errors: u64,
     notices: Notices,
-    outcomes: Option<Vec<Outcome>>,
+    outcomes: Option<Outcomes>,
+    /// The first outcome that could not be kept for the reports.
+    unkept: Option<Error>,
+    not_read: NotReads,
     exit: Exit,
 }
 
@@ -208,7 +222,9 @@ impl Seen {
             totals: Totals::default(),
             errors: 0,
             notices: Notices::default(),
-            outcomes: (!planned.is_empty()).then(Vec::new),
+            outcomes: (!planned.is_empty()).then(|| Outcomes::new(&std::env::temp_dir())),
+            unkept: None,
+            not_read: NotReads::default(),
             exit: Exit::Done,
         }
     }
@@ -247,8 +263,10 @@ impl Seen {
                     .unsupported(input, &warning.message, "left as it is");
             }
         }
-        if let Some(outcomes) = &mut self.outcomes {
-            outcomes.push(outcome);
+        self.not_read.add_outcome(&outcome);
+        if let Some(outcomes) = self.outcomes.as_mut().filter(|_| self.unkept.is_none()) {
+            // What was to be written is written all the same.
+            self.unkept = outcomes.push(outcome).err();
         }
     }
 }

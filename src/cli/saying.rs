@@ -2,13 +2,17 @@
 //!
 //! Decides nothing.
 
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+
 use serde_json::json;
 
 use super::{Context, Fault, Voice};
 use crate::batch::Found;
-use crate::outcome::{NoticeLevel, Notices, Outcome, path_text};
+use crate::outcome::{Entries, NoticeLevel, Notices, path_text};
 use crate::policy::Effective;
 use crate::report::{OverrideRef, PolicyRef};
+use crate::text::count;
 
 /// The policy as a report names it.
 pub(super) fn policy_ref(effective: &Effective) -> PolicyRef {
@@ -24,21 +28,39 @@ pub(super) fn policy_ref(effective: &Effective) -> PolicyRef {
     }
 }
 
-/// Faults, each on a line; warnings too where the user wants them.
-pub(super) fn say(context: &Context, found: &Found, outcomes: &[Outcome]) {
-    for error in &found.missing {
-        context.error(error);
-    }
-    let missing = |outcome: &Outcome| {
-        let mut paths = found
-            .missing
-            .iter()
-            .filter_map(|error| error.path.as_deref());
-        paths.any(|path| path_text(path) == outcome.file.path)
+/// How many faults of inputs are said one by one, unless the user wants all of them.
+const ONE_BY_ONE: usize = 100;
+
+/// Faults, each on a line, and where there are many of them the rest by kind; warnings too where the user wants them.
+///
+/// # Errors
+/// Where an outcome cannot be read.
+pub(super) fn say(context: &Context, found: &Found, outcomes: &dyn Entries) -> io::Result<()> {
+    let mut faults = Faults {
+        context,
+        said: 0,
+        rest: BTreeMap::new(),
     };
-    for outcome in outcomes {
-        if let Some(error) = outcome.file.error.as_ref().filter(|_| !missing(outcome)) {
-            context.fault(&Fault {
+    for error in &found.missing {
+        faults.add(&Fault {
+            kind: json!(error.kind),
+            file: error
+                .path
+                .as_deref()
+                .map(|path| path.to_string_lossy().into_owned()),
+            line: error.line,
+            message: &error.message,
+            hint: error.hint.as_deref(),
+        });
+    }
+    let missing = found.missing.iter();
+    let missing: HashSet<String> = missing
+        .filter_map(|error| Some(path_text(error.path.as_deref()?)))
+        .collect();
+    outcomes.each_remarkable(&mut |_, outcome| {
+        let error = outcome.file.error.as_ref();
+        if let Some(error) = error.filter(|_| !missing.contains(&outcome.file.path)) {
+            faults.add(&Fault {
                 kind: json!(error.kind),
                 file: Some(outcome.file.path.clone()),
                 line: error.line,
@@ -59,6 +81,48 @@ pub(super) fn say(context: &Context, found: &Found, outcomes: &[Outcome]) {
                 );
             }
             context.notices(notices);
+        }
+        Ok(())
+    })?;
+    faults.finish();
+    Ok(())
+}
+
+/// Faults of inputs on their way to the user.
+struct Faults<'c> {
+    context: &'c Context,
+    said: usize,
+    /// Of each kind those that were not said: how many, and the file and the message of the first.
+    rest: BTreeMap<String, (u64, String)>,
+}
+
+impl Faults<'_> {
+    fn add(&mut self, fault: &Fault<'_>) {
+        if self.said < ONE_BY_ONE || self.context.voice == Voice::Loud {
+            self.said += 1;
+            self.context.fault(fault);
+            return;
+        }
+        let kind = fault.kind.as_str().unwrap_or_default().to_owned();
+        let first = || {
+            let file = fault.file.as_deref().unwrap_or_default();
+            format!("{file}: {}", fault.message)
+        };
+        let (number, _) = self.rest.entry(kind).or_insert_with(|| (0, first()));
+        *number += 1;
+    }
+
+    fn finish(self) {
+        for (kind, (number, first)) in self.rest {
+            let like = kind.replace('_', " ");
+            let number = count(number, "more input");
+            self.context.fault(&Fault {
+                kind: json!(kind),
+                file: None,
+                line: None,
+                message: &format!("{number} with an error of the kind {like:?}, such as {first}"),
+                hint: Some("-v says each, as a report does"),
+            });
         }
     }
 }

@@ -44,9 +44,9 @@ impl NotReads {
         self.add_one(kind, None, extension, path);
     }
 
-    /// Adds the outcomes whose format is not supported.
-    pub fn add_outcomes(&mut self, outcomes: &[Outcome]) {
-        for outcome in outcomes.iter().filter(|o| o.status == Status::Unsupported) {
+    /// Adds an outcome if its format is not supported.
+    pub fn add_outcome(&mut self, outcome: &Outcome) {
+        if outcome.status == Status::Unsupported {
             self.add_one(
                 UNSUPPORTED,
                 outcome.file.format.as_deref(),

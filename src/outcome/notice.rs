@@ -6,8 +6,9 @@ mod unsummarised;
 mod waiting;
 
 use std::collections::BTreeMap;
+use std::io;
 
-use super::{Coverage, Degraded, DegradedKind, Outcome, Status, Warning, WarningKind};
+use super::{Coverage, Degraded, DegradedKind, Entries, Outcome, Status, Warning, WarningKind};
 use crate::format;
 use unsummarised::Unsummarised;
 use waiting::Waiting;
@@ -70,104 +71,133 @@ struct Group {
     places: u64,
 }
 
+/// What is known of all outcomes before something is said of one.
+#[derive(Debug, Default)]
+struct Survey {
+    /// How many inputs of each format that is not supported there are.
+    unread: BTreeMap<String, u64>,
+    /// How much is understood of all inputs of which much is not.
+    understood: Coverage,
+    unsummarised: Unsummarised,
+    waiting: Waiting,
+}
+
+impl Survey {
+    fn see(&mut self, outcome: &Outcome) {
+        if outcome.status == Status::Unsupported {
+            *self
+                .unread
+                .entry(format_of(outcome).to_owned())
+                .or_default() += 1;
+        }
+        if is_hardly_understood(outcome)
+            && let Some(coverage) = &outcome.coverage
+        {
+            self.understood += coverage;
+        }
+        self.unsummarised.see(outcome);
+        self.waiting.see(outcome);
+    }
+}
+
+/// Whether much of an input is not understood.
+fn is_hardly_understood(outcome: &Outcome) -> bool {
+    let is_said = |w: &Warning| w.kind == WarningKind::Coverage;
+    outcome.coverage.is_some() && outcome.warnings.iter().any(is_said)
+}
+
 impl Notices {
-    /// The notices of a run of `compact`.
-    pub fn of(outcomes: &[Outcome]) -> Self {
+    /// The notices of a run of `compact`. Asks for those outcomes twice of which something is said: what is said of one can depend
+    /// on all.
+    ///
+    /// # Errors
+    /// Where an outcome cannot be read.
+    pub fn of(outcomes: &dyn Entries) -> io::Result<Self> {
+        let mut survey = Survey::default();
+        outcomes.each_remarkable(&mut |_, outcome| {
+            survey.see(outcome);
+            Ok(())
+        })?;
+        let unsummarised = survey.unsummarised.sentence();
         let mut notices = Notices::default();
-        let mut unread: BTreeMap<&str, u64> = BTreeMap::new();
-        for outcome in outcomes.iter().filter(|o| o.status == Status::Unsupported) {
-            *unread.entry(format_of(outcome)).or_default() += 1;
-        }
-        notices.about_coverage(outcomes);
-        let unsummarised = Unsummarised::of(outcomes).sentence();
-        let waiting = Waiting::of(outcomes);
-        for outcome in outcomes {
-            let input = outcome.file.path.as_str();
-            for Degraded { kind, message } in &outcome.degraded {
-                let waits = match kind {
-                    DegradedKind::SummaryPending => waiting.sentence(message),
-                    DegradedKind::SummaryFailed | DegradedKind::NoStore => None,
-                };
-                let message = match (kind, &unsummarised) {
-                    (DegradedKind::SummaryFailed, Some(sentence)) => sentence,
-                    (
-                        DegradedKind::SummaryFailed
-                        | DegradedKind::SummaryPending
-                        | DegradedKind::NoStore,
-                        _,
-                    ) => waits.as_ref().unwrap_or(message),
-                };
-                notices.add(
-                    NoticeLevel::Failed,
-                    kind.name(),
-                    message,
-                    kind.hint(),
-                    (input, None),
-                );
-            }
-            for warning in &outcome.warnings {
-                if let WarningKind::Line(kind) = warning.kind
-                    && kind.is_bad_line()
-                    && kind != format::WarningKind::Truncated
-                {
-                    let message = "lines that cannot be read were passed through";
-                    let place = (input, warning.line);
-                    notices.add(NoticeLevel::Warning, "bad_line", message, None, place);
-                }
-                if !warning.kind.is_always_said() {
-                    continue;
-                }
-                let Warning {
-                    kind,
-                    line,
-                    message,
-                } = warning;
-                notices.add(
-                    NoticeLevel::Warning,
-                    kind.name(),
-                    message,
-                    kind.hint(),
-                    (input, *line),
-                );
-            }
-            notices.about_conversations(outcome);
-            if outcome.status == Status::Unsupported {
-                let format = format_of(outcome);
-                let mut warning = outcome.warnings.iter();
-                let warning = warning.find(|w| w.kind == WarningKind::Unsupported);
-                // With many kinds of reasons, the report's entries say which input has which.
-                let is_one = unread.get(format) == Some(&1);
-                match warning.filter(|_| is_one) {
-                    Some(warning) => notices.unsupported(input, &warning.message, "left as it is"),
-                    None => {
-                        notices.unsupported(input, &format::unsupported(format), "left as it is");
-                    }
-                }
-            }
-        }
-        notices
+        outcomes.each_remarkable(&mut |_, outcome| {
+            notices.about(outcome, &survey, unsummarised.as_deref());
+            Ok(())
+        })?;
+        Ok(notices)
     }
 
-    /// How much is not understood, of all inputs of which much is not.
-    fn about_coverage(&mut self, outcomes: &[Outcome]) {
-        let is_said = |w: &Warning| w.kind == WarningKind::Coverage;
-        let low = outcomes.iter().filter(|o| o.warnings.iter().any(is_said));
-        let low: Vec<_> = low
-            .filter_map(|o| Some((o.file.path.as_str(), o.coverage.as_ref()?)))
-            .collect();
-        let mut sum = Coverage::default();
-        for (_, coverage) in &low {
-            sum += coverage;
-        }
-        let kind = WarningKind::Coverage;
-        for (input, _) in low {
+    /// What is said of an outcome.
+    fn about(&mut self, outcome: &Outcome, survey: &Survey, unsummarised: Option<&str>) {
+        let input = outcome.file.path.as_str();
+        if is_hardly_understood(outcome) {
+            let kind = WarningKind::Coverage;
             self.add(
                 NoticeLevel::Warning,
                 kind.name(),
-                &sum.sentence(),
+                &survey.understood.sentence(),
                 kind.hint(),
                 (input, None),
             );
+        }
+        for Degraded { kind, message } in &outcome.degraded {
+            let waits = match kind {
+                DegradedKind::SummaryPending => survey.waiting.sentence(message),
+                DegradedKind::SummaryFailed | DegradedKind::NoStore => None,
+            };
+            let message = match (kind, unsummarised) {
+                (DegradedKind::SummaryFailed, Some(sentence)) => sentence,
+                (
+                    DegradedKind::SummaryFailed
+                    | DegradedKind::SummaryPending
+                    | DegradedKind::NoStore,
+                    _,
+                ) => waits.as_ref().unwrap_or(message),
+            };
+            self.add(
+                NoticeLevel::Failed,
+                kind.name(),
+                message,
+                kind.hint(),
+                (input, None),
+            );
+        }
+        for warning in &outcome.warnings {
+            if let WarningKind::Line(kind) = warning.kind
+                && kind.is_bad_line()
+                && kind != format::WarningKind::Truncated
+            {
+                let message = "lines that cannot be read were passed through";
+                let place = (input, warning.line);
+                self.add(NoticeLevel::Warning, "bad_line", message, None, place);
+            }
+            if !warning.kind.is_always_said() {
+                continue;
+            }
+            let Warning {
+                kind,
+                line,
+                message,
+            } = warning;
+            self.add(
+                NoticeLevel::Warning,
+                kind.name(),
+                message,
+                kind.hint(),
+                (input, *line),
+            );
+        }
+        self.about_conversations(outcome);
+        if outcome.status == Status::Unsupported {
+            let format = format_of(outcome);
+            let mut warning = outcome.warnings.iter();
+            let warning = warning.find(|w| w.kind == WarningKind::Unsupported);
+            // With many kinds of reasons, the report's entries say which input has which.
+            let is_one = survey.unread.get(format) == Some(&1);
+            match warning.filter(|_| is_one) {
+                Some(warning) => self.unsupported(input, &warning.message, "left as it is"),
+                None => self.unsupported(input, &format::unsupported(format), "left as it is"),
+            }
         }
     }
 

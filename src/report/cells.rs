@@ -3,43 +3,47 @@
 //! Exact figures are in the JSON and CSV reports; nothing here is meant to be parsed.
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
+use std::io;
 
-use crate::outcome::{Examined, FileStatus, Outcome, Status, Totals};
+use crate::outcome::{Entries, Examined, FileStatus, Outcome, Status, Totals};
 use crate::text::{count, size, thousands};
 
 /// A batch of up to this many inputs is shown whole.
 const SHOWN_WHOLE: usize = 20;
 /// Of a longer one, this many of the largest savings are shown.
-pub const SAVINGS_SHOWN: usize = 10;
+const SAVINGS_SHOWN: usize = 10;
 /// And this many of the inputs that failed: enough to see a pattern, and few enough for a comment on a pull request.
 const TROUBLE_SHOWN: usize = 40;
 
-/// Those of the inputs that went wrong that are shown of a long batch.
-#[cfg(feature = "cli")]
-pub(crate) fn troubled(files: &[Outcome]) -> impl Iterator<Item = &Outcome> {
-    let troubled = files.iter().filter(|outcome| trouble(outcome).is_some());
-    troubled.take(TROUBLE_SHOWN)
-}
-
-/// The inputs to show, in the order given, and how many are left out.
-pub(super) fn select(files: &[Outcome]) -> (Vec<&Outcome>, usize) {
+/// The places of the inputs to show, ascending.
+pub(super) fn select(files: &dyn Entries) -> io::Result<Vec<usize>> {
     if files.len() <= SHOWN_WHOLE {
-        return (files.iter().collect(), 0);
+        return Ok((0..files.len()).collect());
     }
-    let saved = |o: &Outcome| o.tokens_before().saturating_sub(o.tokens_after());
-    let is_trouble = |i: usize| trouble(&files[i]).is_some();
-    let (mut shown, mut savers): (Vec<usize>, Vec<usize>) =
-        (0..files.len()).partition(|&i| is_trouble(i));
-    shown.truncate(TROUBLE_SHOWN);
-    savers.retain(|&i| saved(&files[i]) > 0);
-    // Stable, so that equal savings come in path order.
-    savers.sort_by_key(|&i| Reverse(saved(&files[i])));
-    savers.truncate(SAVINGS_SHOWN);
-    shown.extend(savers);
+    let mut troubled: Vec<usize> = Vec::new();
+    files.each_remarkable(&mut |at, outcome| {
+        troubled.extend(trouble(outcome).is_some().then_some(at));
+        Ok(())
+    })?;
+    // Of equals, the first ones stay first.
+    let mut savers: Vec<(u64, usize)> = Vec::new();
+    let mut next = troubled.iter().copied().peekable();
+    for at in 0..files.len() {
+        if next.next_if_eq(&at).is_some() {
+            continue;
+        }
+        let saved = files.saved(at)?;
+        let rank = savers.partition_point(|(other, _)| *other >= saved);
+        if saved > 0 && rank < SAVINGS_SHOWN {
+            savers.insert(rank, (saved, at));
+            savers.truncate(SAVINGS_SHOWN);
+        }
+    }
+    troubled.truncate(TROUBLE_SHOWN);
+    let mut shown = troubled;
+    shown.extend(savers.into_iter().map(|(_, at)| at));
     shown.sort_unstable();
-    let hidden = files.len() - shown.len();
-    (shown.into_iter().map(|i| &files[i]).collect(), hidden)
+    Ok(shown)
 }
 
 /// What is left out, in words.

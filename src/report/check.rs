@@ -125,7 +125,7 @@ impl Rows for Cases<'_> {
         self.0.len()
     }
 
-    fn row(&self, at: usize) -> Vec<Cell<'_>> {
+    fn row(&self, at: usize) -> io::Result<Vec<Cell<'_>>> {
         let case = &self.0[at];
         let mut cells = vec![
             Cell::Text(case.name.as_str().into()),
@@ -139,10 +139,10 @@ impl Rows for Cases<'_> {
             }
             None => cells.extend([(); 4].map(|()| Cell::Nothing)),
         }
-        cells
+        Ok(cells)
     }
 
-    fn detail(&self, at: usize) -> Option<Detail> {
+    fn detail(&self, at: usize) -> io::Result<Option<Detail>> {
         let case = &self.0[at];
         let mut tables = Vec::new();
         if !case.messages.is_empty() {
@@ -168,10 +168,10 @@ impl Rows for Cases<'_> {
                 note: left_out(lines, LINES, "line"),
             });
         }
-        (!tables.is_empty()).then(|| Detail {
+        Ok((!tables.is_empty()).then(|| Detail {
             facts: Vec::new(),
             tables,
-        })
+        }))
     }
 }
 

@@ -79,12 +79,10 @@ pub(super) fn action_columns<'r>() -> Vec<Column<ActionRow<'r>>> {
 /// Something that was done to a conversation of an input.
 pub(super) type ActionRow<'r> = (&'r Outcome, &'r str, &'r Action);
 
-/// Everything that was done, in the order of the inputs.
-pub(super) fn actions(files: &[Outcome]) -> impl Iterator<Item = ActionRow<'_>> {
-    files.iter().flat_map(|outcome| {
-        let conversations = outcome.conversations.iter();
-        conversations.flat_map(move |c| c.actions.iter().map(move |a| (outcome, &c.id[..], a)))
-    })
+/// Everything that was done to an input.
+pub(super) fn actions(outcome: &Outcome) -> impl Iterator<Item = ActionRow<'_>> {
+    let conversations = outcome.conversations.iter();
+    conversations.flat_map(move |c| c.actions.iter().map(move |a| (outcome, &c.id[..], a)))
 }
 
 fn tokens(outcome: &Outcome) -> [u64; 2] {

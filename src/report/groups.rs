@@ -106,56 +106,115 @@ impl Grouping {
             Grouping::Week => Order::Name,
         }
     }
+}
 
-    /// The groups, if there are several.
-    pub(super) fn groups<'f>(
-        self,
-        entries: impl IntoIterator<Item = Grouped<'f>>,
-    ) -> Vec<(String, Sum)> {
-        let mut groups: BTreeMap<Option<String>, Sum> = BTreeMap::new();
-        for entry in entries {
-            let [before, after] = entry.tokens;
-            let group = groups.entry(self.key(&entry)).or_default();
-            group.add(1, before, after);
+/// The most names whose sums are told apart: they are text of transcripts, and may have no end.
+const MOST_NAMES: usize = 10_000;
+
+/// Sums by name.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    named: BTreeMap<String, Sum>,
+    /// Of the names that came when there were too many.
+    rest: Sum,
+}
+
+impl Sums {
+    /// Adds something of this name.
+    pub(super) fn add(&mut self, name: &str, sum: Sum) {
+        let there = self.named.len() < MOST_NAMES || self.named.contains_key(name);
+        let to = match there {
+            true => self.named.entry(name.to_owned()).or_default(),
+            false => &mut self.rest,
+        };
+        to.add(sum.times, sum.before, sum.after);
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.named.is_empty()
+    }
+
+    /// The groups to show; others share one.
+    pub(super) fn ranked(&self, order: Order) -> Vec<(String, Sum)> {
+        let named = self.named.iter();
+        let mut sums: Vec<(String, Sum)> = named.map(|(name, sum)| (name.clone(), *sum)).collect();
+        match order {
+            // Stable, so that equal ones are in the order of their names.
+            Order::Size => sums.sort_by_key(|(_, sum)| Reverse(sum.before.max(sum.after))),
+            Order::Name => sums.reverse(),
         }
-        if groups.len() < 2 {
-            return Vec::new();
+        let mut rest = None;
+        if sums.len() > MOST + 1 {
+            let others = sums.split_off(MOST);
+            let mut sum = self.rest;
+            for (_, other) in &others {
+                sum.add(other.times, other.before, other.after);
+            }
+            let what = match (order, self.rest.times) {
+                (Order::Size, 0) => "others",
+                (Order::Name, 0) => "earlier ones",
+                (Order::Size | Order::Name, _) => "or more others",
+            };
+            rest = Some((format!("{} {what}", figure(others.len() as u64)), sum));
         }
-        let unknown = groups.remove(&None);
-        let named = groups.into_iter();
-        let named = named.filter_map(|(name, sum)| Some((name?, sum)));
-        let mut shown = ranked(named.collect(), self.order());
-        shown.extend(unknown.map(|sum| (format!("(no {} is known)", self.name()), sum)));
-        shown
+        sums.extend(rest);
+        if order == Order::Name {
+            sums.reverse();
+        }
+        sums
     }
 }
 
-/// The groups to show; others share one.
-pub(super) fn ranked(sums: BTreeMap<String, Sum>, order: Order) -> Vec<(String, Sum)> {
-    let mut sums: Vec<(String, Sum)> = sums.into_iter().collect();
-    match order {
-        // Stable, so that equal ones are in the order of their names.
-        Order::Size => sums.sort_by_key(|(_, sum)| Reverse(sum.before.max(sum.after))),
-        Order::Name => sums.reverse(),
-    }
-    let mut rest = None;
-    if sums.len() > MOST + 1 {
-        let others = sums.split_off(MOST);
-        let mut sum = Sum::default();
-        for (_, other) in &others {
-            sum.add(other.times, other.before, other.after);
+/// The sums of inputs by each grouping.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    /// In the order of [`Grouping::ALL`]: by name, and of those without one.
+    by: [(Sums, Sum); 3],
+    whole: u64,
+}
+
+impl Groups {
+    /// Adds an input.
+    pub(super) fn add(&mut self, entry: &Grouped<'_>) {
+        let [before, after] = entry.tokens;
+        self.whole += before;
+        for (grouping, (named, unknown)) in Grouping::ALL.into_iter().zip(&mut self.by) {
+            match grouping.key(entry) {
+                Some(name) => named.add(
+                    &name,
+                    Sum {
+                        times: 1,
+                        before,
+                        after,
+                    },
+                ),
+                None => unknown.add(1, before, after),
+            }
         }
-        let what = match order {
-            Order::Size => "others",
-            Order::Name => "earlier ones",
-        };
-        rest = Some((format!("{} {what}", figure(others.len() as u64)), sum));
     }
-    sums.extend(rest);
-    if order == Order::Name {
-        sums.reverse();
+
+    /// Each grouping that has several groups, with these.
+    pub(super) fn shown(&self) -> impl Iterator<Item = (Grouping, Vec<(String, Sum)>)> {
+        let all = Grouping::ALL.into_iter().zip(&self.by);
+        all.filter_map(|(grouping, (named, unknown))| {
+            let mut shown = named.ranked(grouping.order());
+            let unknown = Some(unknown).filter(|sum| sum.times > 0);
+            let name = || format!("(no {} is known)", grouping.name());
+            shown.extend(unknown.map(|sum| (name(), *sum)));
+            (shown.len() > 1).then_some((grouping, shown))
+        })
     }
-    sums
+}
+
+impl<'f> FromIterator<Grouped<'f>> for Groups {
+    fn from_iter<I: IntoIterator<Item = Grouped<'f>>>(entries: I) -> Self {
+        let mut groups = Groups::default();
+        for entry in entries {
+            groups.add(&entry);
+        }
+        groups
+    }
 }
 
 /// The ISO week of a time, in UTC: `2026-W48`.
@@ -176,26 +235,21 @@ pub(super) enum Figures {
 
 /// Writes a table for each grouping that has several groups.
 pub(super) fn write_markdown(
-    entries: &[Grouped<'_>],
+    groups: &Groups,
     figures: Figures,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let whole = entries.iter().map(|entry| entry.tokens[0]).sum();
-    for grouping in Grouping::ALL {
-        let groups = grouping.groups(entries.iter().copied());
-        if groups.is_empty() {
-            continue;
-        }
+    for (grouping, groups_of) in groups.shown() {
         let header = match figures {
             Figures::Change => vec![grouping.name(), "files", "tokens before", "after", "saved"],
             Figures::Share => vec![grouping.name(), "files", "tokens", "share"],
         };
         let mut table = Table::new(header);
-        table.rows.extend(groups.into_iter().map(|(name, sum)| {
+        table.rows.extend(groups_of.into_iter().map(|(name, sum)| {
             let mut row = vec![name, thousands(sum.times), thousands(sum.before)];
             row.extend(match figures {
                 Figures::Change => vec![thousands(sum.after), saved(sum.before, sum.after)],
-                Figures::Share => vec![percent(sum.before, whole)],
+                Figures::Share => vec![percent(sum.before, groups.whole)],
             });
             row
         }));
@@ -238,8 +292,11 @@ mod tests {
             file,
             tokens: [before, before / 2],
         });
+        let groups: Groups = entries.collect();
         let shown = |grouping: Grouping| {
-            let groups = grouping.groups(entries.clone()).into_iter();
+            let mut all = groups.shown();
+            let groups = all.find_map(|(by, groups)| (by == grouping).then_some(groups));
+            let groups = groups.into_iter().flatten();
             let groups = groups.map(|(name, sum)| format!("{name} {} {}", sum.times, sum.before));
             groups.collect::<Vec<_>>()
         };
@@ -252,16 +309,18 @@ mod tests {
 
     #[test]
     fn too_many_groups_share_one() {
-        let sums = |n: u64| -> BTreeMap<String, Sum> {
-            let sum = |k| Sum {
-                times: 1,
-                before: k,
-                after: 0,
-            };
-            (0..n).map(|k| (format!("{k:02}"), sum(k))).collect()
+        let sum = |before| Sum {
+            times: 1,
+            before,
+            after: 0,
+        };
+        let sums = |n: u64| {
+            let mut sums = Sums::default();
+            (0..n).for_each(|k| sums.add(&format!("{k:02}"), sum(k)));
+            sums
         };
         let names = |n, order| -> Vec<String> {
-            let ranked = ranked(sums(n), order).into_iter();
+            let ranked = sums(n).ranked(order).into_iter();
             ranked.map(|(name, _)| name).collect()
         };
         assert_eq!(names(13, Order::Size).len(), 13);
@@ -270,5 +329,12 @@ mod tests {
         assert_eq!((&*by_size[0], &*by_size[12]), ("19", "8 others"));
         let by_name = names(20, Order::Name);
         assert_eq!((&*by_name[0], &*by_name[12]), ("8 earlier ones", "19"));
+        // Names without end take no memory without end, and nothing is left out of the sums.
+        let many = sums(2 * MOST_NAMES as u64);
+        assert_eq!(many.named.len(), MOST_NAMES);
+        let shown = many.ranked(Order::Size);
+        assert_eq!(shown[MOST].0, "9\u{a0}988 or more others");
+        let times: u64 = shown.iter().map(|(_, sum)| sum.times).sum();
+        assert_eq!(times, 2 * MOST_NAMES as u64);
     }
 }

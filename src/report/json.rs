@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
 
+use crate::outcome::Entries;
 use crate::text::PrintableJson;
 
 /// Writes one indented object, and a line end after it.
@@ -22,6 +23,105 @@ pub(super) fn write_line(report: &impl Serialize, out: &mut dyn Write) -> io::Re
     serde_json::to_writer(&mut text, report)?;
     text.write_all(b"\n")?;
     done(text)
+}
+
+/// Writes a report with the keys of `head` and then its `files`, which are elsewhere: to the byte as [`write_pretty`] would.
+pub(super) fn write_list(
+    head: &impl Serialize,
+    files: &dyn Entries,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Whole<'h, H> {
+        #[serde(flatten)]
+        head: &'h H,
+        files: [(); 0],
+    }
+    let mut text = in_pieces(out);
+    let whole = serde_json::to_vec_pretty(&Whole { head, files: [] })?;
+    text.write_all(whole.strip_suffix(b"]\n}").unwrap_or(&whole))?;
+    let mut entry = Vec::new();
+    for at in 0..files.len() {
+        entry.clear();
+        entry.extend_from_slice(if at == 0 { b"\n    " } else { b",\n    " });
+        indent(&files.json(at)?, 2, &mut entry);
+        text.write_all(&entry)?;
+    }
+    text.write_all(if files.is_empty() {
+        b"]\n}\n"
+    } else {
+        b"\n  ]\n}\n"
+    })?;
+    done(text)
+}
+
+/// Writes what is JSON already on one line.
+pub(super) fn write_text(json: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    let mut text = in_pieces(out);
+    text.write_all(json)?;
+    text.write_all(b"\n")?;
+    done(text)
+}
+
+/// Appends JSON without white space in the lines of [`write_pretty`], at that depth: nothing is read but where strings end.
+fn indent(json: &[u8], mut depth: usize, out: &mut Vec<u8>) {
+    let line = |depth: usize, out: &mut Vec<u8>| {
+        out.push(b'\n');
+        out.resize(out.len() + 2 * depth, b' ');
+    };
+    let mut rest = json;
+    while let [first, after @ ..] = rest {
+        let mut end = 1;
+        match first {
+            b'{' | b'[' => {
+                out.push(*first);
+                match after.first() {
+                    Some(close @ (b'}' | b']')) => {
+                        out.push(*close);
+                        end = 2;
+                    }
+                    Some(_) | None => {
+                        depth += 1;
+                        line(depth, out);
+                    }
+                }
+            }
+            b'}' | b']' => {
+                depth = depth.saturating_sub(1);
+                line(depth, out);
+                out.push(*first);
+            }
+            b',' => {
+                out.push(b',');
+                line(depth, out);
+            }
+            b':' => out.extend_from_slice(b": "),
+            b'"' => {
+                end = string(rest);
+                out.extend_from_slice(&rest[..end]);
+            }
+            _ => {
+                let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']');
+                end = rest.iter().position(is_end).unwrap_or(rest.len());
+                out.extend_from_slice(&rest[..end]);
+            }
+        }
+        rest = &rest[end..];
+    }
+}
+
+/// How many bytes the string takes with which `json` begins.
+fn string(json: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', &json[at..]) {
+        at += found + 1;
+        match json[at - 1] {
+            b'"' => return at,
+            // Whatever it escapes is no end.
+            _ => at = (at + 1).min(json.len()),
+        }
+    }
+    json.len()
 }
 
 /// Hands over what is left; whether `out` is flushed is its owner's affair.
@@ -49,4 +149,27 @@ pub(super) fn write_lines<T: Serialize>(
         write_line(file, out)?;
     }
     write_line(last, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_are_made_of_text_are_those_of_the_serialiser() {
+        let values = [
+            r#"{"a":[],"b":{},"c":[{}],"d":[[1,2.50,-3e-7],null,true],"e":{"f":"g"}}"#,
+            r#"{"quote\"":"a \"b\": [1, {2}], c\\","":"","\\":"\\\""}"#,
+            r#""text""#,
+            "[]",
+            "17",
+        ];
+        for text in values {
+            let value: serde_json::Value = serde_json::from_str(text).unwrap();
+            let compact = serde_json::to_vec(&value).unwrap();
+            let mut lines = Vec::new();
+            indent(&compact, 0, &mut lines);
+            assert_eq!(lines, serde_json::to_vec_pretty(&value).unwrap(), "{text}");
+        }
+    }
 }

@@ -5,13 +5,14 @@
 
 use std::io::{self, Write};
 
+use super::PolicyRef;
 use super::cells::{has_sizes, hidden_note, problems, saved, select, statuses, stored};
 use super::column::{Column, shown};
-use super::groups::{self, Figures};
+use super::groups::{self, Figures, Groups};
 use super::left_out;
 use super::quoted::quoted;
 use super::times::RunTimings;
-use super::{PolicyRef, Report};
+use super::view::{View, grouped};
 use crate::outcome::Outcome;
 use crate::text::{count, thousands};
 
@@ -21,8 +22,9 @@ const NAME_MAX: usize = 80;
 const MESSAGE_MAX: usize = 160;
 
 /// Writes the headline, the table and the policy's name.
-pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let totals = report.totals();
+pub(super) fn write(report: View<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let View { head, entries, .. } = report;
+    let totals = head.totals();
     let (before, after) = (totals.tokens_before, totals.tokens_after);
     write!(
         out,
@@ -37,7 +39,8 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out)?;
 
-    let (selected, hidden) = select(report.files());
+    let selected = select(entries)?;
+    let hidden = entries.len() - selected.len();
     if !selected.is_empty() {
         let all = report.columns();
         let columns = shown(&all);
@@ -48,8 +51,8 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         }
         write!(out, "\n| --- | --- |")?;
         writeln!(out, "{}", " ---: |".repeat(columns.len()))?;
-        for outcome in selected {
-            write_row(outcome, &columns, out)?;
+        for at in selected {
+            write_row(&*entries.get(at)?, &columns, out)?;
         }
     }
     if hidden > 0 {
@@ -58,10 +61,15 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if let Some(note) = stored(totals) {
         writeln!(out, "\n{note}")?;
     }
-    groups::write_markdown(&report.entries(), Figures::Change, out)?;
-    left_out::write_markdown(report.head().not_read(), out)?;
-    write_times(report.head().timings(), out)?;
-    write_foot(std::slice::from_ref(report.policy()), out)
+    let mut groups = Groups::default();
+    entries.each(&mut |outcome| {
+        grouped(outcome).iter().for_each(|entry| groups.add(entry));
+        Ok(())
+    })?;
+    groups::write_markdown(&groups, Figures::Change, out)?;
+    left_out::write_markdown(head.not_read(), out)?;
+    write_times(head.timings(), out)?;
+    write_foot(std::slice::from_ref(&head.about().policy), out)
 }
 
 fn write_row(

@@ -9,7 +9,6 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::diff::Diff;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Interrupted, Outcome, Totals};
 
@@ -41,10 +40,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod times;
+mod view;
 
-use cells::has_sizes;
-#[cfg(feature = "cli")]
-pub(crate) use cells::troubled;
 #[cfg(feature = "cli")]
 pub(crate) use check::{CheckPage, CheckedCase, CheckedMessage, write_check_page};
 #[cfg(feature = "cli")]
@@ -54,7 +51,6 @@ pub use diff::{
     write_comparison_stat, write_diff, write_diff_json, write_diff_stat, write_differences,
 };
 pub use eval::{Evals, Rows, write_eval_csv, write_eval_table};
-use groups::Grouped;
 #[cfg(feature = "cli")]
 pub(crate) use quoted::quoted;
 pub use read::AnyReport;
@@ -63,9 +59,10 @@ use run::SCHEMA_VERSION;
 pub use run::{Head, RunReport};
 pub use screen::{Ink, Screen};
 pub use stats::{Stats, Turns, View, write_stats_table};
-pub use streamed::{Entries, SAVINGS_SHOWN, StreamedReport};
+pub use streamed::StreamedReport;
 pub use table::{Depth, write as write_table};
 pub use times::times_line;
+use view::View as Viewed;
 
 /// The fewest columns that a report with one row per input has had in any version.
 const LEAST_COLUMNS: usize = 6;
@@ -170,22 +167,13 @@ impl Report {
         self
     }
 
-    /// The inputs whose sizes mean anything, as they are grouped.
-    fn entries(&self) -> Vec<Grouped<'_>> {
-        let sized = self.files.iter().filter(|o| has_sizes(o.status));
-        let entry = |o| {
-            let o: &Outcome = o;
-            Grouped {
-                file: &o.file,
-                tokens: [o.tokens_before(), o.tokens_after()],
-            }
-        };
-        sized.map(entry).collect()
-    }
-
-    /// What is said of each input.
-    fn columns(&self) -> Vec<column::Column<Outcome>> {
-        times::with_times(columns::columns(), self.head.timings.as_ref())
+    /// What renderings read; `files` are those of the report.
+    fn view<'r>(&'r self, files: &'r &'r [Outcome]) -> Viewed<'r> {
+        Viewed {
+            head: &self.head,
+            entries: files,
+            diff: None,
+        }
     }
 
     /// The policy that was in force.
@@ -293,40 +281,6 @@ pub trait Render {
 
 impl Render for Report {
     fn render(&self, format: ReportFormat, out: &mut dyn Write) -> io::Result<()> {
-        match format {
-            ReportFormat::Json => self.write_json(out),
-            ReportFormat::Jsonl => self.write_json_lines(out),
-            ReportFormat::Csv(CsvRows::Action) => csv::write(
-                &columns::action_columns(),
-                columns::actions(&self.files),
-                out,
-            ),
-            ReportFormat::Csv(CsvRows::File | CsvRows::Turn | CsvRows::Conversation) => {
-                csv::write(&self.columns(), &self.files, out)
-            }
-            ReportFormat::Markdown => markdown::write(self, out),
-            ReportFormat::Html => html::write(self, None, out),
-        }
-    }
-}
-
-/// A report on one file, whose page also shows what became of its messages.
-#[derive(Debug)]
-pub struct Aligned<'r> {
-    /// The report.
-    pub report: &'r Report,
-    /// What became of the messages.
-    pub diff: Option<Diff>,
-}
-
-impl Render for Aligned<'_> {
-    fn render(&self, format: ReportFormat, out: &mut dyn Write) -> io::Result<()> {
-        match format {
-            ReportFormat::Html => html::write(self.report, self.diff.as_ref(), out),
-            ReportFormat::Json
-            | ReportFormat::Jsonl
-            | ReportFormat::Csv(_)
-            | ReportFormat::Markdown => self.report.render(format, out),
-        }
+        streamed::render(self.view(&self.files()), format, out)
     }
 }

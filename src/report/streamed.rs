@@ -1,37 +1,28 @@
 //! A report on more inputs than memory should hold: its entries are read one after the other, wherever they are.
 //!
-//! Every format is that of [`Report`], to the byte. JSON, JSON lines and CSV never hold more than one entry; Markdown and pages
-//! compare all entries, and hold them.
+//! Every format is that of [`Report`](super::Report), to the byte.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
-use serde::ser::{Error as _, SerializeSeq};
-use serde::{Serialize, Serializer};
-
-use super::json::{write_line, write_pretty};
+use super::json::{write_line, write_list, write_text};
 use super::run::Head;
 use super::screen::Screen;
-use super::table::{Depth, Shown, write_shown};
-use super::{Compacting, CsvRows, PolicyRef, Render, Report, ReportFormat, columns, csv};
-use crate::outcome::{ConversationOutcome, Interrupted, NotRead, Outcome, Totals};
-
-/// How many of the largest savings a table shows.
-pub use super::cells::SAVINGS_SHOWN;
-
-/// The entries of a report, in path order.
-pub trait Entries {
-    /// Shows them all, one after the other.
-    ///
-    /// # Errors
-    /// Those of `show`, and where an entry cannot be read.
-    fn each(&self, show: &mut dyn FnMut(Outcome) -> io::Result<()>) -> io::Result<()>;
-}
+use super::table::{self, Depth};
+use super::times::RunTimings;
+use super::view::View;
+use super::{
+    Compacting, CsvRows, Estimate, PolicyRef, Render, ReportFormat, columns, csv, html, markdown,
+};
+use crate::diff::Diff;
+use crate::outcome::{Entries, Interrupted, NotRead, Timings, Totals};
 
 /// A report whose entries are elsewhere.
 #[expect(missing_debug_implementations, reason = "entries need not have one")]
 pub struct StreamedReport<'e> {
     head: Head<Compacting, Totals>,
     entries: &'e dyn Entries,
+    diff: Option<Diff>,
 }
 
 impl<'e> StreamedReport<'e> {
@@ -44,6 +35,7 @@ impl<'e> StreamedReport<'e> {
         StreamedReport {
             head: Head::new(about, totals),
             entries,
+            diff: None,
         }
     }
 
@@ -55,125 +47,85 @@ impl<'e> StreamedReport<'e> {
         self
     }
 
-    /// Writes the table of these of its inputs, and the sums of all.
+    /// The same report, with what a run would ask a server for.
+    #[must_use]
+    pub fn with_estimate(mut self, estimate: Option<Estimate>) -> Self {
+        self.head.about.estimate = estimate;
+        self
+    }
+
+    /// The same report, which also says how long the run took, and its phases together.
     ///
     /// # Errors
-    /// The writer's.
-    pub fn write_table(
-        &self,
-        selected: &[Outcome],
-        depth: Depth,
-        screen: Screen,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        let totals = &self.head.totals;
-        let sum = sum(totals);
-        let hidden = usize::try_from(totals.files).unwrap_or(usize::MAX);
-        let shown = Shown {
-            totals,
-            timings: None,
-            selected: selected.iter().collect(),
-            hidden: hidden.saturating_sub(selected.len()),
-            all: vec![&sum],
+    /// Where an entry cannot be read.
+    pub fn with_timings(mut self, wall: Option<Duration>) -> io::Result<Self> {
+        let Some(wall) = wall else {
+            return Ok(self);
         };
-        write_shown(&shown, &columns::columns(), depth, screen, out)
-    }
-
-    fn write_csv(&self, rows: CsvRows, out: &mut dyn Write) -> io::Result<()> {
-        match rows {
-            CsvRows::Action => {
-                writeln!(out, "{}", csv::header(&columns::action_columns()))?;
-                self.entries.each(&mut |entry| {
-                    let entry = [entry];
-                    csv::write_rows(&columns::action_columns(), columns::actions(&entry), out)
-                })
+        let mut phases = Timings::default();
+        self.entries.each(&mut |outcome| {
+            if let Some(timings) = &outcome.file.timings {
+                phases += timings;
             }
-            CsvRows::File | CsvRows::Turn | CsvRows::Conversation => {
-                let columns = columns::columns();
-                writeln!(out, "{}", csv::header(&columns))?;
-                self.entries
-                    .each(&mut |entry| csv::write_rows(&columns, [entry], out))
-            }
-        }
-    }
-
-    /// All of it in memory.
-    fn held(&self) -> io::Result<Report> {
-        let mut files = Vec::new();
-        self.entries.each(&mut |entry| {
-            files.push(entry);
             Ok(())
         })?;
-        let report = Report::new(self.head.about.policy.clone(), files);
-        Ok(report
-            .with_not_read(self.head.not_read.clone())
-            .with_interrupted(self.head.totals.interrupted))
+        self.head.timings = Some(RunTimings::new(wall, phases));
+        Ok(self)
+    }
+
+    /// The same report on one file, whose page also shows what became of its messages.
+    #[must_use]
+    pub fn with_messages(mut self, diff: Option<Diff>) -> Self {
+        self.diff = diff;
+        self
+    }
+
+    /// Writes the table for this screen.
+    ///
+    /// # Errors
+    /// The writer's, and where an entry cannot be read.
+    pub fn write_table(&self, depth: Depth, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
+        table::write_view(self.view(), depth, screen, out)
+    }
+
+    fn view(&self) -> View<'_> {
+        View {
+            head: &self.head,
+            entries: self.entries,
+            diff: self.diff.as_ref(),
+        }
     }
 }
 
 impl Render for StreamedReport<'_> {
     fn render(&self, format: ReportFormat, out: &mut dyn Write) -> io::Result<()> {
-        match format {
-            ReportFormat::Json => write_pretty(
-                &Whole {
-                    head: &self.head,
-                    files: Listed(self.entries),
-                },
-                out,
-            ),
-            ReportFormat::Jsonl => {
-                self.entries.each(&mut |entry| write_line(&entry, out))?;
-                write_line(&self.head, out)
+        render(self.view(), format, out)
+    }
+}
+
+/// Writes a report in `format`.
+pub(super) fn render(view: View<'_>, format: ReportFormat, out: &mut dyn Write) -> io::Result<()> {
+    let View { head, entries, .. } = view;
+    match format {
+        ReportFormat::Json => write_list(head, entries, out),
+        ReportFormat::Jsonl => {
+            for at in 0..entries.len() {
+                write_text(&entries.json(at)?, out)?;
             }
-            ReportFormat::Csv(rows) => self.write_csv(rows, out),
-            ReportFormat::Markdown | ReportFormat::Html => self.held()?.render(format, out),
+            write_line(head, out)
         }
-    }
-}
-
-/// The report as JSON: the keys of `RunReport`.
-#[derive(Serialize)]
-struct Whole<'r> {
-    #[serde(flatten)]
-    head: &'r Head<Compacting, Totals>,
-    files: Listed<'r>,
-}
-
-/// The entries as a JSON list.
-struct Listed<'r>(&'r dyn Entries);
-
-impl Serialize for Listed<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(None)?;
-        let written = self.0.each(&mut |entry| {
-            let written = list.serialize_element(&entry);
-            written.map_err(io::Error::other_text)
-        });
-        written.map_err(S::Error::custom)?;
-        list.end()
-    }
-}
-
-/// Errors of a serialiser, which need not be `'static`, as errors of the system.
-trait OtherText {
-    fn other_text(error: impl std::fmt::Display) -> Self;
-}
-
-impl OtherText for io::Error {
-    fn other_text(error: impl std::fmt::Display) -> Self {
-        io::Error::other(error.to_string())
-    }
-}
-
-/// The sums of all inputs as one outcome, for the last row of a table.
-fn sum(totals: &Totals) -> Outcome {
-    let mut conversation =
-        ConversationOutcome::unchanged("", "", totals.tokens_before, totals.messages_before);
-    conversation.tokens_after = totals.tokens_after;
-    conversation.messages_after = totals.messages_after;
-    Outcome {
-        bytes_after: totals.bytes_after,
-        conversations: vec![conversation],
-        ..Outcome::unchanged(std::path::Path::new(""), totals.bytes_before, "")
+        ReportFormat::Csv(CsvRows::Action) => {
+            writeln!(out, "{}", csv::header(&columns::action_columns()))?;
+            entries.each(&mut |entry| {
+                csv::write_rows(&columns::action_columns(), columns::actions(entry), out)
+            })
+        }
+        ReportFormat::Csv(CsvRows::File | CsvRows::Turn | CsvRows::Conversation) => {
+            let columns = view.columns();
+            writeln!(out, "{}", csv::header(&columns))?;
+            entries.each(&mut |entry| csv::write_rows(&columns, [entry], out))
+        }
+        ReportFormat::Markdown => markdown::write(view, out),
+        ReportFormat::Html => html::write(view, out),
     }
 }

@@ -4,16 +4,19 @@
 //! grows with the batch: of a long one, it shows what went wrong and the largest savings.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use super::cells::{has_sizes, hidden_note, select, share, statuses, stored, trouble};
 use super::column::{Column, shown};
 use super::done::{apart, done, recorded};
 use super::reasons::reasons;
 use super::rows::{Foot, Table, common_folder};
+use super::run::Head;
 use super::screen::Tint;
 use super::times::{RunTimings, phases};
-use super::{Report, Screen};
-use crate::outcome::{Outcome, Spent, Status, Totals};
+use super::view::View;
+use super::{Compacting, Report, Screen};
+use crate::outcome::{ConversationOutcome, Outcome, Spent, Status, Totals};
 use crate::text::{count, printable, thousands};
 
 /// How much is said of each input.
@@ -29,31 +32,64 @@ pub enum Depth {
 ///
 /// Errors are the writer's.
 pub fn write(report: &Report, depth: Depth, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
-    let (selected, hidden) = select(report.files());
+    let files = report.files();
+    write_view(report.view(&files), depth, screen, out)
+}
+
+/// The same, of entries wherever they are.
+pub(super) fn write_view(
+    view: View<'_>,
+    depth: Depth,
+    screen: Screen,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let View { head, entries, .. } = view;
+    let selected = select(entries)?.into_iter();
+    let selected: io::Result<Vec<_>> = selected.map(|at| entries.get(at)).collect();
+    let selected = selected?;
     let shown = Shown {
-        totals: report.totals(),
-        timings: report.head().timings(),
-        selected,
-        hidden,
-        all: report.files().iter().collect(),
+        totals: head.totals(),
+        timings: head.timings(),
+        selected: selected.iter().map(|outcome| &**outcome).collect(),
+        hidden: entries.len() - selected.len(),
+        sum: sum(head),
     };
-    write_shown(&shown, &report.columns(), depth, screen, out)
+    write_shown(&shown, &view.columns(), depth, screen, out)
+}
+
+/// The sums of all inputs as one outcome, for the last row.
+fn sum(head: &Head<Compacting, Totals>) -> Outcome {
+    let totals = head.totals();
+    let mut conversation =
+        ConversationOutcome::unchanged("", "", totals.tokens_before, totals.messages_before);
+    conversation.tokens_after = totals.tokens_after;
+    conversation.messages_after = totals.messages_after;
+    let mut sum = Outcome {
+        bytes_after: totals.bytes_after,
+        conversations: vec![conversation],
+        ..Outcome::unchanged(Path::new(""), totals.bytes_before, "")
+    };
+    let times = head.timings().map(RunTimings::phases);
+    sum.file.timings = times
+        .filter(|times| times.phases().next().is_some())
+        .cloned();
+    sum
 }
 
 /// What a table says.
-pub(super) struct Shown<'r> {
-    pub(super) totals: &'r Totals,
-    pub(super) timings: Option<&'r RunTimings>,
+struct Shown<'r> {
+    totals: &'r Totals,
+    timings: Option<&'r RunTimings>,
     /// The inputs with rows of their own.
-    pub(super) selected: Vec<&'r Outcome>,
+    selected: Vec<&'r Outcome>,
     /// How many have none.
-    pub(super) hidden: usize,
-    /// What the last row adds up.
-    pub(super) all: Vec<&'r Outcome>,
+    hidden: usize,
+    /// What the last row shows.
+    sum: Outcome,
 }
 
 /// Writes it for this screen, with what `all` columns have to show.
-pub(super) fn write_shown(
+fn write_shown(
     report: &Shown<'_>,
     all: &[Column<Outcome>],
     depth: Depth,
@@ -142,7 +178,7 @@ fn table(report: &Shown<'_>, depth: Depth, folder: &str, columns: &[&Column<Outc
         table.remarks.push((table.rows.len(), note));
     }
     let mut foot = vec!["total".to_owned(), count(report.totals.files, "file")];
-    foot.extend(figures(columns, &report.all));
+    foot.extend(figures(columns, &[&report.sum]));
     table.rows.push(foot);
     table.foot = Foot::Sum;
     table

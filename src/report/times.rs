@@ -29,10 +29,20 @@ impl RunTimings {
         for timings in files.iter().filter_map(|one| one.file().timings.as_ref()) {
             phases += timings;
         }
+        RunTimings::new(wall, phases)
+    }
+
+    /// Those of a run whose files took `phases` together.
+    pub(super) fn new(wall: Duration, phases: Timings) -> Self {
         RunTimings {
             wall: seconds(wall),
             phases,
         }
+    }
+
+    /// Its phases, of all files together.
+    pub(super) fn phases(&self) -> &Timings {
+        &self.phases
     }
 
     /// Those of several runs together: the time that they took one after the other. `None` if one of them was not timed.

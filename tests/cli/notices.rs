@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::harness::{Place, anthropic_of, sample};
+use super::harness::{Place, anthropic_of, gzip, sample};
 
 /// A conversation with old outputs of some 20 000 tokens each.
 fn large() -> String {
@@ -72,4 +72,23 @@ fn demoting_without_a_store_is_a_warning_with_its_lines() {
     assert_eq!(ran.err.matches("oversize").count(), 1);
     let kept = place.run("compact in.jsonl -o - --summarize never --store kept");
     assert!(!kept.exits(0).err.contains("oversize"));
+}
+
+#[test]
+fn of_many_faults_the_rest_is_said_by_kind() {
+    let place = Place::new();
+    for n in 0..130 {
+        place.write(&format!("in/{n:03}.jsonl.gz"), &gzip("a")[..12]);
+    }
+    let said = place.run("compact in --out-dir out").exits(3).err;
+    let one_by_one = |said: &str| said.matches(".jsonl.gz: ").count();
+    let rest = "30 more inputs with an error of the kind \"decode\", such as in/100.jsonl.gz: ";
+    assert!(said.contains(rest), "{said}");
+    assert!(said.contains("hint: -v says each"), "{said}");
+    assert!(!said.contains("in/101.jsonl.gz"), "{said}");
+    let loud = place.run("compact in --out-dir out -v").exits(3).err;
+    assert!(!loud.contains("more inputs"), "{loud}");
+    assert!(one_by_one(&loud) > one_by_one(&said), "{loud}");
+    let report = place.json("out/ctxpack.stats.json");
+    assert_eq!(report["totals"]["failed"], 130);
 }

@@ -312,7 +312,10 @@ impl Input<'_> {
 
 /// Says what a run in memory lacks, as `compact` would; the exit code.
 fn said(context: &Context, outcomes: &[Outcome]) -> Exit {
-    context.notices(Notices::of(outcomes));
+    // In memory, nothing fails to be read.
+    if let Ok(notices) = Notices::of(&outcomes) {
+        context.notices(notices);
+    }
     Exit::of(outcomes)
 }
 

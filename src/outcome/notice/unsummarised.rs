@@ -12,55 +12,65 @@ use crate::text::{count, thousands};
 /// How many reasons are named.
 const NAMED: usize = 5;
 
+/// How many reasons are told apart: the wordings of a server may have no end.
+const REASONS: usize = 1_000;
+
 /// The conversations without a model's summary.
 #[derive(Debug, Default)]
-pub(super) struct Unsummarised<'o> {
+pub(super) struct Unsummarised {
     /// The conversations for which a model was asked.
     asked: u64,
     /// How many of them have none, for each reason, by what all of its wordings share.
-    reasons: BTreeMap<String, Reason<'o>>,
+    reasons: BTreeMap<String, Reason>,
+    /// For further reasons.
+    others: u64,
 }
 
 /// Why there is no summary.
 #[derive(Debug)]
-struct Reason<'o> {
+struct Reason {
     /// As it was worded first.
-    why: &'o str,
+    why: String,
     conversations: u64,
 }
 
-impl<'o> Unsummarised<'o> {
-    pub(super) fn of(outcomes: &'o [Outcome]) -> Self {
-        let mut all = Unsummarised::default();
-        for outcome in outcomes {
-            let summaries = outcome.conversations.iter().flat_map(|c| &c.summary);
-            for summary in summaries.filter(|s| s.source != Source::Extractive.name()) {
-                all.asked += 1;
-                if let Some(why) = &summary.error {
-                    let reason = all.reasons.entry(without_figures(why));
-                    let new = Reason {
-                        why,
-                        conversations: 0,
-                    };
-                    reason.or_insert(new).conversations += 1;
-                }
+impl Unsummarised {
+    /// Looks at an outcome.
+    pub(super) fn see(&mut self, outcome: &Outcome) {
+        let summaries = outcome.conversations.iter().flat_map(|c| &c.summary);
+        for summary in summaries.filter(|s| s.source != Source::Extractive.name()) {
+            self.asked += 1;
+            let Some(why) = &summary.error else {
+                continue;
+            };
+            let wording = without_figures(why);
+            if self.reasons.len() >= REASONS && !self.reasons.contains_key(&wording) {
+                self.others += 1;
+                continue;
             }
+            let reason = self.reasons.entry(wording);
+            let new = || Reason {
+                why: why.clone(),
+                conversations: 0,
+            };
+            reason.or_insert_with(new).conversations += 1;
         }
-        all
     }
 
     /// `7 of 45 conversations have no model's summary: status 529: Overloaded (5), the answer refuses to summarise (2)`; `None`
     /// where only one was asked for.
     pub(super) fn sentence(&self) -> Option<String> {
-        let missing: u64 = self.reasons.values().map(|r| r.conversations).sum();
+        let known: u64 = self.reasons.values().map(|r| r.conversations).sum();
+        let missing = known + self.others;
         if missing == 0 || self.asked < 2 {
             return None;
         }
-        let mut reasons: Vec<&Reason<'_>> = self.reasons.values().collect();
+        let mut reasons: Vec<&Reason> = self.reasons.values().collect();
         reasons.sort_by_key(|reason| Reverse(reason.conversations));
         let (named, others) = reasons.split_at(reasons.len().min(NAMED));
         let others: u64 = others.iter().map(|reason| reason.conversations).sum();
-        let number = |reason: &&Reason<'_>| {
+        let others = others + self.others;
+        let number = |reason: &&Reason| {
             let conversations = thousands(reason.conversations);
             format!("{} ({conversations})", reason.why)
         };

@@ -10,34 +10,31 @@ use crate::text::{count, thousands};
 
 /// The conversations that wait.
 #[derive(Debug, Default)]
-pub(super) struct Waiting<'o> {
+pub(super) struct Waiting {
     /// The conversations for which a model was asked.
     asked: u64,
     /// How many of them wait, by what the file says that they wait for.
-    waiting: BTreeMap<&'o str, u64>,
+    waiting: BTreeMap<String, u64>,
 }
 
-impl<'o> Waiting<'o> {
-    pub(super) fn of(outcomes: &'o [Outcome]) -> Self {
-        let mut all = Waiting::default();
-        for outcome in outcomes {
-            let summaries = outcome.conversations.iter().flat_map(|c| &c.summary);
-            let asked: Vec<&SummaryOutcome> = summaries
-                .filter(|summary| summary.source != Source::Extractive.name())
-                .collect();
-            all.asked += asked.len() as u64;
-            let mut pending = outcome.degraded.iter().filter_map(|one| {
-                let is_pending = one.message.starts_with(WAITS_FOR);
-                is_pending.then_some(one.message.as_str())
-            });
-            if let Some(message) = pending.next() {
-                let is_waiting =
-                    |s: &&&SummaryOutcome| !s.success && s.error.is_none() && s.fallback.is_none();
-                let waiting = asked.iter().filter(is_waiting).count() as u64;
-                *all.waiting.entry(message).or_default() += waiting;
-            }
+impl Waiting {
+    /// Looks at an outcome.
+    pub(super) fn see(&mut self, outcome: &Outcome) {
+        let summaries = outcome.conversations.iter().flat_map(|c| &c.summary);
+        let asked: Vec<&SummaryOutcome> = summaries
+            .filter(|summary| summary.source != Source::Extractive.name())
+            .collect();
+        self.asked += asked.len() as u64;
+        let mut pending = outcome.degraded.iter().filter_map(|one| {
+            let is_pending = one.message.starts_with(WAITS_FOR);
+            is_pending.then_some(one.message.as_str())
+        });
+        if let Some(message) = pending.next() {
+            let is_waiting =
+                |s: &&&SummaryOutcome| !s.success && s.error.is_none() && s.fallback.is_none();
+            let waiting = asked.iter().filter(is_waiting).count() as u64;
+            *self.waiting.entry(message.to_owned()).or_default() += waiting;
         }
-        all
     }
 
     /// `7 of 45 conversations wait for batch msgbatch_1: run the same command with --batch collect`; `None` where only one was

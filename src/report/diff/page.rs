@@ -141,9 +141,9 @@ impl Rows for Messages<'_> {
         self.0.len()
     }
 
-    fn row(&self, at: usize) -> Vec<Cell<'_>> {
+    fn row(&self, at: usize) -> io::Result<Vec<Cell<'_>>> {
         let (conversation, row) = self.0[at];
-        vec![
+        Ok(vec![
             Cell::Text(name(conversation, row.old.or(row.new), row.old.is_none()).into()),
             Cell::Text(row.words.as_str().into()),
             Cell::Text(row.fate.name().into()),
@@ -152,13 +152,13 @@ impl Rows for Messages<'_> {
             Cell::Number(row.tokens_before),
             Cell::Number(row.tokens_after),
             Cell::Fall(row.tokens_before, row.tokens_after),
-        ]
+        ])
     }
 
-    fn detail(&self, at: usize) -> Option<Detail> {
+    fn detail(&self, at: usize) -> io::Result<Option<Detail>> {
         let (_, row) = self.0[at];
         if row.fate == Fate::Kept {
-            return None;
+            return Ok(None);
         }
         let mut detail = Detail::default();
         detail
@@ -180,7 +180,7 @@ impl Rows for Messages<'_> {
         detail
             .tables
             .extend(text.map(|text| lines("Text".to_owned(), text)));
-        Some(detail).filter(|detail| !detail.facts.is_empty() || !detail.tables.is_empty())
+        Ok(Some(detail).filter(|detail| !detail.facts.is_empty() || !detail.tables.is_empty()))
     }
 }
 
@@ -283,9 +283,9 @@ impl Rows for Both<'_> {
         self.0.len()
     }
 
-    fn row(&self, at: usize) -> Vec<Cell<'_>> {
+    fn row(&self, at: usize) -> io::Result<Vec<Cell<'_>>> {
         let text = |text: &str| Cell::Text(text.to_owned().into());
-        match &self.0[at] {
+        Ok(match &self.0[at] {
             Two::Message(id, row) => vec![
                 text(&name(id, Some(row.old), false)),
                 text(&row.words),
@@ -310,10 +310,10 @@ impl Rows for Both<'_> {
                     Cell::Number(added.tokens_after[1]),
                 ]
             }
-        }
+        })
     }
 
-    fn detail(&self, at: usize) -> Option<Detail> {
+    fn detail(&self, at: usize) -> io::Result<Option<Detail>> {
         let (facts, text) = match &self.0[at] {
             Two::Message(_, row) => {
                 let names = ["why by the first", "why by the second"];
@@ -338,6 +338,7 @@ impl Rows for Both<'_> {
             facts,
             tables: table.into_iter().collect(),
         };
-        (!detail.facts.is_empty() || !detail.tables.is_empty()).then_some(detail)
+        let says = !detail.facts.is_empty() || !detail.tables.is_empty();
+        Ok(says.then_some(detail))
     }
 }

@@ -180,7 +180,7 @@ impl Rows for Methods<'_> {
         self.scores.len()
     }
 
-    fn row(&self, at: usize) -> Vec<Cell<'_>> {
+    fn row(&self, at: usize) -> io::Result<Vec<Cell<'_>>> {
         let of = &self.scores[at];
         let mut cells = vec![
             Cell::Text(of.method.as_str().into()),
@@ -197,14 +197,14 @@ impl Rows for Methods<'_> {
         };
         let figures = shown(&self.columns);
         cells.extend(figures.into_iter().flat_map(|c| c.page_cells(Some(&row))));
-        cells
+        Ok(cells)
     }
 
-    fn detail(&self, at: usize) -> Option<Detail> {
+    fn detail(&self, at: usize) -> io::Result<Option<Detail>> {
         let examples = &self.scores[at].scores.examples;
-        (!examples.is_empty()).then(|| Detail {
+        Ok((!examples.is_empty()).then(|| Detail {
             facts: vec![("invented", examples.join(", "))],
             tables: Vec::new(),
-        })
+        }))
     }
 }

@@ -3,71 +3,81 @@
 //!
 //! A chart with nothing to compare is left out. Charts by role are those of `stats`: a report on `compact` does not know roles.
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::io;
 
 use super::change;
-use crate::outcome::{Outcome, Status};
-use crate::report::Report;
+use crate::outcome::{Entries, Outcome, Status};
 use crate::report::cells::{has_sizes, saved};
-use crate::report::groups::{Grouping, Order, Sum, ranked};
+use crate::report::groups::{Groups, Order, Sum, Sums};
 use crate::report::page::{Bar, Bars, Chart, Histogram, Tone, amount_of, figure};
+use crate::report::view::grouped;
 
 /// The most outliers that are named.
 const OUTLIERS: usize = 8;
 /// Fewer values have no outliers.
-const SPREAD: usize = 8;
+const SPREAD: u64 = 8;
 
-/// The charts that have something to say.
-pub(super) fn of(report: &Report) -> Vec<Chart> {
-    let files = report.files();
-    let mut kinds: BTreeMap<String, Sum> = BTreeMap::new();
-    let mut tools: BTreeMap<String, Sum> = BTreeMap::new();
-    for outcome in files {
+/// What charts are made of, of the entries so far.
+#[derive(Default)]
+pub(super) struct Seen {
+    kinds: Sums,
+    tools: Sums,
+    groups: Groups,
+    shares: Shares,
+}
+
+impl Seen {
+    pub(super) fn see(&mut self, outcome: &Outcome) {
         for action in outcome.conversations.iter().flat_map(|c| &c.actions) {
-            let (before, after) = (action.tokens_before, action.tokens_after);
-            let kind = action.kind.to_string();
-            kinds.entry(kind).or_default().add(1, before, after);
-            let tool = action.tool.clone().unwrap_or_else(|| NO_TOOL.into());
-            tools.entry(tool).or_default().add(1, before, after);
+            let sum = Sum {
+                times: 1,
+                before: action.tokens_before,
+                after: action.tokens_after,
+            };
+            self.kinds.add(&action.kind.to_string(), sum);
+            self.tools
+                .add(action.tool.as_deref().unwrap_or(NO_TOOL), sum);
         }
+        grouped(outcome)
+            .iter()
+            .for_each(|entry| self.groups.add(entry));
+        self.shares.see(outcome);
     }
-    let mut charts = Vec::new();
-    if !kinds.is_empty() {
-        charts.push(bars(
-            "By what was done",
-            "Tokens of what each kind of edit replaced, before and after.",
-            "edit",
-            kinds,
-        ));
-        charts.push(bars(
-            "By tool",
-            "Tokens of the calls and results that were edited, by their tool.",
-            "edit",
-            tools,
-        ));
-    }
-    let entries = report.entries();
-    for grouping in Grouping::ALL {
-        let groups = grouping.groups(entries.iter().copied());
-        let about = format!(
-            "{}Tokens of all live windows, before and after.",
-            grouping.about()
-        );
-        if !groups.is_empty() {
-            charts.push(chart(grouping.title(), about, "file", groups));
+
+    /// The charts that have something to say. Asks for the entries once more, for those that are named.
+    pub(super) fn charts(&self, entries: &dyn Entries) -> io::Result<Vec<Chart>> {
+        let mut charts = Vec::new();
+        if !self.kinds.is_empty() {
+            charts.push(bars(
+                "By what was done",
+                "Tokens of what each kind of edit replaced, before and after.",
+                "edit",
+                &self.kinds,
+            ));
+            charts.push(bars(
+                "By tool",
+                "Tokens of the calls and results that were edited, by their tool.",
+                "edit",
+                &self.tools,
+            ));
         }
+        charts.extend(self.groups.shown().map(|(grouping, groups)| {
+            let about = format!(
+                "{}Tokens of all live windows, before and after.",
+                grouping.about()
+            );
+            chart(grouping.title(), about, "file", groups)
+        }));
+        charts.extend(self.shares.spread(entries)?);
+        Ok(charts)
     }
-    charts.extend(spread(files));
-    charts
 }
 
 /// What an edit without a tool concerns.
 const NO_TOOL: &str = "(messages)";
 
-fn bars(title: &'static str, about: &str, what: &str, sums: BTreeMap<String, Sum>) -> Chart {
-    let shown = ranked(sums, Order::Size);
-    chart(title, about.to_owned(), what, shown)
+fn bars(title: &'static str, about: &str, what: &str, sums: &Sums) -> Chart {
+    chart(title, about.to_owned(), what, sums.ranked(Order::Size))
 }
 
 fn chart(title: &'static str, about: String, what: &str, sums: Vec<(String, Sum)>) -> Chart {
@@ -98,65 +108,106 @@ fn chart(title: &'static str, about: String, what: &str, sums: Vec<(String, Sum)
     })
 }
 
-/// How the savings of the compacted files are spread, if there are several.
-fn spread(files: &[Outcome]) -> Option<Chart> {
-    let sized = files.iter().filter(|o| has_sizes(o.status));
-    let (compacted, others): (Vec<&Outcome>, Vec<&Outcome>) =
-        sized.partition(|o| o.status == Status::Compacted && o.tokens_before() > 0);
-    if compacted.len() < 2 {
-        return None;
-    }
-    let mut shares: Vec<(u64, &Outcome)> = compacted
-        .iter()
-        .map(|o| (hundredths(o.tokens_before(), o.tokens_after()), *o))
-        .collect();
-    let mut tenths = [0; 10];
-    for (share, _) in &shares {
-        tenths[(*share as usize / 1_000).min(9)] += 1;
-    }
-    // Stable, so that equal ones stay in path order.
-    shares.sort_by_key(|(share, _)| *share);
-    let middle = shares[shares.len() / 2].1;
-    let about = format!(
-        "Share of the tokens saved in each of {}, half of them more than {}; {} saved none.",
-        amount_of(shares.len() as u64, "compacted file"),
-        saved(middle.tokens_before(), middle.tokens_after()),
-        amount_of(others.len() as u64, "other file")
-    );
-    let outliers = outliers(&shares).into_iter();
-    Some(Chart::Histogram(Histogram {
-        title: "Savings over files",
-        about,
-        what: "file",
-        tenths,
-        outliers: outliers
-            .map(|o| {
-                (
-                    o.file.path.clone(),
-                    saved(o.tokens_before(), o.tokens_after()),
-                )
-            })
-            .collect(),
-    }))
+/// The finest share that is told apart: a hundredth of a percent.
+const WHOLE: usize = 10_000;
+
+/// How many of the compacted files saved each share.
+struct Shares {
+    files: Vec<u64>,
+    compacted: u64,
+    others: u64,
 }
 
-/// What was saved, in hundredths of a percent; 0 where it grew.
-fn hundredths(before: u64, after: u64) -> u64 {
+impl Default for Shares {
+    fn default() -> Self {
+        Shares {
+            files: vec![0; WHOLE + 1],
+            compacted: 0,
+            others: 0,
+        }
+    }
+}
+
+impl Shares {
+    fn see(&mut self, outcome: &Outcome) {
+        match share(outcome) {
+            Some(share) => {
+                self.files[share] += 1;
+                self.compacted += 1;
+            }
+            None => self.others += u64::from(has_sizes(outcome.status)),
+        }
+    }
+
+    /// The share of the file at a place in the order of shares, and how many files before it there have the same share.
+    fn at(&self, place: u64) -> (usize, u64) {
+        let mut before = place;
+        for (share, files) in self.files.iter().enumerate() {
+            match before.checked_sub(*files) {
+                Some(rest) => before = rest,
+                None => return (share, before),
+            }
+        }
+        (WHOLE, before)
+    }
+
+    /// How the savings of the compacted files are spread, if there are several.
+    fn spread(&self, entries: &dyn Entries) -> io::Result<Option<Chart>> {
+        if self.compacted < 2 {
+            return Ok(None);
+        }
+        let mut tenths = [0; 10];
+        for (share, files) in self.files.iter().enumerate() {
+            tenths[(share * 10 / WHOLE).min(9)] += files;
+        }
+        let (middle, mut before) = self.at(self.compacted / 2);
+        let mut of_middle = String::new();
+        let (low, high) = (
+            self.at(self.compacted / 4).0,
+            self.at(self.compacted * 3 / 4).0,
+        );
+        let mut outliers: Vec<(usize, String, String)> = Vec::new();
+        entries.each(&mut |outcome| {
+            let Some(share) = share(outcome) else {
+                return Ok(());
+            };
+            let saved = || saved(outcome.tokens_before(), outcome.tokens_after());
+            if share == middle {
+                if before == 0 {
+                    of_middle = saved();
+                }
+                before = before.wrapping_sub(1);
+            }
+            // More than one and a half of the middle half's width away from it; the farthest first, equal ones in path order.
+            let away = low.saturating_sub(share).max(share.saturating_sub(high));
+            let rank = outliers.partition_point(|(other, ..)| *other >= away);
+            let is_far = self.compacted >= SPREAD && away * 2 > (high - low) * 3;
+            if is_far && rank < OUTLIERS {
+                outliers.insert(rank, (away, outcome.file.path.clone(), saved()));
+                outliers.truncate(OUTLIERS);
+            }
+            Ok(())
+        })?;
+        let about = format!(
+            "Share of the tokens saved in each of {}, half of them more than {of_middle}; {} saved none.",
+            amount_of(self.compacted, "compacted file"),
+            amount_of(self.others, "other file")
+        );
+        let outliers = outliers.into_iter();
+        Ok(Some(Chart::Histogram(Histogram {
+            title: "Savings over files",
+            about,
+            what: "file",
+            tenths,
+            outliers: outliers.map(|(_, path, saved)| (path, saved)).collect(),
+        })))
+    }
+}
+
+/// What was saved of a compacted file, in hundredths of a percent; 0 where it grew.
+fn share(outcome: &Outcome) -> Option<usize> {
+    let (before, after) = (outcome.tokens_before(), outcome.tokens_after());
     let gone = u128::from(before.saturating_sub(after));
-    (gone * 10_000 / u128::from(before.max(1))) as u64
-}
-
-/// Those more than one and a half of the middle half's width away from it, the farthest first. `shares` ascend.
-fn outliers<'o>(shares: &[(u64, &'o Outcome)]) -> Vec<&'o Outcome> {
-    if shares.len() < SPREAD {
-        return Vec::new();
-    }
-    let (low, high) = (shares[shares.len() / 4].0, shares[shares.len() * 3 / 4].0);
-    let away = |share: u64| low.saturating_sub(share).max(share.saturating_sub(high));
-    let mut far: Vec<_> = shares
-        .iter()
-        .filter(|(share, _)| away(*share) * 2 > (high - low) * 3)
-        .collect();
-    far.sort_by_key(|(share, _)| Reverse(away(*share)));
-    far.into_iter().take(OUTLIERS).map(|(_, o)| *o).collect()
+    let share = || (gone * WHOLE as u128 / u128::from(before)) as usize;
+    (outcome.status == Status::Compacted && before > 0).then(share)
 }

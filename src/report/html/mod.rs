@@ -10,16 +10,24 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::cells::{saved, statuses};
+use super::left_out;
 use super::page::{Fact, List, Page, Table, Tone, amount, amount_of, figure};
 use super::times::time;
-use super::{Report, left_out};
-use crate::diff::Diff;
+use super::view::View;
 use crate::outcome::{Outcome, Status, Totals};
 
-/// Writes the page; `diff` is what became of the messages of its only file.
-pub(super) fn write(report: &Report, diff: Option<&Diff>, out: &mut dyn Write) -> io::Result<()> {
-    let totals = report.totals();
-    let files = rows::Files::of(report, diff);
+/// Writes the page. Asks for each entry several times: for figures, for its row, and for what unfolds below it.
+pub(super) fn write(report: View<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let View { head, entries, .. } = report;
+    let totals = head.totals();
+    let mut charts = charts::Seen::default();
+    let mut untouched = Untouched::default();
+    entries.each(&mut |outcome| {
+        charts.see(outcome);
+        untouched.see(outcome);
+        Ok(())
+    })?;
+    let files = rows::Files::of(report);
     let page = Page {
         command: "compact",
         headline: format!(
@@ -35,22 +43,22 @@ pub(super) fn write(report: &Report, diff: Option<&Diff>, out: &mut dyn Write) -
         bar: (totals.tokens_before > 0).then(|| change(totals.tokens_before, totals.tokens_after)),
         facts: facts(totals)
             .into_iter()
-            .chain(time(report.head().timings()))
+            .chain(time(head.timings()))
             .collect(),
         lists: vec![
             List {
                 title: "Why nothing was done",
-                items: untouched(report.files()),
+                items: untouched.list(),
             },
-            left_out::list(report.head().not_read()),
+            left_out::list(head.not_read()),
         ],
-        charts: charts::of(report),
+        charts: charts.charts(entries)?,
         table: Table {
             what: "file",
-            columns: rows::columns(report),
+            columns: rows::columns(&report),
             rows: &files,
         },
-        policies: std::slice::from_ref(report.policy()),
+        policies: std::slice::from_ref(&head.about().policy),
     };
     super::page::write(&page, out)
 }
@@ -134,19 +142,41 @@ fn facts(totals: &Totals) -> Vec<Fact> {
     facts
 }
 
-/// Why inputs are as they were, each reason with the number of inputs, the most frequent first.
-fn untouched(files: &[Outcome]) -> Vec<(u64, String)> {
-    let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
-    for outcome in files.iter().filter(|o| o.status != Status::Compacted) {
+/// How many reasons are told apart: errors may name what they are about, so that there are as many as inputs.
+const REASONS: usize = 10_000;
+
+/// Why inputs are as they were.
+#[derive(Default)]
+struct Untouched {
+    reasons: BTreeMap<String, u64>,
+    /// For further reasons.
+    others: u64,
+}
+
+impl Untouched {
+    fn see(&mut self, outcome: &Outcome) {
+        if outcome.status == Status::Compacted {
+            return;
+        }
         let why = rows::why(outcome);
         let reason = match why.is_empty() {
             true => outcome.status.to_string(),
             false => format!("{}: {why}", outcome.status),
         };
-        *reasons.entry(reason).or_default() += 1;
+        match self.reasons.len() < REASONS || self.reasons.contains_key(&reason) {
+            true => *self.reasons.entry(reason).or_default() += 1,
+            false => self.others += 1,
+        }
     }
-    let mut reasons: Vec<(u64, String)> = reasons.into_iter().map(|(why, n)| (n, why)).collect();
-    // Stable, so that equally frequent ones are in the order of their words.
-    reasons.sort_by_key(|(n, _)| std::cmp::Reverse(*n));
-    reasons
+
+    /// Each reason with the number of inputs, the most frequent first.
+    fn list(self) -> Vec<(u64, String)> {
+        let reasons = self.reasons.into_iter();
+        let mut reasons: Vec<(u64, String)> = reasons.map(|(why, n)| (n, why)).collect();
+        // Stable, so that equally frequent ones are in the order of their words.
+        reasons.sort_by_key(|(n, _)| std::cmp::Reverse(*n));
+        // Too far down to be more than a number.
+        reasons.extend((self.others > 0).then(|| (self.others, "other reasons".to_owned())));
+        reasons
+    }
 }

@@ -2,17 +2,21 @@
 //!
 //! In a report on several inputs, edits of the same kind, tool and reason share a line; the JSON report has each.
 
+use std::io;
+
 use super::messages;
 use crate::diff::Diff;
 use crate::ids::IdMap;
-use crate::outcome::{Action, ActionKind, ConversationOutcome, Outcome, Status, WarningKind};
-use crate::report::Report;
+use crate::outcome::{
+    Action, ActionKind, ConversationOutcome, Entries, Outcome, Status, WarningKind,
+};
 use crate::report::cells::{has_sizes, problems};
 use crate::report::column::{Column as Described, shown};
 use crate::report::page::{
     Align, Cell, Column, ColumnKind, Detail, DetailTable, Rows, amount_of, figure, unbroken,
 };
 use crate::report::times::phases;
+use crate::report::view::View;
 
 /// Of a report on up to this many inputs, everything about each is there.
 const WHOLE: usize = 2_000;
@@ -23,7 +27,7 @@ const LINES: usize = 8;
 
 /// The inputs of a report.
 pub(super) struct Files<'r> {
-    files: &'r [Outcome],
+    files: &'r dyn Entries,
     columns: Vec<Described<Outcome>>,
     most: usize,
     /// What became of the messages of the only file.
@@ -31,7 +35,7 @@ pub(super) struct Files<'r> {
 }
 
 /// The columns, in the order of the cells.
-pub(super) fn columns(report: &Report) -> Vec<Column> {
+pub(super) fn columns(report: &View<'_>) -> Vec<Column> {
     let mut columns = vec![
         Column::new("file", ColumnKind::Name),
         Column::new("why", ColumnKind::Note),
@@ -45,15 +49,15 @@ pub(super) fn columns(report: &Report) -> Vec<Column> {
 }
 
 impl<'r> Files<'r> {
-    pub(super) fn of(report: &'r Report, diff: Option<&'r Diff>) -> Self {
-        let files = report.files();
+    pub(super) fn of(report: View<'r>) -> Self {
+        let files = report.entries;
         let most = MOST[usize::from(files.len() > WHOLE)];
         let columns = report.columns();
         Files {
             files,
             columns,
             most,
-            diff,
+            diff: report.diff,
         }
     }
 }
@@ -63,13 +67,14 @@ impl Rows for Files<'_> {
         self.files.len()
     }
 
-    fn row(&self, at: usize) -> Vec<Cell<'_>> {
-        let outcome = &self.files[at];
+    fn row(&self, at: usize) -> io::Result<Vec<Cell<'_>>> {
+        let outcome = self.files.get(at)?;
+        let format = outcome.file.format.clone();
         let mut cells = vec![
-            Cell::Text(outcome.file.path.as_str().into()),
-            Cell::Text(unbroken(&why(outcome)).into()),
+            Cell::Text(outcome.file.path.clone().into()),
+            Cell::Text(unbroken(&why(&outcome)).into()),
             Cell::Text(outcome.status.to_string().into()),
-            Cell::Text(outcome.file.format.as_deref().unwrap_or_default().into()),
+            Cell::Text(format.unwrap_or_default().into()),
         ];
         let known = has_sizes(outcome.status);
         let (before, after) = (outcome.tokens_before(), outcome.tokens_after());
@@ -77,24 +82,24 @@ impl Rows for Files<'_> {
             true => Cell::Fall(before, after),
             false => Cell::Nothing,
         });
-        let row = known.then_some(outcome);
+        let row = known.then_some(&*outcome);
         let figures = shown(&self.columns);
         cells.extend(figures.into_iter().flat_map(|c| c.page_cells(row)));
-        cells
+        Ok(cells)
     }
 
-    fn detail(&self, at: usize) -> Option<Detail> {
-        let outcome = &self.files[at];
+    fn detail(&self, at: usize) -> io::Result<Option<Detail>> {
+        let outcome = self.files.get(at)?;
         let tables = outcome.conversations.iter();
         let mut detail = Detail {
-            facts: facts(outcome),
+            facts: facts(&outcome),
             tables: tables.filter_map(|c| self.conversation(c)).collect(),
         };
-        detail.tables.extend(self.warnings(outcome));
+        detail.tables.extend(self.warnings(&outcome));
         let aligned = self.diff.into_iter().flat_map(messages::tables);
         detail.tables.extend(aligned);
         let says = !detail.facts.is_empty() || !detail.tables.is_empty();
-        says.then_some(detail)
+        Ok(says.then_some(detail))
     }
 }
 

@@ -19,13 +19,13 @@ pub(super) fn write(table: &Table<'_>, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\"what\":{what},\"columns\":{columns},\"rows\":[")?;
     for at in 0..table.rows.len() {
         out.write_all(if at == 0 { b"\n" } else { b",\n" })?;
-        serde_json::to_writer(Inert(&mut *out), &table.rows.row(at))?;
+        serde_json::to_writer(Inert(&mut *out), &table.rows.row(at)?)?;
     }
     writeln!(out, "\n]}}</script>")?;
     write!(out, "<script type=\"application/json\" id=\"details\">")?;
     for at in 0..table.rows.len() {
         out.write_all(b"\n")?;
-        if let Some(detail) = table.rows.detail(at) {
+        if let Some(detail) = table.rows.detail(at)? {
             serde_json::to_writer(Inert(&mut *out), &detail)?;
         }
     }

@@ -159,7 +159,7 @@ fn table(table: &Table<'_>, out: &mut dyn Write) -> io::Result<()> {
     let rows = table.rows.len();
     for at in 0..rows.min(ROWS_WITHOUT_SCRIPT) {
         write!(out, "<tr>")?;
-        for (cell, column) in table.rows.row(at).iter().zip(&table.columns) {
+        for (cell, column) in table.rows.row(at)?.iter().zip(&table.columns) {
             write!(
                 out,
                 "<td class=\"{}\">{}</td>",

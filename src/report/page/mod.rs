@@ -15,6 +15,7 @@ mod safe;
 mod tests;
 
 use std::borrow::Cow;
+use std::io;
 
 use super::PolicyRef;
 
@@ -194,10 +195,16 @@ pub(super) trait Rows {
     fn len(&self) -> usize;
 
     /// The cells of a row, in the order of the columns.
-    fn row(&self, at: usize) -> Vec<Cell<'_>>;
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    fn row(&self, at: usize) -> io::Result<Vec<Cell<'_>>>;
 
     /// What unfolds below a row, if anything does.
-    fn detail(&self, at: usize) -> Option<Detail>;
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    fn detail(&self, at: usize) -> io::Result<Option<Detail>>;
 }
 
 /// A cell.

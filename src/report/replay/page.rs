@@ -220,7 +220,7 @@ impl Rows for Sessions<'_> {
         self.rows.len()
     }
 
-    fn row(&self, at: usize) -> Vec<Cell<'_>> {
+    fn row(&self, at: usize) -> io::Result<Vec<Cell<'_>>> {
         let row = Row::of(self.rows[at]);
         let name = match row.session {
             "main" => row.path.into(),
@@ -233,10 +233,10 @@ impl Rows for Sessions<'_> {
         ];
         let figures = shown(&self.columns);
         cells.extend(figures.into_iter().flat_map(|c| c.page_cells(Some(&row))));
-        cells
+        Ok(cells)
     }
 
-    fn detail(&self, at: usize) -> Option<Detail> {
+    fn detail(&self, at: usize) -> io::Result<Option<Detail>> {
         let (_, _, policy) = self.rows[at];
         let events = policy.steps.iter();
         let events = events.flat_map(|step| step.events.iter().map(move |event| (step, event)));
@@ -258,7 +258,7 @@ impl Rows for Sessions<'_> {
             ]
         });
         let left = all.saturating_sub(EVENTS) as u64;
-        (all > 0).then(|| Detail {
+        Ok((all > 0).then(|| Detail {
             facts: Vec::new(),
             tables: vec![DetailTable {
                 title: "What happened".to_owned(),
@@ -279,6 +279,6 @@ impl Rows for Sessions<'_> {
                     ),
                 },
             }],
-        })
+        }))
     }
 }

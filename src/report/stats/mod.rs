@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::column::Column;
-use super::groups::Grouped;
+use super::groups::{Grouped, Groups};
 use super::rows::common_folder;
 use super::times::with_times;
 use super::{PolicyRef, RunReport, Screen};
@@ -94,7 +94,7 @@ impl Stats {
     }
 
     /// The inputs that were counted, as they are grouped.
-    fn entries(&self) -> Vec<Grouped<'_>> {
+    fn groups(&self) -> Groups {
         let counted = self.files.iter();
         let counted = counted.filter(|file| file.status == FileStatus::Examined);
         let entry = |file| {

@@ -10,7 +10,7 @@ use super::windows::name_of;
 use crate::outcome::Examined;
 use crate::report::cells::{not_examined, percent};
 use crate::report::column::{Column as Described, shown};
-use crate::report::groups::{Grouping, Sum, files};
+use crate::report::groups::{Sum, files};
 use crate::report::left_out;
 use crate::report::page::{
     self, Align, Axis, Bar, Bars, Cell, Chart, Column, ColumnKind, Curves, Detail, DetailTable,
@@ -147,9 +147,8 @@ fn charts(stats: &Stats) -> Vec<Chart> {
 
 /// Inputs by format, project and week.
 fn grouped(stats: &Stats, whole: u64) -> impl Iterator<Item = Chart> {
-    let entries = stats.entries();
-    let charts = Grouping::ALL.into_iter().map(move |grouping| {
-        let groups = grouping.groups(entries.iter().copied()).into_iter();
+    let groups = stats.groups();
+    let charts = groups.shown().map(|(grouping, groups)| {
         let bar = |(name, sum): (String, Sum)| Bar {
             name,
             note: files(&sum),
@@ -160,11 +159,10 @@ fn grouped(stats: &Stats, whole: u64) -> impl Iterator<Item = Chart> {
             title: grouping.title(),
             about: format!("{}Tokens of live windows.", grouping.about()),
             parts: vec![(Tone::Stays, "tokens")],
-            bars: groups.map(bar).collect(),
+            bars: groups.into_iter().map(bar).collect(),
         }
     });
-    let charts = charts.filter(|chart| !chart.bars.is_empty());
-    charts.map(Chart::Bars)
+    charts.map(Chart::Bars).collect::<Vec<_>>().into_iter()
 }
 
 /// The largest of `by`, if there are any.
@@ -306,7 +304,7 @@ impl Rows for Files<'_> {
         self.files.len()
     }
 
-    fn row(&self, at: usize) -> Vec<Cell<'_>> {
+    fn row(&self, at: usize) -> io::Result<Vec<Cell<'_>>> {
         let file = &self.files[at];
         let mut cells = vec![
             Cell::Text(file.file.path.as_str().into()),
@@ -315,10 +313,10 @@ impl Rows for Files<'_> {
         ];
         let figures = shown(&self.columns);
         cells.extend(figures.into_iter().flat_map(|c| c.page_cells(Some(file))));
-        cells
+        Ok(cells)
     }
 
-    fn detail(&self, at: usize) -> Option<Detail> {
+    fn detail(&self, at: usize) -> io::Result<Option<Detail>> {
         let found = &self.files[at].found;
         let conversations = found.conversations.iter().take(MOST).map(|c| {
             let recorded = c.usage.map(|usage| figure(usage.recorded));
@@ -381,6 +379,7 @@ impl Rows for Files<'_> {
         let facts: Vec<_> = facts
             .filter_map(|(name, value)| Some((name, value?)))
             .collect();
-        (!tables.is_empty() || !facts.is_empty()).then_some(Detail { facts, tables })
+        let says = !tables.is_empty() || !facts.is_empty();
+        Ok(says.then_some(Detail { facts, tables }))
     }
 }

@@ -67,7 +67,7 @@ fn markdown(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
         table.write_markdown(out)?;
     }
-    groups::write_markdown(&stats.entries(), Figures::Share, out)?;
+    groups::write_markdown(&stats.groups(), Figures::Share, out)?;
     left_out::write_markdown(stats.head.not_read(), out)?;
     write_times(stats.head.timings(), out)?;
     write_foot(std::slice::from_ref(&stats.head.about.policy), out)

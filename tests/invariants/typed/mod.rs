@@ -230,7 +230,7 @@ impl Case {
         prop_assert_eq!(summary.user_clipped, lost.len() as u64, "{:?}", summary);
         let lost: Vec<u64> = lost.into_iter().map(|(line, _)| *line).collect();
         prop_assert_eq!(&warned, &lost);
-        let notices = Notices::of(std::slice::from_ref(outcome)).into_list();
+        let notices = Notices::of(&std::slice::from_ref(outcome))?.into_list();
         let told: u64 = notices
             .iter()
             .filter(|n| n.kind == WarningKind::UserWords.name())

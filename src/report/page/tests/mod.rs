@@ -16,12 +16,12 @@ impl Rows for One {
         1
     }
 
-    fn row(&self, _: usize) -> Vec<Cell<'_>> {
-        vec![Cell::Text(HOSTILE.into()), Cell::Number(1_234)]
+    fn row(&self, _: usize) -> io::Result<Vec<Cell<'_>>> {
+        Ok(vec![Cell::Text(HOSTILE.into()), Cell::Number(1_234)])
     }
 
-    fn detail(&self, _: usize) -> Option<Detail> {
-        Some(Detail {
+    fn detail(&self, _: usize) -> io::Result<Option<Detail>> {
+        Ok(Some(Detail {
             facts: vec![("output", HOSTILE.to_owned())],
             tables: vec![DetailTable {
                 title: HOSTILE.to_owned(),
@@ -29,7 +29,7 @@ impl Rows for One {
                 rows: vec![vec![HOSTILE.to_owned()]],
                 note: HOSTILE.to_owned(),
             }],
-        })
+        }))
     }
 }
 

@@ -1,0 +1,199 @@
+//! The end of a run of `compact`: what is said, and which reports are written.
+//!
+//! Asks for one outcome at a time, wherever they are.
+
+use std::io::{self, BufWriter, Write};
+use std::time::Duration;
+
+use super::emit::EmitArgs;
+use super::gates::CompactGates;
+use super::named::surroundings;
+use super::next::{Went, next};
+use super::reading::{not_read, passed_by};
+use super::reports::{self, Planned};
+use super::saying::{policy_ref, say};
+use super::stale::stats_beside;
+use super::{Context, Voice, aligned};
+use crate::batch::{Effect, Found, Options, Sorted, unread};
+use crate::diff::Diff;
+use crate::error::{Error, Result};
+use crate::outcome::{Entries, Exit, Interrupted, Notices, Outcome};
+use crate::policy::Effective;
+use crate::report::{Depth, Estimate, Report, ReportFormat, StreamedReport};
+use crate::store::{Missing, Spot};
+
+/// What the end of the run is about.
+pub(super) struct Ending<'e> {
+    pub(super) effective: &'e Effective,
+    pub(super) options: &'e Options,
+    pub(super) found: &'e Found,
+    pub(super) left: Option<Interrupted>,
+    /// What a run would ask a server for.
+    pub(super) estimate: Option<Estimate>,
+    /// How long the run took, if times are told.
+    pub(super) wall: Option<Duration>,
+    pub(super) planned: &'e [Planned],
+    /// Lines before the table.
+    pub(super) before: Vec<String>,
+    /// Whether there is a report beside each output.
+    pub(super) beside: Beside,
+    pub(super) gates: &'e CompactGates,
+    pub(super) emit: &'e EmitArgs,
+    /// Where the output of a single input went.
+    pub(super) went: Went,
+}
+
+/// What came of the end of a run.
+pub(super) struct Ended {
+    pub(super) exit: Exit,
+    /// The exit code of the gates.
+    pub(super) gate: u8,
+    /// What could not be written.
+    pub(super) unwritten: Vec<Error>,
+    /// The last line.
+    pub(super) closing: Option<String>,
+}
+
+/// Whether there is a report beside each output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beside {
+    /// There is.
+    Written,
+    /// There are others, or none is wanted.
+    Nothing,
+}
+
+/// Ends the run.
+///
+/// # Errors
+/// Where the disk does not give outcomes back.
+pub(super) fn end(context: &Context, outcomes: &Sorted, ending: &Ending<'_>) -> Result<Ended> {
+    say(context, ending.found, outcomes).map_err(unread)?;
+    let mut left_out = not_read(ending.found);
+    let mut see = |_, outcome: &Outcome| {
+        left_out.add_outcome(outcome);
+        Ok(())
+    };
+    outcomes.each_remarkable(&mut see).map_err(unread)?;
+    let policy = policy_ref(ending.effective);
+    let report = StreamedReport::new(policy, outcomes.totals(), outcomes)
+        .with_left(left_out.into_list(), ending.left)
+        .with_estimate(ending.estimate)
+        .with_timings(ending.wall)
+        .map_err(unread)?;
+    if context.voice > Voice::Quiet {
+        let mut err = BufWriter::new(io::stderr().lock());
+        for line in &ending.before {
+            let _ = writeln!(err, "{line}");
+        }
+        let depth = match context.voice {
+            Voice::Loud => Depth::Reasons,
+            Voice::Quiet | Voice::Normal => Depth::Sums,
+        };
+        let screen = context.color.screen(&io::stderr());
+        // A table that cannot be shown is no reason to fail.
+        let shown = report.write_table(depth, screen, &mut err);
+        let _ = shown.and_then(|()| err.flush());
+    }
+    let mut notices = Notices::of(outcomes).map_err(unread)?;
+    passed_by(&ending.found.passed, &mut notices);
+    context.notices(notices);
+    let (gate, emitted) = watched(context, outcomes, ending)?;
+    let only = match outcomes.len() {
+        1 => Some(outcomes.get(0).map_err(unread)?),
+        _ => None,
+    };
+    let is_told = context.voice > Voice::Quiet
+        && ending.options.effect == Effect::Write
+        && !ending.emit.is_asked();
+    let next = only.as_ref().filter(|_| is_told);
+    let next = next.and_then(|one| next_line(one, ending));
+    let diff = only.and_then(|one| aligned_with(context, &one, ending));
+    let unwritten = write_reports(report.with_messages(diff), outcomes, ending)?;
+    Ok(Ended {
+        exit: outcomes.exit(),
+        gate,
+        unwritten,
+        closing: next.or(emitted),
+    })
+}
+
+fn next_line(one: &Outcome, ending: &Ending<'_>) -> Option<String> {
+    next(one, ending.went, &surroundings())
+}
+
+fn aligned_with(context: &Context, one: &Outcome, ending: &Ending<'_>) -> Option<Diff> {
+    let policy = &ending.effective.policy;
+    aligned::aligned(context, (one, ending.planned), ending.options, policy)
+}
+
+/// What gates say, and what is said of emitted messages: both ask of all outcomes.
+fn watched(
+    context: &Context,
+    outcomes: &Sorted,
+    ending: &Ending<'_>,
+) -> Result<(u8, Option<String>)> {
+    let mut watch = ending.gates.watch();
+    let emitted = ending.emit.emitted();
+    let mut emitted = emitted.filter(|_| context.voice > Voice::Quiet);
+    if ending.gates.is_any() || emitted.is_some() {
+        let mut see = |outcome: &Outcome| {
+            watch.see(outcome);
+            if let Some(emitted) = &mut emitted {
+                emitted.see(outcome);
+            }
+            Ok(())
+        };
+        outcomes.each(&mut see).map_err(unread)?;
+    }
+    let gate = context.gates(&watch.closed(&outcomes.totals()));
+    Ok((gate, emitted.map(|emitted| emitted.closing())))
+}
+
+/// Writes the reports on the run, or else one beside each output; gives what went wrong.
+fn write_reports(
+    report: StreamedReport<'_>,
+    outcomes: &Sorted,
+    ending: &Ending<'_>,
+) -> Result<Vec<Error>> {
+    let mut unwritten = Vec::new();
+    for (path, format) in ending.planned {
+        let spot = Spot::named(path, Missing::Make);
+        let overwrite = ending.options.overwrite;
+        let written = spot.and_then(|spot| reports::write(spot, &report, *format, overwrite));
+        unwritten.extend(written.err());
+    }
+    if ending.beside == Beside::Written {
+        unwritten.extend(write_beside(outcomes, ending)?);
+    }
+    Ok(unwritten)
+}
+
+/// Writes a report beside each output; gives what went wrong.
+fn write_beside(outcomes: &Sorted, ending: &Ending<'_>) -> Result<Vec<Error>> {
+    let mut unwritten = Vec::new();
+    let report_of = |outcome: &Outcome| {
+        let output = outcome.output.as_deref().filter(|output| *output != "-");
+        output.map(stats_beside)
+    };
+    let bases = ending.found.folders_of_inputs();
+    // `a.jsonl` and `a.jsonl.gz` have one report.
+    for places in outcomes.together(&report_of).map_err(unread)? {
+        let together = places.iter().map(|at| Ok(outcomes.get(*at)?.into_owned()));
+        let together: Vec<Outcome> = together.collect::<io::Result<_>>().map_err(unread)?;
+        let Some(path) = together.first().and_then(report_of) else {
+            continue;
+        };
+        let base = together.iter().find_map(|one| bases.of(&one.file.path));
+        let spot = match base {
+            Some(base) => Spot::below(base, &path, Missing::Make),
+            None => Spot::named(&path, Missing::Make),
+        };
+        let one = Report::new(policy_ref(ending.effective), together).with_timings(ending.wall);
+        let overwrite = ending.options.overwrite;
+        let written =
+            spot.and_then(|spot| reports::write(spot, &one, ReportFormat::Json, overwrite));
+        unwritten.extend(written.err());
+    }
+    Ok(unwritten)
+}

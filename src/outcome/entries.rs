@@ -1,0 +1,108 @@
+//! The outcomes of a run wherever they are: whoever tells of them asks for one after the other, as often as is wanted.
+//!
+//! PURE. Says what can be asked, and answers it for outcomes in memory.
+
+use std::borrow::Cow;
+use std::io;
+
+use super::{Outcome, Status};
+use crate::policy::Source;
+
+/// Outcomes in the order of a report, of which not all need be in memory. Places count from 0.
+pub trait Entries {
+    /// How many there are.
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The one at a place.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    fn get(&self, at: usize) -> io::Result<Cow<'_, Outcome>>;
+
+    /// The same as JSON on one line, without its end.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    fn json(&self, at: usize) -> io::Result<Cow<'_, [u8]>> {
+        Ok(Cow::Owned(serde_json::to_vec(&*self.get(at)?)?))
+    }
+
+    /// The tokens that were saved.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    fn saved(&self, at: usize) -> io::Result<u64> {
+        Ok(self.get(at)?.tokens_saved())
+    }
+
+    /// Whether [`Outcome::is_remarkable`].
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    fn is_remarkable(&self, at: usize) -> io::Result<bool> {
+        Ok(self.get(at)?.is_remarkable())
+    }
+
+    /// Shows all.
+    ///
+    /// # Errors
+    /// Those of `show`, and where one cannot be read.
+    fn each(&self, show: &mut dyn FnMut(&Outcome) -> io::Result<()>) -> io::Result<()> {
+        (0..self.len()).try_for_each(|at| show(&*self.get(at)?))
+    }
+
+    /// Shows those of which something is said besides their figures, with their places.
+    ///
+    /// # Errors
+    /// Those of `show`, and where one cannot be read.
+    fn each_remarkable(
+        &self,
+        show: &mut dyn FnMut(usize, &Outcome) -> io::Result<()>,
+    ) -> io::Result<()> {
+        (0..self.len()).try_for_each(|at| match self.is_remarkable(at)? {
+            true => show(at, &*self.get(at)?),
+            false => Ok(()),
+        })
+    }
+}
+
+impl Entries for &[Outcome] {
+    fn len(&self) -> usize {
+        <[Outcome]>::len(self)
+    }
+
+    fn get(&self, at: usize) -> io::Result<Cow<'_, Outcome>> {
+        let there = <[Outcome]>::get(self, at).map(Cow::Borrowed);
+        there.ok_or_else(|| io::Error::other("there is no such outcome"))
+    }
+}
+
+impl Outcome {
+    /// The tokens that were saved.
+    pub fn tokens_saved(&self) -> u64 {
+        self.tokens_before().saturating_sub(self.tokens_after())
+    }
+
+    /// Whether anything is said of it besides its figures.
+    pub fn is_remarkable(&self) -> bool {
+        let is_fine = match self.status {
+            Status::Compacted | Status::Unchanged | Status::Skipped => true,
+            Status::Failed | Status::Unsupported | Status::Rejected => false,
+        };
+        let asked = |name: &str| name != Source::Extractive.name();
+        !is_fine
+            || self.file.error.is_some()
+            || !self.degraded.is_empty()
+            || !self.warnings.is_empty()
+            || self.conversations.iter().any(|one| {
+                let is_asked = one.summary.as_ref().is_some_and(|s| asked(&s.source));
+                is_asked || one.target.is_some_and(|target| target.reason.is_some())
+            })
+            || self.missed_target().is_some()
+    }
+}

@@ -1,0 +1,35 @@
+//! What every rendering of a report on `compact` reads: its head, and its entries one after the other, wherever they are.
+//!
+//! Holds no more of the entries at a time than a rendering shows at once.
+
+use super::column::Column;
+use super::groups::Grouped;
+use super::run::Head;
+use super::{Compacting, columns, times};
+use crate::diff::Diff;
+use crate::outcome::{Entries, Outcome, Totals};
+use crate::report::cells::has_sizes;
+
+/// A report as it is rendered.
+#[derive(Clone, Copy)]
+pub(super) struct View<'r> {
+    pub(super) head: &'r Head<Compacting, Totals>,
+    pub(super) entries: &'r dyn Entries,
+    /// What became of the messages of the only file, for a page.
+    pub(super) diff: Option<&'r Diff>,
+}
+
+impl View<'_> {
+    /// What is said of each input.
+    pub(super) fn columns(&self) -> Vec<Column<Outcome>> {
+        times::with_times(columns::columns(), self.head.timings())
+    }
+}
+
+/// An input as it is grouped, if its sizes mean anything.
+pub(super) fn grouped(outcome: &Outcome) -> Option<Grouped<'_>> {
+    has_sizes(outcome.status).then(|| Grouped {
+        file: &outcome.file,
+        tokens: [outcome.tokens_before(), outcome.tokens_after()],
+    })
+}
