@@ -40,11 +40,11 @@ impl Releases {
             return Ok(Vec::new());
         };
         let output = kept.store.name_of(&followed(target.input_path()))?;
-        let ledger = kept.ledger()?;
+        let owners = kept.owners()?;
         let mut names = Vec::new();
         let mut cleaned = Vec::new();
         for name in released {
-            if !ledger.is_offload_of(&name, &output) {
+            if !owners.is_offload_of(&name, &output) {
                 continue;
             }
             if effect == Effect::Write {

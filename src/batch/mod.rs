@@ -75,7 +75,7 @@ pub(crate) use one::needs_archive;
 pub use over::Over;
 pub use packed::{Packed, Unpacked, pack_line, packed_path};
 pub use passed::PassedBy;
-pub use resume::{Resume, Trust};
+pub use resume::{Met, Resume, Trust};
 pub use retry::retain_degraded;
 pub use run::{run, run_walking};
 pub use sessions::{
@@ -183,6 +183,8 @@ pub struct Ran {
     pub files: u64,
     /// How many of them an earlier run of the same command had finished.
     pub taken_over: u64,
+    /// The inputs of these, as far as that is known.
+    pub met: Met,
     /// What failed at the end and concerns no single input.
     pub faults: Vec<Error>,
 }

@@ -37,6 +37,17 @@ pub enum Trust {
     Time,
 }
 
+/// The inputs that were there when what earlier runs had finished was taken over: nobody has to look for them again.
+#[derive(Debug, Default)]
+pub struct Met(Vec<FinishedWork>);
+
+impl Met {
+    /// Whether an input of this name in the store was.
+    pub(super) fn has(&self, input: &str) -> bool {
+        self.0.iter().any(|finished| finished.has_met(input))
+    }
+}
+
 /// What one input left for the next run.
 #[derive(Debug)]
 pub(super) struct Left {
@@ -100,7 +111,8 @@ impl<'r> Earlier<'r> {
         if known.finished.is_empty() || *target.source == Source::Stdin {
             return None;
         }
-        let (finished, ended) = known.finished.of(&self.name(target, kept)?)?;
+        let name = self.name(target, kept)?;
+        let (finished, ended) = known.finished.of(&name)?;
         let outcome = &finished.outcome;
         let output = target.output();
         let is_same = outcome.file.path == path_text(target.input_path())
@@ -120,7 +132,10 @@ impl<'r> Earlier<'r> {
                     })
                 }
             };
-        is_as_it_was.then(|| taken_over(finished.outcome, ended))
+        is_as_it_was.then(|| {
+            known.finished.meet(&name);
+            taken_over(finished.outcome, ended)
+        })
     }
 
     /// Whether an input that is replaced holds what the run that was interrupted wrote, or what was found to need nothing.
@@ -242,6 +257,12 @@ impl<'r> Earlier<'r> {
             }
         }
         faults
+    }
+
+    /// The inputs that were there.
+    pub(super) fn into_met(self) -> Met {
+        let known = self.by_store.into_values();
+        Met(known.map(|known| known.finished).collect())
     }
 
     /// The input's name in the store.

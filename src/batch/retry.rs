@@ -8,7 +8,7 @@ use super::passed::PassedBy;
 use super::{Found, Options, Source, Target, Targets};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store;
-use crate::store::manifest::Record;
+use crate::store::manifest::{By, Record};
 use crate::store::open_transcript;
 use crate::store::undo::Undo;
 
@@ -32,7 +32,7 @@ pub fn retain_degraded(found: &mut Found, options: &Options) -> Result<()> {
 }
 
 /// The record of a target's output as it is now, if summaries of it have failed.
-fn record<'t>(target: &'t Target<'_>) -> Result<Option<&'t Record>> {
+fn record(target: &Target<'_>) -> Result<Option<Record>> {
     let (Some(kept), Some(file)) = (&target.store, target.file()) else {
         return Ok(None);
     };
@@ -42,7 +42,7 @@ fn record<'t>(target: &'t Target<'_>) -> Result<Option<&'t Record>> {
     };
     let hash = store::hash_of(&mut open).map_err(|e| Error::io(&file, "read", e))?;
     let name = kept.store.name_of(&file)?;
-    Ok(kept.ledger()?.without_summary(&name, &hash))
+    kept.index(By::Output)?.without_summary(&name, &hash)
 }
 
 /// The original of a file that was compacted in place.

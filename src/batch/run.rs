@@ -300,6 +300,7 @@ impl<'r> Running<'r> {
             files: outcomes.len() as u64,
             outcomes: outcomes.sorted()?,
             taken_over: self.taken_over.into_inner(),
+            met: self.earlier.into_met(),
             faults,
         })
     }

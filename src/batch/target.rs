@@ -20,7 +20,7 @@ use crate::policy::Names;
 use crate::store::atomic::sweep;
 use crate::store::folder::Durability;
 use crate::store::folder::Folder;
-use crate::store::manifest::{Ledger, Record, RecordIndex};
+use crate::store::manifest::{By, OffloadOwners, Record, RecordIndex};
 use crate::store::{FOLDER, Missing, OpenFolders, Spot, Store, open_seen, open_transcript};
 use crate::text::shown_path;
 
@@ -63,43 +63,46 @@ pub struct Target<'s> {
 pub struct RunStore {
     /// The store.
     pub store: Store,
-    ledger: OnceLock<Ledger>,
-    index: OnceLock<RecordIndex>,
+    by_name: OnceLock<RecordIndex>,
+    by_hash: OnceLock<RecordIndex>,
+    owners: OnceLock<OffloadOwners>,
     folders: OpenFolders,
 }
 
 impl RunStore {
-    /// The records of the store from before this run.
-    pub fn ledger(&self) -> Result<&Ledger> {
-        if let Some(ledger) = self.ledger.get() {
-            return Ok(ledger);
-        }
-        let read = self.store.ledger()?;
-        Ok(self.ledger.get_or_init(|| read))
+    /// Where the records of each output are, those from before this run: they take less memory than the records.
+    pub(super) fn index(&self, by: By) -> Result<&RecordIndex> {
+        let slot = match by {
+            By::Output => &self.by_name,
+            By::OutputHash => &self.by_hash,
+        };
+        read_once(slot, || self.store.record_index(by))
     }
 
-    /// Where the records of each output are, those from before this run: they take less memory than the records.
-    pub(super) fn index(&self) -> Result<&RecordIndex> {
-        if let Some(index) = self.index.get() {
-            return Ok(index);
-        }
-        let read = self.store.record_index()?;
-        Ok(self.index.get_or_init(|| read))
+    /// The outputs that need each offloaded content, of records from before this run.
+    pub(super) fn owners(&self) -> Result<&OffloadOwners> {
+        read_once(&self.owners, || self.store.offload_owners())
     }
 
     /// Records an output, unless the same command has written the same output before: so a store does not grow if a command is
     /// repeated.
     pub(super) fn record(&self, record: &Record) -> Result<()> {
-        let is_known = match (self.index.get(), self.ledger.get()) {
-            (Some(index), _) => index.ends_with(record)?,
-            (None, Some(ledger)) => ledger.ends_with(record),
-            (None, None) => false,
-        };
-        match is_known {
+        let index = self.by_name.get().or_else(|| self.by_hash.get());
+        let is_known = index.map(|index| index.ends_with(record)).transpose()?;
+        match is_known.unwrap_or(false) {
             true => Ok(()),
             false => self.store.record(record),
         }
     }
+}
+
+/// What is in a slot, or else what is read into it.
+fn read_once<T>(slot: &OnceLock<T>, read: impl FnOnce() -> Result<T>) -> Result<&T> {
+    if let Some(there) = slot.get() {
+        return Ok(there);
+    }
+    let read = read()?;
+    Ok(slot.get_or_init(|| read))
 }
 
 /// All inputs of a run.
@@ -184,10 +187,10 @@ impl Target<'_> {
         let Some(kept) = &self.store else {
             return Ok(originals);
         };
-        let records = kept.ledger()?.with_output(hash);
-        for (id, tokens) in records.flat_map(|record| &record.originals) {
-            let most = originals.entry(id.clone()).or_insert(0);
-            *most = *tokens.max(most);
+        let records = kept.index(By::OutputHash)?.of(hash)?.into_iter();
+        for (id, tokens) in records.flat_map(|record| record.originals) {
+            let most = originals.entry(id).or_insert(0);
+            *most = tokens.max(*most);
         }
         Ok(originals)
     }
@@ -511,8 +514,9 @@ pub(super) fn followed(path: &Path) -> PathBuf {
 pub(super) fn kept(root: PathBuf, durability: Durability) -> Arc<RunStore> {
     Arc::new(RunStore {
         store: Store::new(root, durability),
-        ledger: OnceLock::new(),
-        index: OnceLock::new(),
+        by_name: OnceLock::new(),
+        by_hash: OnceLock::new(),
+        owners: OnceLock::new(),
         folders: OpenFolders::default(),
     })
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::find::{PlaceKey, place_key};
 use super::passed::PassedBy;
+use super::resume::Met;
 use super::{Destination, Effect, Found, Options, Shard, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::folder::{Durability, Folder};
@@ -37,7 +38,7 @@ pub struct Gone {
 /// # Errors
 /// Where the records cannot be read.
 pub fn vanished(
-    found: &Found,
+    (found, met): (&Found, &Met),
     options: &Options,
     orphans: Orphans,
     shard: Option<Shard>,
@@ -55,7 +56,7 @@ pub fn vanished(
         mut faults,
     } = Gone::default();
     let mut changed_folders = HashSet::new();
-    for (name, hashes) in without_input(&store, found, out)? {
+    for (name, hashes) in without_input(&store, (found, met), out)? {
         // Each part of the inputs tells of its own.
         if shard.is_some_and(|shard| !shard.has(Path::new(&name))) {
             continue;
@@ -88,7 +89,7 @@ pub fn vanished(
 /// The outputs whose input is gone, by their paths in the output folder, with all the hashes that records give them.
 fn without_input(
     store: &Store,
-    found: &Found,
+    (found, met): (&Found, &Met),
     out: &Path,
 ) -> Result<BTreeMap<String, Vec<String>>> {
     let top = folder_name(store, out)?;
@@ -97,13 +98,14 @@ fn without_input(
         roots.push(folder_name(store, folder)?);
     }
     let here: HashSet<PlaceKey> = outputs(found).collect();
+    let is_unmet = |names: &manifest::Names<'_>| !met.has(&names.input);
     let is_nowhere = |output: &str| {
         let output = manifest::path_in_folder(output);
         let mut folders = found.folders.iter();
         folders.all(|folder| is_gone(&folder.join(&output)))
     };
     let mut gone: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    store.each_record(|record| {
+    let mut look = |record: manifest::Record| {
         let Some(output) = below(&record.output, &top) else {
             return;
         };
@@ -119,7 +121,8 @@ fn without_input(
                 .or_default()
                 .push(record.output_hash);
         }
-    })?;
+    };
+    store.each_record_of(Some(&is_unmet), &mut look)?;
     if !gone.is_empty() {
         // It may have been made from another input since.
         store.each_record(|record| {

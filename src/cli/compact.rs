@@ -185,12 +185,13 @@ impl Compact {
         let Ran {
             outcomes,
             files,
+            met,
             mut faults,
             ..
         } = ran;
         let interrupted = context.interrupted();
         if interrupted.is_none() {
-            let gone = batch::vanished(&found, &options, self.resuming.orphans(), shard)?;
+            let gone = batch::vanished((&found, &met), &options, self.resuming.orphans(), shard)?;
             found.passed.extend(gone.outputs);
             faults.extend(gone.faults);
         }

@@ -11,6 +11,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io::{self, BufReader};
 use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::de::IgnoredAny;
@@ -131,13 +132,15 @@ struct Part {
 }
 
 /// Where a line is.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Place {
     /// A part of the hash of the input's name.
     key: u64,
     offset: u64,
     bytes: u32,
     part: u16,
+    /// Whether this run has met its input.
+    is_met: AtomicBool,
 }
 
 /// The part of a line that says whose it is.
@@ -146,6 +149,13 @@ struct Whose {
     input: String,
     #[serde(rename = "outcome")]
     _outcome: IgnoredAny,
+}
+
+/// The input that a whole line names. The rest is read where it is asked for: a line that is nothing else then counts as none.
+fn named(line: &[u8]) -> Option<String> {
+    let rest = line.strip_prefix(br#"{"input":"#)?;
+    line.ends_with(b"}\n").then_some(())?;
+    String::deserialize(&mut serde_json::Deserializer::from_slice(rest)).ok()
 }
 
 fn key_of(input: &str) -> u64 {
@@ -161,12 +171,30 @@ impl FinishedWork {
         self.places.is_empty()
     }
 
+    /// The place of the line that counts of an input of this name.
+    fn place(&self, input: &str) -> Option<&Place> {
+        let key = key_of(input);
+        let end = self.places.partition_point(|place| place.key <= key);
+        self.places[..end].last().filter(|place| place.key == key)
+    }
+
+    /// Notes that the input of this name is there, so that nobody has to look for it again.
+    pub fn meet(&self, input: &str) {
+        if let Some(place) = self.place(input) {
+            place.is_met.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether an input of this name was met.
+    pub fn has_met(&self, input: &str) -> bool {
+        let place = self.place(input);
+        place.is_some_and(|place| place.is_met.load(Ordering::Relaxed))
+    }
+
     /// What is written of an input of this name, and whether that run came to its end. What cannot be read is as if it were not
     /// there.
     pub fn of(&self, input: &str) -> Option<(Finished, Ended)> {
-        let key = key_of(input);
-        let end = self.places.partition_point(|place| place.key <= key);
-        let place = self.places[..end].last().filter(|place| place.key == key)?;
+        let place = self.place(input)?;
         let part = self.files.get(usize::from(place.part))?;
         let line = part.line(place).ok()?;
         let finished: Finished = serde_json::from_slice(&line).ok()?;
@@ -183,13 +211,13 @@ impl FinishedWork {
             let mut line = Vec::new();
             let mut offset = 0;
             while let Some(bytes) = next_line(&mut lines, MOST_LINE, &mut line)? {
-                let whose = serde_json::from_slice::<Whose>(&line);
-                if let (Ok(whose), Ok(bytes)) = (whose, u32::try_from(bytes)) {
+                if let (Some(input), Ok(bytes)) = (named(&line), u32::try_from(bytes)) {
                     self.places.push(Place {
-                        key: key_of(&whose.input),
+                        key: key_of(&input),
                         offset,
                         bytes,
                         part: number,
+                        is_met: AtomicBool::new(false),
                     });
                 }
                 offset += bytes;

@@ -9,6 +9,7 @@
 //! Records are not trusted, since anyone may have made a store. A record that no run of ours would write counts as damaged; a
 //! good one is only ever compared with the bytes on the disk.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -31,7 +32,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 mod index;
 
-pub use index::RecordIndex;
+pub use index::{By, OffloadOwners, RecordIndex};
 
 pub(super) const JOURNAL: &str = "journal";
 pub(super) const MANIFESTS: &str = "manifests";
@@ -81,6 +82,17 @@ pub struct Record {
     /// The lowest number of the runs that were active when this one began, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlaps: Option<u64>,
+}
+
+/// The names of a record, by [`Store::name_of`].
+#[derive(Debug, Deserialize)]
+pub struct Names<'l> {
+    /// Its output.
+    #[serde(borrow)]
+    pub output: Cow<'l, str>,
+    /// Its input.
+    #[serde(borrow)]
+    pub input: Cow<'l, str>,
 }
 
 /// The place of a run among those of its store.
@@ -237,7 +249,20 @@ impl Store {
     /// # Errors
     ///
     /// Those of [`Store::ledger`].
-    pub fn each_record(&self, mut show: impl FnMut(Record)) -> Result<Damage> {
+    pub fn each_record(&self, show: impl FnMut(Record)) -> Result<Damage> {
+        self.each_record_of(None, show)
+    }
+
+    /// Shows every record whose names are wanted, if not all are; of the others, no more is read than these.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::ledger`].
+    pub fn each_record_of(
+        &self,
+        is_wanted: Option<&dyn Fn(&Names<'_>) -> bool>,
+        mut show: impl FnMut(Record),
+    ) -> Result<Damage> {
         // Journals first: a run that ends meanwhile writes its manifest before it removes its journal, so its records are
         // seen once or twice, but never missed.
         let mut sources = self.sources(JOURNAL)?;
@@ -246,7 +271,7 @@ impl Store {
         sources.sort_by(|a, b| a.path.cmp(&b.path));
         let mut damage = Damage::default();
         for source in sources {
-            source.each(&mut show, &mut damage)?;
+            source.each(is_wanted, &mut show, &mut damage)?;
         }
         Ok(damage)
     }
@@ -338,31 +363,6 @@ impl Ledger {
         records.map(|&i| &self.records[i])
     }
 
-    /// Whether a run wrote a file of this name (by [`Store::name_of`]) with these bytes, as an output or by undoing one, so
-    /// that it may be replaced.
-    pub fn wrote(&self, output: &str, hash: &str) -> bool {
-        self.with_output(hash).any(|record| record.output == output)
-            || self.is_original(hash)
-                && self
-                    .of_output(output)
-                    .any(|record| record.input_hash == hash)
-    }
-
-    /// Whether the newest record of this output is the same except for its turn.
-    pub fn ends_with(&self, record: &Record) -> bool {
-        let here = self.with_output(&record.output_hash);
-        let here: Vec<&Record> = here.filter(|other| other.output == record.output).collect();
-        ends_with(&here, record)
-    }
-
-    /// The newest record of an output of this name with these bytes, if conversations of it have no model's summary because the
-    /// model failed.
-    pub fn without_summary(&self, output: &str, hash: &str) -> Option<&Record> {
-        let here = self.with_output(hash);
-        let here: Vec<&Record> = here.filter(|record| record.output == output).collect();
-        newest(&here).filter(|record| record.failed_summaries > 0)
-    }
-
     /// Whether only the output of this name was made with this offloaded content.
     pub fn is_offload_of(&self, offload: &str, output: &str) -> bool {
         let names = |record: &&Record| record.offloads.iter().any(|name| name == offload);
@@ -433,24 +433,30 @@ struct Source {
 
 impl Source {
     /// Shows its records.
-    fn each(self, show: &mut impl FnMut(Record), damage: &mut Damage) -> Result<()> {
+    fn each(
+        self,
+        is_wanted: Option<&dyn Fn(&Names<'_>) -> bool>,
+        show: &mut impl FnMut(Record),
+        damage: &mut Damage,
+    ) -> Result<()> {
         let failed = |e| not_plain(&self.path, "read", e);
         let file = match self.folder.read(&self.name) {
             // A run ended between the listing and the reading; its manifest is read next.
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
             file => file.map_err(failed)?,
         };
-        self.lines_of(file, &mut |record, _| show(record), damage)
+        self.lines_of(file, is_wanted, &mut |record, _| show(record), damage)
     }
 
     /// Shows the records of its open file, and where each is: its offset and how many bytes it takes, with the end of its line.
     fn each_of(&self, file: File, show: &mut impl FnMut(Record, (u64, u32))) -> Result<()> {
-        self.lines_of(file, show, &mut Damage::default())
+        self.lines_of(file, None, show, &mut Damage::default())
     }
 
     fn lines_of(
         &self,
         file: File,
+        is_wanted: Option<&dyn Fn(&Names<'_>) -> bool>,
         show: &mut impl FnMut(Record, (u64, u32)),
         damage: &mut Damage,
     ) -> Result<()> {
@@ -473,6 +479,12 @@ impl Source {
                     .hint("ctxpack did not write this file; move it away"));
             }
             let text = line.strip_suffix(b"\n").unwrap_or(&line);
+            if let Some(is_wanted) = is_wanted
+                && let Ok(names) = serde_json::from_slice::<Names<'_>>(text)
+                && !is_wanted(&names)
+            {
+                continue;
+            }
             match serde_json::from_slice::<Record>(text) {
                 _ if text.is_empty() => {}
                 Ok(record) if record.is_ours() => show(record, place),

@@ -156,12 +156,14 @@ impl Store {
     /// system refuses.
     pub fn delete_offloads(&self, names: &[String], output: &str) -> Vec<(String, Result<()>)> {
         self.release();
-        let held = self.lock().and_then(|lock| Ok((lock, self.ledger()?)));
+        let held = self
+            .lock()
+            .and_then(|lock| Ok((lock, self.offload_owners()?)));
         let delete = |name: &String| {
-            let (_, ledger) = held
+            let (_, owners) = held
                 .as_ref()
                 .map_err(|error| Error::new(error.kind, error.message.clone()).at(&self.root))?;
-            if !ledger.is_offload_of(name, output) {
+            if !owners.is_offload_of(name, output) {
                 return Err(Error::new(ErrorKind::Store, "another output names it"));
             }
             let path = self.root.join(name);

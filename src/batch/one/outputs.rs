@@ -9,6 +9,7 @@ use crate::batch::{Effect, Overwrite, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::atomic::{Existing, Mode, Replace, Rights, Stamp, changed, check_replaceable};
 use crate::store::folder::Durability;
+use crate::store::manifest::By;
 use crate::store::{self, Missing, Spot};
 
 impl<'r> Run<'r> {
@@ -85,7 +86,7 @@ impl<'r> Run<'r> {
             let stamp = Stamp::of(&file.metadata().map_err(|e| Error::io(path, "read", e))?);
             let hash = store::hash_of(&mut file).map_err(|e| Error::io(path, "read", e))?;
             let name = kept.store.name_of(path)?;
-            if kept.index()?.wrote(&name, &hash)? {
+            if kept.index(By::Output)?.wrote(&name, &hash)? {
                 return Ok(Existing::IfUnchanged(stamp));
             }
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::artifacts::{Batched, Postponed};
-use crate::batch::{self, Found, Options, Overwrite, Ran, Sorted, Source};
+use crate::batch::{self, Found, Met, Options, Overwrite, Ran, Sorted, Source};
 use crate::cli::progress::Bar;
 use crate::cli::{Context, Voice};
 use crate::error::{Error, ErrorKind, Result};
@@ -74,6 +74,7 @@ impl<'s> Steps<'s> {
             files: self.outcomes.len() as u64,
             outcomes: Sorted::Held(self.outcomes),
             taken_over: self.taken_over,
+            met: Met::default(),
             faults: self.faults,
         }
     }

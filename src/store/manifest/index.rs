@@ -1,25 +1,64 @@
-//! Where the records of each output are: what is asked of few outputs needs no more than their records.
+//! Where the records of each output are, by its name or its bytes, and whose each offloaded content is: what is asked of few
+//! outputs needs no more than their records.
 //!
 //! Holds some bytes a record, however long the records are, and no file open but those of runs that have not ended.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use super::{JOURNAL, MANIFESTS, Record, ends_with};
+use super::{JOURNAL, MANIFESTS, Record, ends_with, newest};
 use crate::error::{Error, Result};
 use crate::store::Store;
 use crate::store::folder::{Folder, not_plain};
 
 /// The records of a store by their outputs.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RecordIndex {
+    by: By,
     files: Vec<Indexed>,
     /// Sorted.
     places: Vec<Place>,
+}
+
+/// What records are found by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// The names of their outputs.
+    Output,
+    /// The hashes of their outputs' bytes.
+    OutputHash,
+}
+
+impl By {
+    fn of(self, record: &Record) -> &str {
+        match self {
+            By::Output => &record.output,
+            By::OutputHash => &record.output_hash,
+        }
+    }
+}
+
+/// The outputs that need each offloaded content of a store. Holds some bytes for each, and no names.
+#[derive(Debug, Default)]
+pub struct OffloadOwners(HashMap<u64, Owner>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// The output with this key alone.
+    One(u64),
+    /// Several.
+    More,
+}
+
+impl OffloadOwners {
+    /// Whether only the output of this name was made with this offloaded content.
+    pub fn is_offload_of(&self, offload: &str, output: &str) -> bool {
+        self.0.get(&key_of(offload)) == Some(&Owner::One(key_of(output)))
+    }
 }
 
 #[derive(Debug)]
@@ -34,7 +73,7 @@ struct Indexed {
 /// Where a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
-    /// A part of the hash of the output's name.
+    /// A part of the hash of what it is found by.
     key: u64,
     file: u32,
     bytes: u32,
@@ -42,13 +81,36 @@ struct Place {
 }
 
 impl Store {
-    /// Where the records of each output of the store are.
+    /// Which outputs need each offloaded content of the store.
     ///
     /// # Errors
     ///
     /// Those of [`Store::ledger`].
-    pub fn record_index(&self) -> Result<RecordIndex> {
-        let mut index = RecordIndex::default();
+    pub fn offload_owners(&self) -> Result<OffloadOwners> {
+        let mut owners = OffloadOwners::default();
+        self.each_record(|record| {
+            let output = Owner::One(key_of(&record.output));
+            for offload in &record.offloads {
+                let owner = owners.0.entry(key_of(offload)).or_insert(output);
+                if *owner != output {
+                    *owner = Owner::More;
+                }
+            }
+        })?;
+        Ok(owners)
+    }
+
+    /// Where the records of the store are.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::ledger`].
+    pub fn record_index(&self, by: By) -> Result<RecordIndex> {
+        let mut index = RecordIndex {
+            by,
+            files: Vec::new(),
+            places: Vec::new(),
+        };
         // Journals first, as for all records.
         let journals = self.sources(JOURNAL)?.into_iter().map(|s| (s, true));
         let manifests = self.sources(MANIFESTS)?.into_iter().map(|s| (s, false));
@@ -64,7 +126,7 @@ impl Store {
             let places = &mut index.places;
             source.each_of(file, &mut |record, (offset, bytes)| {
                 places.push(Place {
-                    key: key_of(&record.output),
+                    key: key_of(by.of(&record)),
                     file: number,
                     bytes,
                     offset,
@@ -83,12 +145,12 @@ impl Store {
 }
 
 impl RecordIndex {
-    /// The records of outputs of this name (by [`Store::name_of`]), each once.
+    /// The records of outputs of this name (by [`Store::name_of`]) or this hash, each once.
     ///
     /// # Errors
     ///
     /// [`crate::ErrorKind::Io`] when the system refuses.
-    pub fn of_output(&self, output: &str) -> Result<Vec<Record>> {
+    pub fn of(&self, output: &str) -> Result<Vec<Record>> {
         let key = key_of(output);
         let begin = self.places.partition_point(|place| place.key < key);
         let here = self.places[begin..].iter();
@@ -102,7 +164,7 @@ impl RecordIndex {
             let line = line.map_err(|e| Error::io(&indexed.path, "read", e))?;
             // That of a run which ends meanwhile is in its journal and in its manifest.
             if let Ok(record) = serde_json::from_slice::<Record>(&line)
-                && record.output == output
+                && self.by.of(&record) == output
                 && record.is_ours()
                 && seen.insert(line)
             {
@@ -117,10 +179,11 @@ impl RecordIndex {
     ///
     /// # Errors
     ///
-    /// Those of [`RecordIndex::of_output`].
+    /// Those of [`RecordIndex::of`].
     pub fn wrote(&self, output: &str, hash: &str) -> Result<bool> {
-        let records = self.of_output(output)?;
-        let mut hashes = records.iter().flat_map(|r| [&r.output_hash, &r.input_hash]);
+        let records = self.of(output)?;
+        let records = records.iter().filter(|record| record.output == output);
+        let mut hashes = records.flat_map(|r| [&r.output_hash, &r.input_hash]);
         Ok(hashes.any(|known| known == hash))
     }
 
@@ -128,12 +191,30 @@ impl RecordIndex {
     ///
     /// # Errors
     ///
-    /// Those of [`RecordIndex::of_output`].
+    /// Those of [`RecordIndex::of`].
     pub fn ends_with(&self, record: &Record) -> Result<bool> {
-        let records = self.of_output(&record.output)?;
-        let here = records.iter();
-        let here = here.filter(|other| other.output_hash == record.output_hash);
+        let records = self.of(self.by.of(record))?;
+        let here = records.iter().filter(|other| {
+            other.output == record.output && other.output_hash == record.output_hash
+        });
         Ok(ends_with(&here.collect::<Vec<_>>(), record))
+    }
+
+    /// The newest record of an output of this name with these bytes, if conversations of it have no model's summary because the
+    /// model failed.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`RecordIndex::of`].
+    pub fn without_summary(&self, output: &str, hash: &str) -> Result<Option<Record>> {
+        let records = self.of(match self.by {
+            By::Output => output,
+            By::OutputHash => hash,
+        })?;
+        let here = records.iter();
+        let here = here.filter(|r| r.output == output && r.output_hash == hash);
+        let newest = newest(&here.collect::<Vec<_>>());
+        Ok(newest.filter(|record| record.failed_summaries > 0).cloned())
     }
 }
 

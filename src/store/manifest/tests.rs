@@ -205,13 +205,58 @@ fn outputs_are_known_by_name_and_hash() {
         run.finish().unwrap();
     }
     let ledger = store(dir.path()).ledger().unwrap();
-    assert!(ledger.wrote("out/1.jsonl", &record(1).output_hash));
-    assert!(!ledger.wrote("out/2.jsonl", &record(1).output_hash));
-    assert!(!ledger.wrote("out/1.jsonl", &record(2).output_hash));
+    let index = store(dir.path()).record_index(By::Output).unwrap();
+    let wrote = |name: &str, n| index.wrote(name, &record(n).output_hash).unwrap();
+    assert!(wrote("out/1.jsonl", 1));
+    assert!(!wrote("out/2.jsonl", 1));
+    assert!(!wrote("out/1.jsonl", 2));
     assert!(ledger.is_original(&newer.input_hash));
     assert!(!ledger.is_original(&record(1).output_hash));
-    assert!(ledger.ends_with(&newer));
-    assert!(!ledger.ends_with(&record(1)));
+    for by in [By::Output, By::OutputHash] {
+        let index = store(dir.path()).record_index(by).unwrap();
+        assert!(index.ends_with(&newer).unwrap());
+        assert!(!index.ends_with(&record(1)).unwrap());
+        let output_hash = record(1).output_hash;
+        let found = match by {
+            By::Output => index.of("out/1.jsonl"),
+            By::OutputHash => index.of(&output_hash),
+        };
+        let mut found = found.unwrap();
+        found.sort_by_key(|record| record.sequence);
+        let inputs: Vec<String> = found.into_iter().map(|r| r.input_hash).collect();
+        assert_eq!(inputs, [record(1).input_hash, newer.input_hash.clone()]);
+        assert!(index.of("out/2.jsonl").unwrap().is_empty());
+        let failed = index.without_summary("out/1.jsonl", &output_hash);
+        assert!(failed.unwrap().is_none());
+    }
+}
+
+#[test]
+fn offloads_belong_to_the_only_output_that_needs_them() {
+    let dir = tempdir().unwrap();
+    let name = |n: u32| format!("offloaded/{n:032x}.txt");
+    let offloads = |of: u32, names: &[u32]| Record {
+        offloads: names.iter().map(|n| name(*n)).collect(),
+        ..record(of)
+    };
+    let run = store(dir.path());
+    for record in [
+        offloads(1, &[1, 2]),
+        offloads(2, &[2, 3]),
+        offloads(2, &[3]),
+    ] {
+        run.record(&record).unwrap();
+    }
+    let owners = run.offload_owners().unwrap();
+    let ledger = run.ledger().unwrap();
+    let owned = |offload: u32, output: &str| {
+        let is_its = owners.is_offload_of(&name(offload), output);
+        assert_eq!(is_its, ledger.is_offload_of(&name(offload), output));
+        is_its
+    };
+    assert!(owned(1, "out/1.jsonl") && owned(3, "out/2.jsonl"));
+    assert!(!owned(2, "out/1.jsonl") && !owned(2, "out/2.jsonl"));
+    assert!(!owned(4, "out/1.jsonl") && !owned(1, "out/2.jsonl"));
 }
 
 #[test]
