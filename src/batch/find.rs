@@ -225,10 +225,10 @@ fn search(paths: &[PathBuf], leave: Leave<'_>, wanted: Wanted) -> Result<Found> 
 }
 
 /// Stands for a path: with millions of inputs, their paths would take too much memory.
-pub(super) type PlaceKey = [u8; 16];
+pub(crate) type PlaceKey = [u8; 16];
 
 /// What stands for a path.
-pub(super) fn place_key(path: &Path) -> PlaceKey {
+pub(crate) fn place_key(path: &Path) -> PlaceKey {
     let hash = blake3::hash(path.as_os_str().as_encoded_bytes());
     let mut key = [0; 16];
     key.copy_from_slice(&hash.as_bytes()[..16]);

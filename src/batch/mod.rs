@@ -47,7 +47,7 @@ mod vanished;
 mod walk;
 mod walking;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -55,6 +55,7 @@ use crate::artifacts::{ModelReply, ModelRequest, Replies, SummaryModel};
 use crate::emit::Messages;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
+use crate::outcome::Outcome;
 use crate::semaphore::Semaphore;
 use crate::store::Store;
 
@@ -65,6 +66,8 @@ pub use examine::{eval, eval_bytes, replay, replay_bytes, stats, stats_bytes, ve
 pub use exclude::Exclude;
 pub use filter::Filter;
 pub use find::{FileSource, Found, Origin, Source, find, find_outputs, has_ending, split_ending};
+#[cfg(feature = "cli")]
+pub(crate) use find::{PlaceKey, place_key};
 pub use fork::Fork;
 pub use hooks::{Hooks, Words};
 pub(crate) use inspect::each as each_transcript;
@@ -172,6 +175,10 @@ pub trait Progress: Sync {
 
     /// The walk has ended: no more inputs are found.
     fn all_found(&self) {}
+
+    /// The outcome of an input is final, unless [`Ran::changed`] names it. On the way to its output, no link is followed below
+    /// `base`.
+    fn ended(&self, _outcome: &Outcome, _base: Option<&Path>) {}
 }
 
 /// The results of a run.
@@ -183,6 +190,8 @@ pub struct Ran {
     pub files: u64,
     /// How many of them an earlier run of the same command had finished.
     pub taken_over: u64,
+    /// The inputs of whose outcomes the end of the run has said more.
+    pub changed: Vec<String>,
     /// The inputs of these, as far as that is known.
     pub met: Met,
     /// What failed at the end and concerns no single input.

@@ -220,6 +220,7 @@ impl<'r> Running<'r> {
         {
             progress.done(target.bytes);
             self.taken_over.fetch_add(1, Ordering::Relaxed);
+            progress.ended(&outcome, target.base.as_deref());
             self.finished.add(Ok(outcome));
             return None;
         }
@@ -271,6 +272,8 @@ impl<'r> Running<'r> {
         if let Some(left) = left {
             self.earlier.note(target, &outcome, left);
         }
+        let progress = self.shared.progress;
+        progress.ended(&outcome, target.base.as_deref());
         Ok(outcome)
     }
 
@@ -282,8 +285,10 @@ impl<'r> Running<'r> {
         if options.stop.load(Ordering::Relaxed) == 0 && closed.is_none() {
             faults.extend(self.earlier.end(targets));
         }
+        let mut changed = Vec::new();
         for (path, warning) in self.run.releases.clean_up() {
             outcomes.warn(&path, warning)?;
+            changed.push(path);
         }
         if let Some(closed) = closed {
             return Err(closed);
@@ -300,6 +305,7 @@ impl<'r> Running<'r> {
             files: outcomes.len() as u64,
             outcomes: outcomes.sorted()?,
             taken_over: self.taken_over.into_inner(),
+            changed,
             met: self.earlier.into_met(),
             faults,
         })

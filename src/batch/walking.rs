@@ -25,8 +25,9 @@ pub struct Walking {
 
 impl Walking {
     /// What `paths` name, if that is one folder and no input can be in another one's way, so that each can be decided alone: outputs
-    /// go in place, or in the same tree to a folder that holds no input. A run that asks a server, or forks, or writes messages,
-    /// has to know its inputs first.
+    /// go in place, or beside their inputs, or in the same tree to a folder that holds no input. A run that asks a server, or forks,
+    /// or writes messages, has to know its inputs first; so has one over several folders: the outputs of two may be the same file,
+    /// links may lead from one to the other, and both are to be said before anything is written.
     pub fn of(
         paths: &[PathBuf],
         options: &Options,
@@ -53,8 +54,9 @@ impl Walking {
                 return None;
             }
             Destination::Folder(out) => Some(out.clone()),
-            Destination::InPlace => None,
-            Destination::Beside | Destination::File(_) | Destination::Stdout => return None,
+            // What is written there, a walk passes by for its name.
+            Destination::InPlace | Destination::Beside => None,
+            Destination::File(_) | Destination::Stdout => return None,
         };
         is_alone.then(|| Walking {
             folder: folder.clone(),

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::batched::{BatchArgs, Queue, would_send};
+use super::beside::{BesideReports, When};
 use super::config::{Chosen, PolicyArgs};
 use super::emit::EmitArgs;
-use super::ending::{Beside, Ended, Ending, end};
+use super::ending::{Ended, Ending, end};
 use super::gates::CompactGates;
 use super::hooks::HookArgs;
 use super::limits::{INPUT, LimitArgs, threads};
@@ -19,6 +20,7 @@ use super::next::Went;
 use super::progress::Bar;
 use super::reports::{self, OUTPUT, Planned, ReportArgs, RowArgs};
 use super::resuming::{ResumeArgs, taken_over};
+use super::saying::policy_ref;
 use super::server::{Asked, ServerArgs};
 use super::shard::ShardArgs;
 use super::shorthand::Shorthands;
@@ -151,6 +153,15 @@ impl Compact {
                 }
             }
         }
+        let is_beside = planned.is_empty() && !self.no_report && !self.dry_run;
+        let when = match options.clock {
+            None => When::AtOnce,
+            Some(_) => When::AtTheEnd,
+        };
+        let beside = is_beside.then(|| {
+            let policy = policy_ref(&effective);
+            Arc::new(BesideReports::new(policy, options.overwrite, when))
+        });
         let filter = self.filter.filter()?;
         let exclude = self.exclude.exclude()?;
         let shard = self.shard.shard()?;
@@ -160,7 +171,7 @@ impl Compact {
         let walking = Walking::of(&paths, &options, &exclude, shard).filter(|_| is_plain);
         let (ran, mut found) = match walking {
             Some(walking) => {
-                let bar = Bar::walking(context.voice);
+                let bar = Bar::walking(context.voice).with_reports(beside.clone());
                 let (ran, found) = batch::run_walking(&walking, &effective, &options, &bar)?;
                 bar.finish();
                 (ran, found)
@@ -176,7 +187,7 @@ impl Compact {
                     context,
                     (&filter, &mut found),
                     &effective,
-                    (&options, queue),
+                    (&options, queue, beside.clone()),
                 )?;
                 (ran, found)
             }
@@ -185,6 +196,7 @@ impl Compact {
         let Ran {
             outcomes,
             files,
+            changed,
             met,
             mut faults,
             ..
@@ -211,7 +223,6 @@ impl Compact {
         let asked = postponed.as_ref().filter(|_| self.dry_run);
         let estimate = asked.and_then(|server| self.batch.estimate(server.demand()));
         let would_send = estimate.map(would_send);
-        let is_beside = planned.is_empty() && !self.no_report && !self.dry_run;
         let ending = Ending {
             effective: &effective,
             options: &options,
@@ -221,10 +232,8 @@ impl Compact {
             wall: wall(options.clock.as_ref()),
             planned: &planned,
             before: dry_run.chain(would_send).chain(done_before).collect(),
-            beside: match is_beside {
-                true => Beside::Written,
-                false => Beside::Nothing,
-            },
+            beside: beside.as_deref(),
+            changed: &changed,
             gates: &self.gates,
             emit: &self.emit,
             went: self.went(),
@@ -251,7 +260,7 @@ impl Compact {
         context: &Context,
         (filter, found): (&Filter, &mut Found),
         effective: &Effective,
-        (options, queue): (&Options, Queue<'_>),
+        (options, queue, beside): (&Options, Queue<'_>, Option<Arc<BesideReports>>),
     ) -> Result<Ran> {
         let mut notices = Notices::default();
         FilterArgs::apply(filter, found, (&mut notices, options.jobs))?;
@@ -270,7 +279,7 @@ impl Compact {
             // Their originals may name a model that what is left of them does not.
             Scope::Degraded => {}
         }
-        let bar = Bar::new(&found.sources, context.voice);
+        let bar = Bar::new(&found.sources, context.voice).with_reports(beside);
         let ran = self
             .batch
             .run((context, &bar), queue, found, effective, options)?;

@@ -5,6 +5,7 @@
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
+use super::beside::BesideReports;
 use super::emit::EmitArgs;
 use super::gates::CompactGates;
 use super::named::surroundings;
@@ -12,14 +13,13 @@ use super::next::{Went, next};
 use super::reading::{not_read, passed_by};
 use super::reports::{self, Planned};
 use super::saying::{policy_ref, say};
-use super::stale::stats_beside;
 use super::{Context, Voice, aligned};
 use crate::batch::{Effect, Found, Options, Sorted, unread};
 use crate::diff::Diff;
 use crate::error::{Error, Result};
 use crate::outcome::{Entries, Exit, Interrupted, Notices, Outcome};
 use crate::policy::Effective;
-use crate::report::{Depth, Estimate, Report, ReportFormat, StreamedReport};
+use crate::report::{Depth, Estimate, Report, StreamedReport};
 use crate::store::{Missing, Spot};
 
 /// What the end of the run is about.
@@ -35,8 +35,10 @@ pub(super) struct Ending<'e> {
     pub(super) planned: &'e [Planned],
     /// Lines before the table.
     pub(super) before: Vec<String>,
-    /// Whether there is a report beside each output.
-    pub(super) beside: Beside,
+    /// The reports beside the outputs, if there are any.
+    pub(super) beside: Option<&'e BesideReports>,
+    /// The inputs of whose outcomes the end of the run has said more.
+    pub(super) changed: &'e [String],
     pub(super) gates: &'e CompactGates,
     pub(super) emit: &'e EmitArgs,
     /// Where the output of a single input went.
@@ -52,15 +54,6 @@ pub(super) struct Ended {
     pub(super) unwritten: Vec<Error>,
     /// The last line.
     pub(super) closing: Option<String>,
-}
-
-/// Whether there is a report beside each output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Beside {
-    /// There is.
-    Written,
-    /// There are others, or none is wanted.
-    Nothing,
 }
 
 /// Ends the run.
@@ -163,37 +156,11 @@ fn write_reports(
         let written = spot.and_then(|spot| reports::write(spot, &report, *format, overwrite));
         unwritten.extend(written.err());
     }
-    if ending.beside == Beside::Written {
-        unwritten.extend(write_beside(outcomes, ending)?);
-    }
-    Ok(unwritten)
-}
-
-/// Writes a report beside each output; gives what went wrong.
-fn write_beside(outcomes: &Sorted, ending: &Ending<'_>) -> Result<Vec<Error>> {
-    let mut unwritten = Vec::new();
-    let report_of = |outcome: &Outcome| {
-        let output = outcome.output.as_deref().filter(|output| *output != "-");
-        output.map(stats_beside)
-    };
-    let bases = ending.found.folders_of_inputs();
-    // `a.jsonl` and `a.jsonl.gz` have one report.
-    for places in outcomes.together(&report_of).map_err(unread)? {
-        let together = places.iter().map(|at| Ok(outcomes.get(*at)?.into_owned()));
-        let together: Vec<Outcome> = together.collect::<io::Result<_>>().map_err(unread)?;
-        let Some(path) = together.first().and_then(report_of) else {
-            continue;
-        };
-        let base = together.iter().find_map(|one| bases.of(&one.file.path));
-        let spot = match base {
-            Some(base) => Spot::below(base, &path, Missing::Make),
-            None => Spot::named(&path, Missing::Make),
-        };
-        let one = Report::new(policy_ref(ending.effective), together).with_timings(ending.wall);
-        let overwrite = ending.options.overwrite;
-        let written =
-            spot.and_then(|spot| reports::write(spot, &one, ReportFormat::Json, overwrite));
-        unwritten.extend(written.err());
+    if let Some(beside) = ending.beside {
+        let bases = ending.found.folders_of_inputs();
+        let finished = |report: Report| report.with_timings(ending.wall);
+        let base_of = |input: &str| bases.of(input);
+        unwritten.extend(beside.end(outcomes, ending.changed, &base_of, &finished)?);
     }
     Ok(unwritten)
 }

@@ -8,6 +8,7 @@
 mod aligned;
 mod asking_nobody;
 mod batched;
+mod beside;
 mod check;
 mod compact;
 mod config;

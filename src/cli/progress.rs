@@ -3,12 +3,16 @@
 //! By bytes, since inputs differ too much in size for their number to tell how long the rest takes.
 
 use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::Voice;
+use super::beside::BesideReports;
 use crate::batch::{Progress, Source};
+use crate::outcome::Outcome;
 use crate::text::thousands;
 
 /// A bar of the bytes and inputs that are done; invisible if stderr is not a terminal.
@@ -20,6 +24,8 @@ pub(super) struct Bar {
     is_walking: AtomicBool,
     done: AtomicU64,
     waiting: AtomicU64,
+    /// The reports that are written on the way.
+    beside: Option<Arc<BesideReports>>,
 }
 
 const TEMPLATE: &str = "{wide_bar} {bytes} of {total_bytes}, {msg}, {bytes_per_sec}, {eta} left";
@@ -58,7 +64,14 @@ impl Bar {
             is_walking: AtomicBool::new(false),
             done: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
+            beside: None,
         }
+    }
+
+    /// The same, for a run that writes these reports.
+    pub(super) fn with_reports(mut self, beside: Option<Arc<BesideReports>>) -> Self {
+        self.beside = beside;
+        self
     }
 
     /// Writes something else to stderr without the bar in between.
@@ -114,6 +127,12 @@ impl Progress for Bar {
     fn all_found(&self) {
         self.is_walking.store(false, Ordering::Relaxed);
         self.say();
+    }
+
+    fn ended(&self, outcome: &Outcome, base: Option<&Path>) {
+        if let Some(beside) = &self.beside {
+            beside.see(outcome, base);
+        }
     }
 }
 

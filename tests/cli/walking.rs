@@ -169,3 +169,53 @@ fn gates_hold_for_very_many_files_as_for_few() {
     assert!(over(&many).unwrap().contains("2 conversations"), "{many}");
     assert!(many.contains("this run saves"), "{many}");
 }
+
+#[test]
+fn what_is_written_beside_inputs_is_that_of_a_list() {
+    let ran = |flags: &str| {
+        let place = archive();
+        // Its report is also that of the compressed file beside it.
+        place.write("in/3/packed.jsonl", anthropic(KEPT + 1, 0));
+        let ran = place.run(&format!("compact in {flags}")).exits(3);
+        let mut files = place.all_files();
+        files.retain(|name, _| !name.contains(".ctxpack/"));
+        (ran.err, files)
+    };
+    let (said, files) = ran("-j 2");
+    assert!(files.contains_key("in/0/0.compact.stats.json"));
+    let both = String::from_utf8_lossy(&files["in/3/packed.compact.stats.json"]);
+    assert!(both.contains("\"files\": 2,"), "{both}");
+    for flags in [LISTED, "-j 1"] {
+        let (said_so, listed) = ran(flags);
+        assert_eq!(said_so, said, "{flags}");
+        let names = |files: &std::collections::BTreeMap<String, Vec<u8>>| {
+            files.keys().cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(names(&listed), names(&files), "{flags}");
+        for (name, bytes) in &files {
+            assert!(listed[name] == *bytes, "{flags}: {name} differs");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_killed_run_leaves_outputs_with_their_reports() {
+    let place = Place::new();
+    for n in 0..5 {
+        place.write(&format!("in/{n}.jsonl"), anthropic(KEPT + n, 0));
+    }
+    // The third output kills the run before its report is written.
+    let hook = "echo >> ended; [ $(wc -l < ended) -lt 3 ] || kill -9 $PPID";
+    let mut command = place.command("compact in -j 1 --post-hook");
+    let status = command.arg(hook).status().unwrap();
+    assert_eq!(status.code(), None, "{status}");
+    let files = place.files();
+    let number = |end: &str| files.iter().filter(|name| name.ends_with(end)).count();
+    assert_eq!((number(".compact.jsonl"), number(".stats.json")), (3, 2));
+    for report in files.iter().filter(|name| name.ends_with(".stats.json")) {
+        let report = place.json(report);
+        let output = report["files"][0]["output"].as_str().unwrap().to_owned();
+        assert!(files.contains(&output), "{output}");
+    }
+}

@@ -23,15 +23,15 @@ pub(super) struct Shared {
 }
 
 impl<'s> Targets<'s> {
-    /// Those of the inputs below `folder`; `None` where outputs do not go to a folder or in place.
+    /// Those of the inputs below `folder`; `None` where the output is one file or stream.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Usage`] if an output folder is not a folder.
     pub(in crate::batch) fn below(folder: &Path, options: &Options) -> Result<Option<Self>> {
         let (base, top): (Arc<Path>, &Path) = match &options.destination {
             Destination::Folder(out) => (out.as_path().into(), out),
-            Destination::InPlace => (folder.into(), folder),
-            Destination::Beside | Destination::File(_) | Destination::Stdout => return Ok(None),
+            Destination::InPlace | Destination::Beside => (folder.into(), folder),
+            Destination::File(_) | Destination::Stdout => return Ok(None),
         };
         check_kind(&options.destination)?;
         let root = options.store.clone().unwrap_or_else(|| top.join(FOLDER));

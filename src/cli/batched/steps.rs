@@ -45,6 +45,7 @@ pub(super) struct Steps<'s> {
     bar: &'s Bar,
     outcomes: Vec<Outcome>,
     taken_over: u64,
+    changed: Vec<String>,
     faults: Vec<Error>,
 }
 
@@ -64,6 +65,7 @@ impl<'s> Steps<'s> {
             bar,
             outcomes: Vec::new(),
             taken_over: 0,
+            changed: Vec::new(),
             faults: Vec::new(),
         }
     }
@@ -74,6 +76,7 @@ impl<'s> Steps<'s> {
             files: self.outcomes.len() as u64,
             outcomes: Sorted::Held(self.outcomes),
             taken_over: self.taken_over,
+            changed: self.changed,
             met: Met::default(),
             faults: self.faults,
         }
@@ -91,6 +94,7 @@ impl<'s> Steps<'s> {
         self.outcomes.extend(new);
         self.outcomes.sort_by(|a, b| a.file.path.cmp(&b.file.path));
         self.taken_over += ran.taken_over;
+        self.changed.extend(ran.changed);
         self.faults.extend(ran.faults);
         Ok(())
     }

@@ -1,0 +1,136 @@
+//! The report beside each output: written when the output is, so that a run which is killed leaves outputs with their reports.
+//!
+//! At the end only what is left: reports that several outputs share, those that the end of the run has changed, and those that could
+//! not be written before.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::reports;
+use super::stale::stats_beside;
+use crate::batch::{Overwrite, PlaceKey, Sorted, place_key, unread};
+use crate::error::{Error, Result};
+use crate::outcome::{Entries, Outcome};
+use crate::report::{PolicyRef, Report, ReportFormat};
+use crate::store::{Missing, Spot};
+
+/// When reports are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum When {
+    /// As soon as an outcome is final.
+    AtOnce,
+    /// At the end, because they say something of the whole run.
+    AtTheEnd,
+}
+
+/// The reports beside the outputs of a run.
+#[derive(Debug)]
+pub(super) struct BesideReports {
+    policy: PolicyRef,
+    overwrite: Overwrite,
+    when: When,
+    /// Those that were written: some bytes for each.
+    written: Mutex<HashMap<PlaceKey, Outputs>>,
+    /// Whether any is left for the end.
+    is_left: AtomicBool,
+}
+
+/// The outputs that a report is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outputs {
+    One,
+    /// `a.jsonl` and `a.jsonl.gz` have one report.
+    Several,
+}
+
+impl BesideReports {
+    pub(super) fn new(policy: PolicyRef, overwrite: Overwrite, when: When) -> Self {
+        BesideReports {
+            policy,
+            overwrite,
+            when,
+            written: Mutex::default(),
+            is_left: AtomicBool::new(when == When::AtTheEnd),
+        }
+    }
+
+    /// An outcome is final: writes the report beside its output, if it has one. Below `base`, no link is followed.
+    pub(super) fn see(&self, outcome: &Outcome, base: Option<&Path>) {
+        let Some(path) = report_of(outcome).filter(|_| self.when == When::AtOnce) else {
+            return;
+        };
+        let place = place_key(&path);
+        {
+            // Taken before it is written, so that no two threads write to one file.
+            let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+            let before = written.insert(place, Outputs::One);
+            if before.is_some() {
+                written.insert(place, Outputs::Several);
+                self.is_left.store(true, Ordering::Relaxed);
+                return;
+            }
+        }
+        let report = Report::new(self.policy.clone(), vec![outcome.clone()]);
+        if self.write(&path, base, &report).is_err() {
+            // Tried again at the end, which says why.
+            let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+            written.insert(place, Outputs::Several);
+            self.is_left.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Writes what is left, as `finished` makes it of the outcomes that share a report; `changed` are the inputs of which the end of
+    /// the run says more. Gives what went wrong.
+    ///
+    /// # Errors
+    /// Where the disk does not give outcomes back.
+    pub(super) fn end<'f>(
+        &self,
+        outcomes: &Sorted,
+        changed: &[String],
+        base_of: &dyn Fn(&str) -> Option<&'f Path>,
+        finished: &dyn Fn(Report) -> Report,
+    ) -> Result<Vec<Error>> {
+        let mut unwritten = Vec::new();
+        if !self.is_left.load(Ordering::Relaxed) && changed.is_empty() {
+            return Ok(unwritten);
+        }
+        let is_written = |path: &Path| {
+            let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+            written.get(&place_key(path)) == Some(&Outputs::One)
+        };
+        for places in outcomes.together(&report_of).map_err(unread)? {
+            let mut together = Vec::new();
+            for at in places {
+                together.push(outcomes.get(at).map_err(unread)?.into_owned());
+            }
+            let Some(path) = together.first().and_then(report_of) else {
+                continue;
+            };
+            let is_changed = |one: &Outcome| changed.contains(&one.file.path);
+            if is_written(&path) && !together.iter().any(is_changed) {
+                continue;
+            }
+            let base = together.iter().find_map(|one| base_of(&one.file.path));
+            let report = finished(Report::new(self.policy.clone(), together));
+            unwritten.extend(self.write(&path, base, &report).err());
+        }
+        Ok(unwritten)
+    }
+
+    fn write(&self, path: &Path, base: Option<&Path>, report: &Report) -> Result<()> {
+        let spot = match base {
+            Some(base) => Spot::below(base, path, Missing::Make),
+            None => Spot::named(path, Missing::Make),
+        };
+        reports::write(spot?, report, ReportFormat::Json, self.overwrite)
+    }
+}
+
+/// Where the report beside an output is, if there is an output.
+fn report_of(outcome: &Outcome) -> Option<PathBuf> {
+    let output = outcome.output.as_deref();
+    output.filter(|output| *output != "-").map(stats_beside)
+}
