@@ -27,7 +27,8 @@ impl Walking {
     /// What `paths` name, if that is one folder and no input can be in another one's way, so that each can be decided alone: outputs
     /// go in place, or beside their inputs, or in the same tree to a folder that holds no input. A run that asks a server, or forks,
     /// or writes messages, has to know its inputs first; so has one over several folders: the outputs of two may be the same file,
-    /// links may lead from one to the other, and both are to be said before anything is written.
+    /// links may lead from one to the other, and both are to be said before anything is written. What is listed takes some 100 bytes
+    /// an input: 10.2 MiB more than a walk for 100 000 paths of 28 characters.
     pub fn of(
         paths: &[PathBuf],
         options: &Options,
