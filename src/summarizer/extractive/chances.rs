@@ -4,7 +4,8 @@
 //! logarithms or exponentials of the system's library.
 
 use super::entities::Class;
-use super::names::{Name, Names, Speaker};
+use super::names::{Name, Speaker};
+use super::units::{Unit, Units};
 use super::weights::NameWeights;
 use crate::ids::IdMap;
 
@@ -14,6 +15,9 @@ pub const FEATURES: usize = NameWeights::NAMES.len();
 /// After this many messages a mention counts half.
 const SOON: f64 = 4.0;
 const LATER: f64 = 32.0;
+
+/// How many lines before and after one are around it.
+const AROUND: usize = 3;
 
 /// What is known of a word of names: how lately an author mentioned a name with it, the latest one and the latest other one.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,7 +29,9 @@ struct Word {
 }
 
 /// The features of each name of a span that ends before message `end`, in the order of [`NameWeights::NAMES`].
-pub(super) fn features(names: &Names, end: usize) -> Vec<[f64; FEATURES]> {
+pub(super) fn features(found: &Units, end: usize) -> Vec<[f64; FEATURES]> {
+    let names = &found.names;
+    let around = around(found, end);
     let mut words: IdMap<u32, Word> = IdMap::default();
     for (number, name) in (0..).zip(names.all()) {
         let lately = recency(by_authors(name), end, LATER);
@@ -59,6 +65,7 @@ pub(super) fn features(names: &Names, end: usize) -> Vec<[f64; FEATURES]> {
         let count = |speaker: Speaker| log(name.counts[speaker as usize]);
         let last = |speaker: Speaker, half| recency(name.last[speaker as usize], end, half);
         let any = |speaker: Speaker| f64::from(u8::from(name.counts[speaker as usize] > 0));
+        let shown = f64::from(u8::from(by_authors(name) == 0));
         let age = 1.0 - f64::from(name.seen) / end.max(1) as f64;
         [
             1.0,
@@ -82,10 +89,14 @@ pub(super) fn features(names: &Names, end: usize) -> Vec<[f64; FEATURES]> {
             last(Speaker::Agent, LATER),
             last(Speaker::Call, SOON),
             last(Speaker::Call, LATER),
-            last(Speaker::User, LATER),
             log(name.crowd),
             f64::from(u8::from(name.is_defined)),
             near(number, name),
+            around[number as usize],
+            f64::from(u8::from(name.is_written)),
+            f64::from(u8::from(name.is_in_file)),
+            is(Class::Number) * any(Speaker::Call),
+            shown * log(name.messages),
             f64::from(name.length.min(64)) / 16.0,
         ]
     })
@@ -93,13 +104,41 @@ pub(super) fn features(names: &Names, end: usize) -> Vec<[f64; FEATURES]> {
 }
 
 /// The chance of each name to be needed.
-pub(super) fn chances(names: &Names, end: usize, weights: &NameWeights) -> Vec<f64> {
+pub(super) fn chances(found: &Units, end: usize, weights: &NameWeights) -> Vec<f64> {
     let weights = weights.list();
     let chance = |features: &[f64; FEATURES]| {
         let sum: f64 = features.iter().zip(weights).map(|(f, w)| f * w).sum();
         logistic(sum)
     };
-    features(names, end).iter().map(chance).collect()
+    features(found, end).iter().map(chance).collect()
+}
+
+/// How lately an author mentioned a name of the lines around those that each name is in.
+fn around(found: &Units, end: usize) -> Vec<f64> {
+    let names = &found.names;
+    let mut around = vec![0.0_f64; names.len()];
+    let lately = |name: &u32| recency(by_authors(&names.all()[*name as usize]), end, LATER);
+    let of = |unit: &Unit| {
+        let all = names.list(&unit.names).iter();
+        all.map(lately).fold(0.0, f64::max)
+    };
+    let best: Vec<f64> = found.units.iter().map(of).collect();
+    for (at, unit) in found
+        .units
+        .iter()
+        .enumerate()
+        .filter(|(_, unit)| !unit.names.is_empty())
+    {
+        let places = at.saturating_sub(AROUND)..(at + AROUND + 1).min(best.len());
+        let is_other = |other: &usize| *other != at && found.units[*other].message == unit.message;
+        let others = places.filter(is_other).map(|other| best[other]);
+        let others = others.fold(0.0, f64::max);
+        for name in names.list(&unit.names) {
+            let lately = &mut around[*name as usize];
+            *lately = lately.max(others);
+        }
+    }
+    around
 }
 
 /// The last message in which an author mentions a name, from 1; 0 = none.
@@ -167,7 +206,8 @@ mod tests {
 
     #[test]
     fn a_name_is_near_those_that_were_mentioned_lately() {
-        let mut names = Names::default();
+        let mut found = Units::default();
+        let names = &mut found.names;
         let mut count = |text: &str, message, speaker| {
             names.count(text, message, speaker, |_, _, _| false);
         };
@@ -177,8 +217,8 @@ mod tests {
             .iter()
             .position(|name| *name == "near")
             .unwrap();
-        let features = features(&names, 10);
-        let of = |name: &str| features[names.find(name).unwrap() as usize][near];
+        let features = features(&found, 10);
+        let of = |name: &str| features[found.names.find(name).unwrap() as usize][near];
         assert!(of("parse_header") > 0.0);
         assert_eq!((of("read_body"), of("write_header")), (0.0, 0.0));
     }

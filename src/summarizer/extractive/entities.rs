@@ -120,9 +120,25 @@ fn token<'t>(token: &'t str, kinds: u8, found: &mut impl FnMut(Class, &'t str)) 
     if has(JOINS | OTHER) && !token.starts_with("--") {
         token = token.trim_start_matches(['.', '-', '~']);
     }
-    if let Some(class) = class(token, kinds) {
+    let class = class(token, kinds);
+    if class == Some(Class::Number) && has(COLON | OTHER) && !is_time_of(token) {
+        // Several numbers, as in `12.5-340`.
+        for part in token.split(|c: char| !c.is_ascii_alphanumeric() && c != '.') {
+            if let Some(class) = self::class(part.trim_matches('.'), kinds) {
+                found(class, part.trim_matches('.'));
+            }
+        }
+    } else if let Some(class) = class {
         found(class, token);
     }
+}
+
+/// Whether a number is a date or a time, which stays whole.
+fn is_time_of(token: &str) -> bool {
+    let bytes = token.as_bytes();
+    let digits = bytes.iter().filter(|b| b.is_ascii_digit()).count();
+    let letters = bytes.iter().filter(|b| b.is_ascii_alphabetic()).count();
+    is_time(bytes, digits, letters)
 }
 
 /// A path without the line and column that tools append.
@@ -271,6 +287,21 @@ mod tests {
                 (Class::Symbol, "getName"),
                 (Class::Symbol, "MAX_LEN"),
                 (Class::Symbol, "a.txt"),
+            ]
+        );
+    }
+
+    #[test]
+    fn numbers_around_a_sign_are_names_of_their_own() {
+        assert_eq!(
+            names("M12.5-340 1200:1250 2026-03-01 1.2.3 555-"),
+            [
+                (Class::Number, "M12.5"),
+                (Class::Number, "340"),
+                (Class::Number, "1200"),
+                (Class::Number, "2026-03-01"),
+                (Class::Number, "1.2.3"),
+                (Class::Number, "555"),
             ]
         );
     }

@@ -56,6 +56,15 @@ pub(super) const RAN: f64 = 2.0;
 pub(super) const PLANNED: f64 = 1.0;
 pub(super) const FAILED: f64 = 4.0;
 
+/// What the blocks of calls and results are.
+#[derive(Debug, Default)]
+pub(super) struct Blocks {
+    /// What results show.
+    pub(super) outputs: IdMap<u32, Output>,
+    /// Calls that write or edit.
+    pub(super) writes: IdSet<u32>,
+}
+
 /// What a result shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Output {
@@ -70,12 +79,8 @@ pub(super) enum Output {
 }
 
 /// Adds the facts of `own`, the exchanges of the span; to-dos and plans only if the exchanges after the span, `later`, do not
-/// rewrite them. Returns what the results of files and commands show, by their blocks.
-pub(super) fn gather(
-    gather: &mut Gather<'_, '_>,
-    own: &[Exchange],
-    later: &[Exchange],
-) -> IdMap<u32, Output> {
+/// rewrite them. Returns what the blocks of files and commands are.
+pub(super) fn gather(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exchange]) -> Blocks {
     let transcript = gather.transcript;
     let files = files(transcript, own);
     gather.found.folder = folder_of_summary(gather);
@@ -102,7 +107,12 @@ pub(super) fn gather(
     }
     let keys = gather.found.units.iter().filter_map(|unit| key(&unit.row));
     gather.known.extend(keys);
-    outputs(own, &files)
+    let is_write = |exchange: &&Exchange| matches!(exchange.kind, ToolKind::Write | ToolKind::Edit);
+    let writes = own.iter().filter(is_write);
+    Blocks {
+        outputs: outputs(own, &files),
+        writes: writes.map(|exchange| exchange.call.block).collect(),
+    }
 }
 
 /// Facts that an earlier summary may repeat only if nothing newer is known: a command, the to-dos, the plan. Files are

@@ -82,7 +82,7 @@ struct Indexed {
 impl Gather<'_, '_> {
     pub(super) fn weigh(&mut self) {
         self.found.weights = chances(
-            &self.found.names,
+            &self.found,
             self.conversation.messages.len(),
             &self.weights.names,
         );
@@ -213,7 +213,7 @@ impl Gather<'_, '_> {
             None => self.found.names.of(&line),
         };
         if is_outline(&line) {
-            self.found.names.define(&names);
+            self.found.names.note(&names, |name| name.is_defined = true);
         }
         // A line without value here may have one when it comes again at the end of an output.
         if base + focus <= 0.0 && names.is_empty() || !self.lines.insert(hash(&line)) {

@@ -23,6 +23,7 @@ mod lines;
 mod names;
 mod queued;
 mod requests;
+mod settings;
 mod span;
 mod state;
 mod units;
@@ -191,7 +192,7 @@ impl Extract {
         for name in &self.found.seen_after {
             is_needed[*name as usize] = None;
         }
-        let features = chances::features(names, self.end);
+        let features = chances::features(&self.found, self.end);
         let labelled = features.into_iter().zip(is_needed).zip(names.all());
         let labelled = labelled.filter(|(_, name)| name.messages > 0);
         labelled

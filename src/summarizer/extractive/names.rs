@@ -59,6 +59,10 @@ pub(super) struct Name {
     pub(super) crowd: u32,
     /// Whether a line that defines something has it.
     pub(super) is_defined: bool,
+    /// Whether a write or an edit has it.
+    pub(super) is_written: bool,
+    /// Whether a file as it was read last has it.
+    pub(super) is_in_file: bool,
     /// The words that it is made of, as a part of a list of all.
     pub(super) parts: Range<u32>,
     /// Its length, in bytes.
@@ -195,10 +199,17 @@ impl Names {
         self.names.len()
     }
 
-    /// Notes that a line which defines something has these names.
-    pub(super) fn define(&mut self, of: &NamesOf) {
+    /// Notes something of the names of a unit.
+    pub(super) fn note(&mut self, of: &NamesOf, note: impl Fn(&mut Name)) {
         for name in &self.of_units[of.start as usize..of.end as usize] {
-            self.names[*name as usize].is_defined = true;
+            note(&mut self.names[*name as usize]);
+        }
+    }
+
+    /// Notes something of the names of a text.
+    pub(super) fn note_all(&mut self, of: &Counted<'_>, note: impl Fn(&mut Name)) {
+        for (_, name) in &of.names {
+            note(&mut self.names[*name as usize]);
         }
     }
 
@@ -233,6 +244,8 @@ impl Names {
                 seen: 0,
                 crowd: 0,
                 is_defined: false,
+                is_written: false,
+                is_in_file: false,
                 parts: start..parts.len() as u32,
                 length: name.len() as u32,
                 is_indexed: false,

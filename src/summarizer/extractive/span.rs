@@ -4,17 +4,17 @@
 
 use std::borrow::Cow;
 
-use super::facts_of::Output;
+use super::facts_of::{Blocks, Output};
 use super::form::Section;
-use super::gather::{Gather, line_of};
+use super::gather::{BETWEEN, Gather, input, line_of};
 use super::lines::{is_outline, key_lines, without_number};
 use super::names::{Speaker, hash};
+use super::settings::settings;
 use super::units::{Claim, Unit, UnitKind, Units};
 use super::{carried, facts_of, queued, requests, state};
 use crate::facts::{
     Exchange, MessageOrigin, block_text, calls, decides, folder, leaves_open, sentences,
 };
-use crate::ids::IdMap;
 use crate::policy::Replacement;
 use crate::scan::{Cursor, Kind, Parse, unescape};
 use crate::transcript::{Block, BlockKind, Message, Role, Transcript, Typed};
@@ -30,6 +30,9 @@ const PROJECT: &str = "# AGENTS.md instructions for ";
 
 /// How deep a call's input is searched for values.
 const DEEPEST: u8 = 8;
+
+/// Inputs of more bytes than this are texts rather than settings.
+const LONGEST_SETTINGS: u32 = 4_000;
 
 /// The value of a sentence that states a decision or a reason or leaves something open, besides its names.
 const DECIDES: f64 = 0.5;
@@ -50,13 +53,13 @@ impl Gather<'_, '_> {
         let (upto, later) = exchanges.split_at(exchanges.partition_point(before(self.end)));
         let own = &upto[..upto.partition_point(before(self.span.end))];
         let own = &own[own.partition_point(before(self.span.start))..];
-        let outputs = facts_of::gather(&mut self, own, later);
+        let blocks = facts_of::gather(&mut self, own, later);
         for number in self.span.clone() {
             let message = &conversation.messages[number];
             match self.origins[number] {
                 MessageOrigin::Summary => carried::gather(&mut self, number as u32, message),
                 MessageOrigin::Acknowledgement => {}
-                MessageOrigin::Session => self.message(number as u32, message, &outputs),
+                MessageOrigin::Session => self.message(number as u32, message, &blocks),
             }
         }
         self.unread();
@@ -118,7 +121,7 @@ impl Gather<'_, '_> {
         }
     }
 
-    fn message(&mut self, number: u32, message: &Message, outputs: &IdMap<u32, Output>) {
+    fn message(&mut self, number: u32, message: &Message, known: &Blocks) {
         let (transcript, conversation) = (self.transcript, self.conversation);
         if message.typed == Typed::Yes {
             return self.by_user(number, message);
@@ -139,10 +142,16 @@ impl Gather<'_, '_> {
                 (BlockKind::Attachment, _) => queued::attached(self, number, block),
                 (BlockKind::Call, _) => {
                     let values = values(transcript, block);
-                    self.count(&values, number, block.line, Speaker::Call);
+                    let counted = self.count(&values, number, block.line, Speaker::Call);
+                    if known.writes.contains(number_of_block) {
+                        let names = &mut self.found.names;
+                        names.note_all(&counted, |name| name.is_written = true);
+                    } else {
+                        self.settings(number, block);
+                    }
                 }
                 (BlockKind::Result, _) => {
-                    let output = outputs.get(number_of_block).copied();
+                    let output = known.outputs.get(number_of_block).copied();
                     self.result(number, block, output.unwrap_or(Output::Other));
                 }
                 (
@@ -155,6 +164,27 @@ impl Gather<'_, '_> {
                     | BlockKind::Other,
                     _,
                 ) => {}
+            }
+        }
+    }
+
+    /// Adds the numbers that a call was given, each with its key, unless an earlier one was given the same.
+    fn settings(&mut self, message: u32, call: &Block) {
+        if call.content.len > LONGEST_SETTINGS {
+            return;
+        }
+        let mut new: Vec<String> = Vec::new();
+        settings(&input(self.transcript, call), |key, number| {
+            let one = format!("{key} {number}");
+            if self.lines.insert(hash(&one)) {
+                new.push(one);
+            }
+        });
+        if !new.is_empty() {
+            let row = self.row(Section::Details, call.line, &new.join(BETWEEN));
+            // Its words are not in a row in the transcript.
+            if let Some(unit) = self.add(row, message, Claim::Free, 0.0) {
+                unit.kind = UnitKind::Names;
             }
         }
     }
@@ -232,6 +262,8 @@ impl Gather<'_, '_> {
                         tell(line, 0.0);
                     }
                 }
+                let names = &mut self.found.names;
+                names.note_all(&counted, |name| name.is_in_file = true);
             }
             Output::OldFile => {}
             Output::Command | Output::Other => {

@@ -96,6 +96,8 @@ fn each_part_of_a_file_is_told_where_it_was_read_last() {
     let expected = [
         // A name for an index: the line no longer exists.
         (2, "old_part"),
+        // Where the read was told to begin.
+        (3, "offset 300"),
         (4, "let other_part = 3;"),
         (6, "let new_part = 2;\nlet last_part = 3;"),
         (8, "let first_part = 1;"),
