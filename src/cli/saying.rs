@@ -7,7 +7,7 @@ use std::io;
 
 use serde_json::json;
 
-use super::{Context, Fault, Voice};
+use super::{Context, ErrorFormat, Fault, Voice};
 use crate::batch::Found;
 use crate::outcome::{Entries, NoticeLevel, Notices, path_text};
 use crate::policy::Effective;
@@ -28,7 +28,7 @@ pub(super) fn policy_ref(effective: &Effective) -> PolicyRef {
     }
 }
 
-/// How many faults of inputs are said one by one, unless the user wants all of them.
+/// How many faults of inputs are said one by one to a reader who has not asked for all of them.
 const ONE_BY_ONE: usize = 100;
 
 /// Faults, each on a line, and where there are many of them the rest by kind; warnings too where the user wants them.
@@ -98,7 +98,9 @@ struct Faults<'c> {
 
 impl Faults<'_> {
     fn add(&mut self, fault: &Fault<'_>) {
-        if self.said < ONE_BY_ONE || self.context.voice == Voice::Loud {
+        let are_all_said =
+            self.context.voice == Voice::Loud || self.context.error_format == ErrorFormat::Json;
+        if self.said < ONE_BY_ONE || are_all_said {
             self.said += 1;
             self.context.fault(fault);
             return;

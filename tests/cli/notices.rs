@@ -89,6 +89,10 @@ fn of_many_faults_the_rest_is_said_by_kind() {
     let loud = place.run("compact in --out-dir out -v").exits(3).err;
     assert!(!loud.contains("more inputs"), "{loud}");
     assert!(one_by_one(&loud) > one_by_one(&said), "{loud}");
+    // A program that reads errors wants each of them.
+    let command = "compact in --out-dir out --error-format json -q";
+    let objects = place.run(command).exits(3).err;
+    assert_eq!(objects.matches(".jsonl.gz\"").count(), 130, "{objects}");
     let report = place.json("out/ctxpack.stats.json");
     assert_eq!(report["totals"]["failed"], 130);
 }
