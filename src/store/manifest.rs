@@ -9,123 +9,40 @@
 //! Records are not trusted, since anyone may have made a store. A record that no run of ours would write counts as damaged; a
 //! good one is only ever compared with the bytes on the disk.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufReader, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
-use serde::{Deserialize, Serialize};
-
-use super::archive::{archive_name, is_archive_name, is_copy_name};
+use super::Store;
 use super::atomic::{Existing, Mode, Replace};
 use super::folder::Durability;
 use super::folder::{Folder, chance, not_plain};
 use super::line_file::{ENDING, LineFile, is_alive, names, next_line};
-use super::offload::{OFFLOADED, is_offload_name};
+use super::offload::OFFLOADED;
 use super::sorted::distinct_lines;
 use super::spot::Spot;
-use super::{NAME_DIGITS, Store, name};
 use crate::error::{Error, ErrorKind, Result};
 
 mod index;
+mod record;
 
 pub use index::{By, OffloadOwners, RecordIndex};
+pub(super) use record::newest;
+pub use record::{Cleaned, Names, Original, Record, name_in_folder, output_key, path_in_folder};
 
 pub(super) const JOURNAL: &str = "journal";
 pub(super) const MANIFESTS: &str = "manifests";
 /// Longer than any record, in bytes; at most this much of a file is held in memory.
 const MOST_LINE: u64 = 16 << 20;
 
-/// Where an output came from. Hashes and lengths are those of the files on the disk, compressed or not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
-    /// The output, named by [`Store::name_of`]; `-` is the standard output.
-    pub output: String,
-    /// Hash of its bytes.
-    pub output_hash: String,
-    /// Length in bytes: anything after that was appended later.
-    pub output_bytes: u64,
-    /// The input, named by [`Store::name_of`]; `-` is the standard input.
-    pub input: String,
-    /// Hash of its bytes.
-    pub input_hash: String,
-    /// Length in bytes.
-    pub input_bytes: u64,
-    /// Where the original bytes are.
-    pub original: Original,
-    /// The archive's name, if there is one.
-    pub archive: Option<String>,
-    /// Names of the offloaded contents that the output needs.
-    pub offloads: Vec<String>,
-    /// Names of the plain copies of originals that the output's summaries name.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub copies: Vec<String>,
-    /// Offloaded contents that the input needed and the output does not; they are in the archive now.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cleaned: Vec<Cleaned>,
-    /// The live tokens that the conversations of the output had before the first compaction, by their ids in a report, if the
-    /// target is a share of them.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub originals: BTreeMap<String, u64>,
-    /// How many of its conversations have no model's summary, because the model or its server failed.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub failed_summaries: u64,
-    /// Hash of the effective policy.
-    pub policy_hash: String,
-    /// The number of the run in its store, from 1; runs that began at the same moment can have the same. 0: written before
-    /// there were numbers. Clocks and file times are not used: a copy, a checkout or a coarse file system makes them equal.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub sequence: u64,
-    /// The lowest number of the runs that were active when this one began, if there were any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub overlaps: Option<u64>,
-}
-
-/// The names of a record, by [`Store::name_of`].
-#[derive(Debug, Deserialize)]
-pub struct Names<'l> {
-    /// Its output.
-    #[serde(borrow)]
-    pub output: Cow<'l, str>,
-    /// Its input.
-    #[serde(borrow)]
-    pub input: Cow<'l, str>,
-}
-
 /// The place of a run among those of its store.
 #[derive(Debug, Clone, Copy)]
 struct Turn {
     sequence: u64,
     overlaps: Option<u64>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's form")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-/// An offloaded content that was moved into the archive.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cleaned {
-    /// Its name among the offloads.
-    pub name: String,
-    /// Its name in the archive.
-    pub archive: String,
-}
-
-/// Where the original bytes of an output are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Original {
-    /// In the input, which the run did not change.
-    Input,
-    /// In the store's archive.
-    Archive,
-    /// Nowhere: the output is a session of its own, and the input that it was made from stays.
-    Fork,
 }
 
 /// The journal of the run in this process.
@@ -400,30 +317,6 @@ impl Ledger {
     }
 }
 
-/// Whether the newest of these records is another one except for its turn.
-fn ends_with(records: &[&Record], record: &Record) -> bool {
-    newest(records).is_some_and(|newest| {
-        *record
-            == Record {
-                sequence: record.sequence,
-                overlaps: record.overlaps,
-                ..newest.clone()
-            }
-    })
-}
-
-/// The last record of an output: every record of another original is older. `None` if there is no such record.
-pub(super) fn newest<'r>(records: &[&'r Record]) -> Option<&'r Record> {
-    let is_last = |last: &&&Record| {
-        let mut others = records
-            .iter()
-            .filter(|other| other.input_hash != last.input_hash);
-        others.all(|other| other.is_before(last))
-    };
-    let last = records.iter().filter(is_last);
-    last.max_by_key(|last| last.sequence).copied()
-}
-
 /// A file of records.
 struct Source {
     folder: Folder,
@@ -497,88 +390,6 @@ impl Source {
         }
         Ok(())
     }
-}
-
-impl Record {
-    /// Whether its run had ended when the run of another record began.
-    fn is_before(&self, other: &Record) -> bool {
-        self.sequence < other.overlaps.unwrap_or(other.sequence)
-    }
-
-    /// Whether one of our runs could have written this: its names have the right forms and fit each other.
-    fn is_ours(&self) -> bool {
-        let archived = match (self.original, &self.archive) {
-            (Original::Archive, Some(archive)) => *archive == archive_name(&self.input_hash),
-            (Original::Archive, None) => false,
-            (Original::Input, archive) => archive.is_none(),
-            (Original::Fork, archive) => {
-                let name = || archive_name(&self.input_hash);
-                archive.as_ref().is_none_or(|archive| *archive == name())
-            }
-        };
-        let cleaned = |cleaned: &Cleaned| {
-            is_offload_name(&cleaned.name)
-                && is_archive_name(&cleaned.archive)
-                // Both names come from the hash of the same bytes.
-                && digits(&cleaned.name) == digits(&cleaned.archive)
-        };
-        archived
-            && is_hash(&self.output_hash)
-            && is_hash(&self.input_hash)
-            && is_file_name(&self.output)
-            && is_file_name(&self.input)
-            && self.offloads.iter().all(|name| is_offload_name(name))
-            && self.copies.iter().all(|name| is_copy_name(name))
-            && self.cleaned.iter().all(cleaned)
-    }
-}
-
-/// How records name a file in a folder, from there on. `None` where no text can name it.
-pub fn name_in_folder(relative: &Path) -> Option<String> {
-    let text = name::to_text(relative)?;
-    Some(if cfg!(windows) {
-        text.replace('\\', "/")
-    } else {
-        text.into_owned()
-    })
-}
-
-/// The reverse of [`name_in_folder`].
-pub fn path_in_folder(name: &str) -> PathBuf {
-    name::to_path(name)
-}
-
-/// A number for an output of this name, made of and from files of these hashes.
-pub fn output_key(output: &str, output_hash: &str, input_hash: &str) -> u64 {
-    let hash = blake3::hash(format!("{output_hash} {input_hash} {output}").as_bytes());
-    let mut key = [0; 8];
-    key.copy_from_slice(&hash.as_bytes()[..8]);
-    u64::from_le_bytes(key)
-}
-
-/// Whether this has the form of a [`super::hash`].
-fn is_hash(hash: &str) -> bool {
-    let digits = hash.strip_prefix("blake3:").unwrap_or_default();
-    digits.len() == 64
-        && digits
-            .bytes()
-            .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-}
-
-/// Whether this can be a [`Store::name_of`]: a path straight down from the store's folder or from the root.
-fn is_file_name(text: &str) -> bool {
-    let path = name::to_path(text);
-    // An escape never represents `.` or `/`.
-    let is_ours = !path.as_os_str().as_encoded_bytes().contains(&0)
-        && name::to_text(&path).is_some_and(|again| again == text);
-    let is_plain = |part: Component<'_>| !matches!(part, Component::ParentDir | Component::CurDir);
-    is_ours && path.file_name().is_some() && path.components().all(is_plain)
-}
-
-/// The digits in the name of a content.
-fn digits(name: &str) -> &str {
-    let file = name.split_once('/').map_or(name, |(_, file)| file);
-    &file[..NAME_DIGITS.min(file.len())]
 }
 
 #[cfg(test)]

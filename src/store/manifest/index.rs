@@ -10,7 +10,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use super::{JOURNAL, MANIFESTS, Record, ends_with, newest};
+use super::record::{ends_with, newest};
+use super::{JOURNAL, MANIFESTS, Record};
 use crate::error::{Error, Result};
 use crate::store::Store;
 use crate::store::folder::{Folder, not_plain};

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use tempfile::tempdir;
 
 use super::*;
+use crate::store::archive::archive_name;
 
 fn record(n: u32) -> Record {
     Record {
