@@ -1,10 +1,10 @@
 //! ctxpack compacts the JSONL transcripts of coding agents: they become smaller, stay valid for the provider's API, and the
 //! agents go on from them.
 //!
-//! A transcript is what an agent such as Claude Code, Codex, pi or Copilot CLI writes down of a session, or a plain list of chat messages
-//! (Anthropic, OpenAI, AI SDK), one JSON object a line. This crate reads all of these, estimates their tokens, checks them
-//! against the rules of the APIs, and compacts them by a [`Policy`]: old tool outputs are cleared, oversize outputs move to a
-//! store, old history is summarised, recently read files come back.
+//! A transcript is what an agent such as Claude Code, Codex, pi or Copilot CLI writes down of a session, or a plain list of chat
+//! messages (Anthropic, OpenAI, AI SDK), one JSON object a line. This crate reads all of these, estimates their tokens, checks
+//! them against the rules of the APIs, and compacts them by a [`Policy`]: old tool outputs are cleared, oversize outputs move to
+//! a store, old history is summarised, recently read files come back.
 //!
 //! | call | what it does |
 //! | --- | --- |
@@ -118,8 +118,8 @@
 //! | `library` | what this page documents |
 //! | `ids`, `text`, `semaphore`, `error` | maps by number, text for people, waiting in turn, what went wrong |
 //!
-//! Imports go strictly downward, in the order of the list below; modules on one line do not import each other, and neither do any two files.
-//! `tests/layering.rs` enforces this, and that pure modules stay pure.
+//! Imports go strictly downward, in the order of the list below; modules on one line do not import each other, and neither do any
+//! two files. `tests/layering.rs` enforces this, and that pure modules stay pure.
 //!
 //! ```text
 //! cli, library

@@ -18,7 +18,8 @@ use crate::summarizer::prompt::{of_last, of_merge, of_part};
 use crate::text::count;
 use crate::tokens::Estimator;
 
-/// An answer may take this part of what the prompt leaves of the window: one of so many tokens. Then two summaries fit beside an answer.
+/// An answer may take this part of what the prompt leaves of the window: one of so many tokens. Then two summaries fit beside an
+/// answer.
 const ANSWER: u64 = 4;
 /// So much of the window stays free, since tokens are estimated: one of so many.
 const SPARE: u64 = 10;
@@ -258,8 +259,8 @@ impl Run<'_> {
     /// The request for the summary of all from those of `parts` earlier parts and the last rounds, of these sizes, without its
     /// texts; if it fits. It saves one that only merges.
     ///
-    /// Where parts end depends on the room for their summaries, never on what these turn out to be, so that a later run asks for the
-    /// same.
+    /// Where parts end depends on the room for their summaries, never on what these turn out to be, so that a later run asks for
+    /// the same.
     fn last(&self, parts: u64, sizes: &[u64]) -> Result<Option<Asked>, ModelError> {
         if parts == 0 {
             return Ok(None);

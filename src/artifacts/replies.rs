@@ -1,7 +1,8 @@
 //! Scripted summaries: prepared answers and failures of a summariser, one a line.
 //!
-//! `{"text": "…"}` is an answer, `{"text": "…", "cut_off": true}` one that ended at its size limit, `{"error": "…"}` a failure. Each transcript starts with the first line, so that its result does
-//! not depend on other transcripts. Reads no file: it is given the text.
+//! `{"text": "…"}` is an answer, `{"text": "…", "cut_off": true}` one that ended at its size limit, `{"error": "…"}` a failure.
+//! Each transcript starts with the first line, so that its result does not depend on other transcripts. Reads no file: it is
+//! given the text.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

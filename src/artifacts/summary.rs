@@ -1,7 +1,7 @@
 //! The artifacts of a planned summary: a model's answer, and the files to restore after it.
 //!
-//! A provider is sent the conversation with secrets masked: for a narrative as it was before the free layers, else as they have left
-//! it. `answer` judges what it answers.
+//! A provider is sent the conversation with secrets masked: for a narrative as it was before the free layers, else as they have
+//! left it. `answer` judges what it answers.
 
 use super::answer::{Answer, judged};
 use super::long::{Asked, Read, Reader};

@@ -1,7 +1,7 @@
 //! Many transcripts: finds them, compacts them in parallel, writes the results.
 //!
-//! Every input gets an [`Outcome`](crate::outcome::Outcome), whatever happens to it: one bad file never stops the batch. The order of outcomes does not
-//! depend on the number of threads. Decides nothing about content.
+//! Every input gets an [`Outcome`](crate::outcome::Outcome), whatever happens to it: one bad file never stops the batch. The
+//! order of outcomes does not depend on the number of threads. Decides nothing about content.
 
 mod budget;
 mod clean;

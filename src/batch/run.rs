@@ -1,7 +1,7 @@
 //! A run: deals inputs out to threads, tries each, and collects what came of them.
 //!
-//! Listed inputs are dealt by size; those of a walk as they are found, of those that wait the largest first. What comes out does not
-//! depend on that.
+//! Listed inputs are dealt by size; those of a walk as they are found, of those that wait the largest first. What comes out does
+//! not depend on that.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -216,8 +216,8 @@ impl Sorted {
         }
     }
 
-    /// The places of those that have something by one name, together, in the order of paths; those without a name are left out. Holds
-    /// some bytes for each, but no names.
+    /// The places of those that have something by one name, together, in the order of paths; those without a name are left out.
+    /// Holds some bytes for each, but no names.
     ///
     /// # Errors
     /// Where the disk does not give them back.

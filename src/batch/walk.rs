@@ -73,8 +73,8 @@ pub(super) fn walk(
     Walked { files, ..walked }
 }
 
-/// Walks `folder` and shows the files that `interest` wants, sorted by path; with each, what says whether the walk shows a file below
-/// the folder by itself. Its own list of files stays empty.
+/// Walks `folder` and shows the files that `interest` wants, sorted by path; with each, what says whether the walk shows a file
+/// below the folder by itself. Its own list of files stays empty.
 pub(super) fn walk_each(
     folder: &Path,
     leave: Leave<'_>,

@@ -24,11 +24,11 @@ pub struct Walking {
 }
 
 impl Walking {
-    /// What `paths` name, if that is one folder and no input can be in another one's way, so that each can be decided alone: outputs
-    /// go in place, or beside their inputs, or in the same tree to a folder that holds no input. A run that asks a server, or forks,
-    /// or writes messages, has to know its inputs first; so has one over several folders: the outputs of two may be the same file,
-    /// links may lead from one to the other, and both are to be said before anything is written. What is listed takes some 100 bytes
-    /// an input: 10.2 MiB more than a walk for 100 000 paths of 28 characters.
+    /// What `paths` name, if that is one folder and no input can be in another one's way, so that each can be decided alone:
+    /// outputs go in place, or beside their inputs, or in the same tree to a folder that holds no input. A run that asks a
+    /// server, or forks, or writes messages, has to know its inputs first; so has one over several folders: the outputs of two
+    /// may be the same file, links may lead from one to the other, and both are to be said before anything is written. What is
+    /// listed takes some 100 bytes an input: 10.2 MiB more than a walk for 100 000 paths of 28 characters.
     pub fn of(
         paths: &[PathBuf],
         options: &Options,
@@ -157,8 +157,8 @@ impl Links {
     }
 }
 
-/// Whether a walk of `folder` could meet what a run writes to `written`, or outputs could replace inputs there. A folder that is there
-/// already is left out of the walk if it is `skipped`.
+/// Whether a walk of `folder` could meet what a run writes to `written`, or outputs could replace inputs there. A folder that is
+/// there already is left out of the walk if it is `skipped`.
 fn is_in_the_way(written: &Path, folder: &Path, skipped: Skipped) -> bool {
     let (Some(written), Ok(folder)) = (resolved(written), folder.canonicalize()) else {
         return true;

@@ -1,6 +1,7 @@
 //! The messages of a compacted file beside what became of them, for the page of a run over that file alone.
 //!
-//! Reads what was written and what it was made from; writes nothing. A page of many files has none: it would be as large as they are.
+//! Reads what was written and what it was made from; writes nothing. A page of many files has none: it would be as large as they
+//! are.
 
 use std::path::Path;
 

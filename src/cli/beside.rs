@@ -1,7 +1,7 @@
 //! The report beside each output: written when the output is, so that a run which is killed leaves outputs with their reports.
 //!
-//! At the end only what is left: reports that several outputs share, those that the end of the run has changed, and those that could
-//! not be written before.
+//! At the end only what is left: reports that several outputs share, those that the end of the run has changed, and those that
+//! could not be written before.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -81,8 +81,8 @@ impl BesideReports {
         }
     }
 
-    /// Writes what is left, as `finished` makes it of the outcomes that share a report; `changed` are the inputs of which the end of
-    /// the run says more. Gives what went wrong.
+    /// Writes what is left, as `finished` makes it of the outcomes that share a report; `changed` are the inputs of which the end
+    /// of the run says more. Gives what went wrong.
     ///
     /// # Errors
     /// Where the disk does not give outcomes back.

@@ -52,8 +52,8 @@ impl Reading {
         Ok(())
     }
 
-    /// What `look` makes of them, with a bar meanwhile, and what was not read. Standard input is looked at where nothing is named and it is no
-    /// terminal.
+    /// What `look` makes of them, with a bar meanwhile, and what was not read. Standard input is looked at where nothing is named
+    /// and it is no terminal.
     pub(super) fn each<T>(
         &self,
         context: &Context,

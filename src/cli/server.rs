@@ -31,9 +31,9 @@ pub(super) struct ServerArgs {
     request_timeout: u64,
     /// Wait so long for a server that does not work: 90s, 10m, 2h; 0 = not at all
     ///
-    /// Summaries wait in a queue meanwhile. Without this, an hour for a server that has answered before, and 10 s for one that never
-    /// has. The policies of the five systems have tries of their own and do not wait. With --batch wait, how long to wait for
-    /// batches; without this, until they have ended.
+    /// Summaries wait in a queue meanwhile. Without this, an hour for a server that has answered before, and 10 s for one that
+    /// never has. The policies of the five systems have tries of their own and do not wait. With --batch wait, how long to wait
+    /// for batches; without this, until they have ended.
     #[arg(long, value_name = "TIME", value_parser = wait, help_heading = REQUESTS)]
     max_wait: Option<std::time::Duration>,
     /// Allow http:// addresses outside this machine

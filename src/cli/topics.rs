@@ -1,7 +1,7 @@
 //! The topics of `ctxpack help`: Markdown files of this folder, embedded in the program.
 //!
-//! What a topic lists (formats, kinds of errors, fields of a report) is compared with the code by `tests/topics.rs`; the policy keys
-//! are generated. Never decides anything, never prints.
+//! What a topic lists (formats, kinds of errors, fields of a report) is compared with the code by `tests/topics.rs`; the policy
+//! keys are generated. Never decides anything, never prints.
 
 use std::borrow::Cow;
 

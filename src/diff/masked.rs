@@ -1,8 +1,8 @@
 //! Which lines of two outputs of the same input differ by more than what follows from their content, in what no model reads.
 //!
-//! A new line has an id that is a hash of what it says, and the time of what it replaced; others link to it. So each id of the first
-//! output is replaced by that of the same line in the second one before lines are compared, times of new lines are left out,
-//! and so are the contents of live messages, which are compared elsewhere.
+//! A new line has an id that is a hash of what it says, and the time of what it replaced; others link to it. So each id of the
+//! first output is replaced by that of the same line in the second one before lines are compared, times of new lines are left
+//! out, and so are the contents of live messages, which are compared elsewhere.
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use serde::Serialize;

@@ -6,8 +6,9 @@
 //! * [`Differ::diff`] aligns an old transcript with a new one. Each live message of the old one is in exactly one [`Row`], with
 //!   its [`Fate`]; what only the new one has is in rows of its own. Tokens are those of the live windows, and the rows of a
 //!   conversation add up to its tokens before and after.
-//! * [`compare`](compare::compare) holds two outputs of the same input against each other, by the fates of the input's messages: what a
-//!   regression check and a change of policy are about. Ids, times and links that follow from the content are no differences.
+//! * [`compare`](compare::compare) holds two outputs of the same input against each other, by the fates of the input's messages:
+//!   what a regression check and a change of policy are about. Ids, times and links that follow from the content are no
+//!   differences.
 //!
 //! | file | what it does |
 //! | --- | --- |

@@ -127,8 +127,8 @@ impl<'p> Evaluator<'p> {
         folds.any(|folds| folds.of(input).is_some())
     }
 
-    /// Measures the sessions of a transcript, with these `weights` of the built-in summary. `line` is its number (from 1) where it is one line of a
-    /// conversation-per-line file, and `first_line` that of its first line in its file.
+    /// Measures the sessions of a transcript, with these `weights` of the built-in summary. `line` is its number (from 1) where
+    /// it is one line of a conversation-per-line file, and `first_line` that of its first line in its file.
     pub fn evaluate(
         &self,
         format: Format,

@@ -1,7 +1,7 @@
 //! Files that a shell command deletes or moves, as far as its words say it.
 //!
-//! PURE. Only plain commands count: `rm`, `unlink`, `git rm`, `mv`, `git mv`, `cp`, `Remove-Item`, alone or in a row. What a shell would
-//! expand, or what stands in a document that is given to a command, is not understood.
+//! PURE. Only plain commands count: `rm`, `unlink`, `git rm`, `mv`, `git mv`, `cp`, `Remove-Item`, alone or in a row. What a
+//! shell would expand, or what stands in a document that is given to a command, is not understood.
 
 use super::shell::words;
 

@@ -1,8 +1,8 @@
 //! Work waits for a server that has a bad minute, instead of finishing without its summaries: when the next request may be sent.
 //!
-//! All conversations of a run share one queue. It follows what the server asks for, learns a pace where it does not say one, holds
-//! requests back while most of them fail, lets one at a time try whether the server is back, and then opens places one by one. Only when the
-//! server has not worked for as long as the run may wait are requests denied.
+//! All conversations of a run share one queue. It follows what the server asks for, learns a pace where it does not say one,
+//! holds requests back while most of them fail, lets one at a time try whether the server is back, and then opens places one by
+//! one. Only when the server has not worked for as long as the run may wait are requests denied.
 //!
 //! Reads no clock: the time is passed in.
 

@@ -1,7 +1,8 @@
 //! Turns a server's response into a summary or into a kind of failure.
 //!
-//! PURE. The key is cut out of all that a server says before anything else is done with it. Anything but a summary is a failure, whatever the status: an empty or refused answer, a tool call, an HTML page. One
-//! that was cut off is a summary that says so. What an answer has cost is read whatever it is.
+//! PURE. The key is cut out of all that a server says before anything else is done with it. Anything but a summary is a failure,
+//! whatever the status: an empty or refused answer, a tool call, an HTML page. One that was cut off is a summary that says so.
+//! What an answer has cost is read whatever it is.
 
 use std::time::Duration;
 

@@ -1,8 +1,9 @@
 //! One round of a policy's layers over a transcript, in place.
 //!
-//! A round is a list of steps, and each step is planned as data, its artifacts are gathered, it is settled, and its changes
-//! are applied. The free layers come first. Then summaries that are due are written: the built-in one from the input as it was
-//! before the free layers, a model's from what they have left. Then results that the summary has made old go to the store, and outputs are shortened if a target is still missed.
+//! A round is a list of steps, and each step is planned as data, its artifacts are gathered, it is settled, and its changes are
+//! applied. The free layers come first. Then summaries that are due are written: the built-in one from the input as it was before
+//! the free layers, a model's from what they have left. Then results that the summary has made old go to the store, and outputs
+//! are shortened if a target is still missed.
 
 use std::cell::OnceCell;
 

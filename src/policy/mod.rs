@@ -83,8 +83,8 @@ key::policy! {
             name: String = "", label();
             /// Other names that `--policy` accepts for it.
             aliases: Vec<String> = [], label();
-            /// The preset that a file starts from, or the path of another policy file, relative to this one; "" means the default preset. A
-            /// preset starts from nothing.
+            /// The preset that a file starts from, or the path of another policy file, relative to this one; "" means the default
+            /// preset. A preset starts from nothing.
             extends: String = "", origin();
             /// What is done. The order is fixed.
             layers: Vec<Layer> = &[], common();

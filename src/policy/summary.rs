@@ -51,7 +51,8 @@ table! {
         /// No published system has such a rule.
         keep_tokens: u64 = 1_500, unit("tokens"), common();
 
-        /// Further parameters of the requests to a provider, such as `temperature` or `reasoning_effort`: they are sent as they are.
+        /// Further parameters of the requests to a provider, such as `temperature` or `reasoning_effort`: they are sent as they
+        /// are.
         ///
         /// One that the server refuses is left out, and a warning says so.
         extra: Parameters = [], found(Empty("would change what is asked of a provider"));
@@ -112,18 +113,19 @@ table! {
         too_large_share: f64 = 0.0, share();
         /// A result is too large if it has more live tokens than this; if above 0, `summary.too_large_share` is ignored.
         too_large_tokens: u64 = 0, unit("tokens");
-        /// A provider's summary with more names than this that the transcript does not contain, and with a larger share of them than
-        /// `summary.max_invented_share`, is asked for once more. The sentences that still hold one are left out. -1 means that nothing
-        /// is checked.
+        /// A provider's summary with more names than this that the transcript does not contain, and with a larger share of them
+        /// than `summary.max_invented_share`, is asked for once more. The sentences that still hold one are left out. -1 means
+        /// that nothing is checked.
         ///
         /// Names are paths, addresses, ids, flags, and identifiers with a dot, an underscore or a call.
         max_invented: i64 = 0, at_least(-1), unit("names");
         /// See `summary.max_invented`.
         max_invented_share: f64 = 0.05, share();
-        /// Whether a provider's summary is a narrative that the rows of the built-in summary follow, as far as the size goes: your own
-        /// words, files, commands, errors, to-dos. Without them, it is the provider's text and your own words.
+        /// Whether a provider's summary is a narrative that the rows of the built-in summary follow, as far as the size goes:
+        /// your own words, files, commands, errors, to-dos. Without them, it is the provider's text and your own words.
         must_keep: bool = true;
-        /// The part of the size that a provider is asked to write, if rows follow. They have the rest, and what the provider leaves.
+        /// The part of the size that a provider is asked to write, if rows follow. They have the rest, and what the provider
+        /// leaves.
         narrative_share: f64 = 0.5, share();
     }
 }

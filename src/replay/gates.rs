@@ -1,8 +1,8 @@
 //! Limits that depend on what happened earlier in the session.
 //!
-//! `trigger.max_compactions` limits the compactions of a turn, `summary.breaker` failures in a row; the replacement of a failed summary
-//! continues. If a summary misses an aim (typed messages are kept whatever the aim), the next attempt is made when the window
-//! has grown by an eighth: until then every request would summarise the same words again.
+//! `trigger.max_compactions` limits the compactions of a turn, `summary.breaker` failures in a row; the replacement of a failed
+//! summary continues. If a summary misses an aim (typed messages are kept whatever the aim), the next attempt is made when the
+//! window has grown by an eighth: until then every request would summarise the same words again.
 
 use super::round::Asked;
 use crate::policy::{OnFailure, Policy, TargetKind};

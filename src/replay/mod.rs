@@ -6,9 +6,10 @@
 //! that the agent itself wrote is not a request either.
 //!
 //! Some gates look back over the session: `trigger.offload_freed_below` (what this step's offloading freed),
-//! `trigger.max_compactions` (summaries, and messages removed without one, since the last typed message) and `summary.breaker` (failures in a row; a success
-//! resets it; an attempt without a result is a failure). An answer that broke off and a call for a compaction force a summary
-//! as in `compact`, within the same gates. Summaries are scripted or extractive: no request is ever sent.
+//! `trigger.max_compactions` (summaries, and messages removed without one, since the last typed message) and `summary.breaker`
+//! (failures in a row; a success resets it; an attempt without a result is a failure). An answer that broke off and a call for a
+//! compaction force a summary as in `compact`, within the same gates. Summaries are scripted or extractive: no request is ever
+//! sent.
 //!
 //! # Figures
 //!

@@ -1,8 +1,9 @@
 //! What runs have done, so that the same command need not do it again: one line an input, with all that a report says of it.
 //!
-//! Each run appends to a file of its own as its work ends, `finished/<work>-<number>-<random>.part.jsonl`, after the output has its
-//! name. A run that comes to its end takes the `.part` away. Of two lines on one input, that of the higher number counts. `<work>` is a hash of everything besides an input that a result depends on,
-//! so that only the same command reads the lines, and a changed policy or version of the program does all again.
+//! Each run appends to a file of its own as its work ends, `finished/<work>-<number>-<random>.part.jsonl`, after the output has
+//! its name. A run that comes to its end takes the `.part` away. Of two lines on one input, that of the higher number counts.
+//! `<work>` is a hash of everything besides an input that a result depends on, so that only the same command reads the lines, and
+//! a changed policy or version of the program does all again.
 //!
 //! Lines are not trusted: whoever takes one checks first that input, output and record are what it says. Without these files,
 //! or with damaged ones, work is done again and nothing else is lost.

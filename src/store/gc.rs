@@ -1,9 +1,10 @@
 //! Deletes contents of a store that nothing refers to any more: mark and sweep.
 //!
 //! A content is referred to if a record names it (in a manifest or a journal), or if an output of a record still exists and
-//! mentions its name; an offload that a run has moved to the archive, if its output mentions it. Records, and files whose names are not ours, are never deleted. If the references cannot be known for
-//! certain (a damaged record, an unreadable output, an active run), nothing is deleted. Only plain files that were opened below
-//! opened folders are deleted; a link anywhere in the store is an error.
+//! mentions its name; an offload that a run has moved to the archive, if its output mentions it. Records, and files whose names
+//! are not ours, are never deleted. If the references cannot be known for certain (a damaged record, an unreadable output, an
+//! active run), nothing is deleted. Only plain files that were opened below opened folders are deleted; a link anywhere in the
+//! store is an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -176,8 +177,8 @@ impl Store {
     }
 }
 
-/// Offloads that a run has moved to the archive, and did not come to delete: only one output was ever made with them, and its newest
-/// record no longer names them. The output itself is asked later whether it mentions them.
+/// Offloads that a run has moved to the archive, and did not come to delete: only one output was ever made with them, and its
+/// newest record no longer names them. The output itself is asked later whether it mentions them.
 fn released(ledger: &Ledger, kept: &BTreeMap<String, u64>) -> BTreeSet<String> {
     let mut released = BTreeSet::new();
     for record in ledger.records() {

@@ -1,11 +1,11 @@
 //! The store: what ctxpack keeps beside its outputs so that nothing is lost, and how it writes files.
 //!
-//! One folder with originals (`archive/`: compressed, and as plain copies where a text names them), tool outputs that were moved out of transcripts (`offloaded/`), answers of
-//! models (`cache/`), what was asked of them in batches (`batches/`), records of which output was made from which input
-//! (`manifests/`, one file for each finished run; `journal/`, one file for each unfinished run), and of what runs have done, for the
-//! next one (`finished/`). Names are BLAKE3 hashes of content. Knows nothing of transcripts or
-//! policies, and creates nothing before the first write. No text from a transcript becomes part of a path, except a name of
-//! exactly our own form (see [`Store::read_offload`]).
+//! One folder with originals (`archive/`: compressed, and as plain copies where a text names them), tool outputs that were moved
+//! out of transcripts (`offloaded/`), answers of models (`cache/`), what was asked of them in batches (`batches/`), records of
+//! which output was made from which input (`manifests/`, one file for each finished run; `journal/`, one file for each unfinished
+//! run), and of what runs have done, for the next one (`finished/`). Names are BLAKE3 hashes of content. Knows nothing of
+//! transcripts or policies, and creates nothing before the first write. No text from a transcript becomes part of a path, except
+//! a name of exactly our own form (see [`Store::read_offload`]).
 //!
 //! A store is not trusted, even if the user owns it: it may have come with somebody else's repository. Its folder and everything
 //! below is opened by the rules of [`folder`], and a link, pipe or device in the place of a file of this program is an error that

@@ -1,9 +1,9 @@
 //! What a model is given for a narrative: the conversation as it was before anything was cleared, each part under the line that it
 //! stands on, with outputs as large as its window allows.
 //!
-//! PURE. An output that is too large keeps its head, its tail, and lines with errors between them, and says what it lost. An earlier
-//! summary is given as one, without its citations, whose lines are of another file. The messages that are kept come last, for the
-//! model to know what it need not tell.
+//! PURE. An output that is too large keeps its head, its tail, and lines with errors between them, and says what it lost. An
+//! earlier summary is given as one, without its citations, whose lines are of another file. The messages that are kept come last,
+//! for the model to know what it need not tell.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -59,8 +59,8 @@ struct Part<'e> {
 }
 
 impl<'e> Evidence<'e, '_> {
-    /// The messages `replaced` in rounds of `tokens` tokens together as far as outputs can be clamped, the oldest first; then what is
-    /// kept after them.
+    /// The messages `replaced` in rounds of `tokens` tokens together as far as outputs can be clamped, the oldest first; then
+    /// what is kept after them.
     pub fn rounds(&self, replaced: Range<usize>, tokens: u64) -> Vec<String> {
         let (parts, kept): (Vec<_>, Vec<_>) = self
             .parts(replaced.start..self.conversation.messages.len())

@@ -112,7 +112,8 @@ proptest! {
     }
 }
 
-/// The format of every fixture is that of its folder, if that is named for one; named wrongly, it is refused wherever a line shows it.
+/// The format of every fixture is that of its folder, if that is named for one; named wrongly, it is refused wherever a line
+/// shows it.
 #[test]
 fn fixtures_are_of_their_format() {
     let (mut known, mut refused) = (0, 0);

@@ -1,5 +1,5 @@
-//! Sessions of Gemini CLI: messages that are written again, results that stand twice, resumptions that write the whole history anew,
-//! and prompts that were taken back.
+//! Sessions of Gemini CLI: messages that are written again, results that stand twice, resumptions that write the whole history
+//! anew, and prompts that were taken back.
 //!
 //! The writer knows which lines a model still sees.
 

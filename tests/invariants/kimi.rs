@@ -1,5 +1,5 @@
-//! Sessions of Kimi Code: records of messages and of the events of steps, copies of both, compactions of two kinds, and what the user
-//! cleared or took back.
+//! Sessions of Kimi Code: records of messages and of the events of steps, copies of both, compactions of two kinds, and what the
+//! user cleared or took back.
 //!
 //! Switches of branches are left out: they name records by their numbers, and other lines may come between.
 

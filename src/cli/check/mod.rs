@@ -2,7 +2,8 @@
 //!
 //! A case is compacted in memory under its policy and compared with what is expected: the output byte for byte, the report key by
 //! key, where a key that is not listed may be anything, and what `expect.toml` says. One with an expected replay is replayed, one
-//! with expected counts counted. A scripted summariser answers from `summaries.jsonl`. Writes no golden without `--update` or a yes.
+//! with expected counts counted. A scripted summariser answers from `summaries.jsonl`. Writes no golden without `--update` or a
+//! yes.
 
 mod asked;
 mod cases;
@@ -47,10 +48,11 @@ use crate::outcome::Notices;
 
 /// Compare fixtures with their expected output.
 ///
-/// A folder with an input.jsonl is a case; policy.toml, expected.jsonl and expected.stats.json are beside it. So are NAME.jsonl and
-/// NAME.expected.jsonl, with NAME.policy.toml and NAME.expected.stats.json. An expect.toml says what must hold where no golden does.
-/// The input is compacted in memory; a case with an expected replay is replayed instead. A case with a policy file of its own is
-/// checked by that alone, all others by the policy in effect. The exit code is 1 if a case differs, or checks nothing.
+/// A folder with an input.jsonl is a case; policy.toml, expected.jsonl and expected.stats.json are beside it. So are NAME.jsonl
+/// and NAME.expected.jsonl, with NAME.policy.toml and NAME.expected.stats.json. An expect.toml says what must hold where no
+/// golden does. The input is compacted in memory; a case with an expected replay is replayed instead. A case with a policy file
+/// of its own is checked by that alone, all others by the policy in effect. The exit code is 1 if a case differs, or checks
+/// nothing.
 ///
 /// `ctxpack help check` explains the files of a case.
 #[derive(Debug, Args)]

@@ -1,7 +1,7 @@
 //! Whether a file is one document, and of which format: by the keys around its messages, then by each message.
 //!
-//! A document has the whole file to itself. A file that begins like one and breaks off, or has more behind it, is of no format. Never
-//! reads a document's messages for their content.
+//! A document has the whole file to itself. A file that begins like one and breaks off, or has more behind it, is of no format.
+//! Never reads a document's messages for their content.
 
 use super::line::{Line, MESSAGES};
 use super::reason::{Kinds, add};

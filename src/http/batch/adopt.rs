@@ -1,7 +1,8 @@
 //! Batches that may have been sent: a run was killed, or the connection broke, before the server's name for one was written down.
 //!
 //! The server is asked for its batches, so that nothing is paid twice. OpenAI's batches carry a mark of ours. Anthropic's carry
-//! none: one that was made at that time with as many requests is taken for it, until its results tell. Sends no requests for summaries.
+//! none: one that was made at that time with as many requests is taken for it, until its results tell. Sends no requests for
+//! summaries.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

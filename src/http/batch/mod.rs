@@ -1,8 +1,8 @@
 //! Requests that are sent together and answered hours later, by the batch APIs of Anthropic and OpenAI.
 //!
-//! A run holds its requests back (`spool`), sends them when all are known (`send`), and collects the answers into the store's cache in
-//! a later one (`collect`, `results`), where summaries find them as they find any answer. The store has a record of each batch (`job`),
-//! so that nothing is paid twice: not by two runs at once, nor by one after another that was killed (`adopt`).
+//! A run holds its requests back (`spool`), sends them when all are known (`send`), and collects the answers into the store's
+//! cache in a later one (`collect`, `results`), where summaries find them as they find any answer. The store has a record of each
+//! batch (`job`), so that nothing is paid twice: not by two runs at once, nor by one after another that was killed (`adopt`).
 
 mod adopt;
 mod calls;

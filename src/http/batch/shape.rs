@@ -258,8 +258,8 @@ pub(super) enum Outcome {
     Without(String),
 }
 
-/// Reads a line of results: the request's name, and what came of it. Both providers' forms are known in any file, since other servers
-/// speak either.
+/// Reads a line of results: the request's name, and what came of it. Both providers' forms are known in any file, since other
+/// servers speak either.
 pub(super) fn result(line: &[u8]) -> Option<(String, Outcome)> {
     let line: Value = serde_json::from_slice(line).ok()?;
     let id = line["custom_id"].as_str()?.to_owned();

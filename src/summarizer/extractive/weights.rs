@@ -1,8 +1,9 @@
 //! The numbers by which units are chosen.
 //!
-//! The chances of names are those that `scripts/fit-summary CORPUS --only-chances` found on 43 sessions of 19 repositories (157 cuts,
-//! 166 000 names; those that are needed are told from others with an AUC of 83.1 % in fold, and 81.5 % out of fold). The weights of
-//! units were chosen by hand among a dozen settings, by the figures over all of these sessions: they are not out of fold.
+//! The chances of names are those that `scripts/fit-summary CORPUS --only-chances` found on 43 sessions of 19 repositories (157
+//! cuts, 166 000 names; those that are needed are told from others with an AUC of 83.1 % in fold, and 81.5 % out of fold). The
+//! weights of units were chosen by hand among a dozen settings, by the figures over all of these sessions: they are not out of
+//! fold.
 //!
 //! Weights of other sessions come from a file of this form, so that no session is measured with weights that it had a part in:
 //!

@@ -1,7 +1,7 @@
 //! The result of a check as a report on Code Quality for GitLab: one array with an entry for each case that is not as expected.
 //!
-//! An entry is known again by its fingerprint, so that a merge request shows what is new on its branch. It follows from the case and
-//! what is wrong with it, not from how the difference reads.
+//! An entry is known again by its fingerprint, so that a merge request shows what is new on its branch. It follows from the case
+//! and what is wrong with it, not from how the difference reads.
 
 use std::io::{self, Write};
 

@@ -1,5 +1,5 @@
-//! By what a line of Factory Droid is recognised: its own records, and messages whose entries have long ids. The entries of pi, which
-//! are of the same type, have short ones or none.
+//! By what a line of Factory Droid is recognised: its own records, and messages whose entries have long ids. The entries of pi,
+//! which are of the same type, have short ones or none.
 
 use crate::format::Format;
 use crate::format::detect::{CWD, Evidence, Family, LONG_ID, Line, Part, VERSION};

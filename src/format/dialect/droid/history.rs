@@ -30,8 +30,8 @@ pub(super) fn compactions(transcript: &Transcript<'_>) -> Vec<u32> {
     found.map(|(line, _)| line).collect()
 }
 
-/// Drops messages, with what says how their turns ended, and links the others anew: to the nearest message above that stays, or else
-/// to the summary.
+/// Drops messages, with what says how their turns ended, and links the others anew: to the nearest message above that stays, or
+/// else to the summary.
 pub(super) fn without(
     transcript: &Transcript<'_>,
     window: &Window,

@@ -1,7 +1,7 @@
 //! What a model sees of a session: the summary of the last compaction, and the messages after the one that it names.
 //!
-//! The agent reads messages in the order of the file and follows no links. Where the message that a compaction names is missing, all
-//! messages follow the summary.
+//! The agent reads messages in the order of the file and follows no links. Where the message that a compaction names is missing,
+//! all messages follow the summary.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! Where Gemini CLI keeps its sessions, and how it continues them.
 //!
-//! PURE. A session is `tmp/PROJECT/chats/session-TIME-ID.jsonl`, with the beginning of its id in its name; the agent finds it by the
-//! whole id, which its lines name, and only when it is started in the project's folder.
+//! PURE. A session is `tmp/PROJECT/chats/session-TIME-ID.jsonl`, with the beginning of its id in its name; the agent finds it by
+//! the whole id, which its lines name, and only when it is started in the project's folder.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
 //! Writes a summary as the agent's own compression does: a `$set` of messages, of which the first is the summary, as a message of
 //! the user. The kept messages follow on their lines.
 //!
-//! Where kept messages are in a list, as after every resumption, the summary becomes an item of that list, and in a document, which
-//! has no `$set`, a message before them: there the messages that it replaces leave at once. Which lines are dead otherwise is decided
-//! in `dead`.
+//! Where kept messages are in a list, as after every resumption, the summary becomes an item of that list, and in a document,
+//! which has no `$set`, a message before them: there the messages that it replaces leave at once. Which lines are dead otherwise
+//! is decided in `dead`.
 
 use std::collections::BTreeMap;
 

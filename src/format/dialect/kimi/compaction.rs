@@ -1,5 +1,5 @@
-//! Writes a summary as the agent's own compaction with a kept end: a `context.apply_compaction` before the first kept message, which
-//! counts the messages that it covers, and a `token_counting.rebased`, which makes earlier counts void.
+//! Writes a summary as the agent's own compaction with a kept end: a `context.apply_compaction` before the first kept message,
+//! which counts the messages that it covers, and a `token_counting.rebased`, which makes earlier counts void.
 //!
 //! An earlier compaction that keeps messages from before itself stays before the new one. What is summarised and yet stands
 //! behind the new record leaves at once: the agent would read it.

@@ -1,7 +1,7 @@
 //! The tokens that the agent believes to be in its window, what a provider counted for an answer, and the model that gave it.
 //!
-//! After a compaction the agent goes by the last count that is of no more messages than there are: all counts since are lowered by the
-//! share of the window that was removed. The count that a compaction itself begins with is right.
+//! After a compaction the agent goes by the last count that is of no more messages than there are: all counts since are lowered
+//! by the share of the window that was removed. The count that a compaction itself begins with is right.
 
 use crate::format::finish;
 use crate::format::usage::Share;

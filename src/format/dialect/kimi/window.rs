@@ -1,4 +1,5 @@
-//! What a model sees of a session: the messages that the agent would form now, from the records that count, in the order of the file.
+//! What a model sees of a session: the messages that the agent would form now, from the records that count, in the order of the
+//! file.
 //!
 //! An answer is a step: it begins and ends with a record of its own, and its parts, calls and results name it. What was said while
 //! calls were waiting for their results follows these. A compaction keeps the end of the messages after its summary, or, in newer

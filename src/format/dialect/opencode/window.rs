@@ -1,7 +1,8 @@
-//! What a model sees of a session: from the last compaction on, with the messages that it keeps, each answer followed by its results.
+//! What a model sees of a session: from the last compaction on, with the messages that it keeps, each answer followed by its
+//! results.
 //!
-//! The agent goes back from the newest message to the question of the last compaction that was answered by a summary. That compaction
-//! may name an older message from which on all is kept: these messages then follow the summary.
+//! The agent goes back from the newest message to the question of the last compaction that was answered by a summary. That
+//! compaction may name an older message from which on all is kept: these messages then follow the summary.
 
 use crate::ids::IdSet;
 use crate::scan::Span;

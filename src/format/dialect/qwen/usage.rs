@@ -1,7 +1,7 @@
 //! The tokens that the agent believes to be in its window: the last figure on the chain, of an answer or of a compaction.
 //!
-//! It compacts at once when this figure shows that the window is full, and a compaction makes it wrong: it is lowered by the share of
-//! the window that was removed. The output that is part of a total stays.
+//! It compacts at once when this figure shows that the window is full, and a compaction makes it wrong: it is lowered by the
+//! share of the window that was removed. The output that is part of a total stays.
 
 use crate::format::usage::Share;
 use crate::scan::{Span, Value};
