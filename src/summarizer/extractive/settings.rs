@@ -19,8 +19,11 @@ pub(super) fn settings<'t>(input: &'t str, mut found: impl FnMut(&'t str, &'t st
         }
         let before = before.trim_end_matches(['"', '\\']);
         let is_of_key = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let key = &before[before.trim_end_matches(is_of_key).len()..];
-        if key.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        let (lead, key) = before.split_at(before.trim_end_matches(is_of_key).len());
+        // In a sentence it may be what was not to be set.
+        let lead = lead.trim_end_matches(['"', '\\']).trim_ascii_end();
+        let is_member = lead.ends_with(['{', ',']);
+        if is_member && key.starts_with(|c: char| c.is_ascii_alphabetic()) {
             found(key, &after[..digits]);
         }
     }
@@ -50,5 +53,6 @@ mod tests {
             ["yield_time_ms 30000", "max_output_tokens 4000"]
         );
         assert!(of(r#"{"x":1000.5,"3":400} {y:1000}"#).is_empty());
+        assert!(of(r#"{"prompt":"Do not set timeout: 5000, nor\nlimit: 300"}"#).is_empty());
     }
 }
