@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::link::Window;
 use super::tree::Tree;
+use crate::format::shapes::blocks;
 use crate::ids::{IdMap, IdSet};
 use crate::scan::Span;
 use crate::transcript::{
@@ -67,7 +68,9 @@ impl Tree<'_, '_> {
             };
             let first = self.link(lines[0]);
             let is_agents = first.is_injected || first.is_summary || first.is_echo;
-            let typed = if kind == GroupKind::Words && !is_agents {
+            // Without the copies of results, a message can begin with other words than its line.
+            let is_echo = || self.begins_as_echo(&blocks[0]);
+            let typed = if kind == GroupKind::Words && !is_agents && !is_echo() {
                 self.transcript.is_typed(role, &blocks[0])
             } else {
                 Typed::No
@@ -80,6 +83,15 @@ impl Tree<'_, '_> {
             }
         }
         conversation
+    }
+
+    fn begins_as_echo(&self, blocks: &[u32]) -> bool {
+        let texts = blocks.iter().map(|b| self.transcript.block(*b));
+        let mut texts =
+            texts.flat_map(|b| self.transcript.texts(b).iter().map(move |text| (b, text)));
+        texts.next().is_some_and(|(block, text)| {
+            blocks::is_echo(self.transcript.bytes(block.line, text.span))
+        })
     }
 
     /// The calls and results that are in the window twice, and the copy of each that is sent.

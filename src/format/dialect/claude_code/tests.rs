@@ -1,7 +1,7 @@
 //! Sessions with odd links: which of their lines are live, and what they would be without compactions.
 
 use crate::format::{Format, Warnings};
-use crate::transcript::{Conversation, Transcript};
+use crate::transcript::{Conversation, Transcript, Typed};
 
 /// A session line: `kind:id<parent` and the rest as JSON members.
 fn session(lines: &[(&str, &str, &str, &str)]) -> String {
@@ -134,6 +134,32 @@ fn of_rewritten_history_what_shares_a_message_id_is_sent_too() {
             .collect::<Vec<_>>(),
         [4, 5, 6]
     );
+}
+
+#[test]
+fn what_is_left_of_a_line_without_its_copy_is_judged_by_its_own_first_words() {
+    let beside = |id: &str, words: &str| {
+        format!(
+            r#""message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"{id}","content":"x"}},{{"type":"text","text":"{words}"}}]}}"#
+        )
+    };
+    for (words, typed) in [
+        ("<system-reminder>s</system-reminder>", Typed::No),
+        ("and now?", Typed::Yes),
+    ] {
+        let text = session(&[
+            ("user", "u", "", &user("go")),
+            ("assistant", "a1", "u", &call("m1", "t1")),
+            ("user", "r1", "a1", &beside("t1", words)),
+            ("user", "u'", "", &user("go")),
+            ("assistant", "a1'", "u'", &call("m1", "t1")),
+            ("user", "r1'", "a1'", &result("t1")),
+        ]);
+        let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
+        let main = &transcript.conversations[0];
+        let left = main.messages.iter().find(|m| main.first_line(m) == 2);
+        assert_eq!(left.map(|message| message.typed), Some(typed), "{words}");
+    }
 }
 
 #[test]
