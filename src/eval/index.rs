@@ -3,6 +3,7 @@
 use super::call::End;
 use super::events::{Event, EventKind};
 use super::names::{Folders, names};
+use super::settled::settled;
 use super::sought::Sought;
 use crate::ids::{IdMap, IdSet};
 
@@ -13,6 +14,8 @@ pub(super) struct Index {
     pub(super) folders: Folders,
     /// The first result of each call, by the call's event: its event, and how the call ended.
     ends: Vec<Option<(usize, End)>>,
+    /// The same of a command that still ran then.
+    settled: Vec<Option<(usize, End)>>,
     numbers: IdMap<String, u32>,
     /// The event in which each name first occurs.
     first: Vec<usize>,
@@ -40,6 +43,7 @@ impl Index {
     pub(super) fn new(events: Vec<Event>, folders: Folders) -> Index {
         let mut index = Index {
             ends: vec![None; events.len()],
+            settled: settled(&events),
             events: Vec::new(),
             folders,
             numbers: IdMap::default(),
@@ -115,7 +119,9 @@ impl Index {
 
     /// How the call that is the event of this number ended, if it was answered before the event `cut`.
     pub(super) fn end_of(&self, call: usize, cut: usize) -> Option<End> {
-        let end = self.ends[call].filter(|(result, _)| *result < cut);
+        let is_before = |(result, _): &(usize, End)| *result < cut;
+        let end = self.settled[call].filter(is_before);
+        let end = end.or_else(|| self.ends[call].filter(is_before));
         end.map(|(_, end)| end)
     }
 

@@ -43,6 +43,7 @@ mod references;
 mod rounds;
 mod scores;
 mod segment;
+mod settled;
 mod sought;
 mod state;
 mod todos;

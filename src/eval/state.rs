@@ -277,6 +277,7 @@ impl<'i> State<'i> {
             (_, None) => false,
             ("ok", Some(end)) => !end.is_failure(),
             ("failed", Some(end)) => end.is_failure(),
+            ("running", Some(End::Code(_))) => false,
             // There are too many ways to say that a command was interrupted or is still running.
             ("interrupted" | "running", Some(_)) => return Verdict::Unsaid,
             (label, Some(End::Code(code))) => label == format!("exit {code}"),

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::exchanges::Ended;
 use super::input::Input;
+use super::looks::{ended, name_in};
 use super::service::said as called;
 use super::tools::steers;
 use super::{Exchange, FactLocation, block_text, lossy};
@@ -16,7 +17,7 @@ use crate::transcript::{Block, BlockKind, Outcome, Transcript};
 pub struct Command {
     /// The call.
     pub call: FactLocation,
-    /// Its result, if there is one.
+    /// Its result, if there is one; of a command that went on, what was said of it last.
     pub result: Option<FactLocation>,
     /// The command as passed to the shell, or the call in its own words.
     pub text: String,
@@ -64,9 +65,10 @@ pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Comm
             None if exchange.kind == ToolKind::Other => answered(transcript, exchange),
             None => exit(transcript, exchange),
         };
+        let last = exchange.looks.last().copied();
         Some(Command {
             call: exchange.call,
-            result: exchange.result,
+            result: last.or(exchange.result),
             text,
             exit,
         })
@@ -129,7 +131,7 @@ fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
             return Exit::Interrupted;
         }
         if record.text(&["backgroundTaskId"]).is_some() {
-            return Exit::Running;
+            return ended(transcript, exchange).unwrap_or(Exit::Running);
         }
     }
     let said = ends(transcript, block);
@@ -137,8 +139,8 @@ fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
     if is_stopped(&said, block.outcome) {
         return Exit::Interrupted;
     }
-    if block.outcome == Outcome::Fine && still_runs(transcript, block) {
-        return Exit::Running;
+    if block.outcome == Outcome::Fine && name_in(transcript, block, &said).is_some() {
+        return ended(transcript, exchange).unwrap_or(Exit::Running);
     }
     // If results name their tools, the session is from another agent, which flags failures in that way.
     let names_tools = !transcript.links().is_empty() && !block.tool.is_empty();
@@ -177,7 +179,7 @@ pub(super) fn status(transcript: &Transcript<'_>, result: &Block) -> Option<i64>
 }
 
 /// The exit status in the header or at the end of an output.
-fn status_in(transcript: &Transcript<'_>, result: &Block, ends: &str) -> Option<i64> {
+pub(super) fn status_in(transcript: &Transcript<'_>, result: &Block, ends: &str) -> Option<i64> {
     match lossy(unescape(transcript.header(result))) {
         header if !header.is_empty() => code(&header),
         _ => code(ends),
@@ -185,7 +187,10 @@ fn status_in(transcript: &Transcript<'_>, result: &Block, ends: &str) -> Option<
 }
 
 /// What the agent recorded beside the result, if that is the only one on its line.
-fn recorded<'t>(transcript: &'t Transcript<'_>, result: FactLocation) -> Option<Input<'t>> {
+pub(super) fn recorded<'t>(
+    transcript: &'t Transcript<'_>,
+    result: FactLocation,
+) -> Option<Input<'t>> {
     let mirrors = transcript.mirrors();
     let mirror = mirrors.get(mirrors.partition_point(|mirror| mirror.line < result.line))?;
     let results = transcript
@@ -201,7 +206,7 @@ fn recorded<'t>(transcript: &'t Transcript<'_>, result: FactLocation) -> Option<
 const HEADER: usize = 4;
 
 /// The text of a result; of a long output only its header and its last lines.
-fn ends<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {
+pub(super) fn ends<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {
     const ENOUGH: usize = 2_048;
     if let [text] = transcript.texts(result)
         && let raw = transcript.bytes(result.line, text.span)
@@ -219,19 +224,6 @@ fn ends<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {
     }
     block_text(transcript, result)
 }
-
-/// Whether a result says that its command has not ended.
-pub(super) fn still_runs(transcript: &Transcript<'_>, result: &Block) -> bool {
-    let header = lossy(unescape(transcript.header(result)));
-    let beginning = || super::beginning(transcript, result, MOVED.len());
-    header
-        .lines()
-        .any(|line| line.starts_with("Process running with session ID "))
-        || header.is_empty() && beginning() == MOVED
-}
-
-/// How Gemini CLI begins to say that a command goes on in the background.
-const MOVED: &str = "Command moved to background (PID: ";
 
 /// The exit status in the phrases that agents put before or around an output.
 fn code(said: &str) -> Option<i64> {

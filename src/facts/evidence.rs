@@ -3,9 +3,10 @@
 //! PURE. A call failed only where its result says so: by a flag, by a status, or in the words that this very tool has for a
 //! failure. What only looks like an error may be the content of a file. Where no agent flags its results, it may be either.
 
-use super::commands::{self, status};
+use super::commands::{Exit, ends, status, status_in};
 use super::exchanges::{Ended, Exchange, FactLocation};
 use super::input::Input;
+use super::looks::{ended, name_in};
 use super::operation::Done;
 use super::refused::{is_empty, is_refusal, may_be_refusal};
 use super::shell::VIEWERS;
@@ -26,9 +27,17 @@ pub(super) fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Done
     let is_shell = exchange.kind == ToolKind::Shell;
     match block.outcome {
         Outcome::Failed => Done::Failed,
-        Outcome::Fine if is_shell && commands::still_runs(transcript, block) => Done::Unclear,
-        Outcome::Fine if is_shell && status(transcript, block).is_some_and(|code| code != 0) => {
-            Done::Failed
+        Outcome::Fine if is_shell => {
+            let said = ends(transcript, block);
+            let exit = match name_in(transcript, block, &said) {
+                Some(_) => ended(transcript, exchange).unwrap_or(Exit::Running),
+                None => status_in(transcript, block, &said).map_or(Exit::Well, Exit::Code),
+            };
+            match exit {
+                Exit::Code(0) | Exit::Well => Done::Yes,
+                Exit::Code(_) | Exit::Badly => Done::Failed,
+                Exit::Interrupted | Exit::Running | Exit::Unknown => Done::Unclear,
+            }
         }
         Outcome::Fine => Done::Yes,
     }

@@ -37,6 +37,8 @@ pub struct Exchange {
     pub result: Option<FactLocation>,
     /// The call in the cell that this one runs, if it is one of those.
     pub(super) inner: Option<Arc<InnerCall>>,
+    /// What is said later of a command that went on when its result was written, in order.
+    pub(super) looks: Vec<FactLocation>,
 }
 
 /// A call in a cell.
@@ -143,6 +145,7 @@ pub fn exchanges(
                     call: place,
                     result: None,
                     inner: None,
+                    looks: Vec::new(),
                 });
             }
             BlockKind::Result => {

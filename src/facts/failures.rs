@@ -2,8 +2,9 @@
 
 use memchr::memmem;
 
-use super::commands::{self, status};
+use super::commands::{self, Exit, status};
 use super::exchanges::{Ended, Exchange, FactLocation, text_of};
+use super::looks;
 use super::shell::only_shows;
 use crate::policy::ToolKind;
 use crate::transcript::{Block, Outcome, Transcript};
@@ -36,7 +37,8 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
         let block = transcript.block(result.block);
         let outcome = outcome(transcript, exchange, block);
         // Other tools show files and pages, which may contain any error message.
-        if outcome == Outcome::Fine && exchange.kind != ToolKind::Shell {
+        let is_of_command = exchange.kind == ToolKind::Shell || looks::reads(transcript, exchange);
+        if outcome == Outcome::Fine && !is_of_command {
             return None;
         }
         // Most commands succeed, and most outputs do not mention errors at all.
@@ -48,7 +50,11 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
         let said = text_of(transcript, result, exchange.inner.as_deref());
         let lines = || said.lines().map(untagged).filter(|line| !line.is_empty());
         // Gemini CLI and Qwen Code write "Error: (none)" behind what a command printed.
-        let is_status = |line: &&str| line.starts_with("Exit code ") || line.ends_with("(none)");
+        let is_status = |line: &&str| {
+            line.starts_with("Exit code ")
+                || line.starts_with("<status>")
+                || line.ends_with("(none)")
+        };
         let mut errors: Vec<String> = lines()
             .filter(|line| !is_status(line) && is_error_message(line, outcome))
             .take(ERRORS)
@@ -85,8 +91,17 @@ fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, result: &Block) -> 
         };
     }
     let is_status = || {
-        exchange.kind == ToolKind::Shell
-            && status(transcript, result).is_some_and(|status| status != 0)
+        if exchange.kind == ToolKind::Shell {
+            return status(transcript, result).is_some_and(|status| status != 0);
+        }
+        if !looks::reads(transcript, exchange) {
+            return false;
+        }
+        match looks::end(transcript, result) {
+            Some(Exit::Code(code)) => code != 0,
+            Some(Exit::Badly) => true,
+            Some(Exit::Well | Exit::Interrupted | Exit::Running | Exit::Unknown) | None => false,
+        }
     };
     let is_tagged = || {
         let text = transcript.texts(result).first();

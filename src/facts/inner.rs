@@ -11,7 +11,7 @@ use super::cell::{Cell, CellCall};
 use super::exchanges::{Ended, Exchange, FactLocation, InnerCall, exchanges};
 use super::input::Input;
 use super::tools::{Basis, recognised, understands};
-use super::{kind_of, lossy};
+use super::{kind_of, looks, lossy};
 use crate::ids::IdMap;
 use crate::policy::Tools;
 use crate::scan::unescape;
@@ -51,6 +51,7 @@ pub fn calls(
     if waits.is_some() {
         settle_sessions(&mut calls);
     }
+    looks::settle(transcript, conversation, &mut calls);
     calls
 }
 
@@ -227,6 +228,7 @@ fn inner(
             call: exchange.call,
             result: exchange.result,
             inner: Some(Arc::new(inner)),
+            looks: Vec::new(),
         }
     });
     calls.collect()
@@ -264,6 +266,7 @@ fn possible_patch(exchange: &Exchange, cell: &Cell, code: &str, added: &Tools) -
             ended: Ended::Unknown,
             session: None,
         })),
+        looks: Vec::new(),
     })
 }
 

@@ -20,6 +20,7 @@ mod input;
 mod known;
 mod later_reads;
 mod lines;
+mod looks;
 mod numbered;
 mod operation;
 mod patch;

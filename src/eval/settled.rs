@@ -1,0 +1,73 @@
+//! How commands ended that still ran when their results were written, for the judge of summaries.
+//!
+//! PURE. Read independently of `facts`, from which summaries are made. Knows what Codex and Claude Code write.
+
+use std::collections::BTreeMap;
+
+use super::call::End;
+use super::events::{Event, EventKind};
+
+/// For each event that is a call of such a command, the event that tells how it ended, and that end.
+pub(super) fn settled(events: &[Event]) -> Vec<Option<(usize, End)>> {
+    let mut settled = vec![None; events.len()];
+    let mut running: BTreeMap<&str, usize> = BTreeMap::new();
+    for (number, event) in events.iter().enumerate() {
+        let text = &event.text[..];
+        let (name, end) = match &event.what {
+            EventKind::Result {
+                of: Some(of), end, ..
+            } => {
+                let EventKind::Call { tool, call } = &events[*of].what else {
+                    continue;
+                };
+                if let Some(name) = name(text) {
+                    if !call.commands.is_empty() {
+                        running.insert(name, *of);
+                    }
+                    continue;
+                }
+                if !matches!(&tool[..], "write_stdin" | "TaskOutput" | "BashOutput") {
+                    continue;
+                }
+                let mut names = events[*of].text.lines().map(str::trim);
+                let name = names.find(|line| running.contains_key(line));
+                (name, code(text, "<exit_code>").map_or(*end, End::Code))
+            }
+            EventKind::Notice if text.starts_with("<task-notification>") => {
+                let mut name = text.split(['<', '>']).skip_while(|part| *part != "task-id");
+                let end = code(text, "(exit code ").or_else(|| code(text, "with exit code "));
+                (name.nth(1), end.map_or(End::Fine, End::Code))
+            }
+            EventKind::Result { of: None, .. }
+            | EventKind::Call { .. }
+            | EventKind::User
+            | EventKind::Agent
+            | EventKind::Notice => continue,
+        };
+        if let (Some(name), End::Code(_)) = (name, end)
+            && let Some(call) = running.remove(name)
+        {
+            settled[call] = Some((number, end));
+        }
+    }
+    settled
+}
+
+/// The name of a command that still runs, in its result.
+fn name(result: &str) -> Option<&str> {
+    let mut lines = result.lines().take(5);
+    let after = |line| {
+        let session = "Process running with session ID ";
+        let task = "Command running in background with ID: ";
+        str::strip_prefix(line, session).or_else(|| str::strip_prefix(line, task))
+    };
+    let name = lines.find_map(after)?.split_ascii_whitespace().next()?;
+    Some(name.trim_end_matches('.'))
+}
+
+/// The number after `sign`.
+fn code(text: &str, sign: &str) -> Option<i64> {
+    let (_, rest) = text.split_once(sign)?;
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '-');
+    rest[..end.unwrap_or(rest.len())].parse().ok()
+}

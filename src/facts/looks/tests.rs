@@ -1,0 +1,154 @@
+//! How commands that went on are said to have ended.
+
+use super::super::tests::read_as;
+use super::super::{Exit, calls, commands, failures};
+use crate::format::Format;
+use crate::policy::Policy;
+
+/// The commands of a session with how they ended, and the lines of its failures.
+fn told(format: Format, lines: &[String]) -> (Vec<(String, Exit)>, Vec<String>) {
+    let transcript = read_as(format, &lines.join("\n"));
+    let tools = Policy::default().tools;
+    let calls = calls(&transcript, &transcript.conversations[0], &tools);
+    let commands = commands(&transcript, &calls).into_iter();
+    let failures = failures(&transcript, &calls).into_iter();
+    (
+        commands
+            .map(|command| (command.text, command.exit))
+            .collect(),
+        failures.flat_map(|failure| failure.lines).collect(),
+    )
+}
+
+fn codex(id: &str, tool: &str, input: &str, output: &str) -> String {
+    let payload = |rest: String| {
+        format!(r#"{{"timestamp":"t","type":"response_item","payload":{{{rest}}}}}"#)
+    };
+    let input = input.replace('"', r#"\""#);
+    let call = payload(format!(
+        r#""type":"function_call","name":"{tool}","arguments":"{input}","call_id":"{id}""#
+    ));
+    let result = payload(format!(
+        r#""type":"function_call_output","call_id":"{id}","output":"Chunk ID: a\nWall time: 1.0 seconds\n{output}""#
+    ));
+    format!("{call}\n{result}")
+}
+
+#[test]
+fn a_session_is_read_until_it_ends() {
+    let meta = r#"{"timestamp":"t","type":"session_meta","payload":{"id":"s","timestamp":"t","cwd":"/w","originator":"o","cli_version":"0.1"}}"#;
+    let runs = |n: u32| {
+        format!(r"Process running with session ID {n}\nOriginal token count: 0\nOutput:\n")
+    };
+    let ends = |code: u32, said: &str| {
+        format!(r"Process exited with code {code}\nOriginal token count: 9\nOutput:\n{said}")
+    };
+    let lines = [
+        meta.to_owned(),
+        codex("1", "exec_command", r#"{"cmd":"make a"}"#, &runs(7)),
+        codex("2", "exec_command", r#"{"cmd":"make b"}"#, &runs(8)),
+        codex("3", "exec_command", r#"{"cmd":"make c"}"#, &runs(9)),
+        codex(
+            "4",
+            "write_stdin",
+            r#"{"session_id":8,"chars":""}"#,
+            &runs(8),
+        ),
+        codex(
+            "5",
+            "write_stdin",
+            r#"{"session_id":7,"chars":""}"#,
+            &ends(0, "fine"),
+        ),
+        codex(
+            "6",
+            "write_stdin",
+            r#"{"session_id":8,"chars":""}"#,
+            &ends(2, r"b.c:1: error: no such b"),
+        ),
+        // The session has ended; nothing is said of the last one.
+        codex(
+            "7",
+            "write_stdin",
+            r#"{"session_id":7,"chars":""}"#,
+            &ends(1, "unknown session"),
+        ),
+    ];
+    let (commands, failures) = told(Format::Codex, &lines);
+    let exits: Vec<Exit> = commands.into_iter().map(|(_, exit)| exit).collect();
+    assert_eq!(exits, [Exit::Code(0), Exit::Code(2), Exit::Running]);
+    assert_eq!(failures, ["b.c:1: error: no such b", "unknown session"]);
+}
+
+fn claude(uuid: u32, role: &str, content: &str, record: &str) -> String {
+    format!(
+        r#"{{"type":"{role}","uuid":"{uuid}","parentUuid":"{}","sessionId":"s","cwd":"/w","version":"2.1.0","timestamp":"2026-01-01T00:00:00Z","message":{{"role":"{role}","content":{content}}}{record}}}"#,
+        uuid - 1
+    )
+}
+
+#[test]
+fn a_task_has_ended_when_its_output_or_a_notice_says_so() {
+    let call = |id: u32, tool: &str, input: &str| {
+        format!(r#"[{{"type":"tool_use","id":"{id}","name":"{tool}","input":{input}}}]"#)
+    };
+    let result = |id: u32, said: &str| {
+        format!(r#"[{{"type":"tool_result","tool_use_id":"{id}","content":"{said}"}}]"#)
+    };
+    let begins = |task: &str| {
+        format!(
+            r#","toolUseResult":{{"stdout":"","stderr":"","interrupted":false,"backgroundTaskId":"{task}"}}"#
+        )
+    };
+    let began = |task: &str| {
+        format!("Command running in background with ID: {task}. Output is being written to: /t")
+    };
+    let run = |n: u32, task: &str| {
+        [
+            claude(
+                2 * n + 1,
+                "assistant",
+                &call(n, "Bash", &format!(r#"{{"command":"run {task}"}}"#)),
+                "",
+            ),
+            claude(2 * n + 2, "user", &result(n, &began(task)), &begins(task)),
+        ]
+    };
+    let mut lines: Vec<String> = vec![
+        claude(1, "user", "\"go\"", "").replace(r#""parentUuid":"0""#, r#""parentUuid":null"#),
+    ];
+    lines.extend(
+        run(1, "a1").map(|line| line.replace(r#""parentUuid":"2""#, r#""parentUuid":"1""#)),
+    );
+    lines.extend(run(2, "b2"));
+    lines.extend(run(3, "c3"));
+    lines.push(claude(
+        9,
+        "assistant",
+        &call(9, "TaskOutput", r#"{"task_id":"a1","block":true}"#),
+        "",
+    ));
+    lines.push(claude(
+        10,
+        "user",
+        &result(9, r"<retrieval_status>success</retrieval_status>\n\n<task_id>a1</task_id>\n\n<task_type>local_bash</task_type>\n\n<status>failed</status>\n\n<exit_code>3</exit_code>\n\n<output>\n<status>completed</status>\nerror: a is not there\n</output>"),
+        "",
+    ));
+    lines.push(claude(
+        11,
+        "user",
+        r#""<task-notification>\n<task-id>b2</task-id>\n<status>completed</status>\n<summary>Background command \"run b2\" completed (exit code 0)</summary>\n</task-notification>""#,
+        "",
+    ));
+    let (commands, failures) = told(Format::ClaudeCode, &lines);
+    let expected = [
+        ("run a1", Exit::Code(3)),
+        ("run b2", Exit::Code(0)),
+        ("run c3", Exit::Running),
+    ];
+    assert_eq!(
+        commands,
+        expected.map(|(text, exit)| (text.to_owned(), exit))
+    );
+    assert_eq!(failures, ["error: a is not there"]);
+}
