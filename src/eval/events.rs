@@ -232,8 +232,9 @@ fn typed_meanwhile(transcript: &Transcript<'_>) -> Vec<(u32, String)> {
         let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
         let is_one = value["type"] == "queue-operation" && value["operation"] == "enqueue";
         let text = value["content"].as_str().filter(|_| is_one)?;
-        // Notices of the program are queued too.
-        (!text.trim_start().starts_with('<')).then(|| (line, text.to_owned()))
+        // Notices of the program are queued too, and events of its tasks.
+        let is_event = text.starts_with("{\"task_id\":") && text.contains("\"task_type\":");
+        (!is_event && !text.trim_start().starts_with('<')).then(|| (line, text.to_owned()))
     };
     (0..transcript.lines().len() as u32)
         .filter_map(queued)

@@ -49,12 +49,21 @@ pub(super) fn attached(gather: &mut Gather<'_, '_>, message: u32, block: &Block)
 }
 
 fn add(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
+    if is_event(text) {
+        return;
+    }
     // Notices of the agent itself are queued too.
     if text.trim_start().starts_with('<') {
         requests::add_echo(gather, text, message, line);
     } else if !gather.user_texts.contains(&hash(text.trim())) {
         requests::add(gather, text, message, line);
     }
+}
+
+/// Whether a text is an event of a task that runs in the background: some versions queue it as an object.
+fn is_event(text: &str) -> bool {
+    let ids = || strings(text.trim().as_bytes(), ["task_id", "task_type"]);
+    text.starts_with('{') && ids().iter().all(|id| !id.is_empty())
 }
 
 /// The strings under `keys` of an object; empty if there is none.
