@@ -77,8 +77,8 @@ fn end_of_sentence(text: &str) -> usize {
             '!' | '?' if text[end..].starts_with(|next: char| next >= '\u{2e80}') => return end,
             '.' | '!' | '?' if chars.peek().is_some_and(|(_, next)| *next == ' ') => {
                 let rest = text[end..].trim_start();
-                // `1. this` is an item of a list.
-                if at > 2 && !rest.starts_with(|c: char| c.is_lowercase()) {
+                let goes_on = at <= 2 || rest.starts_with(|c: char| c.is_lowercase());
+                if !goes_on && !is_number_of_item(&text[..at]) {
                     return end;
                 }
             }
@@ -86,6 +86,12 @@ fn end_of_sentence(text: &str) -> usize {
         }
     }
     text.len()
+}
+
+/// Whether a text before a full stop is no more than a number: of a heading, as in `### 1. this`, or of an item of a list.
+fn is_number_of_item(before: &str) -> bool {
+    let number = before.trim_start_matches(['#', '*', '_', '-', '>', '(', ' ']);
+    !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -134,7 +140,7 @@ mod tests {
 
     #[test]
     fn sentences_end_where_they_do_in_any_script() {
-        let text = "It works, e.g. here. Next one!\n\n1. First. Second\n完成了。还有吗？ no end\n他说：“好！”看a.rs里!走吧\n---";
+        let text = "It works, e.g. here. Next one!\n\n1. First. Second\n### 12. A title\n- **2. B** in 3. C\n完成了。还有吗？ no end\n他说：“好！”看a.rs里!走吧\n---";
         let found: Vec<&str> = sentences(text).collect();
         assert_eq!(
             found,
@@ -143,6 +149,9 @@ mod tests {
                 "Next one!",
                 "1. First.",
                 "Second",
+                "### 12. A title",
+                "- **2. B** in 3.",
+                "C",
                 "完成了。",
                 "还有吗？",
                 "no end",

@@ -205,16 +205,19 @@ impl Gather<'_, '_> {
         let text = block_text(self.transcript, block);
         let names = &mut self.found.names;
         let counted = names.count(&text, message, Speaker::Agent, |_, _, _| false);
-        for sentence in sentences(&text) {
-            let sentence = line_of(sentence);
+        for (statement, kind) in statements(&text) {
+            let sentence = line_of(statement);
             if !self.lines.insert(hash(&sentence)) {
                 continue;
             }
-            // Reasons are found nowhere else, nor is what the agent has yet to do.
-            let base = if decides(&sentence) || leaves_open(&sentence) {
-                base + DECIDES
-            } else {
-                base
+            let names = self.found.names.of_part(&sentence, &counted);
+            let base = match kind {
+                // Apart from the lines around it, a line of code without a name tells nothing.
+                Stated::Code if names.is_empty() => 0.0,
+                Stated::Code => base,
+                // Reasons are found nowhere else, nor is what the agent has yet to do.
+                Stated::Words if decides(&sentence) || leaves_open(&sentence) => base + DECIDES,
+                Stated::Words => base,
             };
             let unit = Unit {
                 base,
@@ -223,7 +226,7 @@ impl Gather<'_, '_> {
                 message,
                 claim: Claim::Free,
                 kind: UnitKind::Statement,
-                names: self.found.names.of_part(&sentence, &counted),
+                names,
                 head: 0,
             };
             self.found.units.push(unit);
@@ -317,6 +320,39 @@ impl Gather<'_, '_> {
     }
 }
 
+/// What a statement of the agent is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stated {
+    /// A sentence.
+    Words,
+    /// A line of a code block.
+    Code,
+}
+
+/// The sentences of a text and the lines of its code blocks, without the fences around these.
+fn statements(text: &str) -> Vec<(&str, Stated)> {
+    let mut all = Vec::new();
+    let mut kind = Stated::Words;
+    for line in text.split('\n').map(str::trim) {
+        let info = line.strip_prefix("```");
+        let is_fence = info.is_some_and(|info| !info.trim_start_matches('`').contains('`'));
+        kind = match (is_fence, kind) {
+            (true, Stated::Words) => Stated::Code,
+            (true, Stated::Code) => Stated::Words,
+            (false, Stated::Words) => {
+                all.extend(sentences(line).map(|sentence| (sentence, kind)));
+                kind
+            }
+            (false, Stated::Code) => {
+                let says = line.chars().any(char::is_alphanumeric);
+                all.extend(says.then_some((line, kind)));
+                kind
+            }
+        };
+    }
+    all
+}
+
 /// The values in a call's input, one per line; all of it if it is not JSON.
 fn values(transcript: &Transcript<'_>, call: &Block) -> String {
     let raw = transcript.bytes(call.line, call.content);
@@ -350,5 +386,26 @@ fn push_values(cursor: &mut Cursor<'_>, levels: u8, out: &mut Vec<u8>) -> Parse<
             out.push(b'\n');
             Ok(())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_is_told_apart_from_sentences() {
+        let text =
+            "It does this. Always:\n```rust\n  if a { b(). C }\n}\n```\n```x``` is `y`.\n````\nz";
+        assert_eq!(
+            statements(text),
+            [
+                ("It does this.", Stated::Words),
+                ("Always:", Stated::Words),
+                ("if a { b(). C }", Stated::Code),
+                ("```x``` is `y`.", Stated::Words),
+                ("z", Stated::Code),
+            ]
+        );
     }
 }
