@@ -46,6 +46,7 @@ mod entries;
 mod file;
 mod not_read;
 mod notice;
+mod read;
 #[cfg(test)]
 mod tests;
 mod timings;
@@ -56,10 +57,10 @@ mod totals;
 /// If an input was read but not changed, every "after" is equal to its "before". If it was not read, all are 0 and add nothing
 /// to the totals.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(from = "read::Stored")]
 #[non_exhaustive]
 pub struct Outcome {
     /// The input.
-    #[serde(flatten)]
     pub file: FileRecord,
     /// Where the result was written, if it was.
     pub output: Option<String>,
@@ -80,13 +81,10 @@ pub struct Outcome {
     /// The size of the result's text in bytes, likewise.
     pub bytes_after: u64,
     /// The size of the input as it is stored, if it is compressed.
-    #[serde(default)]
     pub stored_before: Option<u64>,
     /// The size of the result as it is stored, if it is compressed.
-    #[serde(default)]
     pub stored_after: Option<u64>,
     /// How much of the lines and of the calls is understood, if the input was read.
-    #[serde(default)]
     pub coverage: Option<Coverage>,
     /// What was asked for and failed, although the input was processed.
     pub degraded: Vec<Degraded>,

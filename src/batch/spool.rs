@@ -20,6 +20,8 @@ const FEW: usize = 50;
 /// The estimate for an outcome without its actions and warnings, and for each of these.
 const AN_OUTCOME: u64 = 3 << 10;
 const A_PART: u64 = 256;
+/// More bytes than the JSON of most outcomes has.
+const A_LINE: usize = 2 << 10;
 
 /// The outcomes of a run.
 #[derive(Debug)]
@@ -302,7 +304,8 @@ impl Written {
     /// # Errors
     /// [`ErrorKind::Internal`] where there is no JSON of it.
     pub fn of(outcome: Outcome) -> Result<Self> {
-        let mut line = serde_json::to_vec(&outcome).map_err(|e| {
+        let mut line = Vec::with_capacity(A_LINE);
+        serde_json::to_writer(&mut line, &outcome).map_err(|e| {
             Error::new(ErrorKind::Internal, format!("cannot write an outcome: {e}"))
         })?;
         let error = outcome.file.error.as_ref();
