@@ -3,7 +3,8 @@
 //! Globs are those of gitignore. No other ignore file is read, since transcripts are often in ignored folders. Reads nothing but
 //! plain files of that name below the walked folder.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -68,8 +69,19 @@ pub(super) struct Excluding {
 
 #[derive(Debug, Default)]
 struct Ignores {
-    of_folders: BTreeMap<PathBuf, Arc<Gitignore>>,
+    /// By the spelling of folders relative to the root: to compare paths part by part would cost more than all else here.
+    of_folders: HashMap<OsString, Above>,
     faults: Vec<Error>,
+}
+
+/// The ignore files of a folder and of those above it, the deepest first: only those that say anything.
+type Above = Arc<[Arc<Ignore>]>;
+
+#[derive(Debug)]
+struct Ignore {
+    /// Where it is, relative to the root.
+    folder: PathBuf,
+    globs: Gitignore,
 }
 
 impl Excluding {
@@ -94,26 +106,38 @@ impl Excluding {
         if let Some(decided) = by(&self.named.0, below, PassedBy::Excluded) {
             return decided;
         }
-        let folders = below.ancestors().skip(1);
-        let mut decided = folders.filter_map(|folder| {
-            let globs = self.of_folder(folder);
-            by(&globs, below.strip_prefix(folder).ok()?, PassedBy::Ignored)
+        let ignores = self.above(below.parent()?);
+        let mut decided = ignores.iter().filter_map(|ignore| {
+            let below = below.strip_prefix(&ignore.folder).ok()?;
+            by(&ignore.globs, below, PassedBy::Ignored)
         });
         decided.next().flatten()
     }
 
-    /// The globs in a folder's ignore file; `folder` is relative to the root.
-    fn of_folder(&self, folder: &Path) -> Arc<Gitignore> {
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(globs) = read.of_folders.get(folder) {
-            return Arc::clone(globs);
+    /// The ignore files of a folder, which is relative to the root, and of those above it.
+    fn above(&self, folder: &Path) -> Above {
+        {
+            let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(known) = read.of_folders.get(folder.as_os_str()) {
+                return Arc::clone(known);
+            }
         }
+        let above = folder.parent().map(|above| self.above(above));
+        let above = above.unwrap_or_default();
         let (globs, faults) = ignored_in(&self.root.join(folder).join(IGNORE));
+        let all = match globs.is_empty() {
+            true => above,
+            false => {
+                let folder = folder.to_owned();
+                let own = Arc::new(Ignore { folder, globs });
+                [own].into_iter().chain(above.iter().cloned()).collect()
+            }
+        };
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         read.faults.extend(faults);
-        let globs = Arc::new(globs);
         read.of_folders
-            .insert(folder.to_owned(), Arc::clone(&globs));
-        globs
+            .insert(folder.as_os_str().to_owned(), Arc::clone(&all));
+        all
     }
 
     /// What is wrong with the ignore files that were read.

@@ -4,6 +4,7 @@
 //! Follows no link to a folder, and opens no file. Files are shown as they are found, in the order of their paths, so that work on
 //! them need not wait for the end of the walk.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -115,7 +116,7 @@ pub(super) fn walk_each(
             });
             false
         })
-        .sort_by_file_path(Path::cmp)
+        .sort_by_file_name(OsStr::cmp)
         .build();
     // Without a folder, names are relative to the current one.
     let named = |path: &Path| match path.strip_prefix(".") {
