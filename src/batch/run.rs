@@ -60,7 +60,7 @@ pub fn run(
         1 => Company::None,
         _ => Company::Others,
     };
-    let try_one = |at: usize| running.once(order[at], company).map(|before| (at, before));
+    let try_one = |at: usize| running.once(&targets, order[at], company).map(|before| (at, before));
     let again: Vec<(usize, Box<Before<'_>>)> = threads.install(|| {
         let mut again: Vec<_> = (0..alone).filter_map(try_one).collect();
         let others = (alone..order.len()).into_par_iter().with_max_len(1);
@@ -103,7 +103,7 @@ pub fn run_walking(
             let Some(target) = targets.of(&source, bytes, options) else {
                 continue;
             };
-            if let Some(before) = running.once(&target, Company::Others) {
+            if let Some(before) = running.once(&targets, &target, Company::Others) {
                 let mut again = again.lock().unwrap_or_else(PoisonError::into_inner);
                 again.push((bytes, source, before));
             }
@@ -112,7 +112,6 @@ pub fn run_walking(
     let walk = || {
         let filler = queue.filler();
         let found = walking.each(&mut |source, bytes| {
-            targets.meet(&source, options);
             budget.expect(bytes);
             progress.found(bytes);
             filler.put(bytes, source);
@@ -213,7 +212,12 @@ impl<'r> Running<'r> {
     }
 
     /// Tries an input; gives what is to be tried once more when the others are done: its hook has run or not.
-    fn once(&self, target: &Target<'_>, company: Company) -> Option<Box<Before<'r>>> {
+    fn once(
+        &self,
+        targets: &Targets<'_>,
+        target: &Target<'_>,
+        company: Company,
+    ) -> Option<Box<Before<'r>>> {
         let (options, progress) = (self.shared.options, self.shared.progress);
         if options.stop.load(Ordering::Relaxed) == 0
             && let Some(outcome) = self.earlier.of(target)
@@ -224,6 +228,7 @@ impl<'r> Running<'r> {
             self.finished.add(Ok(outcome));
             return None;
         }
+        targets.begin(target, options.effect);
         let before = Before::new(self.occasion, target, &self.shared.turns);
         let is_stream = *target.source == Source::Stdin;
         if is_stream && company == Company::Others {

@@ -441,12 +441,10 @@ impl<'s> Targets<'s> {
         shared.map(|shared| shared.target(source, bytes, options))
     }
 
-    /// A walk has found an input: its output's folder is one of the run's from now on.
-    pub(super) fn meet(&self, source: &Source, options: &Options) {
-        if let (Some(shared), Some(target)) = (&self.shared, self.of(source, 0, options))
-            && let Some(file) = target.file()
-        {
-            shared.writes_in(folder_of(&file), options.effect);
+    /// An input is about to be worked on: its output's folder is one of the run's from now on.
+    pub(super) fn begin(&self, target: &Target<'_>, effect: Effect) {
+        if let (Some(shared), Some(file)) = (&self.shared, target.file()) {
+            shared.writes_in(folder_of(&file), effect);
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Nothing here depends on which inputs there are: where the outputs go and which store they have follows from the folder alone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,8 +19,8 @@ use crate::store::folder::Folder;
 pub(super) struct Shared {
     base: Option<Arc<Path>>,
     store: Arc<RunStore>,
-    /// The folders of the outputs so far.
-    folders: Mutex<BTreeSet<PathBuf>>,
+    /// The folders of the outputs so far, by their spelling.
+    folders: Mutex<HashSet<OsString>>,
 }
 
 impl<'s> Targets<'s> {
@@ -70,14 +71,14 @@ impl Shared {
         }
     }
 
-    /// An output of the run will be in this folder: incomplete files of killed runs are removed there, once.
+    /// An output of the run will be in this folder: incomplete files of killed runs are removed there, once, before any thread
+    /// writes to it.
     pub(super) fn writes_in(&self, folder: &Path, effect: Effect) {
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
-        if folders.contains(folder) {
+        if folders.contains(folder.as_os_str()) {
             return;
         }
-        folders.insert(folder.to_owned());
-        drop(folders);
+        folders.insert(folder.as_os_str().to_owned());
         if effect == Effect::Write
             && let Ok(folder) = Folder::open(folder)
         {
@@ -88,6 +89,6 @@ impl Shared {
     /// The folders of the outputs so far.
     pub(super) fn folders(&self) -> BTreeSet<PathBuf> {
         let folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
-        folders.clone()
+        folders.iter().map(PathBuf::from).collect()
     }
 }
