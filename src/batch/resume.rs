@@ -4,7 +4,7 @@
 //! still has the record and the contents of the output, and everything else that a result depends on is part of the [`Work`].
 //! Whatever cannot be checked is done again. Decides nothing about content.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::outcome::{Outcome, Status, path_text};
 use crate::policy::Effective;
 use crate::store::finished::{Ended, Finished, FinishedWork, Seen, Work};
+use crate::store::manifest::RecordedOutputs;
 use crate::store::{self, Missing};
 
 /// Whether what earlier runs have finished is taken over.
@@ -39,12 +40,22 @@ pub enum Trust {
 
 /// The inputs that were there when what earlier runs had finished was taken over: nobody has to look for them again.
 #[derive(Debug, Default)]
-pub struct Met(Vec<FinishedWork>);
+pub struct Met(Vec<Known>);
 
 impl Met {
     /// Whether an input of this name in the store was.
     pub(super) fn has(&self, input: &str) -> bool {
-        self.0.iter().any(|finished| finished.has_met(input))
+        self.0
+            .iter()
+            .any(|known| known.finished.has_met_input(input))
+    }
+
+    /// Whether the inputs of all records were, as far as there were any when the run began.
+    pub(super) fn has_all(&self) -> bool {
+        let is_whole = |known: &Known| {
+            !known.finished.is_empty() && known.finished.has_met_all(&known.recorded)
+        };
+        !self.0.is_empty() && self.0.iter().all(is_whole)
     }
 }
 
@@ -71,12 +82,12 @@ pub(super) struct Earlier<'r> {
 #[derive(Debug)]
 struct Known {
     finished: FinishedWork,
-    /// The outputs that have a record.
-    recorded: HashSet<u64>,
+    /// The outputs that have a record; not read where nothing is finished.
+    recorded: RecordedOutputs,
 }
 
 impl<'r> Earlier<'r> {
-    /// What the stores of these targets have.
+    /// What the stores of these targets have, read by the threads of the pool in which this is called.
     /// Of one that cannot be read, nothing is known: its inputs say why when it is their turn.
     pub(super) fn new(effective: &Effective, options: &'r Options, targets: &Targets) -> Self {
         let mut earlier = Earlier {
@@ -89,13 +100,16 @@ impl<'r> Earlier<'r> {
             return earlier;
         };
         for (root, kept) in targets.stores() {
+            let recorded = || match kept.store.has_finished(work)? {
+                true => kept.store.recorded_outputs(),
+                false => Ok(RecordedOutputs::default()),
+            };
             let known = || {
-                let finished = kept.store.finished_work(work)?;
-                let recorded = match finished.is_empty() {
-                    true => HashSet::new(),
-                    false => kept.store.recorded_outputs()?,
-                };
-                Ok::<_, Error>(Known { finished, recorded })
+                let (finished, recorded) = rayon::join(|| kept.store.finished_work(work), recorded);
+                Ok::<_, Error>(Known {
+                    finished: finished?,
+                    recorded: recorded?,
+                })
             };
             if let Ok(known) = known() {
                 earlier.by_store.insert(root.to_owned(), known);
@@ -112,30 +126,43 @@ impl<'r> Earlier<'r> {
             return None;
         }
         let name = self.name(target, kept)?;
-        let (finished, ended) = known.finished.of(&name)?;
+        let line = known.finished.line(&name)?;
+        let (finished, ended) = line.read()?;
+        let is_recorded = |output: &str, hashes: (&str, &str)| known.recorded.has(output, hashes);
+        let is_as_it_was = self.is_as_it_was((target, kept), (&finished, ended), &is_recorded);
+        is_as_it_was.then(|| {
+            line.meet();
+            taken_over(finished.outcome, ended)
+        })
+    }
+
+    /// Whether an input and its output are as they were when this was noted; `is_recorded` says whether there is a record of an
+    /// output of this name with these hashes.
+    fn is_as_it_was(
+        &self,
+        (target, kept): (&Target, &RunStore),
+        (finished, ended): (&Finished, Ended),
+        is_recorded: &dyn Fn(&str, (&str, &str)) -> bool,
+    ) -> bool {
         let outcome = &finished.outcome;
         let output = target.output();
         let is_same = outcome.file.path == path_text(target.input_path())
             && outcome.output == self.output_text(output.as_deref(), outcome)
             && counts(outcome)
             && finished.contents.iter().all(|c| kept.store.has_content(c));
-        let is_as_it_was = is_same
+        is_same
             && match self.options.destination {
-                Destination::InPlace => self.is_in_place_as_it_was(target, &finished, ended),
+                Destination::InPlace => self.is_in_place_as_it_was(target, finished, ended),
                 Destination::Beside
                 | Destination::File(_)
                 | Destination::Stdout
                 | Destination::Folder(_) => {
                     let output = output.as_deref();
                     output.is_some_and(|path| {
-                        self.is_output_as_it_was((target, path), kept, known, &finished)
+                        self.is_output_as_it_was((target, path), kept, finished, is_recorded)
                     })
                 }
-            };
-        is_as_it_was.then(|| {
-            known.finished.meet(&name);
-            taken_over(finished.outcome, ended)
-        })
+            }
     }
 
     /// Whether an input that is replaced holds what the run that was interrupted wrote, or what was found to need nothing.
@@ -154,8 +181,8 @@ impl<'r> Earlier<'r> {
         &self,
         (target, path): (&Target, &Path),
         kept: &RunStore,
-        known: &Known,
         finished: &Finished,
+        is_recorded: &dyn Fn(&str, (&str, &str)) -> bool,
     ) -> bool {
         let outcome = &finished.outcome;
         let Some(output) = &finished.output else {
@@ -168,9 +195,8 @@ impl<'r> Earlier<'r> {
         let (Some(before), Some(after)) = hash else {
             return false;
         };
-        let key = store::manifest::output_key(output, after, before);
         let is_named = kept.store.name_of(path).is_ok_and(|name| name == *output);
-        if !is_named || !known.recorded.contains(&key) {
+        if !is_named || !is_recorded(output, (after, before)) {
             return false;
         }
         let is_there = || {
@@ -261,8 +287,7 @@ impl<'r> Earlier<'r> {
 
     /// The inputs that were there.
     pub(super) fn into_met(self) -> Met {
-        let known = self.by_store.into_values();
-        Met(known.map(|known| known.finished).collect())
+        Met(self.by_store.into_values().collect())
     }
 
     /// The input's name in the store.

@@ -55,12 +55,17 @@ pub fn run(
     let sizes = order.iter().map(|target| target.bytes);
     let budget = Budget::new(sizes, options.jobs, options.limits, Job::Once);
     let server = asked.as_ref().map(|asked| asked as &dyn SummaryModel);
-    let running = Running::new(effective, (&shared, server), &targets, &budget)?;
+    let run = one::Run::new(effective, options, server, &shared.refusal)?;
+    let running = threads.install(|| Running::new((run, effective), &shared, (&targets, &budget)));
     let company = match order.len() {
         1 => Company::None,
         _ => Company::Others,
     };
-    let try_one = |at: usize| running.once(&targets, order[at], company).map(|before| (at, before));
+    let try_one = |at: usize| {
+        running
+            .once(&targets, order[at], company)
+            .map(|before| (at, before))
+    };
     let again: Vec<(usize, Box<Before<'_>>)> = threads.install(|| {
         let mut again: Vec<_> = (0..alone).filter_map(try_one).collect();
         let others = (alone..order.len()).into_par_iter().with_max_len(1);
@@ -95,20 +100,9 @@ pub fn run_walking(
     let shared = Shared::new(options, progress);
     let threads = pool(options.jobs)?;
     let budget = Budget::new(std::iter::empty(), options.jobs, options.limits, Job::Once);
-    let running = Running::new(effective, (&shared, None), &targets, &budget)?;
+    let run = one::Run::new(effective, options, None, &shared.refusal)?;
     let queue = Queue::default();
     let again = Mutex::new(Vec::new());
-    let work = || {
-        while let Some((bytes, source)) = queue.next() {
-            let Some(target) = targets.of(&source, bytes, options) else {
-                continue;
-            };
-            if let Some(before) = running.once(&targets, &target, Company::Others) {
-                let mut again = again.lock().unwrap_or_else(PoisonError::into_inner);
-                again.push((bytes, source, before));
-            }
-        }
-    };
     let walk = || {
         let filler = queue.filler();
         let found = walking.each(&mut |source, bytes| {
@@ -119,15 +113,30 @@ pub fn run_walking(
         progress.all_found();
         found
     };
-    let found = thread::scope(|scope| {
+    let (running, found) = thread::scope(|scope| {
+        // What earlier runs have done is read meanwhile.
         let walker = thread::Builder::new().spawn_scoped(scope, walk);
         let walker = walker
             .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot start a thread: {e}")))?;
+        let running =
+            threads.install(|| Running::new((run, effective), &shared, (&targets, &budget)));
+        let work = || {
+            while let Some((bytes, source)) = queue.next() {
+                let Some(target) = targets.of(&source, bytes, options) else {
+                    continue;
+                };
+                if let Some(before) = running.once(&targets, &target, Company::Others) {
+                    let mut again = again.lock().unwrap_or_else(PoisonError::into_inner);
+                    again.push((bytes, source, before));
+                }
+            }
+        };
         threads.broadcast(|_| work());
-        walker.join().unwrap_or_else(|_| {
+        let found = walker.join().unwrap_or_else(|_| {
             let message = "ctxpack failed to walk the folder";
             Err(Error::new(ErrorKind::Internal, message).at(&walking.folder))
-        })
+        });
+        found.map(|found| (running, found))
     })?;
     let again = again.into_inner().unwrap_or_else(PoisonError::into_inner);
     for (bytes, source, before) in again {
@@ -185,17 +194,17 @@ struct Running<'r> {
 }
 
 impl<'r> Running<'r> {
+    /// Reads what earlier runs have left, by the threads of the pool in which this is called.
     fn new(
-        effective: &'r Effective,
-        (shared, server): (&'r Shared<'r>, Option<&'r dyn SummaryModel>),
-        targets: &Targets<'_>,
-        budget: &'r Budget,
-    ) -> Result<Self> {
+        (run, effective): (one::Run<'r>, &'r Effective),
+        shared: &'r Shared<'r>,
+        (targets, budget): (&Targets<'_>, &'r Budget),
+    ) -> Self {
         let options = shared.options;
-        Ok(Running {
+        Running {
             shared,
             budget,
-            run: one::Run::new(effective, options, server, &shared.refusal)?,
+            run,
             occasion: Occasion {
                 hooks: match options.effect {
                     Effect::Write => &options.hooks,
@@ -208,7 +217,7 @@ impl<'r> Running<'r> {
             earlier: Earlier::new(effective, options, targets),
             finished: Finishing::new(options),
             taken_over: AtomicU64::new(0),
-        })
+        }
     }
 
     /// Tries an input; gives what is to be tried once more when the others are done: its hook has run or not.

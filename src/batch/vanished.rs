@@ -92,6 +92,9 @@ fn without_input(
     (found, met): (&Found, &Met),
     out: &Path,
 ) -> Result<BTreeMap<String, Vec<String>>> {
+    if met.has_all() {
+        return Ok(BTreeMap::new());
+    }
     let top = folder_name(store, out)?;
     let mut roots = Vec::new();
     for folder in &found.folders {

@@ -20,7 +20,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Store;
 use super::folder::{Durability, Folder, chance, not_plain, read_exact_at};
+use super::keys::{first_of, key_of};
 use super::line_file::{ENDING, LineFile, is_alive, names, next_line};
+use super::manifest::RecordedOutputs;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::Outcome;
 
@@ -144,6 +146,14 @@ struct Place {
     is_met: AtomicBool,
 }
 
+/// A line that may be of an input.
+#[derive(Debug)]
+pub struct Line<'f> {
+    input: &'f str,
+    place: &'f Place,
+    part: &'f Part,
+}
+
 /// The part of a line that says whose it is.
 #[derive(Deserialize)]
 struct Whose {
@@ -159,47 +169,42 @@ fn named(line: &[u8]) -> Option<String> {
     String::deserialize(&mut serde_json::Deserializer::from_slice(rest)).ok()
 }
 
-fn key_of(input: &str) -> u64 {
-    let hash = blake3::hash(input.as_bytes());
-    let mut key = [0; 8];
-    key.copy_from_slice(&hash.as_bytes()[..8]);
-    u64::from_le_bytes(key)
-}
-
 impl FinishedWork {
     /// Whether nothing is known.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// The place of the line that counts of an input of this name.
-    fn place(&self, input: &str) -> Option<&Place> {
-        let key = key_of(input);
-        let end = self.places.partition_point(|place| place.key <= key);
-        self.places[..end].last().filter(|place| place.key == key)
+    /// The line that counts of an input of this name, if there is one.
+    pub fn line<'f>(&'f self, input: &'f str) -> Option<Line<'f>> {
+        let place = self.place(key_of(input))?;
+        Some(Line {
+            input,
+            place,
+            part: self.files.get(usize::from(place.part))?,
+        })
     }
 
-    /// Notes that the input of this name is there, so that nobody has to look for it again.
-    pub fn meet(&self, input: &str) {
-        if let Some(place) = self.place(input) {
-            place.is_met.store(true, Ordering::Relaxed);
-        }
+    /// Whether the inputs of all these records were met.
+    pub fn has_met_all(&self, recorded: &RecordedOutputs) -> bool {
+        recorded.inputs().all(|key| self.has_met(key))
     }
 
     /// Whether an input of this name was met.
-    pub fn has_met(&self, input: &str) -> bool {
-        let place = self.place(input);
+    pub fn has_met_input(&self, input: &str) -> bool {
+        self.has_met(key_of(input))
+    }
+
+    fn has_met(&self, key: u64) -> bool {
+        let place = self.place(key);
         place.is_some_and(|place| place.is_met.load(Ordering::Relaxed))
     }
 
-    /// What is written of an input of this name, and whether that run came to its end. What cannot be read is as if it were not
-    /// there.
-    pub fn of(&self, input: &str) -> Option<(Finished, Ended)> {
-        let place = self.place(input)?;
-        let part = self.files.get(usize::from(place.part))?;
-        let line = part.line(place).ok()?;
-        let finished: Finished = serde_json::from_slice(&line).ok()?;
-        (finished.input == input).then_some((finished, part.ended))
+    /// The last of the places with this key.
+    fn place(&self, key: u64) -> Option<&Place> {
+        let first = first_of(&self.places, key, |place| place.key);
+        let here = self.places[first..].iter();
+        here.take_while(|place| place.key == key).last()
     }
 
     /// Adds the lines of a file.
@@ -237,6 +242,20 @@ impl FinishedWork {
     }
 }
 
+impl Line<'_> {
+    /// What it says, and whether its run came to its end. What cannot be read is as if it were not there.
+    pub fn read(&self) -> Option<(Finished, Ended)> {
+        let line = self.part.line(self.place).ok()?;
+        let finished: Finished = serde_json::from_slice(&line).ok()?;
+        (finished.input == self.input).then_some((finished, self.part.ended))
+    }
+
+    /// Notes that the input is there, so that nobody has to look for it again.
+    pub fn meet(&self) {
+        self.place.is_met.store(true, Ordering::Relaxed);
+    }
+}
+
 impl Part {
     fn line(&self, place: &Place) -> io::Result<Vec<u8>> {
         let mut line = vec![0; place.bytes as usize];
@@ -269,6 +288,16 @@ impl Store {
         // Stable, so that the last line of an input stays the last.
         known.places.sort_by_key(|place| place.key);
         Ok(known)
+    }
+
+    /// Whether there are files of this work. A missing store has none.
+    ///
+    /// # Errors
+    /// Those of [`Store::finished_work`].
+    pub fn has_finished(&self, work: &Work) -> Result<bool> {
+        let folder = self.part(FINISHED)?;
+        let files = folder.map(|folder| work.files(&folder)).transpose()?;
+        Ok(files.is_some_and(|files| !files.is_empty()))
     }
 
     /// Whether there is a folder of this store.

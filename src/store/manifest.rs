@@ -29,9 +29,9 @@ use crate::error::{Error, ErrorKind, Result};
 mod index;
 mod record;
 
-pub use index::{By, OffloadOwners, RecordIndex};
+pub use index::{By, OffloadOwners, RecordIndex, RecordedOutputs};
 pub(super) use record::newest;
-pub use record::{Cleaned, Names, Original, Record, name_in_folder, output_key, path_in_folder};
+pub use record::{Cleaned, Names, Original, Record, name_in_folder, path_in_folder};
 
 pub(super) const JOURNAL: &str = "journal";
 pub(super) const MANIFESTS: &str = "manifests";
@@ -145,20 +145,6 @@ impl Store {
         let mut ledger = Ledger::default();
         ledger.damage = self.each_record(|record| ledger.push(record))?;
         Ok(ledger)
-    }
-
-    /// The [`output_key`] of every record of the store. In memory, they are small.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Store::ledger`].
-    pub fn recorded_outputs(&self) -> Result<HashSet<u64>> {
-        let mut keys = HashSet::new();
-        self.each_record(|record| {
-            let hashes = (&record.output_hash, &record.input_hash);
-            keys.insert(output_key(&record.output, hashes.0, hashes.1));
-        })?;
-        Ok(keys)
     }
 
     /// Shows every record of the store, one after the other.

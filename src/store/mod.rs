@@ -27,6 +27,7 @@ pub mod folder;
 mod frames;
 pub mod gc;
 mod jobs;
+mod keys;
 mod line_file;
 pub mod manifest;
 mod name;

@@ -15,6 +15,7 @@ use super::{JOURNAL, MANIFESTS, Record};
 use crate::error::{Error, Result};
 use crate::store::Store;
 use crate::store::folder::{Folder, not_plain};
+use crate::store::keys::{first_of, key_of};
 
 /// The records of a store by their outputs.
 #[derive(Debug)]
@@ -62,6 +63,37 @@ impl OffloadOwners {
     }
 }
 
+/// What is recorded of the outputs of a store, to be asked of many inputs: some bytes for each record, and no names.
+#[derive(Debug, Default)]
+pub struct RecordedOutputs(Vec<Recorded>);
+
+/// Sorted by what is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Recorded {
+    /// Of the output's name and of the hashes of both.
+    output: u64,
+    /// Of the input's name.
+    input: u64,
+}
+
+impl RecordedOutputs {
+    /// Whether an output of this name, with the first of these hashes, was made of an input with the second one.
+    pub fn has(&self, output: &str, hashes: (&str, &str)) -> bool {
+        let key = output_key(output, hashes);
+        let first = first_of(&self.0, key, |record| record.output);
+        self.0.get(first).is_some_and(|record| record.output == key)
+    }
+
+    /// The [`key_of`] of the name of each record's input.
+    pub(in crate::store) fn inputs(&self) -> impl Iterator<Item = u64> {
+        self.0.iter().map(|record| record.input)
+    }
+}
+
+fn output_key(output: &str, hashes: (&str, &str)) -> u64 {
+    key_of(&[hashes.0, " ", hashes.1, " ", output].concat())
+}
+
 #[derive(Debug)]
 struct Indexed {
     folder: Folder,
@@ -99,6 +131,24 @@ impl Store {
             }
         })?;
         Ok(owners)
+    }
+
+    /// What is recorded of the outputs of the store.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::ledger`].
+    pub fn recorded_outputs(&self) -> Result<RecordedOutputs> {
+        let mut all = Vec::new();
+        self.each_record(|record| {
+            let hashes = (&*record.output_hash, &*record.input_hash);
+            all.push(Recorded {
+                output: output_key(&record.output, hashes),
+                input: key_of(&record.input),
+            });
+        })?;
+        all.sort_unstable();
+        Ok(RecordedOutputs(all))
     }
 
     /// Where the records of the store are.
@@ -153,7 +203,7 @@ impl RecordIndex {
     /// [`crate::ErrorKind::Io`] when the system refuses.
     pub fn of(&self, output: &str) -> Result<Vec<Record>> {
         let key = key_of(output);
-        let begin = self.places.partition_point(|place| place.key < key);
+        let begin = first_of(&self.places, key, |place| place.key);
         let here = self.places[begin..].iter();
         let mut records = Vec::new();
         let mut seen = HashSet::new();
@@ -236,11 +286,4 @@ fn line_at(file: &mut File, place: &Place) -> io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(place.offset))?;
     file.read_exact(&mut line)?;
     Ok(line)
-}
-
-fn key_of(output: &str) -> u64 {
-    let hash = blake3::hash(output.as_bytes());
-    let mut key = [0; 8];
-    key.copy_from_slice(&hash.as_bytes()[..8]);
-    u64::from_le_bytes(key)
 }

@@ -8,9 +8,10 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::store::NAME_DIGITS;
 use crate::store::archive::{archive_name, is_archive_name, is_copy_name};
+use crate::store::name::{self, RAW};
 use crate::store::offload::is_offload_name;
-use crate::store::{NAME_DIGITS, name};
 
 /// Where an output came from. Hashes and lengths are those of the files on the disk, compressed or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -167,14 +168,6 @@ pub fn path_in_folder(name: &str) -> PathBuf {
     name::to_path(name)
 }
 
-/// A number for an output of this name, made of and from files of these hashes.
-pub fn output_key(output: &str, output_hash: &str, input_hash: &str) -> u64 {
-    let hash = blake3::hash(format!("{output_hash} {input_hash} {output}").as_bytes());
-    let mut key = [0; 8];
-    key.copy_from_slice(&hash.as_bytes()[..8]);
-    u64::from_le_bytes(key)
-}
-
 /// Whether this has the form of a [`crate::store::hash`].
 fn is_hash(hash: &str) -> bool {
     let digits = hash.strip_prefix("blake3:").unwrap_or_default();
@@ -186,12 +179,16 @@ fn is_hash(hash: &str) -> bool {
 
 /// Whether this can be a [`name_of`](crate::store::Store::name_of): a path straight down from the store's folder or from the root.
 fn is_file_name(text: &str) -> bool {
+    let is_plain = |part: Component<'_>| !matches!(part, Component::ParentDir | Component::CurDir);
+    let is_file = |path: &Path| path.file_name().is_some() && path.components().all(is_plain);
+    if !text.contains(RAW) {
+        return is_file(Path::new(text));
+    }
     let path = name::to_path(text);
     // An escape never represents `.` or `/`.
-    let is_ours = !path.as_os_str().as_encoded_bytes().contains(&0)
-        && name::to_text(&path).is_some_and(|again| again == text);
-    let is_plain = |part: Component<'_>| !matches!(part, Component::ParentDir | Component::CurDir);
-    is_ours && path.file_name().is_some() && path.components().all(is_plain)
+    !path.as_os_str().as_encoded_bytes().contains(&0)
+        && name::to_text(&path).is_some_and(|again| again == text)
+        && is_file(&path)
 }
 
 /// The digits in the name of a content.
