@@ -199,7 +199,10 @@ pub struct Ran {
 }
 
 /// Starts the threads, so that the address space that they reserve no longer counts as free.
-fn pool(threads: usize) -> Result<rayon::ThreadPool> {
+///
+/// # Errors
+/// [`ErrorKind::Internal`] where the system starts no thread.
+pub fn pool(threads: usize) -> Result<rayon::ThreadPool> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()

@@ -14,7 +14,7 @@ use super::reading::{not_read, passed_by};
 use super::reports::{self, Planned};
 use super::saying::{policy_ref, say};
 use super::{Context, Voice, aligned};
-use crate::batch::{Effect, Found, Options, Sorted, unread};
+use crate::batch::{self, Effect, Found, Options, Sorted, unread};
 use crate::diff::Diff;
 use crate::error::{Error, Result};
 use crate::outcome::{Entries, Exit, Interrupted, Notices, Outcome};
@@ -150,11 +150,13 @@ fn write_reports(
     ending: &Ending<'_>,
 ) -> Result<Vec<Error>> {
     let mut unwritten = Vec::new();
+    let threads = batch::pool(ending.options.jobs)?;
     for (path, format) in ending.planned {
-        let spot = Spot::named(path, Missing::Make);
-        let overwrite = ending.options.overwrite;
-        let written = spot.and_then(|spot| reports::write(spot, &report, *format, overwrite));
-        unwritten.extend(written.err());
+        let write = || {
+            let spot = Spot::named(path, Missing::Make)?;
+            reports::write(spot, &report, *format, ending.options.overwrite)
+        };
+        unwritten.extend(threads.install(write).err());
     }
     if let Some(beside) = ending.beside {
         let bases = ending.found.folders_of_inputs();

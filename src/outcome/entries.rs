@@ -9,7 +9,7 @@ use super::{Outcome, Status};
 use crate::policy::Source;
 
 /// Outcomes in the order of a report, of which not all need be in memory. Places count from 0.
-pub trait Entries {
+pub trait Entries: Sync {
     /// How many there are.
     fn len(&self) -> usize;
 

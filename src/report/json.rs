@@ -3,11 +3,16 @@
 //! Streams to the writer; never builds the text in memory. What could steer a terminal is escaped.
 
 use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 
+use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::outcome::Entries;
 use crate::text::PrintableJson;
+
+/// So many entries are made ready by one thread at a time.
+const A_PIECE: usize = 64;
 
 /// Writes one indented object, and a line end after it.
 pub(super) fn write_pretty(report: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
@@ -25,7 +30,8 @@ pub(super) fn write_line(report: &impl Serialize, out: &mut dyn Write) -> io::Re
     done(text)
 }
 
-/// Writes a report with the keys of `head` and then its `files`, which are elsewhere: to the byte as [`write_pretty`] would.
+/// Writes a report with the keys of `head` and then its `files`, which are elsewhere: to the byte as [`write_pretty`] would. All
+/// threads of the pool in which this is called make entries ready.
 pub(super) fn write_list(
     head: &impl Serialize,
     files: &dyn Entries,
@@ -40,12 +46,15 @@ pub(super) fn write_list(
     let mut text = in_pieces(out);
     let whole = serde_json::to_vec_pretty(&Whole { head, files: [] })?;
     text.write_all(whole.strip_suffix(b"]\n}").unwrap_or(&whole))?;
-    let mut entry = Vec::new();
-    for at in 0..files.len() {
-        entry.clear();
-        entry.extend_from_slice(if at == 0 { b"\n    " } else { b",\n    " });
-        indent(&files.json(at)?, 2, &mut entry);
-        text.write_all(&entry)?;
+    let at_once = A_PIECE * rayon::current_num_threads();
+    for begin in (0..files.len()).step_by(at_once) {
+        let end = (begin + at_once).min(files.len());
+        let begins: Vec<usize> = (begin..end).step_by(A_PIECE).collect();
+        let piece = |begin: usize| entries(files, begin..(begin + A_PIECE).min(end));
+        let pieces: io::Result<Vec<_>> = begins.into_par_iter().map(piece).collect();
+        for piece in pieces? {
+            text.write_all(&piece)?;
+        }
     }
     text.write_all(if files.is_empty() {
         b"]\n}\n"
@@ -53,6 +62,16 @@ pub(super) fn write_list(
         b"\n  ]\n}\n"
     })?;
     done(text)
+}
+
+/// Some of the `files` of [`write_list`], each with what stands between it and the one before it.
+fn entries(files: &dyn Entries, places: Range<usize>) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    for at in places {
+        text.extend_from_slice(if at == 0 { b"\n    " } else { b",\n    " });
+        indent(&files.json(at)?, 2, &mut text);
+    }
+    Ok(text)
 }
 
 /// Writes what is JSON already on one line.
