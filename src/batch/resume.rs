@@ -8,15 +8,21 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use super::target::{RunStore, followed};
 use super::{Destination, Effect, Options, Scope, Source, Target, Targets};
 use crate::error::{Error, Result};
 use crate::outcome::{Outcome, Status, path_text};
 use crate::policy::Effective;
-use crate::store::finished::{Ended, Finished, FinishedWork, Seen, Work};
+use crate::store::finished::{Ended, Finished, FinishedWork, Meanwhile, Noted, Seen, Work};
 use crate::store::manifest::RecordedOutputs;
 use crate::store::{self, Missing};
+
+/// How often, and how long each time, it is waited for the note on an output that another run has just written.
+const TRIES: u32 = 20;
+const A_MOMENT: Duration = Duration::from_millis(10);
 
 /// Whether what earlier runs have finished is taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +90,7 @@ struct Known {
     finished: FinishedWork,
     /// The outputs that have a record; not read where nothing is finished.
     recorded: RecordedOutputs,
+    meanwhile: Meanwhile,
 }
 
 impl<'r> Earlier<'r> {
@@ -109,6 +116,7 @@ impl<'r> Earlier<'r> {
                 Ok::<_, Error>(Known {
                     finished: finished?,
                     recorded: recorded?,
+                    meanwhile: Meanwhile::default(),
                 })
             };
             if let Ok(known) = known() {
@@ -134,6 +142,34 @@ impl<'r> Earlier<'r> {
             line.meet();
             taken_over(finished.outcome, ended)
         })
+    }
+
+    /// What the report says of an input whose output is there although this run did not expect it, if another run of the same
+    /// command is at work and made it.
+    pub(super) fn meanwhile(&self, target: &Target) -> Option<Outcome> {
+        if self.options.destination == Destination::InPlace {
+            return None;
+        }
+        let (work, kept) = (self.work.as_ref()?, target.store.as_deref()?);
+        let known = self.by_store.get(kept.store.root())?;
+        let name = self.name(target, kept)?;
+        let mut tries = 0..TRIES;
+        let finished = loop {
+            let noted =
+                kept.store
+                    .noted_meanwhile(work, (&known.finished, &known.meanwhile), &name);
+            match noted.ok()? {
+                Noted::Finished(finished) => break finished,
+                Noted::NotYet if is_young(&target.output()?) && tries.next().is_some() => {
+                    thread::sleep(A_MOMENT);
+                }
+                Noted::NotYet | Noted::Nothing => return None,
+            }
+        };
+        // The record is older than the note, and its run has just written both.
+        let is_recorded = |_: &str, _: (&str, &str)| true;
+        let is_done = self.is_as_it_was((target, kept), (&finished, Ended::Whole), &is_recorded);
+        is_done.then(|| taken_over(finished.outcome, Ended::Whole))
     }
 
     /// Whether an input and its output are as they were when this was noted; `is_recorded` says whether there is a record of an
@@ -371,6 +407,13 @@ fn taken_over(mut outcome: Outcome, ended: Ended) -> Outcome {
         }
     }
     outcome
+}
+
+/// Whether a file was written to so shortly before that the run which wrote it may not have noted it yet.
+fn is_young(path: &Path) -> bool {
+    let modified = fs::metadata(path).and_then(|seen| seen.modified());
+    let age = modified.ok().and_then(|modified| modified.elapsed().ok());
+    age.is_some_and(|age| age < TRIES * A_MOMENT)
 }
 
 /// Whether a file of `bytes` bytes has the size that was noted and this hash.

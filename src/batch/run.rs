@@ -227,14 +227,11 @@ impl<'r> Running<'r> {
         target: &Target<'_>,
         company: Company,
     ) -> Option<Box<Before<'r>>> {
-        let (options, progress) = (self.shared.options, self.shared.progress);
+        let options = self.shared.options;
         if options.stop.load(Ordering::Relaxed) == 0
             && let Some(outcome) = self.earlier.of(target)
         {
-            progress.done(target.bytes);
-            self.taken_over.fetch_add(1, Ordering::Relaxed);
-            progress.ended(&outcome, target.base.as_deref());
-            self.finished.add(Ok(outcome));
+            self.take_over(target, outcome);
             return None;
         }
         targets.begin(target, options.effect);
@@ -255,24 +252,44 @@ impl<'r> Running<'r> {
                 Some(Box::new(before))
             }
             tried => {
-                progress.done(target.bytes);
-                self.finished.add(self.after(&before, target, tried));
+                self.ended(&before, target, tried);
                 None
             }
         }
     }
 
-    /// Tries an input once more, alone.
-    fn again(&self, target: &Target<'_>, before: &Before<'_>) {
-        let _turn = self.shared.turns.acquire();
-        let tried = attempt(&self.run, target, self.budget.take(target.bytes), before);
+    /// An input was tried.
+    fn ended(&self, before: &Before<'r>, target: &Target<'_>, tried: Result<Worked>) {
+        // Another run of the same command may have been faster.
+        let is_taken = |error: &Error| matches!(error.kind, ErrorKind::Exists | ErrorKind::Changed);
+        if tried.as_ref().is_err_and(is_taken)
+            && let Some(outcome) = self.earlier.meanwhile(target)
+        {
+            return self.take_over(target, outcome);
+        }
         self.shared.progress.done(target.bytes);
         self.finished.add(self.after(before, target, tried));
     }
 
+    /// Another run has finished an input.
+    fn take_over(&self, target: &Target<'_>, outcome: Outcome) {
+        let progress = self.shared.progress;
+        progress.done(target.bytes);
+        self.taken_over.fetch_add(1, Ordering::Relaxed);
+        progress.ended(&outcome, target.base.as_deref());
+        self.finished.add(Ok(outcome));
+    }
+
+    /// Tries an input once more, alone.
+    fn again(&self, target: &Target<'_>, before: &Before<'r>) {
+        let _turn = self.shared.turns.acquire();
+        let tried = attempt(&self.run, target, self.budget.take(target.bytes), before);
+        self.ended(before, target, tried);
+    }
+
     fn after(
         &self,
-        before: &Before<'_>,
+        before: &Before<'r>,
         target: &Target<'_>,
         tried: Result<Worked>,
     ) -> Result<Outcome> {

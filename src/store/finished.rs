@@ -26,7 +26,10 @@ use super::manifest::RecordedOutputs;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::Outcome;
 
+mod meanwhile;
 mod stale;
+
+pub use meanwhile::{Meanwhile, Noted};
 
 pub(super) const FINISHED: &str = "finished";
 /// What the file of a run that has not come to its end has before its ending.
@@ -132,6 +135,8 @@ struct Part {
     name: OsString,
     file: File,
     ended: Ended,
+    /// How many bytes of it were read.
+    read: u64,
 }
 
 /// Where a line is.
@@ -207,8 +212,14 @@ impl FinishedWork {
         here.take_while(|place| place.key == key).last()
     }
 
+    /// How many bytes were read of the file that has this name when its run has come to its end.
+    fn read_of(&self, as_whole: &OsStr) -> u64 {
+        let part = self.files.iter().find(|part| whole(&part.name) == as_whole);
+        part.map_or(0, |part| part.read)
+    }
+
     /// Adds the lines of a file.
-    fn read(&mut self, part: Part) -> io::Result<()> {
+    fn read(&mut self, mut part: Part) -> io::Result<()> {
         let Ok(number) = u16::try_from(self.files.len()) else {
             return Ok(());
         };
@@ -227,6 +238,10 @@ impl FinishedWork {
                     });
                 }
                 offset += bytes;
+                // Of a run that is active, the last line may not be whole yet.
+                if line.ends_with(b"\n") {
+                    part.read = offset;
+                }
             }
         }
         self.files.push(part);
@@ -282,7 +297,12 @@ impl Store {
                 file => file.map_err(failed)?,
             };
             let path = folder.path().join(&name);
-            let read = known.read(Part { name, file, ended });
+            let read = known.read(Part {
+                name,
+                file,
+                ended,
+                read: 0,
+            });
             read.map_err(|e| not_plain(&path, "read", e))?;
         }
         // Stable, so that the last line of an input stays the last.

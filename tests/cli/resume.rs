@@ -435,3 +435,34 @@ fn a_report_on_very_many_files_is_that_on_few() {
     again.says(&["11 505 of 11 506 inputs done before"]);
     assert!(place.read("r.json") == whole[0]);
 }
+
+#[test]
+fn two_runs_at_once_do_the_work_of_one() {
+    let place = Place::new();
+    for i in 0..400 {
+        let line = format!("{{\"role\":\"user\",\"content\":\"question {i}\"}}\n");
+        place.write(&format!("in/{}/{i}.jsonl", i % 7), line);
+    }
+    let command = |report: &str| format!("compact in --out-dir out -j 2 --report {report}");
+    std::thread::scope(|scope| {
+        for report in ["a.json", "b.json", "c.json"] {
+            let (place, command) = (&place, &command);
+            scope.spawn(move || place.run(&command(report)).exits(0));
+        }
+    });
+    place
+        .run(&command("all.json"))
+        .exits(0)
+        .says(&["400 of 400 inputs done before"]);
+    let all = place.text("all.json");
+    for report in ["a.json", "b.json", "c.json"] {
+        assert!(place.text(report) == all, "{report} differs");
+    }
+    // What is in the place of an output by chance is nobody's work.
+    place.write("in/new.jsonl", "{\"role\":\"user\",\"content\":\"new\"}\n");
+    place.write("out/new.jsonl", place.read("in/new.jsonl"));
+    place
+        .run(&command("all.json"))
+        .exits(3)
+        .says(&["out/new.jsonl", "a file of that name exists"]);
+}

@@ -1,0 +1,144 @@
+//! What other runs of the same command note while this one is at work: asked where an output is there that this run did not
+//! expect.
+//!
+//! Only what was noted since this run began. Each line is read once, however often is asked; some bytes are held for each. Lines
+//! are trusted no more than those of earlier runs: whoever takes one checks input and output.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufReader, Seek, SeekFrom};
+use std::sync::{Mutex, PoisonError};
+
+use super::{Ended, FINISHED, Finished, FinishedWork, MOST_LINE, Work, named, whole};
+use crate::error::{Error, Result};
+use crate::store::Store;
+use crate::store::folder::read_exact_at;
+use crate::store::keys::key_of;
+use crate::store::line_file::next_line;
+
+/// What was read so far of the files of one work.
+#[derive(Debug, Default)]
+pub struct Meanwhile(Mutex<Notes>);
+
+/// What is noted of an input.
+#[derive(Debug)]
+pub enum Noted {
+    /// It is finished.
+    Finished(Box<Finished>),
+    /// Nothing, and another run may be active.
+    NotYet,
+    /// Nothing.
+    Nothing,
+}
+
+#[derive(Debug, Default)]
+struct Notes {
+    files: Vec<Followed>,
+    /// By the keys of the inputs' names, the newest line of each.
+    places: HashMap<u64, Place>,
+}
+
+/// A file that its run may still append to.
+#[derive(Debug)]
+struct Followed {
+    /// The name that it has when its run has come to its end.
+    name: OsString,
+    file: File,
+    /// So many bytes of it were read.
+    read: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    file: usize,
+    offset: u64,
+    bytes: u64,
+}
+
+impl Store {
+    /// What runs of the same command have noted of an input of this name since `known` was read, up to now.
+    ///
+    /// # Errors
+    /// The system's, and those of [`Store::finished_work`].
+    pub fn noted_meanwhile(
+        &self,
+        work: &Work,
+        (known, meanwhile): (&FinishedWork, &Meanwhile),
+        input: &str,
+    ) -> Result<Noted> {
+        let mut notes = meanwhile.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(finished) = notes.of(input) {
+            return Ok(Noted::Finished(finished));
+        }
+        let Some(folder) = self.part(FINISHED)? else {
+            return Ok(Noted::Nothing);
+        };
+        let own = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = own.as_ref().map(|own| own.name().to_owned());
+        let mut others = work.files(&folder)?;
+        others.retain(|(_, name, _)| own.as_ref() != Some(name));
+        for (_, name, _) in &others {
+            let as_whole = whole(name);
+            if notes.files.iter().any(|file| file.name == as_whole) {
+                continue;
+            }
+            // What was there when this run began is known.
+            let read = known.read_of(&as_whole);
+            // One that was renamed since it was listed is found the next time.
+            if let Ok(file) = folder.read(name) {
+                notes.files.push(Followed {
+                    name: as_whole,
+                    file,
+                    read,
+                });
+            }
+        }
+        let read = notes.read_on();
+        read.map_err(|e| Error::io(folder.path(), "read", e))?;
+        let is_active = |ended: &Ended| *ended == Ended::Interrupted;
+        Ok(match notes.of(input) {
+            Some(finished) => Noted::Finished(finished),
+            None if others.iter().any(|(.., ended)| is_active(ended)) => Noted::NotYet,
+            None => Noted::Nothing,
+        })
+    }
+}
+
+impl Notes {
+    fn of(&self, input: &str) -> Option<Box<Finished>> {
+        let place = self.places.get(&key_of(input))?;
+        let mut line = vec![0; usize::try_from(place.bytes).ok()?];
+        let file = &self.files.get(place.file)?.file;
+        read_exact_at(file, &mut line, place.offset).ok()?;
+        let finished: Finished = serde_json::from_slice(&line).ok()?;
+        (finished.input == input).then(|| Box::new(finished))
+    }
+
+    /// Reads the lines that were added; one that is not whole yet is read the next time.
+    fn read_on(&mut self) -> io::Result<()> {
+        for (number, followed) in self.files.iter_mut().enumerate() {
+            if followed.file.metadata()?.len() <= followed.read {
+                continue;
+            }
+            followed.file.seek(SeekFrom::Start(followed.read))?;
+            let mut lines = BufReader::new(&followed.file);
+            let mut line = Vec::new();
+            while let Some(bytes) = next_line(&mut lines, MOST_LINE, &mut line)? {
+                if !line.ends_with(b"\n") {
+                    break;
+                }
+                if let Some(input) = named(&line) {
+                    let place = Place {
+                        file: number,
+                        offset: followed.read,
+                        bytes,
+                    };
+                    self.places.insert(key_of(&input), place);
+                }
+                followed.read += bytes;
+            }
+        }
+        Ok(())
+    }
+}
