@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use super::{Findings, Rule, Severity};
 use crate::ids::IdSet;
 use crate::scan::Value;
-use crate::transcript::{Answer, Block, BlockKind, Conversation, Message, Role};
+use crate::transcript::{Answer, Block, BlockKind, Conversation, Message, Role, Transcript};
 
 /// Who sends the messages as a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,10 +19,36 @@ pub(crate) enum Sender {
     ClaudeCode,
 }
 
-/// Consecutive messages of one role.
-struct Turn {
-    role: Role,
+/// Alternating turns: consecutive messages of one role count as one.
+#[derive(Default)]
+struct Turns {
+    /// The blocks of all turns.
     blocks: Vec<u32>,
+    /// For each turn its role, and where its blocks end.
+    ends: Vec<(Role, usize)>,
+}
+
+/// A turn, by its role and its blocks.
+type Turn<'s> = (Role, &'s [u32]);
+
+impl Turns {
+    fn add(&mut self, role: Role, blocks: &[u32]) {
+        self.blocks.extend_from_slice(blocks);
+        let end = self.blocks.len();
+        match self.ends.last_mut().filter(|(last, _)| *last == role) {
+            Some((_, last)) => *last = end,
+            None => self.ends.push((role, end)),
+        }
+    }
+
+    /// The turns in their order.
+    fn iter(&self) -> impl DoubleEndedIterator<Item = Turn<'_>> + ExactSizeIterator {
+        (0..self.ends.len()).map(|turn| {
+            let before = turn.checked_sub(1).map_or(0, |before| self.ends[before].1);
+            let (role, end) = self.ends[turn];
+            (role, &self.blocks[before..end])
+        })
+    }
 }
 
 /// Checks one conversation.
@@ -151,53 +177,42 @@ impl<'c, 't> Check<'c, 't, '_> {
 
     /// Joins consecutive messages of one role into alternating turns. Claude Code's attachments may join either side, so they are
     /// omitted.
-    fn turns(&self, sent: &[&Message]) -> Vec<Turn> {
-        let mut turns: Vec<Turn> = Vec::new();
+    fn turns(&self, sent: &[&Message]) -> Turns {
+        let mut turns = Turns::default();
         for message in sent {
             let blocks = self.conversation.blocks(message);
             let is_attachment = |b: &u32| self.block(*b).kind == BlockKind::Attachment;
-            if !blocks.is_empty() && blocks.iter().all(is_attachment) {
-                continue;
-            }
-            match turns.last_mut().filter(|turn| turn.role == message.role) {
-                Some(turn) => turn.blocks.extend_from_slice(blocks),
-                None => turns.push(Turn {
-                    role: message.role,
-                    blocks: blocks.to_vec(),
-                }),
+            if blocks.is_empty() || !blocks.iter().all(is_attachment) {
+                turns.add(message.role, blocks);
             }
         }
         turns
     }
 
-    fn of_kind(&self, turn: Option<&Turn>, kind: BlockKind) -> Vec<(&'t Block, Cow<'t, [u8]>)> {
-        let blocks = turn.map(|turn| turn.blocks.as_slice()).unwrap_or_default();
-        blocks
-            .iter()
-            .map(|b| self.block(*b))
-            .filter(|block| block.kind == kind)
-            .map(|block| (block, self.f.call_id(block)))
-            .collect()
-    }
-
     /// Checks calls and results: each call has exactly one result, in the turn after it.
-    fn pairs(&mut self, turns: &[Turn]) {
+    fn pairs(&mut self, turns: &Turns) {
+        let transcript = self.f.transcript;
         let mut known = IdSet::default();
-        let mut calls = IdSet::default();
-        for (i, turn) in turns.iter().enumerate() {
-            if turn.role == Role::Assistant {
-                let results = self.of_kind(turns.get(i + 1), BlockKind::Result);
-                let answered: IdSet<_> = results.into_iter().map(|(_, id)| id).collect();
-                calls.clear();
-                for (block, id) in self.of_kind(Some(turn), BlockKind::Call) {
-                    self.call(block, &mut known);
-                    if !id.is_empty() && !answered.contains(&id) {
-                        self.f.call_error(Rule::MissingResult, block);
-                    }
-                    calls.insert(id);
+        let (mut calls, mut answered) = (IdSet::default(), IdSet::default());
+        let mut rest = turns.iter().peekable();
+        while let Some((role, blocks)) = rest.next() {
+            if role != Role::Assistant {
+                self.results(blocks, &calls, &mut answered);
+                continue;
+            }
+            answered.clear();
+            if let Some((_, next)) = rest.peek() {
+                let results = of_kind(transcript, next, BlockKind::Result);
+                answered.extend(results.map(|block| self.f.call_id(block)));
+            }
+            calls.clear();
+            for block in of_kind(transcript, blocks, BlockKind::Call) {
+                self.call(block, &mut known);
+                let id = self.f.call_id(block);
+                if !id.is_empty() && !answered.contains(&id) {
+                    self.f.call_error(Rule::MissingResult, block);
                 }
-            } else {
-                self.results(turn, &calls);
+                calls.insert(id);
             }
         }
     }
@@ -214,11 +229,16 @@ impl<'c, 't> Check<'c, 't, '_> {
         }
     }
 
-    /// Checks the results of one turn against the calls of the turn before it.
-    fn results(&mut self, turn: &Turn, calls: &IdSet<Cow<'t, [u8]>>) {
-        let mut answered = IdSet::default();
+    /// Checks the results of one turn against the calls of the turn before it; `answered` is used for those that have one.
+    fn results(
+        &mut self,
+        blocks: &[u32],
+        calls: &IdSet<Cow<'t, [u8]>>,
+        answered: &mut IdSet<Cow<'t, [u8]>>,
+    ) {
+        answered.clear();
         let mut after_other = false;
-        for block in &turn.blocks {
+        for block in blocks {
             let block = self.block(*block);
             match block.kind {
                 BlockKind::Result => {}
@@ -252,13 +272,15 @@ impl<'c, 't> Check<'c, 't, '_> {
     }
 
     /// Checks tools that the provider runs: a result comes after its call, in the same answer or the next one.
-    fn server_tools(&mut self, turns: &[Turn]) {
+    fn server_tools(&mut self, turns: &Turns) {
+        let transcript = self.f.transcript;
         let mut known = IdSet::default();
         let mut open = IdSet::default();
         let mut before = Vec::new();
-        for turn in turns.iter().filter(|turn| turn.role == Role::Assistant) {
+        for (_, blocks) in turns.iter().filter(|(role, _)| *role == Role::Assistant) {
             let mut calls = Vec::new();
-            for (block, id) in self.of_kind(Some(turn), BlockKind::Server) {
+            for block in of_kind(transcript, blocks, BlockKind::Server) {
+                let id = self.f.call_id(block);
                 let answered = self.value(block).field("tool_use_id");
                 if answered.string().is_none() {
                     self.call(block, &mut known);
@@ -278,32 +300,40 @@ impl<'c, 't> Check<'c, 't, '_> {
     }
 
     /// Checks where thinking is in the last answer. A transcript does not record whether thinking is on in a request.
-    fn thinking(&mut self, turns: &[Turn]) {
+    fn thinking(&mut self, turns: &Turns) {
         let transcript = self.f.transcript;
         let kind = |b: &u32| transcript.block(*b).kind;
         let is_thinking = |b: &u32| matches!(kind(b), BlockKind::Thinking | BlockKind::Redacted);
-        let Some((i, last)) = turns
-            .iter()
-            .enumerate()
-            .rfind(|(_, turn)| turn.role == Role::Assistant)
+        let mut from_end = turns.iter().rev().enumerate();
+        let Some((after, (_, last))) = from_end.find(|(_, (role, _))| *role == Role::Assistant)
         else {
             return;
         };
-        if let Some(first) = last.blocks.first()
-            && last.blocks.iter().any(|b| kind(b) == BlockKind::Call)
+        if let Some(first) = last.first()
+            && last.iter().any(|b| kind(b) == BlockKind::Call)
             && !is_thinking(first)
-            && last.blocks.iter().any(is_thinking)
+            && last.iter().any(is_thinking)
         {
             let line = self.block(*first).line;
             self.f
                 .warning(Rule::ThinkingNotFirst, line, self.f.uuid(line));
         }
-        if let Some(end) = last.blocks.last()
-            && i + 1 == turns.len()
+        if let Some(end) = last.last()
+            && after == 0
             && self.sender == Sender::Api
             && is_thinking(end)
         {
             self.f.error(Rule::ThinkingLast, self.block(*end).line, b"");
         }
     }
+}
+
+/// The blocks of one kind among some.
+fn of_kind<'t>(
+    transcript: &'t Transcript<'_>,
+    blocks: &[u32],
+    kind: BlockKind,
+) -> impl Iterator<Item = &'t Block> {
+    let blocks = blocks.iter().map(|block| transcript.block(*block));
+    blocks.filter(move |block| block.kind == kind)
 }
