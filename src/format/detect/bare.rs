@@ -2,7 +2,7 @@
 
 use super::evidence::{Evidence, Family, Lookalike};
 use super::line::{Line, MESSAGE};
-use super::message_shape::Features;
+use super::message_shape::{Features, MessageShape};
 use super::reason::{Kinds, add};
 use crate::format::Format;
 
@@ -44,18 +44,7 @@ pub(super) fn message<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     if line.kind == b"message" {
         evidence.features.insert(Features::ITEM);
     }
-    let readers = Format::ALL
-        .into_iter()
-        .filter(|format| writes_bare(*format));
-    let unrecognised = readers.filter_map(|format| Some((format, says.unrecognised(format)?)));
-    evidence.unrecognised_by = unrecognised.collect();
     Some(evidence)
-}
-
-/// Whether messages without an envelope can be of a format.
-fn writes_bare(format: Format) -> bool {
-    let dialect = format.dialect();
-    dialect.every_message_is_live() || dialect.writes_bare_items()
 }
 
 /// The messages of a file that have no envelope.
@@ -74,9 +63,8 @@ pub(super) struct Bare {
 }
 
 impl Bare {
-    /// Counts a message.
-    pub(super) fn add(&mut self, evidence: &Evidence<'_>) {
-        let features = evidence.features;
+    /// Counts a message, and what the readers of those formats that it may still be of do not understand.
+    pub(super) fn add(&mut self, features: Features, says: &MessageShape<'_>) {
         self.messages += 1;
         for (feature, count) in [
             (Features::ITEM, &mut self.items),
@@ -88,14 +76,25 @@ impl Bare {
         ] {
             *count += u64::from(features.has(feature));
         }
-        for (format, unrecognised) in &evidence.unrecognised_by {
-            // A format with an envelope has messages without one only where all of them are items.
-            let dialect = format.dialect();
-            let may_be_its = dialect.every_message_is_live()
-                || dialect.writes_bare_items() && self.messages == self.items;
-            if may_be_its {
-                add(&mut self.unrecognised[*format as usize], *unrecognised);
+        let counted = self.counted();
+        let all: u64 = counted.iter().map(|(_, n)| n).sum();
+        for (format, n) in counted {
+            if n == all {
+                self.read_as(format, says);
             }
+        }
+        // A format with an envelope has messages without one only where all of them are items.
+        if self.messages == self.items {
+            let formats = Format::ALL.into_iter();
+            let formats = formats.filter(|format| format.dialect().writes_bare_items());
+            formats.for_each(|format| self.read_as(format, says));
+        }
+    }
+
+    /// Counts what the reader of a format does not understand of a message.
+    fn read_as(&mut self, format: Format, says: &MessageShape<'_>) {
+        if let Some(unrecognised) = says.unrecognised(format) {
+            add(&mut self.unrecognised[format as usize], unrecognised);
         }
     }
 
@@ -113,14 +112,19 @@ impl Bare {
         }
     }
 
-    /// The formats that have messages among these, each with the number of its messages.
-    pub(super) fn formats(&self) -> Vec<(&'static str, u64)> {
-        let counted = [
+    /// The formats whose messages have no envelope, each with the number of messages that only it has.
+    fn counted(&self) -> [(Format, u64); 3] {
+        [
             (Format::Anthropic, self.anthropic),
             (Format::OpenAi, self.openai),
             (Format::AiSdk, self.ai_sdk),
-        ];
-        let counted = counted.into_iter().filter(|(_, messages)| *messages > 0);
+        ]
+    }
+
+    /// The formats that have messages among these, each with the number of its messages.
+    pub(super) fn formats(&self) -> Vec<(&'static str, u64)> {
+        let counted = self.counted().into_iter();
+        let counted = counted.filter(|(_, messages)| *messages > 0);
         counted.map(|(format, n)| (format.name(), n)).collect()
     }
 }

@@ -46,8 +46,6 @@ pub(crate) struct Evidence<'a> {
     pub(super) features: Features,
     /// What the family's reader does not recognise.
     pub(in crate::format) unrecognised: Option<Unrecognised<'a>>,
-    /// For a message without an envelope, what the readers of formats do not recognise, if it is anything.
-    pub(super) unrecognised_by: Vec<(Format, Unrecognised<'a>)>,
 }
 
 impl<'a> Evidence<'a> {
@@ -57,7 +55,6 @@ impl<'a> Evidence<'a> {
             content,
             features: Features::default(),
             unrecognised: None,
-            unrecognised_by: Vec::new(),
         }
     }
 

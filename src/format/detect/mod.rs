@@ -136,21 +136,21 @@ struct Tally {
 
 /// The evidence of a line; `None` where it is not a JSON object.
 fn evidence(line: &[u8]) -> Option<Evidence<'_>> {
-    Some(evidence_of(Line::read(line)?))
+    Some(evidence_of(&Line::read(line)?))
 }
 
-fn evidence_of(line: Line<'_>) -> Evidence<'_> {
-    if document::of_line(&line).is_some() {
+fn evidence_of<'a>(line: &Line<'a>) -> Evidence<'a> {
+    if document::of_line(line).is_some() {
         let several = Family::Named(DOCUMENTS, Lookalike::Nothing);
         return Evidence::message(several, None);
     }
     let mut formats = Format::ALL.iter();
-    let own = formats.find_map(|format| format.dialect().evidence(&line));
+    let own = formats.find_map(|format| format.dialect().evidence(line));
     let evidence = own
-        .or_else(|| named::evidence(&line))
-        .or_else(|| bare::conversation(&line))
-        .or_else(|| bare::message(&line));
-    evidence.unwrap_or_else(|| other(&line))
+        .or_else(|| named::evidence(line))
+        .or_else(|| bare::conversation(line))
+        .or_else(|| bare::message(line));
+    evidence.unwrap_or_else(|| other(line))
 }
 
 /// Whether only OpenAI's API takes a conversation: of texts alone, any would.
@@ -244,9 +244,9 @@ impl Detector {
         let Some(line) = Line::noted(line, start, &mut self.strings) else {
             return;
         };
-        let evidence = evidence_of(line);
+        let evidence = evidence_of(&line);
         let tally = match evidence.family {
-            Some(Family::Bare) => return self.bare.add(&evidence),
+            Some(Family::Bare) => return self.bare.add(evidence.features, &line.own),
             Some(Family::Of(format)) => {
                 self.first.get_or_insert(format);
                 &mut self.own[format as usize]
