@@ -123,7 +123,7 @@ pub fn coverage(transcript: &Transcript<'_>, added: &Tools) -> Coverage {
             }
         }
     }
-    coverage.calls = raw_calls::raw_calls(transcript.base()).max(read);
+    coverage.calls = raw_calls::raw_calls(transcript).map_or(read, |calls| calls.max(read));
     coverage
 }
 

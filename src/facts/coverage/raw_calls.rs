@@ -8,24 +8,25 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, packed};
+use aho_corasick::{AhoCorasick, PatternID, packed};
 use foldhash::quality::FixedState;
-use memchr::{memchr, memrchr};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::scan::{Bad, Cursor, Kind, Oddities, Parse, unescape};
+use crate::scan::{Bad, Cursor, Kind, Oddities, Parse, lines, unescape};
+use crate::transcript::{BlockKind, Transcript};
 
 /// Values that are nested more deeply are left to `serde_json`, which does not read them, either.
 const DEEPEST: u32 = 100;
-/// A line without any of these has no call.
-const MARKS: [&str; 7] = [
-    "tool_use\"",
-    "_call\"",
-    "tool-call\"",
-    "toolCall",
+/// A text of fewer bytes is looked through faster than it is left out.
+const LONG: u32 = 64;
+/// A line without any of these has no call: the ends of the names of types, of which each is one call at most, ...
+const TYPE_MARKS: [&str; 4] = ["tool_use\"", "_call\"", "tool-call\"", "toolCall\""];
+/// ... and those of keys under which any number of calls may stand.
+const LIST_MARKS: [&str; 4] = [
     "tool_calls\"",
+    "toolCalls\"",
     "functionCall\"",
     "toolRequests\"",
 ];
@@ -61,32 +62,85 @@ enum Marked {
     Plain(Option<AhoCorasick>),
 }
 
-static MARKED: LazyLock<Marked> = LazyLock::new(|| match packed::Searcher::new(MARKS) {
-    Some(packed) => Marked::Packed(packed),
-    None => Marked::Plain(AhoCorasick::new(MARKS).ok()),
+static MARKED: LazyLock<Marked> = LazyLock::new(|| {
+    let marks = || TYPE_MARKS.into_iter().chain(LIST_MARKS);
+    match packed::Searcher::new(marks()) {
+        Some(packed) => Marked::Packed(packed),
+        None => Marked::Plain(AhoCorasick::new(marks()).ok()),
+    }
 });
 
-impl Marked {
-    /// Where the first mark begins.
-    fn find(&self, bytes: &[u8]) -> Option<usize> {
-        match self {
-            Marked::Packed(packed) => packed.find(bytes).map(|mark| mark.start()),
-            Marked::Plain(plain) => plain.as_ref()?.find(bytes).map(|mark| mark.start()),
+/// The marks of a line.
+#[derive(Default)]
+struct Marks {
+    types: usize,
+    lists: usize,
+}
+
+impl Marks {
+    /// Those outside of the texts that the line's reader has found: a text has no calls.
+    fn of(transcript: &Transcript<'_>, line: u32) -> Self {
+        let bytes = transcript.line(line);
+        let mut marks = Marks::default();
+        let mut at = 0;
+        for block in transcript.blocks_of_line(line) {
+            for text in transcript.texts(transcript.block(block)) {
+                let start = text.span.start as usize;
+                if start >= at && text.span.len >= LONG {
+                    marks.add(&bytes[at..start]);
+                    at = text.span.end();
+                }
+            }
         }
+        marks.add(&bytes[at..]);
+        marks
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        let mut count = |mark: PatternID| match mark.as_usize() < TYPE_MARKS.len() {
+            true => self.types += 1,
+            false => self.lists += 1,
+        };
+        match &*MARKED {
+            Marked::Packed(packed) => packed.find_iter(bytes).for_each(|m| count(m.pattern())),
+            Marked::Plain(Some(plain)) => plain.find_iter(bytes).for_each(|m| count(m.pattern())),
+            Marked::Plain(None) => self.lists += 1,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.types + self.lists == 0
     }
 }
 
-/// The number of calls in a transcript. One that is written several times, with the same id and input, counts once.
-pub(super) fn raw_calls(bytes: &[u8]) -> u64 {
-    let mut found = Found::default();
-    let mut at = 0;
-    while let Some(mark) = MARKED.find(&bytes[at..]) {
-        let inside = at + mark;
-        let start = memrchr(b'\n', &bytes[..inside]).map_or(0, |end| end + 1);
-        let end = memchr(b'\n', &bytes[inside..]).map_or(bytes.len(), |end| inside + end);
-        found.add_line(&bytes[start..end]);
-        at = (end + 1).min(bytes.len());
+/// The number of calls in a transcript; `None` where no line can have more of them than its reader has found, which most often
+/// the marks show already.
+pub(super) fn raw_calls(transcript: &Transcript<'_>) -> Option<u64> {
+    if transcript.is_document() {
+        let bytes = transcript.base();
+        return Some(distinct_calls(
+            lines(bytes).map(|raw| &bytes[raw.start..raw.end]),
+        ));
     }
+    let mut marked = Vec::new();
+    let mut may_be_unread = false;
+    for line in 0..transcript.lines().len() as u32 {
+        let marks = Marks::of(transcript, line);
+        if !marks.is_empty() {
+            let blocks = transcript.blocks_of_line(line);
+            let read = blocks.filter(|block| transcript.block(*block).kind == BlockKind::Call);
+            may_be_unread |= marks.lists > 0 || marks.types > read.count();
+            marked.push(line);
+        }
+    }
+    let marked = marked.into_iter().map(|line| transcript.line(line));
+    may_be_unread.then(|| distinct_calls(marked))
+}
+
+/// The number of calls in some lines. One that is written several times, with the same id and input, counts once.
+fn distinct_calls<'l>(lines: impl Iterator<Item = &'l [u8]>) -> u64 {
+    let mut found = Found::default();
+    lines.for_each(|line| found.add_line(line));
     let distinct: HashSet<&(String, u64)> = found.0.iter().flatten().collect();
     let without_id = found.0.iter().filter(|call| call.is_none()).count();
     (distinct.len() + without_id) as u64

@@ -1,6 +1,8 @@
 //! Calls of every shape, counted by both readers.
 
 use super::*;
+use crate::facts::tests::read_as;
+use crate::format::Format;
 
 /// Counted by both readers.
 fn count(lines: &[&str]) -> u64 {
@@ -10,7 +12,7 @@ fn count(lines: &[&str]) -> u64 {
         odd.add_odd(line.as_bytes());
         assert_eq!(plain.0, odd.0, "{line}");
     }
-    raw_calls(lines.join("\n").as_bytes())
+    distinct_calls(lines.iter().map(|line| line.as_bytes()))
 }
 
 #[test]
@@ -90,4 +92,22 @@ fn what_looks_like_a_call_in_texts_and_inputs_is_none() {
     );
     let nested = r#"{"type":"tool_use","id":"a","input":{"x":{"type":"tool_use","id":"b"}}}"#;
     assert_eq!(count(&[nested]), 1);
+}
+
+#[test]
+fn lines_of_which_all_marked_calls_were_read_are_not_walked_through() {
+    let long = format!("{} tool_use", "a text ".repeat(20));
+    let call = r#"{"type":"tool_use","id":"a","name":"Bash","input":{"command":"ls"}}"#;
+    let read =
+        format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"{long}"}},{call}]}}"#);
+    let said = format!(r#"{{"role":"user","content":"{long}"}}"#);
+    let transcript = |lines: &[&str]| read_as(Format::Anthropic, &lines.join("\n"));
+    assert_eq!(raw_calls(&transcript(&[&read, &said, &read])), None);
+    // More marks than calls: here in an input.
+    let twice = read.replace("ls", r#"ls","x":{"type":"tool_use","id":"b"},"y":""#);
+    assert_eq!(raw_calls(&transcript(&[&read, &twice])), Some(2));
+    let unread = format!(r#"{{"kind":"note","about":{call}}}"#);
+    assert_eq!(raw_calls(&transcript(&[&read, &unread])), Some(1));
+    let listed = r#"{"role":"assistant","content":"","tool_calls":[{"id":"b"},{"id":"c"}]}"#;
+    assert_eq!(raw_calls(&transcript(&[&read, listed])), Some(3));
 }
