@@ -25,6 +25,7 @@ pub(crate) use lines::BOM;
 pub use lines::{Eol, RawLine, lines};
 pub use string::{Text, next_special, unescape, unescape_at, unescape_into};
 pub use strings::{NO_STRINGS, Strings};
+pub(crate) use wide::{Inside, inside};
 
 /// A range of bytes within one line.
 ///

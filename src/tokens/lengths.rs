@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::ops::AddAssign;
 
 use super::{json, repr};
-use crate::scan::{Span, next_special, unescape, unescape_at};
+use crate::scan::{Inside, Span, inside, next_special, unescape, unescape_at};
 
 /// The length of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -189,18 +189,9 @@ impl<'r> Walk<'r> {
 
     fn string(&mut self) {
         let (raw, start) = (self.raw, self.at + 1);
-        let mut at = start;
-        let mut escapes = Escapes::default();
-        let end = loop {
-            match next_special(raw, at) {
-                Some(end) if raw[end] == b'"' => break end,
-                Some(slash) => at = slash + escapes.add(raw, slash),
-                None => break raw.len(),
-            }
-        };
+        let (end, run, escapes) = wide(raw, start).unwrap_or_else(|| narrow(raw, start));
         self.at = end + 1;
         let body = &raw[start..end];
-        let run = Run::of(body);
         if run.is_ascii {
             self.lengths.add_string(body.len(), &run, &escapes);
             return;
@@ -218,6 +209,41 @@ impl<'r> Walk<'r> {
             }
         }
     }
+}
+
+/// Looks at the string whose first byte is at `start`: where it ends, and what is in it.
+fn narrow(raw: &[u8], start: usize) -> (usize, Run, Escapes) {
+    let mut at = start;
+    let mut escapes = Escapes::default();
+    let end = loop {
+        match next_special(raw, at) {
+            Some(end) if raw[end] == b'"' => break end,
+            Some(slash) => at = slash + escapes.add(raw, slash),
+            None => break raw.len(),
+        }
+    };
+    (end, Run::of(&raw[start..end]), escapes)
+}
+
+/// The same with the processor's wide registers, where it has them and the string is valid.
+fn wide(raw: &[u8], start: usize) -> Option<(usize, Run, Escapes)> {
+    let mut escapes = Escapes::default();
+    let mut after = start;
+    let inside = inside(raw, start, &mut |slash| {
+        // The second half of a pair was added with the first.
+        if slash >= after {
+            after = slash + escapes.written_out(raw, slash);
+        }
+    })?;
+    escapes.add_short(&inside);
+    let run = Run {
+        is_ascii: inside.highs == 0,
+        continuations: inside.continuations,
+        fours: inside.fours,
+        apostrophes: inside.apostrophes,
+        deletes: inside.deletes,
+    };
+    Some((inside.end, run, escapes))
 }
 
 impl Lengths {
@@ -241,7 +267,7 @@ impl Lengths {
     fn escape_for_python(&mut self, text: &str) {
         let mut rest = text;
         loop {
-            rest = &rest[ascii_run(rest.as_bytes())..];
+            rest = &rest[shown_run(rest.as_bytes())..];
             let mut chars = rest.chars();
             let Some(c) = chars.next() else {
                 return;
@@ -252,6 +278,22 @@ impl Lengths {
                 self.python.astral -= u64::from(c > '\u{ffff}');
             }
         }
+    }
+}
+
+/// The length of the run at the start of a text in which Python prints every character but ASCII as it is, as far as first
+/// bytes of characters show that.
+fn shown_run(text: &[u8]) -> usize {
+    let mut at = 0;
+    loop {
+        at += ascii_run(&text[at..]);
+        let len = text
+            .get(at)
+            .map_or(0, |first| repr::SHOWN[usize::from(*first)]);
+        if len == 0 {
+            return at;
+        }
+        at += usize::from(len);
     }
 }
 
@@ -270,7 +312,7 @@ fn ascii_run(text: &[u8]) -> usize {
 }
 
 /// The escapes of a string.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Escapes {
     /// Their bytes.
     bytes: u64,
@@ -303,6 +345,21 @@ impl Escapes {
         len
     }
 
+    /// Adds the escapes of two bytes.
+    fn add_short(&mut self, inside: &Inside) {
+        let Inside {
+            escapes,
+            quotes,
+            slashes,
+            feeds,
+            ..
+        } = *inside;
+        self.bytes += 2 * escapes;
+        self.json.scalars += 2 * escapes - slashes;
+        self.python.scalars += 2 * (escapes + feeds) - slashes - quotes;
+        self.has_quote |= quotes > 0;
+    }
+
     /// Adds a `\u` escape.
     fn written_out(&mut self, raw: &[u8], slash: usize) -> usize {
         let Some((c, len)) = unescape_at(raw, slash) else {
@@ -325,7 +382,7 @@ impl Escapes {
 }
 
 /// What is counted in a run of bytes of UTF-8.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Run {
     is_ascii: bool,
     /// Bytes that continue a character.

@@ -147,16 +147,19 @@ fn push_string(out: &mut String, text: &str) {
     out.push(quote);
 }
 
-/// Whether Python prints a character beyond ASCII as it is: it is neither a control, a separator, private nor unassigned. Rust
-/// escapes the same ones, and marks at the beginning of a text.
+/// Whether Python prints a character beyond ASCII as it is: it is neither a control, a separator, private nor unassigned.
+#[inline]
 pub(super) fn is_printable(c: char) -> bool {
     let code = u32::from(c);
     let sixteen = COMMON.get(code as usize >> 4);
-    if sixteen.is_some_and(|whole| *whole)
-        || is_common(code)
-        || c.is_alphanumeric()
-        || c.escape_debug().next() == Some(c)
-    {
+    sixteen.is_some_and(|whole| *whole) || is_common(code) || is_printable_elsewhere(c)
+}
+
+/// The same by the tables of the standard library, which take far longer: Rust escapes the same characters, and marks at the
+/// beginning of a text.
+#[cold]
+fn is_printable_elsewhere(c: char) -> bool {
+    if c.is_alphanumeric() || c.escape_debug().next() == Some(c) {
         return true;
     }
     let mut behind = String::from("x");
@@ -164,7 +167,7 @@ pub(super) fn is_printable(c: char) -> bool {
     behind.escape_debug().nth(1) == Some(c)
 }
 
-/// The basic plane by sixteens: those that are printed whole. The tables of the standard library take far longer.
+/// The basic plane by sixteens: those that are printed whole.
 static COMMON: [bool; 1 << 12] = {
     let mut all = [false; 1 << 12];
     let mut at = 0;
@@ -176,6 +179,28 @@ static COMMON: [bool; 1 << 12] = {
         }
         all[at as usize >> 4] = is_whole;
         at += 16;
+    }
+    all
+};
+
+/// For a first byte of UTF-8, if all characters that begin with it are printed: how many bytes these have.
+pub(super) static SHOWN: [u8; 256] = {
+    let mut all = [0; 256];
+    let mut first = 0xc2;
+    while first < 0xf0 {
+        let (begin, end, len) = match first {
+            0xc2..0xe0 => ((first & 0x1f) << 6, ((first & 0x1f) + 1) << 6, 2),
+            _ => ((first & 0x0f) << 12, ((first & 0x0f) + 1) << 12, 3),
+        };
+        let (mut c, mut is_whole) = (begin, true);
+        while c < end {
+            is_whole &= is_common(c as u32);
+            c += 1;
+        }
+        if is_whole {
+            all[first] = len;
+        }
+        first += 1;
     }
     all
 };
@@ -198,6 +223,7 @@ const fn is_common(c: u32) -> bool {
             | 0xac00..=0xd7a3
             | 0xff01..=0xffbe
             | 0x1f300..=0x1f64f
+            | 0x1f680..=0x1f6c5
             | 0x1f900..=0x1f9ff
             | 0x20000..=0x2a6df
     )

@@ -84,4 +84,15 @@ proptest! {
         let raw = format!("[{{{}}}, {}]", strings.collect::<Vec<_>>().join(" , "), numbers.join(", "));
         prop_assert_eq!(Lengths::of(raw.as_bytes()), written(raw.as_bytes()));
     }
+
+    #[test]
+    fn both_ways_find_the_same_in_a_string(
+        text in "(\\\\[\"\\\\/bfnrt]|\\\\u[0-9a-f]{4}|\\\\ud83c\\\\udf89|['\u{7f} -!#-\\[\\]-~é世🎉\u{ad}]|[a-z]{1,40}){0,60}",
+        start in 1usize..70,
+    ) {
+        let raw = format!("{}\"{text}\" and more", " ".repeat(start - 1));
+        if let Some(found) = wide(raw.as_bytes(), start) {
+            prop_assert_eq!(found, narrow(raw.as_bytes(), start));
+        }
+    }
 }
