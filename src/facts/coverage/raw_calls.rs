@@ -3,17 +3,17 @@
 //! Looks only at how published formats write a call: an object of a certain `type`, or an element of a list of calls. PURE.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, PatternID, packed};
+use aho_corasick::{AhoCorasick, Match, packed};
 use foldhash::quality::FixedState;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::ids::IdSet;
 use crate::scan::{Bad, Cursor, Kind, Oddities, Parse, lines, unescape};
 use crate::transcript::{BlockKind, Transcript};
 
@@ -21,7 +21,7 @@ use crate::transcript::{BlockKind, Transcript};
 const DEEPEST: u32 = 100;
 /// A text of fewer bytes is looked through faster than it is left out.
 const LONG: u32 = 64;
-/// A line without any of these has no call: the ends of the names of types, of which each is one call at most, ...
+/// A line without any of these has no call: the ends of the names of types, of which each is one call at most ...
 const TYPE_MARKS: [&str; 4] = ["tool_use\"", "_call\"", "tool-call\"", "toolCall\""];
 /// ... and those of keys under which any number of calls may stand.
 const LIST_MARKS: [&str; 4] = [
@@ -30,6 +30,8 @@ const LIST_MARKS: [&str; 4] = [
     "functionCall\"",
     "toolRequests\"",
 ];
+/// What stands before such a word that says why an answer ended.
+const REASONS: [&[u8]; 2] = [b"\"stop_reason\":\"", b"\"stop_reason\": \""];
 /// The types of objects that are calls. Calls that a provider carries out itself are none.
 const TYPES: [&str; 6] = [
     "tool_use",
@@ -97,13 +99,17 @@ impl Marks {
     }
 
     fn add(&mut self, bytes: &[u8]) {
-        let mut count = |mark: PatternID| match mark.as_usize() < TYPE_MARKS.len() {
-            true => self.types += 1,
-            false => self.lists += 1,
+        let count = |mark: Match| {
+            let before = &bytes[..mark.start()];
+            if mark.pattern().as_usize() >= TYPE_MARKS.len() {
+                self.lists += 1;
+            } else if !REASONS.iter().any(|reason| before.ends_with(reason)) {
+                self.types += 1;
+            }
         };
         match &*MARKED {
-            Marked::Packed(packed) => packed.find_iter(bytes).for_each(|m| count(m.pattern())),
-            Marked::Plain(Some(plain)) => plain.find_iter(bytes).for_each(|m| count(m.pattern())),
+            Marked::Packed(packed) => packed.find_iter(bytes).for_each(count),
+            Marked::Plain(Some(plain)) => plain.find_iter(bytes).for_each(count),
             Marked::Plain(None) => self.lists += 1,
         }
     }
@@ -113,8 +119,8 @@ impl Marks {
     }
 }
 
-/// The number of calls in a transcript; `None` where no line can have more of them than its reader has found, which most often
-/// the marks show already.
+/// The number of calls in a transcript; `None` where no line has more of them than its reader has found, which most often the
+/// marks show already.
 pub(super) fn raw_calls(transcript: &Transcript<'_>) -> Option<u64> {
     if transcript.is_document() {
         let bytes = transcript.base();
@@ -123,25 +129,27 @@ pub(super) fn raw_calls(transcript: &Transcript<'_>) -> Option<u64> {
         ));
     }
     let mut marked = Vec::new();
-    let mut may_be_unread = false;
+    let mut is_any_unread = false;
     for line in 0..transcript.lines().len() as u32 {
         let marks = Marks::of(transcript, line);
         if !marks.is_empty() {
             let blocks = transcript.blocks_of_line(line);
             let read = blocks.filter(|block| transcript.block(*block).kind == BlockKind::Call);
-            may_be_unread |= marks.lists > 0 || marks.types > read.count();
+            let (read, bytes) = (read.count(), transcript.line(line));
+            let may_be_more = marks.lists > 0 || marks.types > read;
+            is_any_unread |= may_be_more && Found::of_line(bytes).0.len() > read;
             marked.push(line);
         }
     }
     let marked = marked.into_iter().map(|line| transcript.line(line));
-    may_be_unread.then(|| distinct_calls(marked))
+    is_any_unread.then(|| distinct_calls(marked))
 }
 
 /// The number of calls in some lines. One that is written several times, with the same id and input, counts once.
 fn distinct_calls<'l>(lines: impl Iterator<Item = &'l [u8]>) -> u64 {
     let mut found = Found::default();
     lines.for_each(|line| found.add_line(line));
-    let distinct: HashSet<&(String, u64)> = found.0.iter().flatten().collect();
+    let distinct: IdSet<&(String, u64)> = found.0.iter().flatten().collect();
     let without_id = found.0.iter().filter(|call| call.is_none()).count();
     (distinct.len() + without_id) as u64
 }
@@ -151,6 +159,13 @@ fn distinct_calls<'l>(lines: impl Iterator<Item = &'l [u8]>) -> u64 {
 struct Found(Vec<Option<(String, u64)>>);
 
 impl Found {
+    /// The calls of a line.
+    fn of_line(line: &[u8]) -> Self {
+        let mut found = Found::default();
+        found.add_line(line);
+        found
+    }
+
     /// Adds the calls of a line.
     fn add_line(&mut self, line: &[u8]) {
         let before = self.0.len();

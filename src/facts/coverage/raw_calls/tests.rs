@@ -103,9 +103,10 @@ fn lines_of_which_all_marked_calls_were_read_are_not_walked_through() {
     let said = format!(r#"{{"role":"user","content":"{long}"}}"#);
     let transcript = |lines: &[&str]| read_as(Format::Anthropic, &lines.join("\n"));
     assert_eq!(raw_calls(&transcript(&[&read, &said, &read])), None);
-    // More marks than calls: here in an input.
+    // More marks than calls: here in an input, and in the reason.
     let twice = read.replace("ls", r#"ls","x":{"type":"tool_use","id":"b"},"y":""#);
-    assert_eq!(raw_calls(&transcript(&[&read, &twice])), Some(2));
+    let reason = read.replace("}]}", r#"}],"stop_reason": "tool_use"}"#);
+    assert_eq!(raw_calls(&transcript(&[&read, &twice, &reason])), None);
     let unread = format!(r#"{{"kind":"note","about":{call}}}"#);
     assert_eq!(raw_calls(&transcript(&[&read, &unread])), Some(1));
     let listed = r#"{"role":"assistant","content":"","tool_calls":[{"id":"b"},{"id":"c"}]}"#;
