@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use super::call::{End, Work};
 use super::events::EventKind;
 use super::index::Index;
@@ -173,7 +175,11 @@ pub(super) fn in_one_line(text: &str) -> String {
 
 /// The error messages of a failed result, the first 60 characters of each; its first line if there are none.
 fn wrong(text: &str) -> Vec<String> {
-    let lines = || text.lines().map(str::trim).filter(|line| !is_status(line));
+    let output = without_envelope(text);
+    let lines = || {
+        let lines = output.lines().map(str::trim);
+        lines.filter(|line| !is_status(line))
+    };
     let says = |line: &&str| {
         let line = line.to_ascii_lowercase();
         WRONG.iter().any(|word| line.contains(word))
@@ -191,6 +197,22 @@ fn wrong(text: &str) -> Vec<String> {
             .to_owned()
     });
     found.filter(|line| line.len() >= 4).collect()
+}
+
+/// What a command printed, without what Codex writes around it: a heading, or an object on a line of its own.
+fn without_envelope(text: &str) -> String {
+    let printed = match text.split_once("\nOutput:\n") {
+        Some((heading, printed)) if heading.starts_with("Chunk ID: ") => printed,
+        Some(_) | None => text,
+    };
+    let of_line = |line: &str| match serde_json::from_str(line) {
+        Ok(Value::Object(object)) if object.contains_key("chunk_id") => {
+            let output = object.get("output").and_then(Value::as_str);
+            output.unwrap_or_default().to_owned()
+        }
+        Ok(_) | Err(_) => line.to_owned(),
+    };
+    printed.lines().map(of_line).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether a line is only a status.
@@ -248,6 +270,16 @@ mod tests {
             wrong("<tool_use_error>String to replace not found</tool_use_error>"),
             ["String to replace not found"]
         );
+        let heading =
+            "Chunk ID: 9f0bc1\nWall time: 0.06 seconds\nProcess exited with code 1\nOutput:\n";
+        assert_eq!(wrong(heading), Vec::<String>::new());
+        assert_eq!(
+            wrong(&format!("{heading}sed: a.go: No such file")),
+            ["sed: a.go: No such file"]
+        );
+        let object = r#"{"chunk_id":"8771a1","exit_code":1,"output":"mise\nERROR: no\n"}"#;
+        assert_eq!(wrong(&format!("Script completed\n{object}")), ["ERROR: no"]);
+        assert_eq!(wrong(r#"{"error":"no"}"#), [r#"{"error":"no"}"#]);
     }
 
     #[test]
