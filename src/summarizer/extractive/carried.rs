@@ -95,7 +95,8 @@ fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option
             (Section::Plan, Claim::Free, facts_of::PLANNED / 2.0)
         }
         Section::Plan => (Section::Plan, Claim::Plan, facts_of::PLANNED),
-        Section::Errors => (Section::Errors, Claim::Free, 1.0),
+        // It is not known to be mended, however long ago it was.
+        Section::Errors => (Section::Errors, Claim::Free, facts_of::FAILED),
         Section::Earlier => (Section::Earlier, Claim::Earlier, 0.5),
         Section::Findings => (Section::Findings, Claim::Free, 0.5),
         Section::Details => (Section::Details, Claim::Free, 0.0),
