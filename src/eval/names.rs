@@ -34,6 +34,9 @@ const IN_TOKENS: [bool; 256] = {
 /// Bytes at which an address ends, besides blanks and non-ASCII bytes.
 const ENDS_ADDRESS: &[u8] = b"\"'<>()[]{}|\\^`";
 
+/// Signs before a name that are no part of it.
+const BEFORE_NAME: [char; 3] = [':', '@', '+'];
+
 /// Calls `found` with each name in `text` in order, repeated ones included. Paths are relative to the first of `folders` that
 /// they begin with.
 pub(super) fn names<'t>(text: &'t str, folders: &Folders, found: &mut impl FnMut(&'t str)) {
@@ -106,12 +109,16 @@ impl Folders {
 }
 
 fn token<'t>(token: &'t str, folders: &Folders, found: &mut impl FnMut(&'t str)) {
-    let token = unended(token).trim_start_matches([':', '@', '+']);
+    let token = unended(token).trim_start_matches(BEFORE_NAME);
     if !token.contains('/') {
         word(token, found);
         return;
     }
-    let path = folders.spelled(token);
+    // Without a folder or `./` it can begin with such signs again.
+    let mut path = folders.spelled(token);
+    while let Some(rest) = path.strip_prefix(BEFORE_NAME) {
+        path = folders.spelled(rest);
+    }
     if is_path(path) {
         found(path);
     } else {
@@ -336,6 +343,7 @@ mod tests {
             all("react@18.2.0 is_it:not_it -- ---"),
             ["18.2.0", "is_it", "not_it"]
         );
+        assert_eq!(all("./@//a @./b/c/d"), ["//a", "b/c/d"]);
         assert_eq!(
             all("ends_here. and_here: so_on_"),
             ["ends_here", "and_here", "so_on_"]
