@@ -21,7 +21,7 @@ use crate::store::manifest::RecordedOutputs;
 use crate::store::{self, Missing};
 
 /// How often, and how long each time, it is waited for the note on an output that another run has just written.
-const TRIES: u32 = 20;
+const TRIES: u32 = 300;
 const A_MOMENT: Duration = Duration::from_millis(10);
 
 /// Whether what earlier runs have finished is taken over.

@@ -3,13 +3,13 @@
 //! PURE. A call failed only where its result says so: by a flag, by a status, or in the words that this very tool has for a
 //! failure. What only looks like an error may be the content of a file. Where no agent flags its results, it may be either.
 
-use super::commands::{Exit, ends, status, status_in};
 use super::exchanges::{Ended, Exchange, FactLocation};
 use super::input::Input;
 use super::looks::{ended, name_in};
 use super::operation::Done;
 use super::refused::{is_empty, is_refusal, may_be_refusal};
 use super::shell::VIEWERS;
+use super::status::{Exit, ends, status, status_in};
 use super::tools::kind_of;
 use super::{beginning, block_text};
 use crate::policy::{ToolKind, Tools};

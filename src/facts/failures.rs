@@ -2,10 +2,11 @@
 
 use memchr::memmem;
 
-use super::commands::{self, Exit, status};
+use super::commands;
 use super::exchanges::{Ended, Exchange, FactLocation, text_of};
 use super::looks;
 use super::shell::only_shows;
+use super::status::{Exit, status};
 use crate::policy::ToolKind;
 use crate::transcript::{Block, Outcome, Transcript};
 

@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use super::commands::{Exit, ends, recorded, status_in};
 use super::exchanges::{Exchange, FactLocation};
+use super::status::{Exit, ends, recorded, status_in};
 use super::{block_text, lossy};
 use crate::ids::IdMap;
 use crate::policy::ToolKind;

@@ -35,6 +35,7 @@ mod shape;
 mod shell;
 mod skills;
 mod stance;
+mod status;
 mod todos;
 mod tools;
 
@@ -45,7 +46,7 @@ use crate::text::lossy;
 use crate::transcript::{Block, Transcript};
 
 pub use asked::{Asked, agent_request_kind, asked_for};
-pub use commands::{Command, Exit, commands};
+pub use commands::{Command, commands};
 pub use coverage::{Coverage, Missed, coverage, missed};
 pub use decisions::{Decision, decisions, sentences};
 pub use earlier::{Earlier, MessageOrigin, is_restored_header, note_of_original};
@@ -62,6 +63,7 @@ pub use pictures::{Picture, describes_pictures, picture};
 pub use reads::{Read, Shown, reads};
 pub use skills::{Skill, skills};
 pub use stance::{corrects, decides, leaves_open, refuses};
+pub use status::Exit;
 pub use todos::{Proposal, Todo, TodoState, Todos, listed, proposal, todos};
 pub use tools::{kind_of, kind_of_call};
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::input::Input;
 use super::lines::Lines;
-use super::{Exchange, commands};
+use super::{Exchange, commands, status};
 use crate::policy::ToolKind;
 use crate::transcript::Transcript;
 
@@ -37,8 +37,8 @@ pub(super) fn output(said: Cow<'_, str>) -> Cow<'_, str> {
         return output.map_or(said, Cow::Owned);
     }
     match said {
-        Cow::Borrowed(said) => Cow::Borrowed(commands::without_end(said)),
-        Cow::Owned(said) => Cow::Owned(commands::without_end(&said).to_owned()),
+        Cow::Borrowed(said) => Cow::Borrowed(status::without_end(said)),
+        Cow::Owned(said) => Cow::Owned(status::without_end(&said).to_owned()),
     }
 }
 

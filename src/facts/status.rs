@@ -1,0 +1,197 @@
+//! How a command ended, as the results of calls say it.
+//!
+//! PURE. Knows the words that agents and their tools have for it: before an output, behind it, or in a record beside it. Says
+//! nothing of commands that went on (`looks`).
+
+use std::borrow::Cow;
+
+use super::input::Input;
+use super::{FactLocation, block_text, lossy};
+use crate::scan::unescape;
+use crate::transcript::{Block, BlockKind, Transcript};
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// With this status.
+    Code(i64),
+    /// It succeeded: the format flags failed results, and this one is not flagged.
+    Well,
+    /// It failed, with an unknown status.
+    Badly,
+    /// It was interrupted.
+    Interrupted,
+    /// It had not ended when the result was written.
+    Running,
+    /// There is no result, or it does not state how the command ended.
+    Unknown,
+}
+
+/// The exit status in the result of a command.
+pub(super) fn status(transcript: &Transcript<'_>, result: &Block) -> Option<i64> {
+    status_in(transcript, result, &ends(transcript, result))
+}
+
+/// The exit status in the header or at the end of an output.
+pub(super) fn status_in(transcript: &Transcript<'_>, result: &Block, ends: &str) -> Option<i64> {
+    match lossy(unescape(transcript.header(result))) {
+        header if !header.is_empty() => code(&header),
+        _ => code(ends),
+    }
+}
+
+/// What the agent recorded beside the result, if that is the only one on its line.
+pub(super) fn recorded<'t>(
+    transcript: &'t Transcript<'_>,
+    result: FactLocation,
+) -> Option<Input<'t>> {
+    let mirrors = transcript.mirrors();
+    let mirror = mirrors.get(mirrors.partition_point(|mirror| mirror.line < result.line))?;
+    let results = transcript
+        .blocks_of_line(result.line)
+        .filter(|block| transcript.block(*block).kind == BlockKind::Result);
+    let is_its = mirror.line == result.line && mirror.of.is_empty() && results.count() == 1;
+    let value = transcript.bytes(mirror.line, mirror.value);
+    // A copy of the text records nothing.
+    (is_its && value.starts_with(b"{")).then(|| Input::in_value(value))
+}
+
+/// How many of an output's first lines may be a header.
+const HEADER: usize = 4;
+
+/// The text of a result; of a long output only its header and its last lines.
+pub(super) fn ends<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {
+    const ENOUGH: usize = 2_048;
+    if let [text] = transcript.texts(result)
+        && let raw = transcript.bytes(result.line, text.span)
+        && raw.len() > 2 * ENOUGH
+        && !raw.starts_with(b"{")
+    {
+        let ends = [&raw[..ENOUGH], &raw[raw.len() - ENOUGH..]];
+        let [head, tail] = ends.map(|part| lossy(unescape(part)));
+        // A cut escape may look like the end of a line, but not like the ends of two lines.
+        let header = head.match_indices('\n').nth(HEADER - 1);
+        let last = tail.match_indices('\n').nth(1);
+        if let (Some((header, _)), Some((last, _))) = (header, last) {
+            return Cow::Owned([&head[..=header], &tail[last + 1..]].concat());
+        }
+    }
+    block_text(transcript, result)
+}
+
+/// The exit status in the phrases that agents put before or around an output.
+fn code(said: &str) -> Option<i64> {
+    /// The phrases before the status on a line of its own in a short header.
+    const BEFORE: [&str; 4] = [
+        "Exit code ",
+        "Exit code: ",
+        "Process exited with code ",
+        "exit code: ",
+    ];
+    if said.starts_with('{') {
+        let record = Input::in_value(said.as_bytes());
+        let status = |of: &Input<'_>| of.integer(&["exit_code", "exitCode", "returncode"]);
+        // A command may print JSON itself: then its tool's line comes after that.
+        return match record.is_object() {
+            true => status(&record).or_else(|| status(&record.object("metadata")?)),
+            false => End::of(said).code,
+        };
+    }
+    let before = said.lines().take(HEADER).find_map(|line| {
+        let line = line.trim_matches(['[', ']', '(', ')', ' ']);
+        let code = BEFORE.iter().find_map(|before| line.strip_prefix(before))?;
+        code.trim().parse().ok()
+    });
+    before.or_else(|| End::of(said).code)
+}
+
+/// What tools write behind an output: how the command ended, and where and as what it ran.
+pub(super) struct End<'t> {
+    /// The output before it.
+    output: &'t str,
+    /// The status.
+    code: Option<i64>,
+    /// Whether these are the lines of Gemini CLI, which names only a status other than 0.
+    pub(super) names: Names,
+}
+
+/// Which statuses a tool names.
+#[derive(PartialEq, Eq)]
+pub(super) enum Names {
+    All,
+    Failures,
+}
+
+impl<'t> End<'t> {
+    /// The end of an output. Its lines are read from the last one back, as long as they are known.
+    pub(super) fn of(said: &'t str) -> End<'t> {
+        /// Lines that say something else.
+        const OTHERS: [&str; 6] = [
+            "[Current working directory: ",
+            "[Python interpreter: ",
+            "Process Group PGID: ",
+            "Background PIDs: ",
+            "Signal: ",
+            "</untrusted_context>",
+        ];
+        let mut end = End {
+            output: said,
+            code: None,
+            names: Names::All,
+        };
+        loop {
+            let rest = end.output.strip_suffix('\n').unwrap_or(end.output);
+            let (before, line) = rest.rsplit_once('\n').unwrap_or(("", rest));
+            if line.starts_with("Process Group PGID: ") {
+                end.names = Names::Failures;
+            } else if let Some(code) = status_of(line) {
+                end.code = end.code.or(Some(code));
+            } else if let Some(code) = line.strip_prefix("Exit Code: ")
+                && end.names == Names::Failures
+            {
+                end.code = end.code.or_else(|| code.parse().ok());
+            } else if line.is_empty() || !OTHERS.iter().any(|other| line.starts_with(other)) {
+                return end;
+            }
+            if rest.len() == line.len() {
+                end.output = "";
+                return end;
+            }
+            end.output = before;
+        }
+    }
+}
+
+/// An output without what its tool writes behind it.
+pub(super) fn without_end(said: &str) -> &str {
+    End::of(said).output
+}
+
+/// The status in a line that a tool writes behind an output.
+fn status_of(line: &str) -> Option<i64> {
+    /// What is before the status, and after it.
+    const FORMS: [(&str, &str); 6] = [
+        // pi
+        ("Command exited with code ", ""),
+        // OpenHands
+        ("[The command completed with exit code ", ".]"),
+        ("[Command finished with exit code ", "]"),
+        // Factory Droid
+        ("[Process exited with code ", "]"),
+        // others
+        ("[exit code: ", "]"),
+        ("[Exit code: ", "]"),
+    ];
+    let of = |(before, after): &(&str, &str)| line.strip_prefix(before)?.strip_suffix(after);
+    let code = FORMS.iter().find_map(of).or_else(|| after_shell(line))?;
+    code.parse().ok()
+}
+
+/// The status in what Copilot CLI puts after an output: `<shellId: 3 completed with exit code 1>`.
+fn after_shell(last: &str) -> Option<&str> {
+    let note = last.strip_prefix('<')?.strip_suffix('>')?;
+    let (shell, code) = note.rsplit_once("exit code ")?;
+    let is_its = shell == "exited with "
+        || shell.starts_with("shellId: ") && shell.ends_with(" completed with ");
+    is_its.then_some(code)
+}
