@@ -71,3 +71,41 @@ fn code(text: &str, sign: &str) -> Option<i64> {
     let end = rest.find(|c: char| !c.is_ascii_digit() && c != '-');
     rest[..end.unwrap_or(rest.len())].parse().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::events::{Queued, events};
+    use super::*;
+    use crate::format::{Format, Warnings};
+
+    #[test]
+    fn a_session_has_ended_when_a_call_that_reads_from_it_says_so() {
+        let call = |id: u32, tool: &str, input: &str| {
+            let input = input.replace('"', "\\\"");
+            format!(
+                r#"{{"timestamp":"t","type":"response_item","payload":{{"type":"function_call","name":"{tool}","arguments":"{input}","call_id":"{id}"}}}}"#
+            )
+        };
+        let result = |id: u32, said: &str| {
+            format!(
+                r#"{{"timestamp":"t","type":"response_item","payload":{{"type":"function_call_output","call_id":"{id}","output":"Chunk ID: a\nWall time: 1.0 seconds\n{said}\nOutput:\n"}}}}"#
+            )
+        };
+        let lines = [
+            r#"{"timestamp":"t","type":"session_meta","payload":{"id":"s","timestamp":"t","cwd":"/w","originator":"o","cli_version":"0.1"}}"#.to_owned(),
+            call(1, "exec_command", r#"{"cmd":"make a"}"#),
+            result(1, "Process running with session ID 7"),
+            call(2, "exec_command", r#"{"cmd":"make b"}"#),
+            result(2, "Process running with session ID 8"),
+            call(3, "write_stdin", r#"{"session_id":7,"chars":""}"#),
+            result(3, "Process running with session ID 7"),
+            call(4, "write_stdin", r#"{"session_id":7,"chars":""}"#),
+            result(4, "Process exited with code 2"),
+        ];
+        let text = lines.join("\n");
+        let transcript = Format::Codex.read(text.as_bytes(), 1, &mut Warnings::default());
+        let events = events(&transcript, &transcript.conversations[0], Queued::Counted);
+        let ends: Vec<_> = settled(&events).into_iter().flatten().collect();
+        assert_eq!(ends, [(7, End::Code(2))]);
+    }
+}

@@ -13,16 +13,26 @@ use crate::policy::ToolKind;
 use crate::scan::unescape;
 use crate::transcript::{Block, BlockKind, Conversation, Role, Transcript};
 
-/// The tools that read from a command, and the keys of their inputs that name it: Codex's, Claude Code's and Copilot CLI's.
-const TOOLS: [&str; 6] = [
+/// The tools that read from a command or stop it, and the keys of their inputs that name it: Codex's, Claude Code's and Copilot
+/// CLI's.
+const TOOLS: [&str; 9] = [
     "write_stdin",
     "BashOutput",
     "TaskOutput",
     "read_bash",
     "read_powershell",
     "write_bash",
+    "KillBash",
+    "KillShell",
+    "TaskStop",
 ];
-const KEYS: [&str; 4] = ["session_id", "bash_id", "task_id", "shellId"];
+const KEYS: [&str; 5] = ["session_id", "bash_id", "shell_id", "task_id", "shellId"];
+
+/// How Claude Code says that it has stopped a command.
+const STOPPED: [&str; 2] = [
+    "{\"message\":\"Successfully killed ",
+    "{\"message\":\"Successfully stopped ",
+];
 
 /// How Claude Code tells that a task has ended.
 const NOTICE: &str = "<task-notification>";
@@ -152,7 +162,7 @@ pub(super) fn ended(transcript: &Transcript<'_>, exchange: &Exchange) -> Option<
     looks.find_map(|look| end(transcript, transcript.block(look.block)))
 }
 
-/// Whether a call reads from a command that goes on.
+/// Whether a call reads from a command that goes on, or stops it.
 pub(super) fn reads(transcript: &Transcript<'_>, call: &Exchange) -> bool {
     TOOLS.contains(&&*call.tool(transcript))
 }
@@ -162,6 +172,9 @@ pub(super) fn end(transcript: &Transcript<'_>, look: &Block) -> Option<Exit> {
     let said = ends(transcript, look);
     if name_in(transcript, look, &said).is_some() {
         return None;
+    }
+    if STOPPED.iter().any(|stopped| said.starts_with(stopped)) {
+        return Some(Exit::Interrupted);
     }
     // Claude Code writes tags before the output, on more lines than a header has.
     let whole = said.starts_with('<').then(|| block_text(transcript, look));

@@ -122,22 +122,38 @@ fn a_task_has_ended_when_its_output_or_a_notice_says_so() {
     );
     lines.extend(run(2, "b2"));
     lines.extend(run(3, "c3"));
+    lines.extend(run(4, "d4"));
     lines.push(claude(
-        9,
+        11,
         "assistant",
         &call(9, "TaskOutput", r#"{"task_id":"a1","block":true}"#),
         "",
     ));
     lines.push(claude(
-        10,
+        12,
         "user",
         &result(9, r"<retrieval_status>success</retrieval_status>\n\n<task_id>a1</task_id>\n\n<task_type>local_bash</task_type>\n\n<status>failed</status>\n\n<exit_code>3</exit_code>\n\n<output>\n<status>completed</status>\nerror: a is not there\n</output>"),
         "",
     ));
     lines.push(claude(
-        11,
+        13,
         "user",
         r#""<task-notification>\n<task-id>b2</task-id>\n<status>completed</status>\n<summary>Background command \"run b2\" completed (exit code 0)</summary>\n</task-notification>""#,
+        "",
+    ));
+    lines.push(claude(
+        14,
+        "assistant",
+        &call(12, "KillShell", r#"{"shell_id":"d4"}"#),
+        "",
+    ));
+    lines.push(claude(
+        15,
+        "user",
+        &result(
+            12,
+            r#"{\"message\":\"Successfully killed shell: d4 (run d4)\",\"shell_id\":\"d4\"}"#,
+        ),
         "",
     ));
     let (commands, failures) = told(Format::ClaudeCode, &lines);
@@ -145,6 +161,7 @@ fn a_task_has_ended_when_its_output_or_a_notice_says_so() {
         ("run a1", Exit::Code(3)),
         ("run b2", Exit::Code(0)),
         ("run c3", Exit::Running),
+        ("run d4", Exit::Interrupted),
     ];
     assert_eq!(
         commands,

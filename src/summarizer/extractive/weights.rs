@@ -2,8 +2,9 @@
 //!
 //! The chances of names are those that `scripts/fit-summary CORPUS --only-chances` found on 43 sessions of 19 repositories (157
 //! cuts, 166 000 names; those that are needed are told from others with an AUC of 83.1 % in fold, and 81.5 % out of fold). The
-//! weights of units were chosen by hand among 26 settings, by what `ctxpack eval` measures on the 37 of these sessions that have
-//! 10 000 tokens. Chosen for each repository by the others alone, need and grounded fall by 0.0 to 0.4 points.
+//! weights of units were chosen by hand among 14 settings, by what `ctxpack eval` measures on the 37 of these sessions that have
+//! 10 000 tokens. For each repository, the sessions of the others alone choose the same; the share of the last state was not in
+//! question.
 //!
 //! Weights of other sessions come from a file of this form, so that no session is measured with weights that it had a part in:
 //!

@@ -167,6 +167,8 @@ fn an_earlier_summary_is_carried_on_in_claude_code() {
         claude_code(2, "assistant", "", r#"[{"type":"tool_use","id":"a","name":"Write","input":{"file_path":"/w/a.rs","content":"x"}}]"#),
         claude_code(3, "user", "", r#"[{"type":"tool_result","tool_use_id":"a","content":"done"}]"#),
         claude_code(4, "assistant", "", r#"[{"type":"tool_use","id":"b","name":"Bash","input":{"command":"make all"}}]"#),
+        // An event of a task is nobody's words.
+        "{\"type\":\"queue-operation\",\"operation\":\"enqueue\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"sessionId\":\"s\",\"content\":\"{\\\"task_id\\\":\\\"b1\\\",\\\"description\\\":\\\"Build\\\",\\\"task_type\\\":\\\"local_bash\\\"}\"}\n".to_owned(),
         claude_code(5, "user", ",\"toolUseResult\":{\"stdout\":\"\",\"interrupted\":false}", r#"[{"type":"tool_result","tool_use_id":"b","content":""}]"#),
     ]
     .concat();
