@@ -28,6 +28,8 @@ pub use degraded::{Degraded, DegradedKind, Warning, WarningKind};
 pub use degraded::{NO_SUMMARY, TO_BE_SENT, WAITS_FOR};
 #[doc(hidden)]
 pub use entries::Entries;
+#[doc(hidden)]
+pub use figures::{Brief, Figures, JsonText};
 pub use file::FileRecord;
 #[doc(hidden)]
 pub use file::{Entry, Examined, FileCounts, FileStatus, Find};
@@ -43,6 +45,7 @@ pub use totals::{Interrupted, Totals, ratio};
 mod conversation;
 mod degraded;
 mod entries;
+mod figures;
 mod file;
 mod not_read;
 mod notice;
@@ -261,17 +264,7 @@ impl Outcome {
 
     /// The exit code for this input alone.
     pub fn exit(&self) -> Exit {
-        match self.status {
-            Status::Failed => Exit::Partial,
-            _ if !self.degraded.is_empty() => Exit::Partial,
-            Status::Rejected => Exit::Check,
-            Status::Compacted | Status::Unchanged | Status::Unsupported | Status::Skipped => {
-                match self.missed_target() {
-                    Some(_) => Exit::Check,
-                    None => Exit::Done,
-                }
-            }
-        }
+        Figures::of(self).exit()
     }
 }
 

@@ -5,8 +5,7 @@
 use std::borrow::Cow;
 use std::io;
 
-use super::{Outcome, Status};
-use crate::policy::Source;
+use super::{Figures, Outcome};
 
 /// Outcomes in the order of a report, of which not all need be in memory. Places count from 0.
 pub trait Entries: Sync {
@@ -90,19 +89,6 @@ impl Outcome {
 
     /// Whether anything is said of it besides its figures.
     pub fn is_remarkable(&self) -> bool {
-        let is_fine = match self.status {
-            Status::Compacted | Status::Unchanged | Status::Skipped => true,
-            Status::Failed | Status::Unsupported | Status::Rejected => false,
-        };
-        let asked = |name: &str| name != Source::Extractive.name();
-        !is_fine
-            || self.file.error.is_some()
-            || !self.degraded.is_empty()
-            || !self.warnings.is_empty()
-            || self.conversations.iter().any(|one| {
-                let is_asked = one.summary.as_ref().is_some_and(|s| asked(&s.source));
-                is_asked || one.target.is_some_and(|target| target.reason.is_some())
-            })
-            || self.missed_target().is_some()
+        Figures::of(self).is_remarkable()
     }
 }

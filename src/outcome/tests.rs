@@ -334,15 +334,64 @@ fn however_many_reasons_there_are_the_lines_stay_few() {
 }
 
 prop_compose! {
+    fn any_conversation()(
+        (before, after, messages) in (0..1u64 << 40, 0..1u64 << 40, 0..1000u64),
+        (source, has_failed) in prop::sample::select(vec![
+            (None, false),
+            (Some("extractive"), false),
+            (Some("anthropic"), false),
+            (Some("anthropic"), true),
+        ]),
+        target in prop::option::of((0..1u64 << 40, prop::bool::ANY)),
+    ) -> ConversationOutcome {
+        let target = target.map(|(tokens, is_aim)| {
+            let cap = TargetOutcome::new(tokens, after);
+            match is_aim {
+                true => cap.of_kind(TargetKind::Aim, 0).because(Missed::UserWords),
+                false => cap,
+            }
+        });
+        let summary = source.map(|source| {
+            SummaryOutcome {
+                source: source.into(),
+                model: None,
+                success: !has_failed,
+                messages,
+                preserved_messages: 0,
+                tokens: after,
+                attempts: 1,
+                fallback: None,
+                error: has_failed.then(|| "no answer".into()),
+                invented: 0,
+                sentences_dropped: 0,
+                cut_moved: 0,
+                user_verbatim: 0,
+                user_clipped: 0,
+                rounds: None,
+                narrative: None,
+                spent: (source != "extractive").then(|| Spent {
+                    requests: messages,
+                    ..Spent::default()
+                }),
+            }
+        });
+        ConversationOutcome { target, summary, ..conversation(before, after, messages) }
+    }
+}
+
+prop_compose! {
     fn any_outcome()(
         kind in 0..6u8,
         lacks in 0..2usize,
         bytes in 0..1u64 << 40,
-        sizes in prop::collection::vec((0..1u64 << 40, 0..1u64 << 40, 0..1000u64), 0..3),
+        warnings in 0..2usize,
+        conversations in prop::collection::vec(any_conversation(), 0..3),
     ) -> Outcome {
-        let path = Path::new("a.jsonl");
+        let path = Path::new("a \"quoted\" name.jsonl");
+        let warning = Warning { kind: WarningKind::Unsupported, line: None, message: "\u{1}".into() };
         let outcome = Outcome {
-            conversations: sizes.into_iter().map(|(b, a, m)| conversation(b, a, m)).collect(),
+            conversations,
+            warnings: vec![warning; warnings],
             degraded: vec![degraded(); lacks],
             ..Outcome::unchanged(path, bytes, "blake3:01")
         };
@@ -358,6 +407,40 @@ prop_compose! {
 }
 
 proptest! {
+    #[test]
+    fn the_figures_of_an_outcome_are_those_of_its_json(outcome in any_outcome()) {
+        let json = serde_json::to_string(&outcome).unwrap();
+        let brief: Brief<'_> = serde_json::from_str(&json).unwrap();
+        let figures = brief.figures();
+        prop_assert_eq!(figures, Figures::of(&outcome));
+        prop_assert_eq!(&*brief.path, outcome.file.path.as_str());
+        prop_assert_eq!(brief.output.as_deref(), outcome.output.as_deref());
+        prop_assert_eq!(brief.hash_before.as_deref(), outcome.hash_before.as_deref());
+        prop_assert_eq!(brief.hash_after.as_deref(), outcome.hash_after.as_deref());
+        let summaries = outcome.conversations.iter().flat_map(|c| &c.summary);
+        let has_failed = |summary: &SummaryOutcome| summary.error.is_some();
+        let is_done = !matches!(outcome.status, Status::Failed | Status::Skipped);
+        let is_final = is_done && outcome.degraded.is_empty() && !summaries.clone().any(has_failed);
+        prop_assert_eq!(figures.is_final(), is_final);
+        let targets = outcome.conversations.iter().flat_map(|c| c.target);
+        let is_remarkable = !matches!(outcome.status, Status::Compacted | Status::Unchanged | Status::Skipped)
+            || outcome.file.error.is_some()
+            || !outcome.degraded.is_empty()
+            || !outcome.warnings.is_empty()
+            || summaries.clone().any(|summary| summary.source != "extractive")
+            || targets.clone().any(|target| target.reason.is_some())
+            || outcome.missed_target().is_some();
+        prop_assert_eq!(outcome.is_remarkable(), is_remarkable);
+        let exit = match outcome.status {
+            Status::Failed => Exit::Partial,
+            _ if !outcome.degraded.is_empty() => Exit::Partial,
+            Status::Rejected => Exit::Check,
+            _ if outcome.missed_target().is_some() => Exit::Check,
+            _ => Exit::Done,
+        };
+        prop_assert_eq!(outcome.exit(), exit);
+    }
+
     #[test]
     fn totals_do_not_depend_on_how_the_outcomes_are_grouped(
         outcomes in prop::collection::vec(any_outcome(), 0..12),

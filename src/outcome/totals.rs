@@ -7,7 +7,7 @@ use std::ops::AddAssign;
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 
-use super::{Outcome, Spent, Status};
+use super::{Figures, Outcome, Spent, Status};
 
 /// Sums over many outcomes. Adding is associative, so that threads may fold in any grouping.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -82,8 +82,14 @@ impl Totals {
 
 impl AddAssign<&Outcome> for Totals {
     fn add_assign(&mut self, outcome: &Outcome) {
+        *self += Figures::of(outcome);
+    }
+}
+
+impl AddAssign<Figures> for Totals {
+    fn add_assign(&mut self, figures: Figures) {
         self.files += 1;
-        *match outcome.status {
+        *match figures.status {
             Status::Compacted => &mut self.compacted,
             Status::Unchanged => &mut self.unchanged,
             Status::Rejected => &mut self.rejected,
@@ -91,18 +97,17 @@ impl AddAssign<&Outcome> for Totals {
             Status::Unsupported => &mut self.unsupported,
             Status::Skipped => &mut self.skipped,
         } += 1;
-        self.degraded += u64::from(!outcome.degraded.is_empty());
-        self.bytes_before += outcome.bytes_before;
-        self.bytes_after += outcome.bytes_after;
-        self.compressed += u64::from(outcome.stored_before.is_some());
-        self.stored_before += outcome.stored_before.unwrap_or(outcome.bytes_before);
-        self.stored_after += outcome.stored_after.unwrap_or(outcome.bytes_after);
-        self.messages_before += outcome.messages_before();
-        self.messages_after += outcome.messages_after();
-        self.tokens_before += outcome.tokens_before();
-        self.tokens_after += outcome.tokens_after();
-        let summaries = outcome.conversations.iter().flat_map(|c| &c.summary);
-        for spent in summaries.filter_map(|summary| summary.spent) {
+        self.degraded += u64::from(figures.is_degraded());
+        self.bytes_before += figures.bytes_before;
+        self.bytes_after += figures.bytes_after;
+        self.compressed += u64::from(figures.stored_before.is_some());
+        self.stored_before += figures.stored_before.unwrap_or(figures.bytes_before);
+        self.stored_after += figures.stored_after.unwrap_or(figures.bytes_after);
+        self.messages_before += figures.messages_before;
+        self.messages_after += figures.messages_after;
+        self.tokens_before += figures.tokens_before;
+        self.tokens_after += figures.tokens_after;
+        if let Some(spent) = figures.spent {
             *self.spent.get_or_insert_default() += spent;
         }
     }
