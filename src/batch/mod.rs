@@ -177,8 +177,13 @@ pub trait Progress: Sync {
     fn all_found(&self) {}
 
     /// The outcome of an input is final, unless [`Ran::changed`] names it. On the way to its output, no link is followed below
-    /// `base`.
+    /// `base`. Of many, those that an earlier run has finished are shown only to who wants them.
     fn ended(&self, _outcome: &Outcome, _base: Option<&Path>) {}
+
+    /// Whether [`Progress::ended`] is to be called also for what an earlier run has finished.
+    fn wants_outcomes(&self) -> bool {
+        false
+    }
 }
 
 /// The results of a run.

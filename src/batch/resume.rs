@@ -14,9 +14,11 @@ use std::time::Duration;
 use super::target::{RunStore, followed};
 use super::{Destination, Effect, Options, Scope, Source, Target, Targets};
 use crate::error::{Error, Result};
-use crate::outcome::{Outcome, Status, path_text};
+use crate::outcome::{Brief, Figures, Outcome, Status, path_text};
 use crate::policy::Effective;
-use crate::store::finished::{Ended, Finished, FinishedWork, Meanwhile, Noted, Seen, Work};
+use crate::store::finished::{
+    Elsewhere, Ended, Finished, FinishedWork, Glance, Meanwhile, Note, Noted, Seen, Work,
+};
 use crate::store::manifest::RecordedOutputs;
 use crate::store::{self, Missing};
 
@@ -74,6 +76,36 @@ pub(super) struct Left {
     pub(super) seen: Option<Seen>,
 }
 
+/// An input that is finished: what was noted of it still holds.
+#[derive(Debug)]
+pub(super) struct TakenOver {
+    note: Note,
+    figures: Figures,
+    place: Option<Elsewhere>,
+}
+
+impl TakenOver {
+    /// The outcome as the report of this run has it: what a whole run has paid for summaries, it has paid; this one has them from
+    /// the store. `None` for what no run of ours can have written.
+    pub(super) fn outcome(&self) -> Option<Outcome> {
+        let mut outcome = self.note.outcome()?;
+        if self.note.ended == Ended::Whole {
+            let summaries = outcome.conversations.iter_mut();
+            for summary in summaries.filter_map(|c| c.summary.as_mut()) {
+                summary.spent = summary.spent.map(|spent| spent.from_the_store());
+            }
+        }
+        Some(outcome)
+    }
+
+    /// Its figures and where its JSON is, if the report of this run has it as it was noted.
+    pub(super) fn as_noted(&self) -> Option<(Figures, &Elsewhere)> {
+        let is_paid = self.figures.spent.is_some() && self.note.ended == Ended::Whole;
+        let place = self.place.as_ref().filter(|_| !is_paid)?;
+        Some((self.figures, place))
+    }
+}
+
 /// What earlier runs have left.
 #[derive(Debug)]
 pub(super) struct Earlier<'r> {
@@ -127,7 +159,7 @@ impl<'r> Earlier<'r> {
     }
 
     /// What the report says of an input that was finished before, if it and its output are as they were then.
-    pub(super) fn of(&self, target: &Target) -> Option<Outcome> {
+    pub(super) fn of(&self, target: &Target) -> Option<TakenOver> {
         let kept = target.store.as_deref()?;
         let known = self.by_store.get(kept.store.root())?;
         if known.finished.is_empty() || *target.source == Source::Stdin {
@@ -135,18 +167,15 @@ impl<'r> Earlier<'r> {
         }
         let name = self.name(target, kept)?;
         let line = known.finished.line(&name)?;
-        let (finished, ended) = line.read()?;
         let is_recorded = |output: &str, hashes: (&str, &str)| known.recorded.has(output, hashes);
-        let is_as_it_was = self.is_as_it_was((target, kept), (&finished, ended), &is_recorded);
-        is_as_it_was.then(|| {
-            line.meet();
-            taken_over(finished.outcome, ended)
-        })
+        let taken = self.taken_over((target, kept), &name, line.read()?, &is_recorded)?;
+        line.meet();
+        Some(taken)
     }
 
     /// What the report says of an input whose output is there although this run did not expect it, if another run of the same
     /// command is at work and made it.
-    pub(super) fn meanwhile(&self, target: &Target) -> Option<Outcome> {
+    pub(super) fn meanwhile(&self, target: &Target) -> Option<TakenOver> {
         if self.options.destination == Destination::InPlace {
             return None;
         }
@@ -154,12 +183,12 @@ impl<'r> Earlier<'r> {
         let known = self.by_store.get(kept.store.root())?;
         let name = self.name(target, kept)?;
         let mut tries = 0..TRIES;
-        let finished = loop {
+        let note = loop {
             let noted =
                 kept.store
                     .noted_meanwhile(work, (&known.finished, &known.meanwhile), &name);
             match noted.ok()? {
-                Noted::Finished(finished) => break finished,
+                Noted::Finished(note) => break note,
                 Noted::NotYet if is_young(&target.output()?) && tries.next().is_some() => {
                     thread::sleep(A_MOMENT);
                 }
@@ -168,47 +197,63 @@ impl<'r> Earlier<'r> {
         };
         // The record is older than the note, and its run has just written both.
         let is_recorded = |_: &str, _: (&str, &str)| true;
-        let is_done = self.is_as_it_was((target, kept), (&finished, Ended::Whole), &is_recorded);
-        is_done.then(|| taken_over(finished.outcome, Ended::Whole))
+        self.taken_over((target, kept), &name, note, &is_recorded)
     }
 
-    /// Whether an input and its output are as they were when this was noted; `is_recorded` says whether there is a record of an
-    /// output of this name with these hashes.
-    fn is_as_it_was(
+    /// What was noted of the input of this name, if it and its output are as they were then; `is_recorded` says whether there is
+    /// a record of an output of this name with these hashes.
+    fn taken_over(
         &self,
         (target, kept): (&Target, &RunStore),
-        (finished, ended): (&Finished, Ended),
+        name: &str,
+        note: Note,
         is_recorded: &dyn Fn(&str, (&str, &str)) -> bool,
-    ) -> bool {
-        let outcome = &finished.outcome;
+    ) -> Option<TakenOver> {
+        let glance = note.glance().filter(|glance| *glance.input == *name)?;
+        let brief = glance.brief()?;
+        let figures = brief.figures();
         let output = target.output();
-        let is_same = outcome.file.path == path_text(target.input_path())
-            && outcome.output == self.output_text(output.as_deref(), outcome)
-            && counts(outcome)
-            && finished.contents.iter().all(|c| kept.store.has_content(c));
-        is_same
+        let output_text = self.output_text(output.as_deref(), figures.status);
+        let is_same = *brief.path == *path_text(target.input_path())
+            && brief.output.as_deref() == output_text.as_deref()
+            && figures.is_final()
+            && glance.contents.iter().all(|c| kept.store.has_content(c));
+        let is_as_it_was = is_same
             && match self.options.destination {
-                Destination::InPlace => self.is_in_place_as_it_was(target, finished, ended),
+                Destination::InPlace => {
+                    self.is_in_place_as_it_was(target, (&glance, &brief), note.ended)
+                }
                 Destination::Beside
                 | Destination::File(_)
                 | Destination::Stdout
                 | Destination::Folder(_) => {
                     let output = output.as_deref();
                     output.is_some_and(|path| {
-                        self.is_output_as_it_was((target, path), kept, finished, is_recorded)
+                        let noted = (&glance, &brief);
+                        self.is_output_as_it_was((target, path), kept, noted, is_recorded)
                     })
                 }
-            }
+            };
+        let place = is_as_it_was.then(|| note.place_of(&glance))?;
+        Some(TakenOver {
+            note,
+            figures,
+            place,
+        })
     }
 
     /// Whether an input that is replaced holds what the run that was interrupted wrote, or what was found to need nothing.
-    fn is_in_place_as_it_was(&self, target: &Target, finished: &Finished, ended: Ended) -> bool {
-        let outcome = &finished.outcome;
-        let (seen, hash) = match (outcome.status, ended) {
-            (Status::Compacted, Ended::Interrupted) => (finished.output_seen, &outcome.hash_after),
+    fn is_in_place_as_it_was(
+        &self,
+        target: &Target,
+        (glance, brief): (&Glance<'_>, &Brief<'_>),
+        ended: Ended,
+    ) -> bool {
+        let (seen, hash) = match (brief.status, ended) {
+            (Status::Compacted, Ended::Interrupted) => (glance.output_seen, &brief.hash_after),
             // That was another run's work, which it has reported.
             (Status::Compacted, Ended::Whole) => return false,
-            _ => (Some(finished.input_seen), &outcome.hash_before),
+            _ => (Some(glance.input_seen), &brief.hash_before),
         };
         self.is_still(target, seen, hash.as_deref())
     }
@@ -217,27 +262,23 @@ impl<'r> Earlier<'r> {
         &self,
         (target, path): (&Target, &Path),
         kept: &RunStore,
-        finished: &Finished,
+        (glance, brief): (&Glance<'_>, &Brief<'_>),
         is_recorded: &dyn Fn(&str, (&str, &str)) -> bool,
     ) -> bool {
-        let outcome = &finished.outcome;
-        let Some(output) = &finished.output else {
+        let Some(output) = glance.output.as_deref() else {
             return false;
         };
-        let hash = (
-            outcome.hash_before.as_deref(),
-            outcome.hash_after.as_deref(),
-        );
+        let hash = (brief.hash_before.as_deref(), brief.hash_after.as_deref());
         let (Some(before), Some(after)) = hash else {
             return false;
         };
-        let is_named = kept.store.name_of(path).is_ok_and(|name| name == *output);
+        let is_named = kept.store.name_of(path).is_ok_and(|name| name == output);
         if !is_named || !is_recorded(output, (after, before)) {
             return false;
         }
         let is_there = || {
             let spot = target.spot(path, Missing::Refuse).ok()?;
-            let noted = finished.output_seen?;
+            let noted = glance.output_seen?;
             if self.options.trust == Trust::Time {
                 let now = spot.look().ok()??;
                 if now.is_file() && noted.is_still(&now) {
@@ -247,7 +288,7 @@ impl<'r> Earlier<'r> {
             has_hash(spot.read_sized().ok()?, noted, after)
         };
         // The output first: one that was removed costs nothing.
-        is_there().is_some() && self.is_still(target, Some(finished.input_seen), Some(before))
+        is_there().is_some() && self.is_still(target, Some(glance.input_seen), Some(before))
     }
 
     /// Whether the input is what was noted.
@@ -277,7 +318,7 @@ impl<'r> Earlier<'r> {
             return Ok(());
         };
         // No store is made for the sake of a note: a run that changes nothing leaves nothing.
-        if !counts(outcome) || outcome.output.is_none() && !kept.store.exists()? {
+        if !Figures::of(outcome).is_final() || outcome.output.is_none() && !kept.store.exists()? {
             return Ok(());
         }
         let Some(input) = self.name(target, kept) else {
@@ -340,9 +381,9 @@ impl<'r> Earlier<'r> {
     }
 
     /// The output as a report of this run would name it.
-    fn output_text(&self, output: Option<&Path>, outcome: &Outcome) -> Option<String> {
+    fn output_text(&self, output: Option<&Path>, status: Status) -> Option<String> {
         let is_written = match self.options.destination {
-            Destination::InPlace => outcome.status == Status::Compacted,
+            Destination::InPlace => status == Status::Compacted,
             Destination::Beside
             | Destination::File(_)
             | Destination::Stdout
@@ -385,28 +426,6 @@ fn work(effective: &Effective, options: &Options) -> Option<Work> {
         options.hooks.post,
         options.clock.is_some(),
     )))
-}
-
-/// Whether an outcome is final: what failed, is degraded or was left alone is tried again.
-fn counts(outcome: &Outcome) -> bool {
-    let is_done = match outcome.status {
-        Status::Compacted | Status::Unchanged | Status::Unsupported | Status::Rejected => true,
-        Status::Failed | Status::Skipped => false,
-    };
-    let mut summaries = outcome.conversations.iter().flat_map(|c| &c.summary);
-    is_done && outcome.degraded.is_empty() && summaries.all(|summary| summary.error.is_none())
-}
-
-/// An outcome as the report of this run has it: what a whole run has paid for summaries, it has paid; this one has them from the
-/// store.
-fn taken_over(mut outcome: Outcome, ended: Ended) -> Outcome {
-    if ended == Ended::Whole {
-        let summaries = outcome.conversations.iter_mut();
-        for summary in summaries.filter_map(|c| c.summary.as_mut()) {
-            summary.spent = summary.spent.map(|spent| spent.from_the_store());
-        }
-    }
-    outcome
 }
 
 /// Whether a file was written to so shortly before that the run which wrote it may not have noted it yet.

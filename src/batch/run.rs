@@ -16,7 +16,7 @@ use super::limits::Job;
 use super::one::{self, Worked};
 use super::queue::Queue;
 use super::refusal::Refusal;
-use super::resume::Earlier;
+use super::resume::{Earlier, TakenOver};
 use super::spool::Written;
 use super::walking::Walking;
 use super::{
@@ -25,9 +25,10 @@ use super::{
 };
 use crate::artifacts::SummaryModel;
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::Outcome;
+use crate::outcome::{Figures, Outcome, path_text};
 use crate::policy::Effective;
 use crate::semaphore::Semaphore;
+use crate::store::finished::Elsewhere;
 
 /// Compacts what was found, in parallel; outcomes are in the order of inputs.
 ///
@@ -229,9 +230,9 @@ impl<'r> Running<'r> {
     ) -> Option<Box<Before<'r>>> {
         let options = self.shared.options;
         if options.stop.load(Ordering::Relaxed) == 0
-            && let Some(outcome) = self.earlier.of(target)
+            && let Some(taken) = self.earlier.of(target)
+            && self.take_over(target, &taken)
         {
-            self.take_over(target, outcome);
             return None;
         }
         targets.begin(target, options.effect);
@@ -263,21 +264,36 @@ impl<'r> Running<'r> {
         // Another run of the same command may have been faster.
         let is_taken = |error: &Error| matches!(error.kind, ErrorKind::Exists | ErrorKind::Changed);
         if tried.as_ref().is_err_and(is_taken)
-            && let Some(outcome) = self.earlier.meanwhile(target)
+            && let Some(taken) = self.earlier.meanwhile(target)
+            && self.take_over(target, &taken)
         {
-            return self.take_over(target, outcome);
+            return;
         }
         self.shared.progress.done(target.bytes);
         self.finished.add(self.after(before, target, tried));
     }
 
-    /// Another run has finished an input.
-    fn take_over(&self, target: &Target<'_>, outcome: Outcome) {
+    /// Another run has finished an input; gives whether what it noted can be used.
+    fn take_over(&self, target: &Target<'_>, taken: &TakenOver) -> bool {
         let progress = self.shared.progress;
+        let as_noted = match self.finished.are_spooled() && !progress.wants_outcomes() {
+            // What is on the disk already is not read and written again.
+            true => taken.as_noted(),
+            false => None,
+        };
+        if let Some((figures, place)) = as_noted {
+            let path = path_text(target.input_path());
+            self.finished.add_elsewhere(path, figures, place);
+        } else {
+            let Some(outcome) = taken.outcome() else {
+                return false;
+            };
+            progress.ended(&outcome, target.base.as_deref());
+            self.finished.add(Ok(outcome));
+        }
         progress.done(target.bytes);
         self.taken_over.fetch_add(1, Ordering::Relaxed);
-        progress.ended(&outcome, target.base.as_deref());
-        self.finished.add(Ok(outcome));
+        true
     }
 
     /// Tries an input once more, alone.
@@ -362,9 +378,13 @@ impl Finishing {
         }
     }
 
+    fn are_spooled(&self) -> bool {
+        self.are_spooled.load(Ordering::Relaxed)
+    }
+
     fn add(&self, finished: Result<Outcome>) {
-        let added = finished.and_then(|outcome| {
-            if self.are_spooled.load(Ordering::Relaxed) {
+        self.keep_fault(finished.and_then(|outcome| {
+            if self.are_spooled() {
                 let written = Written::of(outcome)?;
                 return self.lock().0.push_written(written);
             }
@@ -373,7 +393,16 @@ impl Finishing {
             let are_spooled = outcomes.are_spooled();
             self.are_spooled.store(are_spooled, Ordering::Relaxed);
             added
-        });
+        }));
+    }
+
+    /// Adds an outcome that is on the disk already.
+    fn add_elsewhere(&self, path: String, figures: Figures, place: &Elsewhere) {
+        let added = self.lock().0.push_elsewhere(path, figures, place);
+        self.keep_fault(added);
+    }
+
+    fn keep_fault(&self, added: Result<()>) {
         match added {
             // Interrupted before its output got its name.
             Err(error) if error.kind == ErrorKind::Interrupted => {}

@@ -7,10 +7,14 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rayon::slice::ParallelSliceMut;
 
 use super::find::place_key;
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{Entries, Exit, Outcome, Totals, Warning};
+use crate::outcome::{Entries, Exit, Figures, Outcome, Totals, Warning};
+use crate::store::finished::Elsewhere;
 use crate::store::folder::read_exact_at;
 
 /// How much memory outcomes may take before they go to the disk, in bytes, as it is estimated.
@@ -49,6 +53,8 @@ pub struct Spooled {
     /// Its file is at its end whenever something is written.
     tape: BufWriter<File>,
     end: u64,
+    /// Other files that have outcomes.
+    others: Vec<Arc<File>>,
     places: Vec<Place>,
     totals: Totals,
     exit: Exit,
@@ -61,6 +67,8 @@ struct Place {
     offset: u64,
     /// How long its JSON is.
     bytes: u32,
+    /// Which of the other files has it, from 1; 0: the tape.
+    file: u16,
     /// How long the hint of its error is, if it has one.
     hint: u16,
     says: Says,
@@ -73,6 +81,15 @@ struct Place {
 enum Says {
     Figures,
     More,
+}
+
+impl Says {
+    fn of(figures: &Figures) -> Self {
+        match figures.is_remarkable() {
+            true => Says::More,
+            false => Says::Figures,
+        }
+    }
 }
 
 /// The outcomes, sorted by the paths of their inputs.
@@ -147,6 +164,39 @@ impl Outcomes {
         }
     }
 
+    /// Adds one that is on the disk already. `path` is that of its input.
+    ///
+    /// # Errors
+    /// Where it cannot be read from there.
+    pub fn push_elsewhere(
+        &mut self,
+        path: String,
+        figures: Figures,
+        place: &Elsewhere,
+    ) -> Result<()> {
+        if let Some(spooled) = &mut self.spooled
+            && let Some(file) = spooled.number_of(&place.file)
+        {
+            spooled.add(
+                Place {
+                    path: path.into(),
+                    offset: place.offset,
+                    bytes: place.bytes,
+                    file,
+                    hint: 0,
+                    says: Says::of(&figures),
+                    saved: figures.tokens_saved(),
+                },
+                figures,
+            );
+            return Ok(());
+        }
+        let mut json = vec![0; place.bytes as usize];
+        read_exact_at(&place.file, &mut json, place.offset).map_err(unread)?;
+        let outcome = serde_json::from_slice(&json).map_err(|e| unread(e.into()))?;
+        self.push(outcome)
+    }
+
     /// Adds a warning to that of an input.
     ///
     /// # Errors
@@ -179,7 +229,7 @@ impl Outcomes {
                 Sorted::Held(held)
             }
             Some(mut spooled) => {
-                spooled.places.sort_by(|a, b| a.path.cmp(&b.path));
+                spooled.places.par_sort_by(|a, b| a.path.cmp(&b.path));
                 spooled.tape.flush().map_err(unkept)?;
                 Sorted::Spooled(Box::new(spooled))
             }
@@ -330,6 +380,7 @@ impl Spooled {
         Ok(Spooled {
             tape: BufWriter::with_capacity(1 << 20, file),
             end: 0,
+            others: Vec::new(),
             places: Vec::new(),
             totals: Totals::default(),
             exit: Exit::Done,
@@ -342,10 +393,28 @@ impl Spooled {
 
     fn push(&mut self, written: &Written) -> Result<()> {
         let place = self.write(written)?;
-        self.places.push(place);
-        self.totals += &written.outcome;
-        self.exit = self.exit.max(written.outcome.exit());
+        self.add(place, Figures::of(&written.outcome));
         Ok(())
+    }
+
+    fn add(&mut self, place: Place, figures: Figures) {
+        self.places.push(place);
+        self.totals += figures;
+        self.exit = self.exit.max(figures.exit());
+    }
+
+    /// The number of a file other than the tape; `None` where there are more than can be told apart.
+    fn number_of(&mut self, file: &Arc<File>) -> Option<u16> {
+        let known = self
+            .others
+            .iter()
+            .position(|other| Arc::ptr_eq(other, file));
+        let number = known.unwrap_or(self.others.len()) + 1;
+        let number = u16::try_from(number).ok()?;
+        if known.is_none() {
+            self.others.push(Arc::clone(file));
+        }
+        Some(number)
     }
 
     fn write(&mut self, written: &Written) -> Result<Place> {
@@ -363,18 +432,20 @@ impl Spooled {
             path: outcome.file.path.as_str().into(),
             offset,
             bytes,
+            file: 0,
             hint: *hint,
-            says: match outcome.is_remarkable() {
-                true => Says::More,
-                false => Says::Figures,
-            },
+            says: Says::of(&Figures::of(outcome)),
             saved: outcome.tokens_saved(),
         })
     }
 
     fn bytes(&self, place: &Place, bytes: usize) -> io::Result<Vec<u8>> {
+        let file = match usize::from(place.file).checked_sub(1) {
+            None => self.tape.get_ref(),
+            Some(other) => self.others.get(other).ok_or_else(no_such)?,
+        };
         let mut line = vec![0; bytes];
-        read_exact_at(self.tape.get_ref(), &mut line, place.offset)?;
+        read_exact_at(file, &mut line, place.offset)?;
         Ok(line)
     }
 
@@ -414,90 +485,4 @@ fn weight(outcome: &Outcome) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::outcome::WarningKind;
-    use crate::report::{PolicyRef, Render, ReportFormat, StreamedReport};
-
-    fn outcome(n: u64) -> Outcome {
-        let path = format!("in/{:03}.jsonl", n * 7 % 100);
-        let path = Path::new(&path);
-        match n {
-            // That of 033.
-            19 => {
-                let error = Error::new(ErrorKind::Io, "cannot open");
-                Outcome::failed(path, &error.hint("look at it"))
-            }
-            _ => Outcome::unchanged(path, n, "blake3:1"),
-        }
-    }
-
-    fn remarkable(of: &dyn Entries) -> Vec<(usize, Outcome)> {
-        let mut all = Vec::new();
-        let mut show = |at, outcome: &Outcome| {
-            all.push((at, outcome.clone()));
-            Ok(())
-        };
-        of.each_remarkable(&mut show).unwrap();
-        all
-    }
-
-    #[test]
-    fn many_outcomes_come_back_as_few_do() {
-        let dir = tempfile::tempdir().unwrap();
-        let all = |most| {
-            let mut outcomes = Outcomes::with_most(dir.path(), most);
-            for n in 0..100 {
-                outcomes.push(outcome(n)).unwrap();
-            }
-            let warning = Warning {
-                kind: WarningKind::Unsupported,
-                line: None,
-                message: "late".to_owned(),
-            };
-            outcomes.warn("in/021.jsonl", warning).unwrap();
-            assert_eq!(outcomes.len(), 100);
-            outcomes.sorted().unwrap()
-        };
-        let few = all(u64::MAX);
-        let many = all(30 * AN_OUTCOME);
-        assert!(matches!(many, Sorted::Spooled(_)));
-        assert_eq!(many.totals(), few.totals());
-        assert_eq!((many.exit(), few.exit()), (Exit::Partial, Exit::Partial));
-        assert_eq!(remarkable(&many), remarkable(&few));
-        let places: Vec<usize> = remarkable(&many).into_iter().map(|(at, _)| at).collect();
-        assert_eq!(places, [21, 33]);
-        for at in 0..100 {
-            assert_eq!(many.json(at).unwrap(), few.json(at).unwrap());
-        }
-        let rendered = |of: &Sorted, format: &str| {
-            let policy = PolicyRef {
-                name: "auto".to_owned(),
-                hash: "blake3:p".to_owned(),
-                overrides: Vec::new(),
-            };
-            let format = ReportFormat::from_path(Path::new(format)).unwrap();
-            let report = StreamedReport::new(policy, of.totals(), of);
-            let mut bytes = Vec::new();
-            report.render(format, &mut bytes).unwrap();
-            String::from_utf8(bytes).unwrap()
-        };
-        for format in ["a.json", "a.jsonl", "a.csv", "a.md", "a.html"] {
-            let text = rendered(&many, format);
-            assert_eq!(text, rendered(&few, format));
-            assert!(text.contains("in/033.jsonl"), "{format}");
-        }
-        let error = many.get(33).unwrap().file.error.clone().unwrap();
-        assert_eq!(error.hint.as_deref(), Some("look at it"));
-        let tens = |outcome: &Outcome| {
-            let path = &outcome.file.path;
-            (!path.starts_with("in/09")).then(|| PathBuf::from(&path[5..6]))
-        };
-        let together: Vec<Vec<usize>> = many.together(&tens).unwrap().collect();
-        let expected = (0..10).map(|n| (0..9).map(|tens| tens * 10 + n).collect());
-        assert_eq!(together, expected.collect::<Vec<Vec<usize>>>());
-        assert_eq!(many.into_vec().unwrap(), few.into_vec().unwrap());
-        // The file has no name.
-        assert_eq!(dir.path().read_dir().unwrap().count(), 0);
-    }
-}
+mod tests;

@@ -134,6 +134,10 @@ impl Progress for Bar {
             beside.see(outcome, base);
         }
     }
+
+    fn wants_outcomes(&self) -> bool {
+        self.beside.is_some()
+    }
 }
 
 /// The bytes on the disk.

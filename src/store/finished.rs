@@ -9,14 +9,12 @@
 //! or with damaged ones, work is done again and nothing else is lost.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, BufReader};
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, PoisonError};
 
-use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::Store;
 use super::folder::{Durability, Folder, chance, not_plain, read_exact_at};
@@ -24,12 +22,13 @@ use super::keys::{first_of, key_of};
 use super::line_file::{ENDING, LineFile, is_alive, names, next_line};
 use super::manifest::RecordedOutputs;
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::Outcome;
 
 mod meanwhile;
+mod note;
 mod stale;
 
 pub use meanwhile::{Meanwhile, Noted};
+pub use note::{Elsewhere, Ended, Finished, Glance, Note, Seen};
 
 pub(super) const FINISHED: &str = "finished";
 /// What the file of a run that has not come to its end has before its ending.
@@ -38,8 +37,6 @@ const PART: &str = ".part";
 const MOST_LINE: u64 = 256 << 20;
 /// With more files than this of one command, they become one.
 const MOST_FILES: usize = 8;
-/// A file that was written to so shortly before it was read may change again without another time.
-const SETTLED: Duration = Duration::from_secs(2);
 /// The digits of a [`Work`].
 const WORK_DIGITS: usize = 16;
 
@@ -55,72 +52,6 @@ impl Work {
     }
 }
 
-/// What an input was when it was read, or an output when it was written, as far as a look tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
-    /// Its size in bytes, as it is stored.
-    pub bytes: u64,
-    /// Seconds and nanoseconds from 1970 to the last write to it; `None` if that proves nothing.
-    pub modified: Option<(u64, u32)>,
-}
-
-impl Seen {
-    /// What `metadata` says.
-    pub fn of(metadata: &Metadata) -> Self {
-        let since = |time: SystemTime| time.duration_since(UNIX_EPOCH).ok();
-        let modified = metadata.modified().ok().and_then(since);
-        Seen {
-            bytes: metadata.len(),
-            modified: modified.map(|since| (since.as_secs(), since.subsec_nanos())),
-        }
-    }
-
-    /// The same, without a time if the file was written to a moment before it was read.
-    #[must_use]
-    pub fn settled(self) -> Self {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
-        let is_settled = |(seconds, nanos): &(u64, u32)| {
-            let then = Duration::new(*seconds, *nanos);
-            now.is_some_and(|now| then + SETTLED <= now)
-        };
-        Seen {
-            modified: self.modified.filter(is_settled),
-            ..self
-        }
-    }
-
-    /// Whether a file that looks like `now` has not been written to since, as its size and time tell.
-    pub fn is_still(&self, now: &Metadata) -> bool {
-        self.modified.is_some() && *self == Seen::of(now)
-    }
-}
-
-/// One input that a run has finished. Names are by [`Store::name_of`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Finished {
-    /// The input's name.
-    pub input: String,
-    /// What it was when it was read.
-    pub input_seen: Seen,
-    /// The output's name; `None` if none was written.
-    pub output: Option<String>,
-    /// What it was when it was written.
-    pub output_seen: Option<Seen>,
-    /// The names of what the store keeps for it.
-    pub contents: Vec<String>,
-    /// What the report says of it, with the hashes of both.
-    pub outcome: Outcome,
-}
-
-/// Whether the run that finished an input came to its own end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ended {
-    /// It did.
-    Whole,
-    /// It was interrupted, or is still active.
-    Interrupted,
-}
-
 /// What earlier runs of a command have finished: where the lines are, by the names of their inputs.
 #[derive(Debug, Default)]
 pub struct FinishedWork {
@@ -133,7 +64,7 @@ pub struct FinishedWork {
 #[derive(Debug)]
 struct Part {
     name: OsString,
-    file: File,
+    file: Arc<File>,
     ended: Ended,
     /// How many bytes of it were read.
     read: u64,
@@ -154,17 +85,8 @@ struct Place {
 /// A line that may be of an input.
 #[derive(Debug)]
 pub struct Line<'f> {
-    input: &'f str,
     place: &'f Place,
     part: &'f Part,
-}
-
-/// The part of a line that says whose it is.
-#[derive(Deserialize)]
-struct Whose {
-    input: String,
-    #[serde(rename = "outcome")]
-    _outcome: IgnoredAny,
 }
 
 /// The input that a whole line names. The rest is read where it is asked for: a line that is nothing else then counts as none.
@@ -180,11 +102,10 @@ impl FinishedWork {
         self.places.is_empty()
     }
 
-    /// The line that counts of an input of this name, if there is one.
-    pub fn line<'f>(&'f self, input: &'f str) -> Option<Line<'f>> {
+    /// The line that counts of an input of this name, if there is one: whoever reads it looks at the name.
+    pub fn line(&self, input: &str) -> Option<Line<'_>> {
         let place = self.place(key_of(input))?;
         Some(Line {
-            input,
             place,
             part: self.files.get(usize::from(place.part))?,
         })
@@ -224,7 +145,7 @@ impl FinishedWork {
             return Ok(());
         };
         {
-            let mut lines = BufReader::new(&part.file);
+            let mut lines = BufReader::new(&*part.file);
             let mut line = Vec::new();
             let mut offset = 0;
             while let Some(bytes) = next_line(&mut lines, MOST_LINE, &mut line)? {
@@ -258,11 +179,14 @@ impl FinishedWork {
 }
 
 impl Line<'_> {
-    /// What it says, and whether its run came to its end. What cannot be read is as if it were not there.
-    pub fn read(&self) -> Option<(Finished, Ended)> {
-        let line = self.part.line(self.place).ok()?;
-        let finished: Finished = serde_json::from_slice(&line).ok()?;
-        (finished.input == self.input).then_some((finished, self.part.ended))
+    /// Reads it. What cannot be read is as if it were not there.
+    pub fn read(&self) -> Option<Note> {
+        let Line { place, part } = self;
+        Some(Note {
+            line: part.line(place).ok()?,
+            ended: part.ended,
+            place: Some((Arc::clone(&part.file), place.offset)),
+        })
     }
 
     /// Notes that the input is there, so that nobody has to look for it again.
@@ -299,7 +223,7 @@ impl Store {
             let path = folder.path().join(&name);
             let read = known.read(Part {
                 name,
-                file,
+                file: Arc::new(file),
                 ended,
                 read: 0,
             });
@@ -399,8 +323,8 @@ impl Store {
                 continue;
             };
             let line = part.line(place).map_err(failed)?;
-            let whose = serde_json::from_slice::<Whose>(&line);
-            if whose.is_ok_and(|whose| self.path_of(&whose.input).exists()) {
+            let glance = serde_json::from_slice::<Glance<'_>>(&line);
+            if glance.is_ok_and(|glance| self.path_of(&glance.input).exists()) {
                 joined.append(&line)?;
             }
         }

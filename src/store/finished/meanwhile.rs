@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Ended, FINISHED, Finished, FinishedWork, MOST_LINE, Work, named, whole};
+use super::{Ended, FINISHED, FinishedWork, MOST_LINE, Note, Work, named, whole};
 use crate::error::{Error, Result};
 use crate::store::Store;
 use crate::store::folder::read_exact_at;
@@ -25,7 +25,7 @@ pub struct Meanwhile(Mutex<Notes>);
 #[derive(Debug)]
 pub enum Noted {
     /// It is finished.
-    Finished(Box<Finished>),
+    Finished(Note),
     /// Nothing, and another run may be active.
     NotYet,
     /// Nothing.
@@ -68,8 +68,8 @@ impl Store {
         input: &str,
     ) -> Result<Noted> {
         let mut notes = meanwhile.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(finished) = notes.of(input) {
-            return Ok(Noted::Finished(finished));
+        if let Some(note) = notes.of(input) {
+            return Ok(Noted::Finished(note));
         }
         let Some(folder) = self.part(FINISHED)? else {
             return Ok(Noted::Nothing);
@@ -98,7 +98,7 @@ impl Store {
         read.map_err(|e| Error::io(folder.path(), "read", e))?;
         let is_active = |ended: &Ended| *ended == Ended::Interrupted;
         Ok(match notes.of(input) {
-            Some(finished) => Noted::Finished(finished),
+            Some(note) => Noted::Finished(note),
             None if others.iter().any(|(.., ended)| is_active(ended)) => Noted::NotYet,
             None => Noted::Nothing,
         })
@@ -106,13 +106,19 @@ impl Store {
 }
 
 impl Notes {
-    fn of(&self, input: &str) -> Option<Box<Finished>> {
+    /// A run that has just noted an output has come so far with it.
+    fn of(&self, input: &str) -> Option<Note> {
         let place = self.places.get(&key_of(input))?;
         let mut line = vec![0; usize::try_from(place.bytes).ok()?];
         let file = &self.files.get(place.file)?.file;
         read_exact_at(file, &mut line, place.offset).ok()?;
-        let finished: Finished = serde_json::from_slice(&line).ok()?;
-        (finished.input == input).then(|| Box::new(finished))
+        let note = Note {
+            line,
+            ended: Ended::Whole,
+            place: None,
+        };
+        let is_of = |glance: super::Glance<'_>| *glance.input == *input;
+        note.glance().is_some_and(is_of).then_some(note)
     }
 
     /// Reads the lines that were added; one that is not whole yet is read the next time.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::BufReader;
 
-use super::{FINISHED, Finished, MOST_LINE, Seen};
+use super::{FINISHED, Glance, MOST_LINE, Seen};
 use crate::error::Result;
 use crate::store::Store;
 use crate::store::folder::not_plain;
@@ -34,8 +34,8 @@ impl Store {
                     .map_err(failed)?
                     .is_some()
             {
-                may_count = serde_json::from_slice::<Finished>(&line)
-                    .is_ok_and(|finished| self.may_count(&finished));
+                may_count = serde_json::from_slice::<Glance<'_>>(&line)
+                    .is_ok_and(|glance| self.may_count(&glance));
             }
             if let (false, Some(name)) = (may_count, name.to_str()) {
                 stale.insert(format!("{FINISHED}/{name}"), bytes);
@@ -45,13 +45,13 @@ impl Store {
     }
 
     /// Whether a run could take over a line, as far as sizes tell.
-    fn may_count(&self, finished: &Finished) -> bool {
+    fn may_count(&self, finished: &Glance<'_>) -> bool {
         let is_as_seen = |name: &str, seen: Seen| {
             fs::metadata(self.path_of(name)).is_ok_and(|now| now.len() == seen.bytes)
         };
         match (&finished.output, finished.output_seen) {
             // In place, the output has taken the place of the input.
-            (Some(output), Some(seen)) if *output == finished.input => is_as_seen(output, seen),
+            (Some(output), Some(seen)) if **output == *finished.input => is_as_seen(output, seen),
             (Some(output), Some(seen)) => {
                 is_as_seen(output, seen) && is_as_seen(&finished.input, finished.input_seen)
             }

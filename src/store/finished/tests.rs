@@ -1,10 +1,12 @@
 //! What is noted of finished work, and what is found of it.
 
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use tempfile::tempdir;
 
 use super::*;
+use crate::outcome::{Figures, JsonText, Outcome};
 
 fn finished(input: &str, bytes: u64) -> Finished {
     Finished {
@@ -25,7 +27,27 @@ fn store(dir: &Path) -> Store {
 }
 
 fn of(known: &FinishedWork, input: &str) -> Option<(Finished, Ended)> {
-    known.line(input)?.read()
+    let note = known.line(input)?.read()?;
+    let glance = note.glance()?;
+    let brief = glance.brief()?;
+    let outcome = note.outcome()?;
+    assert_eq!(*brief.path, *outcome.file.path);
+    assert_eq!(brief.figures(), Figures::of(&outcome));
+    // Its JSON is where it is said to be.
+    let place = note.place_of(&glance)?;
+    let mut json = vec![0; place.bytes as usize];
+    read_exact_at(&place.file, &mut json, place.offset).ok()?;
+    assert_eq!(json, serde_json::to_vec(&outcome).ok()?);
+    let text = |text: &JsonText<'_>| (**text).to_owned();
+    let finished = Finished {
+        input: text(&glance.input),
+        input_seen: glance.input_seen,
+        output: glance.output.as_ref().map(text),
+        output_seen: glance.output_seen,
+        contents: glance.contents.iter().map(text).collect(),
+        outcome,
+    };
+    Some((finished, note.ended))
 }
 
 #[test]
