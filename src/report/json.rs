@@ -2,6 +2,7 @@
 //!
 //! Streams to the writer; never builds the text in memory. What could steer a terminal is escaped.
 
+use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 
@@ -9,7 +10,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::outcome::Entries;
-use crate::text::PrintableJson;
+use crate::text::{PrintableJson, printable_json};
 
 /// So many entries are made ready by one thread at a time.
 const A_PIECE: usize = 64;
@@ -43,9 +44,9 @@ pub(super) fn write_list(
         head: &'h H,
         files: [(); 0],
     }
-    let mut text = in_pieces(out);
     let whole = serde_json::to_vec_pretty(&Whole { head, files: [] })?;
-    text.write_all(whole.strip_suffix(b"]\n}").unwrap_or(&whole))?;
+    let begin = whole.strip_suffix(b"]\n}").unwrap_or(&whole);
+    out.write_all(&printable(begin.to_vec())?)?;
     let at_once = A_PIECE * rayon::current_num_threads();
     for begin in (0..files.len()).step_by(at_once) {
         let end = (begin + at_once).min(files.len());
@@ -53,15 +54,14 @@ pub(super) fn write_list(
         let piece = |begin: usize| entries(files, begin..(begin + A_PIECE).min(end));
         let pieces: io::Result<Vec<_>> = begins.into_par_iter().map(piece).collect();
         for piece in pieces? {
-            text.write_all(&piece)?;
+            out.write_all(&piece)?;
         }
     }
-    text.write_all(if files.is_empty() {
+    out.write_all(if files.is_empty() {
         b"]\n}\n"
     } else {
         b"\n  ]\n}\n"
-    })?;
-    done(text)
+    })
 }
 
 /// Some of the `files` of [`write_list`], each with what stands between it and the one before it.
@@ -71,15 +71,26 @@ fn entries(files: &dyn Entries, places: Range<usize>) -> io::Result<Vec<u8>> {
         text.extend_from_slice(if at == 0 { b"\n    " } else { b",\n    " });
         indent(&files.json(at)?, 2, &mut text);
     }
-    Ok(text)
+    printable(text)
+}
+
+/// JSON, safe to display.
+fn printable(json: Vec<u8>) -> io::Result<Vec<u8>> {
+    let escaped = match printable_json(text_of(&json)?) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(text) => Some(text.into_bytes()),
+    };
+    Ok(escaped.unwrap_or(json))
 }
 
 /// Writes what is JSON already on one line.
 pub(super) fn write_text(json: &[u8], out: &mut dyn Write) -> io::Result<()> {
-    let mut text = in_pieces(out);
-    text.write_all(json)?;
-    text.write_all(b"\n")?;
-    done(text)
+    out.write_all(printable_json(text_of(json)?).as_bytes())?;
+    out.write_all(b"\n")
+}
+
+fn text_of(json: &[u8]) -> io::Result<&str> {
+    std::str::from_utf8(json).map_err(io::Error::other)
 }
 
 /// Appends JSON without white space in the lines of [`write_pretty`], at that depth: nothing is read but where strings end.
