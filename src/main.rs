@@ -1,10 +1,8 @@
 //! The binary: arguments in, exit code out.
 
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
-use ctxpack::cli::{parse, run};
+use ctxpack::cli::{Interruption, parse, run};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// Threads of a static build would otherwise wait for each other at each allocation.
@@ -19,9 +17,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(code) => return ExitCode::from(code),
     };
-    let stop = Arc::new(AtomicUsize::new(0));
-    heed(&stop);
-    ExitCode::from(run(cli, stop))
+    let interruption = Interruption::default();
+    heed(&interruption);
+    ExitCode::from(run(cli, interruption))
 }
 
 /// Where the address space is limited, all threads share one heap. Otherwise each would reserve 64 MiB for its own, and
@@ -38,9 +36,10 @@ fn share_one_heap() {
     }
 }
 
-/// The first signal ends the run in order if that is soon done, the second one at once. Without handlers the system ends it.
+/// The first signal ends the run in order if its work soon ends: the report is waited for. The second one ends it at once. Without
+/// handlers the system ends it.
 #[cfg(unix)]
-fn heed(stop: &Arc<AtomicUsize>) {
+fn heed(interruption: &Interruption) {
     use std::sync::atomic::Ordering;
     use std::thread;
     use std::time::Duration;
@@ -53,15 +52,18 @@ fn heed(stop: &Arc<AtomicUsize>) {
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else {
         return;
     };
-    let stop = Arc::clone(stop);
+    let Interruption { stop, work_ended } = interruption.clone();
     let watch = move || {
         for signal in signals.forever() {
             if stop.swap(signal as usize, Ordering::Relaxed) != 0 {
                 end(signal);
             }
+            let work_ended = work_ended.clone();
             let late = move || {
                 thread::sleep(PATIENCE);
-                end(signal);
+                if !work_ended.load(Ordering::Relaxed) {
+                    end(signal);
+                }
             };
             if thread::Builder::new().spawn(late).is_err() {
                 end(signal);
@@ -99,7 +101,8 @@ fn end(signal: i32) {
 }
 
 #[cfg(not(unix))]
-fn heed(stop: &Arc<AtomicUsize>) {
+fn heed(interruption: &Interruption) {
+    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
     use signal_hook::flag;
@@ -108,6 +111,6 @@ fn heed(stop: &Arc<AtomicUsize>) {
         let second = Arc::new(AtomicBool::new(false));
         let _ = flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&second));
         let _ = flag::register(signal, second);
-        let _ = flag::register_usize(signal, Arc::clone(stop), signal as usize);
+        let _ = flag::register_usize(signal, Arc::clone(&interruption.stop), signal as usize);
     }
 }

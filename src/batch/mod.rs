@@ -176,6 +176,9 @@ pub trait Progress: Sync {
     /// The walk has ended: no more inputs are found.
     fn all_found(&self) {}
 
+    /// The run was interrupted, and no input is worked on any more: what remains is to count what is left, and to report.
+    fn work_ended(&self) {}
+
     /// The outcome of an input is final, unless [`Ran::changed`] names it. On the way to its output, no link is followed below
     /// `base`. Of many, those that an earlier run has finished are shown only to who wants them.
     fn ended(&self, _outcome: &Outcome, _base: Option<&Path>) {}

@@ -29,6 +29,8 @@ struct Waiting {
     /// How many were added.
     added: u64,
     has_ended: bool,
+    /// Whether nobody takes an input any more.
+    is_closed: bool,
     /// How many threads wait for an input.
     idle: usize,
     is_full: bool,
@@ -44,10 +46,10 @@ impl Queue {
         Filler(self)
     }
 
-    /// The next input with its size; waits for one. `None` where there are no more.
+    /// The next input with its size; waits for one. `None` where there are no more, or the queue was closed.
     pub(super) fn next(&self) -> Option<(u64, Source)> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
+        while !waiting.is_closed {
             if let Some((bytes, _, source)) = waiting.inputs.pop() {
                 if waiting.is_full && waiting.inputs.len() <= FEW {
                     waiting.is_full = false;
@@ -65,6 +67,16 @@ impl Queue {
                 .unwrap_or_else(PoisonError::into_inner);
             waiting.idle -= 1;
         }
+        None
+    }
+
+    /// No input is taken any more: what waits is dropped, and so is what is added.
+    pub(super) fn close(&self) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.is_closed = true;
+        waiting.inputs = BinaryHeap::new();
+        self.added.notify_all();
+        self.taken.notify_all();
     }
 }
 
@@ -76,8 +88,11 @@ impl Filler<'_> {
         let mut waiting = self
             .0
             .taken
-            .wait_while(waiting, |waiting| waiting.is_full)
+            .wait_while(waiting, |waiting| waiting.is_full && !waiting.is_closed)
             .unwrap_or_else(PoisonError::into_inner);
+        if waiting.is_closed {
+            return;
+        }
         let number = Reverse(waiting.added);
         waiting.added += 1;
         waiting.inputs.push((bytes, number, source));
@@ -128,6 +143,22 @@ mod tests {
         let dealt: Vec<(u64, Source)> = std::iter::from_fn(|| queue.next()).collect();
         let expected = [(9, 1), (9, 3), (3, 0), (1, 2)];
         assert_eq!(dealt, expected.map(|(bytes, n)| (bytes, source(n))));
+    }
+
+    #[test]
+    fn a_closed_queue_deals_nothing_and_holds_up_no_walk() {
+        let queue = Queue::default();
+        let filler = queue.filler();
+        thread::scope(|scope| {
+            let walk = scope.spawn(|| (0..MOST * 2).for_each(|n| filler.put(1, source(n))));
+            while !queue.waiting.lock().unwrap().is_full {
+                thread::yield_now();
+            }
+            queue.close();
+            walk.join().unwrap();
+        });
+        assert_eq!(queue.next(), None);
+        assert!(queue.waiting.lock().unwrap().inputs.is_empty());
     }
 
     #[test]

@@ -76,6 +76,9 @@ pub fn run(
     for (at, before) in again {
         running.again(order[at], &before);
     }
+    if running.is_interrupted() {
+        progress.work_ended();
+    }
     running.end(&targets, found)
 }
 
@@ -123,6 +126,11 @@ pub fn run_walking(
             threads.install(|| Running::new((run, effective), &shared, (&targets, &budget)));
         let work = || {
             while let Some((bytes, source)) = queue.next() {
+                if running.is_interrupted() {
+                    // The walk goes on, to count what is left.
+                    queue.close();
+                    break;
+                }
                 let Some(target) = targets.of(&source, bytes, options) else {
                     continue;
                 };
@@ -133,6 +141,9 @@ pub fn run_walking(
             }
         };
         threads.broadcast(|_| work());
+        if running.is_interrupted() {
+            progress.work_ended();
+        }
         let found = walker.join().unwrap_or_else(|_| {
             let message = "ctxpack failed to walk the folder";
             Err(Error::new(ErrorKind::Internal, message).at(&walking.folder))
@@ -221,6 +232,10 @@ impl<'r> Running<'r> {
         }
     }
 
+    fn is_interrupted(&self) -> bool {
+        self.shared.options.stop.load(Ordering::Relaxed) != 0
+    }
+
     /// Tries an input; gives what is to be tried once more when the others are done: its hook has run or not.
     fn once(
         &self,
@@ -229,8 +244,11 @@ impl<'r> Running<'r> {
         company: Company,
     ) -> Option<Box<Before<'r>>> {
         let options = self.shared.options;
-        if options.stop.load(Ordering::Relaxed) == 0
-            && let Some(taken) = self.earlier.of(target)
+        // What is left is only counted.
+        if self.is_interrupted() {
+            return None;
+        }
+        if let Some(taken) = self.earlier.of(target)
             && self.take_over(target, &taken)
         {
             return None;

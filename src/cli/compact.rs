@@ -39,7 +39,7 @@ use crate::policy::{Effective, Layer, Policy};
 use crate::report::{CsvRows, ReportFormat};
 use crate::store::atomic::sweep_beside;
 use crate::store::{Missing, Spot};
-use crate::text::count;
+use crate::text::{count, thousands};
 
 /// Make transcripts smaller.
 ///
@@ -171,7 +171,9 @@ impl Compact {
         let walking = Walking::of(&paths, &options, &exclude, shard).filter(|_| is_plain);
         let (ran, mut found) = match walking {
             Some(walking) => {
-                let bar = Bar::walking(context.voice).with_reports(beside.clone());
+                let bar = Bar::walking(context.voice)
+                    .with_reports(beside.clone())
+                    .telling(&context.work_ended);
                 let (ran, found) = batch::run_walking(&walking, &effective, &options, &bar)?;
                 bar.finish();
                 (ran, found)
@@ -209,7 +211,8 @@ impl Compact {
         }
         let left = found.len().saturating_sub(files);
         if interrupted.is_some() {
-            let message = format!("interrupted: {} done, {left} left", count(files, "input"));
+            let (done, left) = (count(files, "input"), thousands(left));
+            let message = format!("interrupted: {done} done, {left} left");
             context.error(
                 &Error::new(ErrorKind::Interrupted, message)
                     .hint("run the same command again for the rest"),
@@ -279,7 +282,9 @@ impl Compact {
             // Their originals may name a model that what is left of them does not.
             Scope::Degraded => {}
         }
-        let bar = Bar::new(&found.sources, context.voice).with_reports(beside);
+        let bar = Bar::new(&found.sources, context.voice)
+            .with_reports(beside)
+            .telling(&context.work_ended);
         let ran = self
             .batch
             .run((context, &bar), queue, found, effective, options)?;

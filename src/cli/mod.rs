@@ -59,7 +59,7 @@ pub use parse::parse;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::json;
@@ -226,8 +226,19 @@ struct Context {
     voice: Voice,
     color: Color,
     error_format: ErrorFormat,
-    /// The signal that ends the run; 0 = none yet.
+    /// As in [`Interruption`].
     stop: Arc<AtomicUsize>,
+    /// As there.
+    work_ended: Arc<AtomicBool>,
+}
+
+/// How a run hears that it is to end, and how it tells how far it is with that.
+#[derive(Debug, Clone, Default)]
+pub struct Interruption {
+    /// The signal that ends the run; 0 = none yet.
+    pub stop: Arc<AtomicUsize>,
+    /// Whether no input is worked on any more: what remains is to count what is left, and to report.
+    pub work_ended: Arc<AtomicBool>,
 }
 
 impl Context {
@@ -299,7 +310,8 @@ struct Fault<'f> {
 }
 
 /// Runs a command line; gives the exit code.
-pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
+pub fn run(cli: Cli, interruption: Interruption) -> u8 {
+    let Interruption { stop, work_ended } = interruption;
     let voice = match (cli.quiet, cli.verbose) {
         (true, _) => Voice::Quiet,
         (false, 0) => Voice::Normal,
@@ -310,6 +322,7 @@ pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
         color: cli.color,
         error_format: cli.error_format,
         stop,
+        work_ended,
     };
     let result = match cli.command {
         Command::Compact(args) => match args.run(&context) {

@@ -71,6 +71,7 @@ fn say_compact(path: &str, error_format: ErrorFormat) {
         color: Color::Auto,
         error_format,
         stop: Arc::default(),
+        work_ended: Arc::default(),
     };
     let error = Error::new(ErrorKind::Usage, format!("there is no command {path:?}"));
     context.error(&error.hint(format!("to compact a transcript: ctxpack compact {path}")));

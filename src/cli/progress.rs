@@ -26,6 +26,8 @@ pub(super) struct Bar {
     waiting: AtomicU64,
     /// The reports that are written on the way.
     beside: Option<Arc<BesideReports>>,
+    /// Set when the run was interrupted and no input is worked on any more.
+    work_ended: Arc<AtomicBool>,
 }
 
 const TEMPLATE: &str = "{wide_bar} {bytes} of {total_bytes}, {msg}, {bytes_per_sec}, {eta} left";
@@ -65,12 +67,19 @@ impl Bar {
             done: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
             beside: None,
+            work_ended: Arc::default(),
         }
     }
 
     /// The same, for a run that writes these reports.
     pub(super) fn with_reports(mut self, beside: Option<Arc<BesideReports>>) -> Self {
         self.beside = beside;
+        self
+    }
+
+    /// The same, for a run of which somebody wants to know that.
+    pub(super) fn telling(mut self, work_ended: &Arc<AtomicBool>) -> Self {
+        self.work_ended = Arc::clone(work_ended);
         self
     }
 
@@ -127,6 +136,10 @@ impl Progress for Bar {
     fn all_found(&self) {
         self.is_walking.store(false, Ordering::Relaxed);
         self.say();
+    }
+
+    fn work_ended(&self) {
+        self.work_ended.store(true, Ordering::Relaxed);
     }
 
     fn ended(&self, outcome: &Outcome, base: Option<&Path>) {
