@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use super::Pipeline;
 use super::work::{SummarySource, View};
-use super::{Input, Pipeline};
 use crate::apply::apply;
 use crate::artifacts::returned;
-use crate::format::Warnings;
-use crate::policy::Layer;
+use crate::policy::{Layer, SummaryWhen};
 use crate::transcript::{Conversation, ConversationId, Transcript};
 
 /// The input as it was read, with secrets masked and offloaded results restored.
@@ -18,25 +17,22 @@ pub(super) struct Original<'a> {
 }
 
 impl Pipeline<'_> {
-    /// What summaries are made from, if not the transcript as it is now.
+    /// What summaries are made from, if not the transcript as it is when they are made. Asked for before the first change: the
+    /// bytes stay where they are, and to copy what is known of them takes a fraction of reading them again.
     pub(super) fn original<'a>(&self, view: View<'_, 'a, '_>) -> Option<Original<'a>> {
+        let summarises =
+            self.policy.has(Layer::Summarize) && self.policy.summary.when != SummaryWhen::Never;
         match view.source {
-            SummarySource::Current => return None,
-            SummarySource::Input => {}
+            SummarySource::Input if summarises => {}
+            SummarySource::Input | SummarySource::Current => return None,
         }
-        let input: Input<'a, '_> = view.input;
-        let mut ignored = Warnings::default();
-        let mut transcript =
-            input
-                .format
-                .read_again(input.bytes, input.strings, input.first_line, &mut ignored);
+        let mut transcript = view.transcript.clone();
         let by_id = transcript.conversations.iter().map(|c| c.id.clone());
         let by_id = by_id.zip(0..).collect();
-        self.mask(input, &mut transcript);
         let offload = &self.policy.offload;
         if self.policy.has(Layer::Offload) && offload.restore_before_summary {
-            let returned = returned(&transcript, self.policy, input.stored.store);
-            apply(input.format, &mut transcript, returned);
+            let returned = returned(&transcript, self.policy, view.input.stored.store);
+            apply(view.input.format, &mut transcript, returned);
         }
         Some(Original { transcript, by_id })
     }

@@ -97,7 +97,7 @@ struct Done {
 struct Run<'r, 'a, 's> {
     pipeline: &'r Pipeline<'r>,
     work: &'r mut Work<'a, 's>,
-    /// What summaries are made from; read when the first one may be due.
+    /// What summaries are made from; kept before the first change.
     original: OnceCell<Option<Original<'a>>>,
     round: Round,
 }
@@ -183,6 +183,9 @@ impl Run<'_, '_, '_> {
             done.placed.extend(round.summaries.add(planned, settlement));
         }
         drop((plan, artifacts));
+        if done.is_changed {
+            original.get_or_init(|| pipeline.original(view));
+        }
         work.note(&results, &changes);
         round.add(work.renumbered(results), actions);
         work.apply(changes);

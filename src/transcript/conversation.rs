@@ -54,7 +54,7 @@ pub struct Message {
 }
 
 /// The live window of one conversation: what the model would see now, in the order in which it would see it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Conversation {
     /// Which one.
     pub id: ConversationId,

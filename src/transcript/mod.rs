@@ -27,7 +27,7 @@ use crate::scan::{BOM, Eol, Oddities, Span, Text, unescape};
 use crate::text::lossy;
 
 /// One input: a file, standard input, or one line of a conversation-per-line file.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Transcript<'a> {
     /// The input as it was read.
     base: &'a [u8],
