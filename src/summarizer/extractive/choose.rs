@@ -25,6 +25,7 @@ use crate::ids::IdSet;
 use crate::policy::UserWords;
 use crate::tokens::{Estimator, Size};
 use value::Candidate;
+pub(super) use window::Places;
 use window::marked;
 
 /// Parts of a budget, in percent.
@@ -474,13 +475,10 @@ impl<'c> Choice<'c> {
             row.push_str(section.heading());
         }
         row.push('\n');
-        let joined = Row {
-            text: text.to_owned(),
-            ..unit.row.clone()
-        };
         // Most rows follow another one of their section.
-        let above = self.labels.iter().find(|label| **label == joined.label);
-        joined.write_to(&mut row, self.files.label(&joined, above.copied()));
+        let above = self.labels.iter().find(|label| **label == unit.row.label);
+        let label = self.files.label(&unit.row, text, above.copied());
+        unit.row.write_to(&mut row, label, text);
         self.estimator.text(row.trim_end_matches('\n'))
     }
 }

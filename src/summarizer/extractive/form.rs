@@ -110,9 +110,9 @@ pub(super) enum FileRows {
 }
 
 impl FileRows {
-    /// The label of `row` as it is written below a row with the label `above` of the same section.
-    pub(super) fn label<'r>(self, row: &'r Row, above: Option<&str>) -> &'r str {
-        let is_known = above == Some(row.label.as_str()) && !row.text.contains(AFTER_LABEL);
+    /// The label of `row` with the text `text` as it is written below a row with the label `above` of the same section.
+    pub(super) fn label<'r>(self, row: &'r Row, text: &str, above: Option<&str>) -> &'r str {
+        let is_known = above == Some(row.label.as_str()) && !text.contains(AFTER_LABEL);
         match self {
             FileRows::Short if row.section == Section::Files && is_known => "",
             FileRows::Short | FileRows::Whole => &row.label,
@@ -150,16 +150,16 @@ pub struct Row {
 }
 
 impl Row {
-    /// Appends the row as written in a summary, with this label and a line break.
-    pub(super) fn write_to(&self, out: &mut String, label: &str) {
+    /// Appends the row as written in a summary, with this label and a line break, and with `text` as its text.
+    pub(super) fn write_to(&self, out: &mut String, label: &str, text: &str) {
         let Mark { line, and } = self.mark;
         out.push_str(&match and {
             Some(and) => format!("[L{line},L{and}]"),
             None => format!("[L{line}]"),
         });
-        if self.section == Section::Requests && needs_fence(&self.text) {
-            let fence = fence(&self.text);
-            out.push_str(&format!("\n{fence}\n{}\n{fence}\n", self.text));
+        if self.section == Section::Requests && needs_fence(text) {
+            let fence = fence(text);
+            out.push_str(&format!("\n{fence}\n{text}\n{fence}\n"));
             return;
         }
         out.push(' ');
@@ -167,7 +167,7 @@ impl Row {
             out.push_str(label);
             out.push_str(AFTER_LABEL);
         }
-        for (n, line) in self.text.split('\n').enumerate() {
+        for (n, line) in text.split('\n').enumerate() {
             if n > 0 && !line.is_empty() {
                 out.push_str("  ");
             }
@@ -211,8 +211,8 @@ pub(super) fn write<'r>(rows: impl IntoIterator<Item = &'r Row>, files: FileRows
             out.push_str(row.section.heading());
             out.push('\n');
         }
-        let label = files.label(row, above.map(|above| above.label.as_str()));
-        row.write_to(&mut out, label);
+        let label = files.label(row, &row.text, above.map(|above| above.label.as_str()));
+        row.write_to(&mut out, label, &row.text);
         above = Some(row);
     }
     out.truncate(out.trim_end_matches('\n').len());

@@ -29,6 +29,7 @@ mod state;
 mod units;
 mod weights;
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use crate::facts::{Earlier, MessageOrigin};
@@ -38,6 +39,7 @@ use crate::summarizer::input::whole_within;
 use crate::tokens::Estimator;
 use crate::transcript::{Conversation, Transcript};
 
+use choose::Places;
 pub(super) use entities::Class;
 use focus::Focus;
 use gather::{Gather, Index};
@@ -56,6 +58,8 @@ pub struct Extract {
     /// The number of messages, also of those after the span.
     end: usize,
     user_message_max: u64,
+    /// What is looked up in the text of each unit, once it is.
+    places: Vec<OnceCell<Box<Places>>>,
 }
 
 /// A summary.
@@ -143,8 +147,10 @@ impl Extract {
             known: IdSet::default(),
             weights,
         };
+        let found = gathered(gather);
         Extract {
-            found: gathered(gather),
+            places: found.units.iter().map(|_| OnceCell::new()).collect(),
+            found,
             weights: *weights,
             end: conversation.messages.len(),
             user_message_max: policy.summary.user_message_max,

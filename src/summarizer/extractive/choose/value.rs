@@ -19,8 +19,9 @@ const TOLD: f64 = 0.5;
 /// What a word of the instructions is worth, in needed names.
 const FOCUS: f64 = 0.25;
 
-/// The share of a row's overhead where it joins another one.
+/// The share of a row's overhead that counts: where it joins another one, and else.
 const JOINED: f64 = 0.4;
+pub(super) const WHOLE: f64 = 1.0;
 
 /// The longest line that is told as a whole has so many bytes more than `LONGEST`: the mark of a cut.
 const BEYOND: usize = 8;
@@ -37,7 +38,7 @@ impl Choice<'_> {
                 let value = self.base(unit) + value;
                 // A line that is too long can be told in part.
                 match self.is_short(unit) {
-                    true => value / self.cost_in(unit, text),
+                    true => value / self.cost(text, self.mark(unit)),
                     false => 0.0,
                 }
             }
@@ -45,7 +46,8 @@ impl Choice<'_> {
                 let new = |name: &&u32| self.occurrences[**name as usize] == 0;
                 let left = names.clone().filter(new).count();
                 let value: f64 = names.map(|name| self.worth(*name, Grounding::Alone)).sum();
-                value / self.cost(unit.row.text.len() * left / unit.names.len().max(1))
+                let text = unit.row.text.len() * left / unit.names.len().max(1);
+                value / self.cost(text, WHOLE)
             }
         }
     }
@@ -72,11 +74,11 @@ impl Choice<'_> {
         factor * unit.base + FOCUS * unit.focus
     }
 
-    /// The cost of a unit with a text of so many bytes: less if its row is begun already.
-    pub(super) fn cost_in(&self, unit: &Unit, text: usize) -> f64 {
+    /// The share of a row's overhead that a unit has: less if its row is begun already.
+    pub(super) fn mark(&self, unit: &Unit) -> f64 {
         let joins =
             unit.row.section.labels() == Labels::None && self.is_begun.contains(&begun(unit));
-        self.cost_beside(text, if joins { JOINED } else { 1.0 })
+        if joins { JOINED } else { WHOLE }
     }
 
     /// A unit with a value that is at least what it is worth now, for the order in which units are looked at.
@@ -100,7 +102,7 @@ impl Choice<'_> {
         if !self.may_be_cut(unit) {
             return (whole, None);
         }
-        match self.best_part(unit) {
+        match self.best_part(number) {
             Some((part, gain)) if gain > whole.gain => (Candidate { gain, number }, Some(part)),
             Some(_) | None => (whole, None),
         }
@@ -127,13 +129,9 @@ impl Choice<'_> {
         told * self.extract.found.weights[at] * (tells + grounds)
     }
 
-    /// The cost of a row with a text of so many bytes. An estimate: exact sizes are computed only for units about to be taken.
-    pub(super) fn cost(&self, text: usize) -> f64 {
-        self.cost_beside(text, 1.0)
-    }
-
-    /// The same where the row's mark counts only in part.
-    fn cost_beside(&self, text: usize, mark: f64) -> f64 {
+    /// The cost of a row with a text of so many bytes and a part of the overhead. An estimate: exact sizes are computed only for
+    /// units about to be taken.
+    pub(super) fn cost(&self, text: usize, mark: f64) -> f64 {
         let tokens = text as f64 / 4.0 + self.extract.weights.units.overhead * mark;
         let root = tokens.sqrt();
         root * root.sqrt()

@@ -12,8 +12,10 @@ use aho_corasick::AhoCorasick;
 use super::super::clip::CUT;
 use super::super::entities::scan;
 use super::super::form::Section;
+use super::super::names::Names;
 use super::super::units::{Grounding, Unit, UnitKind};
 use super::Choice;
+use super::value::WHOLE;
 
 /// A text of fewer bytes than this stays whole.
 const SHORTEST: usize = 48;
@@ -27,6 +29,52 @@ const WORDS: usize = 3;
 
 /// What marks of cuts take, in bytes.
 const MARK: usize = 4;
+
+/// What is looked up in a unit's text, once for all its parts.
+#[derive(Debug)]
+pub(in super::super) struct Places {
+    names: Vec<Place>,
+    words: Words,
+    /// What must not be left out.
+    denials: Option<Range<usize>>,
+}
+
+/// Where a name stands first.
+#[derive(Debug)]
+struct Place {
+    /// Its number.
+    name: u32,
+    bytes: Range<usize>,
+    /// The number of the word that it is in.
+    word: usize,
+}
+
+impl Places {
+    fn of(text: &str, section: Section, names: &Names) -> Places {
+        let words = Words::of(text);
+        let mut found: Vec<Place> = Vec::new();
+        scan(text, |_, name| {
+            let Some(number) = names.find(name) else {
+                return;
+            };
+            if found.iter().all(|place| place.name != number) {
+                let start = name.as_ptr() as usize - text.as_ptr() as usize;
+                found.push(Place {
+                    name: number,
+                    bytes: start..start + name.len(),
+                    word: words.at(start),
+                });
+            }
+        });
+        // A command is cut behind its start, whatever follows.
+        let is_line = section != Section::Commands;
+        Places {
+            names: found,
+            words,
+            denials: is_line.then(|| denials(text)).flatten(),
+        }
+    }
+}
 
 impl Choice<'_> {
     /// Whether a part of a unit may be taken.
@@ -49,36 +97,33 @@ impl Choice<'_> {
         let names = &self.extract.found.names;
         let base = self.base(unit);
         if unit.row.section == Section::Commands {
-            return base / self.cost(unit.head + unit.row.label.len());
+            return base / self.cost(unit.head + unit.row.label.len(), WHOLE);
         }
+        let mark = self.mark(unit);
         let of = |name: &u32| {
             let length = names.all()[*name as usize].length as usize;
-            self.worth(*name, Grounding::Words) / self.cost_in(unit, length + SHORTEST / 3)
+            self.worth(*name, Grounding::Words) / self.cost(length + SHORTEST / 3, mark)
         };
         names.list(&unit.names).iter().map(of).fold(0.0, f64::max)
     }
 
     /// The best part of a unit and its value for its length.
-    pub(super) fn best_part(&self, unit: &Unit) -> Option<(Range<usize>, f64)> {
+    pub(super) fn best_part(&self, number: usize) -> Option<(Range<usize>, f64)> {
+        let unit = &self.extract.found.units[number];
         let text = &unit.row.text[..];
-        let mut names: Vec<(Range<usize>, f64)> = Vec::new();
-        let mut met = Vec::new();
-        scan(text, |_, name| {
-            let number = self.extract.found.names.find(name);
-            let Some(number) = number.filter(|number| !met.contains(number)) else {
-                return;
-            };
-            met.push(number);
-            let worth = self.worth(number, Grounding::Words);
-            let start = name.as_ptr() as usize - text.as_ptr() as usize;
-            if worth > 0.0 && names.len() < NAMES {
-                names.push((start..start + name.len(), worth));
-            }
+        let places = self.extract.places[number].get_or_init(|| {
+            let names = &self.extract.found.names;
+            Box::new(Places::of(text, unit.row.section, names))
         });
+        let worth = |place: &Place| self.worth(place.name, Grounding::Words);
+        let names = places.names.iter().map(|place| (place, worth(place)));
+        let names = names.filter(|(_, worth)| *worth > 0.0).take(NAMES);
+        let names: Vec<(&Place, f64)> = names.collect();
         let label = unit.row.label.len();
+        let mark = self.mark(unit);
         let mut best: Option<(Range<usize>, f64)> = None;
         let mut consider = |part: Range<usize>, value: f64| {
-            let gain = value / self.cost_in(unit, part.len() + MARK + label);
+            let gain = value / self.cost(part.len() + MARK + label, mark);
             if part.len() + MARK < text.len()
                 && best.as_ref().is_none_or(|(_, highest)| gain > *highest)
             {
@@ -90,12 +135,12 @@ impl Choice<'_> {
             let mut end = word_end(text, unit.head);
             let mut names = names.iter().peekable();
             loop {
-                while let Some((_, worth)) = names.next_if(|(place, _)| place.end <= end) {
+                while let Some((_, worth)) = names.next_if(|(place, _)| place.bytes.end <= end) {
                     value += worth;
                 }
                 consider(0..end, value);
                 match names.peek() {
-                    Some((place, _)) => end = word_end(text, place.end),
+                    Some((place, _)) => end = word_end(text, place.bytes.end),
                     None => break,
                 }
             }
@@ -104,11 +149,10 @@ impl Choice<'_> {
         if text.len() > LONGEST {
             // Its beginning, as if it were a shorter one.
             let end = word_start(text, floor(text, LONGEST));
-            let within = names.iter().filter(|(place, _)| place.end <= end);
+            let within = names.iter().filter(|(place, _)| place.bytes.end <= end);
             let value: f64 = within.map(|(_, worth)| worth).sum();
             consider(0..end, self.base(unit) + value);
         }
-        let denials = denials(text);
         // What a sentence says of a name is often before it.
         let is_sentence = unit.row.section == Section::Findings;
         for (first, (from, _)) in names.iter().enumerate() {
@@ -118,12 +162,13 @@ impl Choice<'_> {
             }
             for (to, worth) in &names[first..] {
                 value += worth;
-                let from = if is_sentence { 0 } else { from.start };
-                let part = around(text, from..to.end);
+                let from = if is_sentence { 0 } else { from.word };
+                let part = places.words.around(from, to.word);
                 if part.len() > LONGEST {
                     break;
                 }
-                if denials
+                if places
+                    .denials
                     .as_ref()
                     .is_none_or(|all| part.start <= all.start && all.end <= part.end)
                 {
@@ -201,20 +246,32 @@ pub(super) fn marked(text: &str, part: Range<usize>) -> String {
     format!("{before}{}{after}", text[part].trim())
 }
 
-/// The words around a place, three at least where the text has so many: those before it first, since they say what it is.
-fn around(text: &str, place: Range<usize>) -> Range<usize> {
-    let mut start = word_start(text, place.start);
-    let mut end = word_end(text, place.end);
-    let count = |start: usize, end: usize| text[start..end].split_ascii_whitespace().count();
-    while count(start, end) < WORDS && start > 0 {
-        let before = text[..start].trim_ascii_end();
-        start = word_start(text, before.len());
+/// The words of a text: what is between blanks.
+#[derive(Debug)]
+struct Words(Vec<Range<usize>>);
+
+impl Words {
+    fn of(text: &str) -> Words {
+        let words = text.split_ascii_whitespace();
+        let start = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
+        let place = |word: &str| start(word)..start(word) + word.len();
+        Words(words.map(place).collect())
     }
-    while count(start, end) < WORDS && end < text.len() {
-        let gap = text[end..].len() - text[end..].trim_ascii_start().len();
-        end = word_end(text, (end + gap + 1).min(text.len()));
+
+    /// The number of the word at a place.
+    fn at(&self, place: usize) -> usize {
+        self.0.partition_point(|word| word.end <= place)
     }
-    start..end
+
+    /// From word `first` to word `last`, and so many around them that they are three where the text has three: those before them
+    /// first, since they say what it is.
+    fn around(&self, first: usize, last: usize) -> Range<usize> {
+        let missing = WORDS.saturating_sub(last - first + 1);
+        let before = missing.min(first);
+        let after = (missing - before).min(self.0.len() - 1 - last);
+        let (first, last) = (first - before, last + after);
+        self.0[first].start..self.0[last].end
+    }
 }
 
 /// The last place at or before `most` between two characters.
@@ -266,8 +323,9 @@ mod tests {
     #[test]
     fn three_words_stay_around_a_name() {
         let of = |text: &str, name: &str| {
-            let start = text.find(name).unwrap();
-            marked(text, around(text, start..start + name.len()))
+            let words = Words::of(text);
+            let at = words.at(text.find(name).unwrap());
+            marked(text, words.around(at, at))
         };
         let line = "let found = parse_line(input, at)? else { return };";
         assert_eq!(of(line, "parse_line"), "… found = parse_line(input, …");
