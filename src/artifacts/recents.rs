@@ -3,10 +3,9 @@
 //! Reads no disk unless the policy names a folder, and then only files that were read in the session.
 
 use super::{NotRead, Root};
-use crate::plan::{Placeholders, Recent, Recents, recent};
+use crate::plan::{Placeholders, Recent, Recents, Subject, recent};
 use crate::policy::{Layer, Policy};
 use crate::redact::is_secret_file;
-use crate::transcript::{Conversation, Transcript};
 
 /// A recent file that is not restored: its path, and why.
 pub type UnreadFile = (String, NotRead);
@@ -17,8 +16,7 @@ pub type UnreadFile = (String, NotRead);
 /// Files of secrets are never restored. A file that is missing in the folder is not restored; if it cannot be read for another
 /// reason, the transcript's content is used. No more files are read than may be restored.
 pub(super) fn recents<'t>(
-    transcript: &'t Transcript<'t>,
-    conversation: &Conversation,
+    subject: &Subject<'t>,
     policy: &Policy,
     placeholders: &'t Placeholders,
     root: Option<&Root>,
@@ -26,7 +24,12 @@ pub(super) fn recents<'t>(
     if !policy.has(Layer::Restore) || policy.restore.files == 0 {
         return (None, Vec::new());
     }
-    let mut recents = recent(transcript, conversation, policy, placeholders);
+    let mut recents = recent(
+        subject.transcript,
+        subject.conversation,
+        subject.acts(),
+        placeholders,
+    );
     let secret = recents.secret(policy.restore.files).into_iter();
     let mut unread: Vec<UnreadFile> = secret.map(|path| (path, NotRead::Secret)).collect();
     let Some(root) = root else {

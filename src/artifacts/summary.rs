@@ -68,13 +68,8 @@ impl Sources<'_> {
         }
         let answer = request
             .and_then(|request| self.ask(context, next_reply, subject, &instructions, request));
-        let (recents, unread) = recents(
-            subject.transcript,
-            subject.conversation,
-            self.policy,
-            &self.placeholders,
-            self.root.as_ref(),
-        );
+        let (recents, unread) =
+            recents(subject, self.policy, &self.placeholders, self.root.as_ref());
         SummaryArtifacts {
             answer,
             recents,

@@ -3,6 +3,7 @@
 //! PURE. Each fact says where it is in the transcript, so that what is built on it can be traced to a line. Facts are computed
 //! on demand and never guessed: only what a call's input or its result states is a fact. Reads no disk.
 
+mod acts;
 mod asked;
 mod attached;
 mod cell;
@@ -45,6 +46,7 @@ use crate::scan::unescape;
 use crate::text::lossy;
 use crate::transcript::{Block, Transcript};
 
+pub use acts::Acts;
 pub use asked::{Asked, agent_request_kind, asked_for};
 pub use commands::{Command, commands};
 pub use coverage::{Coverage, Missed, coverage, missed};

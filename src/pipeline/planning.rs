@@ -170,6 +170,7 @@ impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
             number,
             transcript,
             conversation,
+            acts: OnceCell::new(),
             current,
             cutter: Cutter::new(current, now, origins),
             earlier: &pipeline.earlier,

@@ -9,8 +9,7 @@ use std::cell::OnceCell;
 
 use crate::error::Result;
 use crate::facts::{
-    self, Content, Done, Effort, FactLocation, File, FileAction, Operation, calls, files,
-    with_attached,
+    self, Acts, Content, Done, Effort, FactLocation, File, FileAction, Operation, with_attached,
 };
 use crate::outcome::RestoredFrom;
 use crate::policy::{Policy, Replacement, Template, presets};
@@ -78,11 +77,10 @@ pub struct Recents<'t> {
 pub fn recent<'t>(
     transcript: &'t Transcript<'t>,
     conversation: &Conversation,
-    policy: &Policy,
+    acts: &Acts,
     placeholders: &'t Placeholders,
 ) -> Recents<'t> {
-    let exchanges = calls(transcript, conversation, &policy.tools);
-    let files = with_attached(transcript, conversation, files(transcript, &exchanges));
+    let files = with_attached(transcript, conversation, acts.files.clone());
     let mut read: Vec<(FactLocation, File)> = files
         .into_iter()
         .filter_map(|file| Some((file.operations.iter().rfind(is_read)?.call, file)))

@@ -2,8 +2,10 @@
 //!
 //! PURE. The text of a summary, and whether it is worth it, is decided in `settle`.
 
+use std::cell::OnceCell;
+
 use super::{Cut, Cutter, Goal};
-use crate::facts::{Asked, Earlier};
+use crate::facts::{Acts, Asked, Earlier};
 use crate::format::Summaries;
 use crate::ids::IdSet;
 use crate::outcome::TargetOutcome;
@@ -65,6 +67,8 @@ pub struct Subject<'t> {
     pub transcript: &'t Transcript<'t>,
     /// The conversation in that transcript.
     pub conversation: &'t Conversation,
+    /// What the agent did in it, once somebody asks.
+    pub acts: OnceCell<Acts>,
     /// The transcript as it is now.
     pub current: &'t Transcript<'t>,
     /// Finds the cut, and knows which messages earlier compactions have written.
@@ -98,6 +102,13 @@ pub struct Subject<'t> {
 }
 
 impl Subject<'_> {
+    /// What the agent did.
+    pub fn acts(&self) -> &Acts {
+        let tools = &self.policy.tools;
+        let found = || Acts::of(self.transcript, self.conversation, tools);
+        self.acts.get_or_init(found)
+    }
+
     /// The live tokens now.
     pub fn total(&self) -> u64 {
         self.estimator.total(self.sizes.iter().copied())

@@ -280,6 +280,7 @@ impl Composer<'_> {
         Source {
             transcript: self.subject.transcript,
             conversation: self.subject.conversation,
+            acts: self.subject.acts(),
             origins: self.subject.cutter.origins(),
             earlier: self.subject.earlier,
             first_line: self.subject.first_line,

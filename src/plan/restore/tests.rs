@@ -1,5 +1,5 @@
 use super::*;
-use crate::facts::Lines;
+use crate::facts::{Acts, Lines};
 use crate::format::{Format, Warnings};
 use crate::policy::preset;
 
@@ -24,7 +24,8 @@ fn found_in(calls: &[Call<'_>]) -> Vec<Recent> {
     let policy = preset("auto").unwrap();
     let placeholders = Placeholders::of(&policy).unwrap();
     let conversation = &transcript.conversations[0];
-    let found = recent(&transcript, conversation, &policy, &placeholders);
+    let acts = Acts::of(&transcript, conversation, &policy.tools);
+    let found = recent(&transcript, conversation, &acts, &placeholders);
     found.iter().cloned().collect()
 }
 
@@ -56,7 +57,8 @@ fn a_read_that_shows_no_file_as_its_tool_does_is_unclear() {
         let policy = preset("auto").unwrap();
         let placeholders = Placeholders::of(&policy).unwrap();
         let conversation = &transcript.conversations[0];
-        recent(&transcript, conversation, &policy, &placeholders).unclear(most)
+        let acts = Acts::of(&transcript, conversation, &policy.tools);
+        recent(&transcript, conversation, &acts, &placeholders).unclear(most)
     };
     let bare = read("fn r() {}\n");
     assert_eq!(unclear(&[bare, A], 5), ["/w/r.rs"]);

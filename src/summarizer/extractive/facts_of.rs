@@ -11,8 +11,7 @@ use super::names::hash;
 use super::units::{Claim, Unit};
 use crate::facts::{
     Done, Exchange, Exit, FactLocation, File, FileAction, Lines, Missed, Operation, TodoState,
-    Todos, commands, failures, files, folder, is_relative, listed, missed, proposal, spelled,
-    todos,
+    Todos, commands, failures, folder, is_relative, listed, missed, proposal, spelled, todos,
 };
 use crate::ids::{IdMap, IdSet};
 use crate::policy::ToolKind;
@@ -82,7 +81,7 @@ pub(super) enum Output {
 /// rewrite them. Returns what the blocks of files and commands are.
 pub(super) fn gather(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exchange]) -> Blocks {
     let transcript = gather.transcript;
-    let files = files(transcript, own);
+    let files = gather.acts.files_of(gather.span.clone());
     gather.found.folder = folder_of_summary(gather);
     for file in &files {
         add_file(gather, file);

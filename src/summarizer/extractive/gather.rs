@@ -14,7 +14,7 @@ use super::lines::is_outline;
 use super::names::{Counted, Speaker, hash};
 use super::units::{Claim, Unit, UnitKind, Units};
 use super::weights::Weights;
-use crate::facts::{Earlier, MessageOrigin};
+use crate::facts::{Acts, Earlier, MessageOrigin};
 use crate::ids::{IdMap, IdSet};
 use crate::policy::Policy;
 use crate::scan::unescape;
@@ -39,6 +39,7 @@ pub(super) const BETWEEN: &str = ", ";
 pub(super) struct Gather<'g, 'a> {
     pub(super) transcript: &'g Transcript<'a>,
     pub(super) conversation: &'g Conversation,
+    pub(super) acts: &'g Acts,
     pub(super) origins: &'g [MessageOrigin],
     pub(super) earlier: &'g Earlier,
     /// The messages that are summarised.

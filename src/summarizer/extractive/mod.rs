@@ -32,7 +32,7 @@ mod weights;
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use crate::facts::{Earlier, MessageOrigin};
+use crate::facts::{Acts, Earlier, MessageOrigin};
 use crate::ids::{IdMap, IdSet};
 use crate::policy::{Policy, UserWords};
 use crate::summarizer::input::whole_within;
@@ -86,6 +86,8 @@ pub struct Source<'s, 'a> {
     pub transcript: &'s Transcript<'a>,
     /// The conversation in it.
     pub conversation: &'s Conversation,
+    /// What the agent did in it.
+    pub acts: &'s Acts,
     /// Where each of its messages comes from.
     pub origins: &'s [MessageOrigin],
     /// Recognises earlier summaries.
@@ -121,6 +123,7 @@ impl Extract {
         let Source {
             transcript,
             conversation,
+            acts,
             origins,
             earlier,
             first_line,
@@ -132,6 +135,7 @@ impl Extract {
         let gather = Gather {
             transcript,
             conversation,
+            acts,
             origins,
             earlier,
             span: span.start..read,

@@ -12,9 +12,7 @@ use super::names::{Speaker, hash};
 use super::settings::settings;
 use super::units::{Claim, Unit, UnitKind, Units};
 use super::{carried, facts_of, queued, requests, state};
-use crate::facts::{
-    Exchange, MessageOrigin, block_text, calls, decides, folder, leaves_open, sentences,
-};
+use crate::facts::{Exchange, MessageOrigin, block_text, decides, folder, leaves_open, sentences};
 use crate::policy::Replacement;
 use crate::scan::{Cursor, Kind, Parse, unescape};
 use crate::transcript::{Block, BlockKind, Message, Role, Transcript, Typed};
@@ -48,7 +46,7 @@ impl Gather<'_, '_> {
                 self.found.names.relative_to(folder);
             }
         }
-        let exchanges = calls(self.transcript, conversation, &self.policy.tools);
+        let exchanges = &self.acts.calls;
         let before = |end: usize| move |e: &Exchange| (e.call.message as usize) < end;
         let (upto, later) = exchanges.split_at(exchanges.partition_point(before(self.end)));
         let own = &upto[..upto.partition_point(before(self.span.end))];

@@ -1,0 +1,44 @@
+//! What an agent did in a conversation: its calls and the files that they name, found once for all who ask.
+//!
+//! PURE. Adds no fact of its own.
+
+use std::ops::Range;
+
+use super::exchanges::Exchange;
+use super::files::{File, files};
+use super::inner::calls;
+use super::operation::Operation;
+use crate::policy::Tools;
+use crate::transcript::{Conversation, Transcript};
+
+/// The calls of a conversation and the files that they name.
+#[derive(Debug)]
+pub struct Acts {
+    /// The calls, in the order of the conversation.
+    pub calls: Vec<Exchange>,
+    /// The files, in the order in which they were first named.
+    pub files: Vec<File>,
+}
+
+impl Acts {
+    /// Those of a conversation. `added` are the policy's names for kinds of tools.
+    pub fn of(transcript: &Transcript<'_>, conversation: &Conversation, added: &Tools) -> Acts {
+        let calls = calls(transcript, conversation, added);
+        let files = files(transcript, &calls);
+        Acts { calls, files }
+    }
+
+    /// The files that the calls of these messages name, with what these did: a later call changes nothing of that.
+    pub fn files_of(&self, messages: Range<usize>) -> Vec<File> {
+        let is_of = |operation: &&Operation| messages.contains(&(operation.call.message as usize));
+        let part = |file: &File| {
+            let operations = file.operations.iter().filter(is_of);
+            let operations: Vec<Operation> = operations.cloned().collect();
+            (!operations.is_empty()).then(|| File {
+                path: file.path.clone(),
+                operations,
+            })
+        };
+        self.files.iter().filter_map(part).collect()
+    }
+}
