@@ -179,7 +179,7 @@ pub(super) fn kind_by_shape(name: &str, input: &Input<'_>) -> ToolKind {
     }
     let replaces = input.has(&OLD) && input.has(&NEW) || input.has(&["edits"]);
     if has_path && (replaces || named(&EDIT) && input.has(&CHANGED))
-        || input.plain().contains("*** Begin Patch") && named(&EDIT)
+        || named(&EDIT) && input.plain().contains("*** Begin Patch")
     {
         return ToolKind::Edit;
     }

@@ -1,9 +1,12 @@
 //! The kinds of tools, by their names in the known agents.
 
+use std::sync::LazyLock;
+
 use super::input::Input;
 use super::service;
 use super::shape::kind_by_shape;
 use crate::format::{Format, ToolNames};
+use crate::ids::{IdMap, IdSet};
 use crate::policy::{ToolKind, Tools};
 
 /// The kind of the tool of that name; names in the policy take precedence.
@@ -21,15 +24,22 @@ pub fn kind_of(name: &str, added: &Tools) -> ToolKind {
     let own = own
         .iter()
         .find(|(_, names)| names.iter().any(|n| n == name));
-    let theirs = || {
-        Format::ALL
-            .iter()
-            .find_map(|format| named(name, format.dialect().tools()))
-    };
     own.map(|(kind, _)| *kind)
-        .or_else(theirs)
+        .or_else(|| THEIRS.get(name).copied())
         .unwrap_or(ToolKind::Other)
 }
+
+/// The kinds of the tools of the known agents: they are asked for at every call.
+static THEIRS: LazyLock<IdMap<&str, ToolKind>> = LazyLock::new(|| {
+    let names = Format::ALL.iter().map(|format| format.dialect().tools());
+    names.flat_map(named).collect()
+});
+
+/// The tools of the known agents that steer them.
+static STEERING: LazyLock<IdSet<&str>> = LazyLock::new(|| {
+    let names = Format::ALL.iter().map(|format| format.dialect().tools());
+    names.flat_map(|names| names.steering).copied().collect()
+});
 
 /// The kind of a call: that of its tool, or if no list names that, what its name and `input`, as JSON, show.
 pub fn kind_of_call(name: &str, input: &[u8], added: &Tools) -> ToolKind {
@@ -72,11 +82,11 @@ pub(super) fn understands<'i>(
 
 /// Whether a tool of that name steers the agent.
 pub(super) fn steers(name: &str) -> bool {
-    let mut formats = Format::ALL.iter();
-    formats.any(|format| format.dialect().tools().steering.contains(&name))
+    STEERING.contains(name)
 }
 
-fn named(name: &str, names: ToolNames) -> Option<ToolKind> {
+/// The tools of an agent, each with its kind.
+fn named(names: ToolNames) -> impl Iterator<Item = (&'static str, ToolKind)> {
     let kinds = [
         (ToolKind::Shell, names.shell),
         (ToolKind::Read, names.read),
@@ -85,10 +95,8 @@ fn named(name: &str, names: ToolNames) -> Option<ToolKind> {
         (ToolKind::Search, names.search),
         (ToolKind::Web, names.web),
     ];
-    let mut kinds = kinds.into_iter();
-    kinds
-        .find(|(_, names)| names.contains(&name))
-        .map(|(kind, _)| kind)
+    let kinds = kinds.into_iter();
+    kinds.flat_map(|(kind, names)| names.iter().map(move |name| (*name, kind)))
 }
 
 #[cfg(test)]
@@ -97,25 +105,11 @@ mod tests {
 
     #[test]
     fn no_name_is_of_two_kinds() {
-        let tools = Format::ALL.map(|format| format.dialect().tools());
-        let all = |names: ToolNames| {
-            [
-                names.shell,
-                names.read,
-                names.write,
-                names.edit,
-                names.search,
-                names.web,
-            ]
-            .concat()
-        };
-        for name in tools.into_iter().flat_map(all) {
-            let kinds: Vec<_> = tools
-                .iter()
-                .filter_map(|names| named(name, *names))
-                .collect();
-            assert!(kinds.windows(2).all(|two| two[0] == two[1]), "{name}");
-            assert_eq!(kind_of(name, &Tools::default()), kinds[0]);
+        for (name, kind) in Format::ALL
+            .into_iter()
+            .flat_map(|format| named(format.dialect().tools()))
+        {
+            assert_eq!(kind_of(name, &Tools::default()), kind, "{name}");
         }
         assert_eq!(kind_of("mcp__x__bash", &Tools::default()), ToolKind::Other);
     }
