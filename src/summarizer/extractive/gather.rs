@@ -213,7 +213,7 @@ impl Gather<'_, '_> {
             Some(counted) => self.found.names.of_part(&line, counted),
             None => self.found.names.of(&line),
         };
-        if is_outline(&line) {
+        if !names.is_empty() && is_outline(&line) {
             self.found.names.note(&names, |name| name.is_defined = true);
         }
         // A line without value here may have one when it comes again at the end of an output.

@@ -10,6 +10,9 @@ use foldhash::fast::FixedState;
 use super::entities::{Class, is_within_word, scan};
 use crate::ids::IdMap;
 
+/// About how many bytes of a text there are for each of its names.
+const BYTES_FOR_A_NAME: usize = 48;
+
 /// Who mentions a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speaker {
@@ -114,7 +117,7 @@ impl Names {
         mut index: impl FnMut(Class, &'t str, u32) -> bool,
     ) -> Counted<'t> {
         let before = self.names.len();
-        let mut met = Vec::new();
+        let mut met = Vec::with_capacity(text.len() / BYTES_FOR_A_NAME);
         scan(text, |class, name| {
             let number = self.number(class, name);
             met.extend(offset(text, name).map(|at| (at, number)));
@@ -164,11 +167,17 @@ impl Names {
 
     /// Makes the names from `start` on those of one unit, each once.
     fn sorted(&mut self, start: usize) -> NamesOf {
-        let mut own = self.of_units.split_off(start);
-        own.sort_unstable();
-        own.dedup();
-        self.of_units.extend(own);
-        start as u32..self.of_units.len() as u32
+        self.of_units[start..].sort_unstable();
+        let mut end = start;
+        for at in start..self.of_units.len() {
+            let number = self.of_units[at];
+            if end == start || self.of_units[end - 1] != number {
+                self.of_units[end] = number;
+                end += 1;
+            }
+        }
+        self.of_units.truncate(end);
+        start as u32..end as u32
     }
 
     /// Calls `found` with the number of each name in a text that does not count.
