@@ -288,7 +288,7 @@ impl<'p> Evaluator<'p> {
     fn at<'s>(&self, session: &'s Session<'_, '_>, place: CutPoint) -> At<'s> {
         let index = &session.index;
         let cut = index.event_of(place.message);
-        let references = References::new(index, cut);
+        let references = References::new(index, cut, |text| self.quoted(text));
         let far = |budget: &Budget| {
             // Without a budget, there is no window to be out of.
             if !Baseline::Window.works_with(*budget) {
@@ -315,6 +315,26 @@ impl<'p> Evaluator<'p> {
             references,
             state: State::new(index, cut),
         }
+    }
+
+    /// The start and the end of what must be quoted of a message of the user: all of it, unless every policy may shorten it. Where a
+    /// policy cuts depends on its tokens, so only three quarters of what it may quote are asked for.
+    fn quoted<'t>(&self, text: &'t str) -> [&'t str; 2] {
+        let caps = self.candidates.iter().map(|one| one.user_message_max);
+        let most = caps.max().unwrap_or(u64::MAX);
+        let tokens = self.estimator.tokens(self.estimator.text(text));
+        if tokens <= most {
+            return [text, ""];
+        }
+        let quoted = text.len() as f64 * most as f64 / tokens as f64;
+        let [head, tail] = [quoted / 2.0, text.len() as f64 - quoted / 4.0];
+        let place = |at: f64| {
+            (0..=at as usize)
+                .rev()
+                .find(|at| text.is_char_boundary(*at))
+        };
+        let [head, tail] = [head, tail].map(|at| place(at).unwrap_or(0));
+        [&text[..head], &text[tail..]]
     }
 
     fn kept<'s>(

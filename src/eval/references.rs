@@ -64,15 +64,17 @@ pub(super) struct Remains {
 }
 
 impl References {
-    /// Those before the event `cut`.
-    pub(super) fn new(index: &Index, cut: usize) -> References {
+    /// Those before the event `cut`. `quoted` has the start and the end of what must be quoted of a message of the user.
+    pub(super) fn new(index: &Index, cut: usize, quoted: impl Fn(&str) -> [&str; 2]) -> References {
         let mut sentences = BTreeSet::new();
         let mut changed = BTreeSet::new();
         let mut commands = BTreeSet::new();
         let mut errors = BTreeSet::new();
         for (number, event) in index.events[..cut].iter().enumerate() {
             match &event.what {
-                EventKind::User => sentences.extend(sentences_of(&event.text)),
+                EventKind::User => {
+                    sentences.extend(quoted(&event.text).into_iter().flat_map(sentences_of));
+                }
                 EventKind::Call { call, .. } => {
                     let failed = index.end_of(number, cut).is_some_and(End::is_failure);
                     let changes = call.files.iter().filter(|(_, work)| match work {

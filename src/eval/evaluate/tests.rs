@@ -103,6 +103,35 @@ fn a_policy_without_layers_keeps_everything_and_is_over_the_budget() {
 }
 
 #[test]
+fn of_a_message_that_a_policy_shortens_its_start_and_end_are_sought() {
+    let long: Vec<String> = (0..400)
+        .map(|n| format!("This is line {n:03} of it."))
+        .collect();
+    let text = SESSION.replace("Keep the tests green.", &long.join(" "));
+    let sought = |most: &str| {
+        let settings = [("summary.user_message_max", most)].map(|(key, value)| Setting {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            origin: "test".to_owned(),
+        });
+        let policy = resolve(preset("auto").unwrap(), &settings).unwrap().policy;
+        let candidate = Candidate::new(
+            "auto".to_owned(),
+            [&policy].into_iter(),
+            &Replies::default(),
+        );
+        let budgets = vec![Budget::Percent(10.0)];
+        let cutting = Cutting::at(&[100.0]);
+        let evaluator = Evaluator::new(vec![candidate.unwrap()], Vec::new(), budgets, cutting);
+        measured(&evaluator.unwrap(), &text).cuts[0].user
+    };
+    assert_eq!(sought("100000"), 401);
+    // Less than a third of it may be quoted.
+    let few = sought("1000");
+    assert!((60..120).contains(&few), "{few}");
+}
+
+#[test]
 fn without_a_budget_only_what_leaves_something_out_is_measured() {
     let all = Baseline::ALL.to_vec();
     let budgets = vec![Budget::Own, Budget::Percent(100.0)];
