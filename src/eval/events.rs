@@ -209,10 +209,10 @@ impl Reader<'_, '_> {
         let reads = of.is_some_and(
             |of| matches!(&self.events[of].what, EventKind::Call { call, .. } if call.reads),
         );
-        let text: Cow<'_, str> = if reads {
-            unnumbered(&text).into()
-        } else {
-            text
+        let text: Cow<'_, str> = match printed(&text) {
+            Some(printed) => printed.into(),
+            None if reads => unnumbered(&text).into(),
+            None => text,
         };
         match &header[..] {
             "" => (end, text.into_owned()),
@@ -271,6 +271,13 @@ fn unwrapped(text: &str) -> String {
     // The agent's note about an interruption is not the user's text.
     let is_note = text.trim().starts_with("[Request interrupted by user");
     if is_note { String::new() } else { text }
+}
+
+/// What a command printed, out of the object in which Codex has it.
+fn printed(text: &str) -> Option<String> {
+    let object = text.starts_with("{\"output\":").then_some(text)?;
+    let value: serde_json::Value = serde_json::from_str(object).ok()?;
+    value["output"].as_str().map(str::to_owned)
 }
 
 /// A text without the line numbers of tools.
@@ -344,6 +351,17 @@ mod tests {
                 "2 result Some(2) Fine: one\n|",
             ]
         );
+    }
+
+    #[test]
+    fn what_a_command_printed_is_read_out_of_its_object() {
+        let printed = |text| super::printed(text);
+        assert_eq!(
+            printed(r#"{"output":"a\nb","metadata":{"exit_code":1}}"#).as_deref(),
+            Some("a\nb")
+        );
+        assert_eq!(printed(r#"{"output":1}"#), None);
+        assert_eq!(printed(r#"{"other":"a"}"#), None);
     }
 
     #[test]

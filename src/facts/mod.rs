@@ -63,6 +63,7 @@ pub use operation::{Content, Done, FileAction, Occurrences, Operation, Replaceme
 pub use path::{folder, is_relative, spelled};
 pub use pictures::{Picture, describes_pictures, picture};
 pub use reads::{Read, Shown, reads};
+pub use shell::output;
 pub use skills::{Skill, skills};
 pub use stance::{corrects, decides, leaves_open, refuses};
 pub use status::Exit;

@@ -30,7 +30,7 @@ pub(super) fn is_shell_tool(tool: &str) -> bool {
 }
 
 /// What a command printed, in the text of its result: without the status behind it, or out of the object that it is in.
-pub(super) fn output(said: Cow<'_, str>) -> Cow<'_, str> {
+pub fn output(said: Cow<'_, str>) -> Cow<'_, str> {
     if said.starts_with("{\"output\":") {
         let record = Input::in_value(said.as_bytes());
         let output = record.text(&["output"]).map(Cow::into_owned);

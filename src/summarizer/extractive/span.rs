@@ -12,7 +12,9 @@ use super::names::{Speaker, hash};
 use super::settings::settings;
 use super::units::{Claim, Unit, UnitKind, Units};
 use super::{carried, facts_of, queued, requests, state};
-use crate::facts::{Exchange, MessageOrigin, block_text, decides, folder, leaves_open, sentences};
+use crate::facts::{
+    Exchange, MessageOrigin, block_text, decides, folder, leaves_open, output as printed, sentences,
+};
 use crate::policy::Replacement;
 use crate::scan::{Cursor, Kind, Parse, unescape};
 use crate::transcript::{Block, BlockKind, Message, Role, Transcript, Typed};
@@ -244,7 +246,11 @@ impl Gather<'_, '_> {
 
     fn result(&mut self, message: u32, block: &Block, output: Output) {
         let text = block_text(self.transcript, block);
-        let text = self.shown(&text);
+        let text = match output {
+            Output::Command | Output::Other => printed(Cow::Borrowed(self.shown(&text))),
+            Output::File | Output::OldFile => Cow::Borrowed(self.shown(&text)),
+        };
+        let text = &text[..];
         let counted = self.count(text, message, block.line, Speaker::Tool);
         let mut tell =
             |line: &str, base| self.line(line, Some(&counted), message, block.line, base);
