@@ -17,6 +17,20 @@ pub(super) fn key_lines(text: &str) -> (impl Iterator<Item = &str>, impl Iterato
     )
 }
 
+/// The lines of a file without the line numbers of a tool.
+pub(super) fn without_numbers(text: &str) -> impl Iterator<Item = &str> {
+    let first = text
+        .split_once(". ")
+        .and_then(|(number, _)| number.parse().ok());
+    let numbers = first.unwrap_or(0_u64)..;
+    text.split('\n').zip(numbers).map(move |(line, number)| {
+        // Copilot CLI numbers lines like a list; a list in a file has its own numbers.
+        let listed =
+            first.and_then(|_| line.strip_prefix(&format!("{number}."))?.strip_prefix(' '));
+        listed.unwrap_or_else(|| without_number(line))
+    })
+}
+
 /// A line of a file without the line number of a tool.
 pub(super) fn without_number(line: &str) -> &str {
     let rest = line
@@ -103,6 +117,9 @@ mod tests {
         assert_eq!(without_number("3\tx"), "x");
         assert_eq!(without_number("12 passed"), "12 passed");
         assert_eq!(without_number("\tx"), "\tx");
+        let of = |text| without_numbers(text).collect::<Vec<_>>();
+        assert_eq!(of("7. a\n8.   b\n9. 3. c"), ["a", "  b", "3. c"]);
+        assert_eq!(of("a. b\n1. c\n  2\td"), ["a. b", "1. c", "d"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use super::facts_of::{Blocks, Output};
 use super::form::Section;
 use super::gather::{BETWEEN, Gather, input, line_of};
-use super::lines::{is_outline, key_lines, without_number};
+use super::lines::{is_outline, key_lines, without_numbers};
 use super::names::{Speaker, hash};
 use super::settings::settings;
 use super::units::{Claim, Unit, UnitKind, Units};
@@ -261,7 +261,7 @@ impl Gather<'_, '_> {
         };
         match output {
             Output::File => {
-                let lines = text.split('\n').map(without_number).enumerate();
+                let lines = without_numbers(text).enumerate();
                 for (number, line) in lines {
                     if is_outline(line) {
                         tell(line, OUTLINE);
