@@ -521,11 +521,11 @@ fn add_todos(gather: &mut Gather<'_, '_>, todos: Option<Todos>) {
     }
 }
 
-/// How a command ended, in this program's wording, with its status if known.
+/// How a command ended, in this program's wording, with its status if it failed and that is known.
 fn ended(exit: Exit) -> String {
     match exit {
+        Exit::Code(0) | Exit::Well => "ok".to_owned(),
         Exit::Code(code) => format!("exit {code}"),
-        Exit::Well => "ok".to_owned(),
         Exit::Badly => "failed".to_owned(),
         Exit::Interrupted => "interrupted".to_owned(),
         Exit::Running => "running".to_owned(),
