@@ -23,7 +23,9 @@ pub(super) fn settings<'t>(input: &'t str, mut found: impl FnMut(&'t str, &'t st
         // In a sentence it may be what was not to be set.
         let lead = lead.trim_end_matches(['"', '\\']).trim_ascii_end();
         let is_member = lead.ends_with(['{', ',']);
-        if is_member && key.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        // The number of a session or a process is no setting: results name those that are still there.
+        let is_id = ["_id", "Id", "ID"].iter().any(|end| key.ends_with(end));
+        if is_member && !is_id && key.starts_with(|c: char| c.is_ascii_alphabetic()) {
             found(key, &after[..digits]);
         }
     }
@@ -52,6 +54,7 @@ mod tests {
             ),
             ["yield_time_ms 30000", "max_output_tokens 4000"]
         );
+        assert!(of(r#"{"session_id":34270,"taskId":4711}"#).is_empty());
         assert!(of(r#"{"x":1000.5,"3":400} {y:1000}"#).is_empty());
         assert!(of(r#"{"prompt":"Do not set timeout: 5000, nor\nlimit: 300"}"#).is_empty());
     }

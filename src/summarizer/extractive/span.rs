@@ -215,6 +215,7 @@ impl Gather<'_, '_> {
                 // Apart from the lines around it, a line of code without a name tells nothing.
                 Stated::Code if names.is_empty() => 0.0,
                 Stated::Code => base,
+                Stated::Words if names.is_empty() && is_too_short(&sentence) => 0.0,
                 // Reasons are found nowhere else, nor is what the agent has yet to do.
                 Stated::Words if decides(&sentence) || leaves_open(&sentence) => base + DECIDES,
                 Stated::Words => base,
@@ -331,6 +332,12 @@ enum Stated {
     Words,
     /// A line of a code block.
     Code,
+}
+
+/// Whether a sentence is a single word, which tells nothing apart from its neighbours. Scripts without blanks have none to count.
+fn is_too_short(sentence: &str) -> bool {
+    const FEWEST: usize = 2;
+    sentence.is_ascii() && sentence.split_ascii_whitespace().nth(FEWEST - 1).is_none()
 }
 
 /// The sentences of a text and the lines of its code blocks, without the fences around these.
