@@ -465,7 +465,7 @@ impl<'c> Choice<'c> {
         let mut row = String::new();
         if self.is_begun.contains(&begun(unit)) {
             for line in text.split('\n') {
-                row.push_str("\n  ");
+                row.push_str("\n ");
                 row.push_str(line);
             }
             return self.estimator.text(&row);

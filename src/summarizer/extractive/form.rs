@@ -11,10 +11,10 @@
 //!
 //! ## Commands
 //! [L7,L8] exit 1: for t in a b
-//!   do cargo test $t; done
+//!  do cargo test $t; done
 //! ```
 //!
-//! Only headings, marks and fences are at the start of a line. The lines of a row after its first are indented by two blanks.
+//! Only headings, marks and fences are at the start of a line. The lines of a row after its first are indented by a blank.
 //! The user's words are not indented: if they have more than one line, or blanks around them, they are between fences that are
 //! longer than any fence in them. So no text can be mistaken for structure. Labels are from a fixed list, in sections that have
 //! labels; a file without one has that of the file above it.
@@ -167,14 +167,23 @@ impl Row {
             out.push_str(label);
             out.push_str(AFTER_LABEL);
         }
+        let indent = indent(text.split('\n').skip(1));
         for (n, line) in text.split('\n').enumerate() {
             if n > 0 && !line.is_empty() {
-                out.push_str("  ");
+                out.push_str(indent);
             }
             out.push_str(line);
             out.push('\n');
         }
     }
+}
+
+/// What is before the lines of a text after its first: a blank, which most often is a token with the word behind it. Two if each of
+/// the lines has blanks of its own, so that these are told from ours when they are read, as two were in summaries by older versions.
+fn indent<'l>(lines: impl Iterator<Item = &'l str>) -> &'static str {
+    let mut lines = lines.filter(|line| !line.is_empty()).peekable();
+    let are_indented = lines.peek().is_some() && lines.all(|line| line.starts_with(' '));
+    if are_indented { "  " } else { " " }
 }
 
 /// The character of a fence, and its shortest length.
@@ -345,22 +354,27 @@ fn row<'t>(section: Section, above: Option<&Row>, text: &'t str) -> Option<(Row,
 
 /// The first line with the indented lines that `rest` begins with, and what follows these.
 fn indented<'t>(first: &str, rest: &'t str) -> (String, &'t str) {
-    let mut text = first.to_owned();
-    let (mut end, mut looked_at) = (rest, rest);
+    let mut lines = Vec::new();
     // Empty lines belong to it if indented lines follow.
-    let mut empty = 0;
+    let (mut end, mut count, mut looked_at) = (rest, 0, rest);
     while !looked_at.is_empty() {
         let (line, after) = line_of(looked_at);
-        if let Some(line) = line.strip_prefix("  ") {
-            text.extend(std::iter::repeat_n('\n', empty + 1));
-            text.push_str(line);
-            (end, empty) = (after, 0);
-        } else if line.is_empty() {
-            empty += 1;
-        } else {
+        if !line.is_empty() && !line.starts_with(' ') {
             break;
         }
+        lines.push(line);
+        if !line.is_empty() {
+            (end, count) = (after, lines.len());
+        }
         looked_at = after;
+    }
+    lines.truncate(count);
+    let bare = |line: &&'t str| line.strip_prefix(' ').unwrap_or(line);
+    let indent = indent(lines.iter().map(bare));
+    let mut text = first.to_owned();
+    for line in lines {
+        text.push('\n');
+        text.push_str(line.strip_prefix(indent).unwrap_or_default());
     }
     (text, end)
 }

@@ -94,21 +94,28 @@ fn other_texts_are_indented() {
                 "exit 1",
                 "a: b\n\n  [L9] c\n## Files\n\n\nd",
             ),
+            row(Section::Commands, Some(8), "exit 1", "if a:\n  b\n c"),
             row(Section::Details, None, "", "[L3] x"),
         ],
         "\
 ## Commands
 [L7,L8] exit 1: a: b
 
-    [L9] c
-  ## Files
+   [L9] c
+ ## Files
 
 
-  d
+ d
+[L7,L8] exit 1: if a:
+    b
+   c
 
 ## Details
 [L7] [L3] x",
     );
+    // Older versions indented by two blanks.
+    let older = parse("## Details\n[L7] a\n  b\n\n    c\n");
+    assert_eq!(older.rows[0].text, "a\nb\n\n  c");
 }
 
 #[test]
@@ -138,7 +145,7 @@ fn files_of_which_the_same_is_told_share_a_label_in_short() {
 [L3] edited: e
 [L4] edited: f: g
 [L5] edited: h
-  i: j
+ i: j
 [L6] k
 
 ## Plan and to-dos

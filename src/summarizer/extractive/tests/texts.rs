@@ -52,7 +52,7 @@ Make src/parser.rs take tabs.
 [L5] result: ok
 [L6] call: {\"command\":\"cargo test\"}
 [L7] result: Exit code 101
-  error[E0425]: cannot find value `TABS_AND_SPACES`
+ error[E0425]: cannot find value `TABS_AND_SPACES`
 [L8] call: {\"todos\":[{\"content\":\"look at the parser\",\"status\":\"completed\"},{\"content\":\"define TABS_AND_SPACES\",\"status\":\"in_progress\"}]}
 [L9] result: ok
 [L10] said: The constant is missing. I will define it.";
@@ -129,16 +129,16 @@ fn an_openai_conversation_on_one_line() {
 
 ## Commands
 [L7,L7] exit 1: pytest -q
-  ls
+ ls
 
 ## Errors
 [L7] E   NameError: a_b_c
 
 ## Current state
 [L7] call: {\"command\":\"pytest -q
-  ls\"}
+ ls\"}
 [L7] result: Exit code: 1
-  E   NameError: a_b_c
+ E   NameError: a_b_c
 [L7] said: 完成了。";
     assert_eq!(
         extract.summary(1_000, UserWords::Verbatim, &estimator).text,
@@ -290,7 +290,7 @@ fn what_has_nothing_new_any_more_does_not_end_the_choice() {
 
 ## Details
 [L2] a_bcd d_efg g_hij
-  d_efg a_bcd g_hij";
+ d_efg a_bcd g_hij";
     assert_eq!(summary.text, expected);
 }
 
@@ -312,7 +312,7 @@ fn what_stands_around_an_earlier_summary_is_no_part_of_it() {
 
 ## Files
 [L1] edited: /w/a.rs
-  b";
+ b";
     let summary = whole(&transcript, &auto(), 1_000, UserWords::Verbatim);
     assert_eq!(summary.text, expected);
 
@@ -331,7 +331,7 @@ it.
 
 ## Earlier summary
 [L1] ## Files
-  - a.rs is done";
+ - a.rs is done";
     let summary = whole(&transcript, &auto(), 1_000, UserWords::Verbatim);
     assert_eq!(summary.text, expected);
 
