@@ -195,6 +195,24 @@ fn each_line_of_an_error_is_told_once_where_it_was_last() {
 }
 
 #[test]
+fn an_error_of_an_earlier_summary_is_worth_as_much_as_a_new_one() {
+    let text = [
+        r#"{"role":"user","content":"[Earlier conversation, summarised by ctxpack]\n## Errors\n[L4] it broke\n\n## Decisions and findings\n[L5] It is old."}"#,
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"Bash","input":{"command":"make"}}]}"#,
+        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","is_error":true,"content":"error: no rule"}]}"#,
+    ]
+    .join("\n");
+    let transcript = read_as(Format::Anthropic, text.as_bytes());
+    let extract = extract(&transcript, &transcript.conversations[0], 0..3, 1, &auto());
+    let units = extract.found.units.iter();
+    let errors = units.filter(|unit| unit.row.section == Section::Errors);
+    let mut errors: Vec<(&str, f64)> = errors.map(|unit| (&unit.row.text[..], unit.base)).collect();
+    errors.sort_by_key(|(text, _)| *text);
+    let worth = facts_of::FAILED;
+    assert_eq!(errors, [("error: no rule", worth), ("it broke", worth)]);
+}
+
+#[test]
 fn a_plan_has_its_part_of_a_summary_and_no_more() {
     let plan = "Step_one does Thing_a. ".repeat(80);
     let call = format!(
