@@ -19,6 +19,7 @@ use super::facts_of::is_plan;
 use super::form::{FileRows, Labels, Mark, Row, Section};
 use super::gather::{BETWEEN, LONGEST};
 use super::units::{Claim, Grounding, Unit, UnitKind};
+use super::weights::UnitWeights;
 use super::{Extract, ExtractiveSummary};
 use crate::facts::is_relative;
 use crate::ids::IdSet;
@@ -45,6 +46,9 @@ const SMALL: u64 = 3_000;
 
 /// A plan is not clipped below this many tokens: less would be of no use.
 const SHORTEST_PLAN: u64 = 24;
+
+/// About how many bytes of a transcript are a token.
+const BYTES_OF_A_TOKEN: f64 = 4.0;
 
 /// How often a text is clipped again because its row was still too large.
 const CLIPS: usize = 4;
@@ -98,6 +102,7 @@ fn names_in(extract: &Extract, text: &str) -> IdSet<u32> {
 
 struct Choice<'c> {
     extract: &'c Extract,
+    weights: UnitWeights,
     estimator: &'c Estimator,
     limit: u64,
     files: FileRows,
@@ -152,8 +157,10 @@ impl<'c> Choice<'c> {
             occurrences[*name as usize] = 1;
             is_grounded[*name as usize] = true;
         }
+        let share = limit as f64 * BYTES_OF_A_TOKEN / extract.bytes.max(1) as f64;
         Choice {
             extract,
+            weights: extract.weights.units.of_share(share),
             estimator,
             limit,
             files,
@@ -218,7 +225,7 @@ impl<'c> Choice<'c> {
 
     /// Takes what was said and done last, from the end as far as there is room; the very last is clipped to fit.
     fn state(&mut self) {
-        let mut part = self.part(self.extract.weights.units.state as u64);
+        let mut part = self.part(self.weights.state as u64);
         let first = self.chosen.len();
         let units = self.units().rev();
         for (number, unit) in units.filter(|(_, unit)| unit.claim == Claim::State) {

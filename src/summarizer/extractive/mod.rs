@@ -54,6 +54,8 @@ pub use weights::{Fold, HeldOut, NameWeights, UnitWeights, WEIGHTS, Weights};
 #[derive(Debug)]
 pub struct Extract {
     found: Units,
+    /// The bytes of what it is an extract of.
+    bytes: u64,
     weights: Weights,
     /// The number of messages, also of those after the span.
     end: usize,
@@ -131,6 +133,13 @@ impl Extract {
             policy,
             weights,
         } = source;
+        let messages = &conversation.messages[span.clone()];
+        let blocks = messages
+            .iter()
+            .flat_map(|message| conversation.blocks(message));
+        let bytes = blocks
+            .map(|block| u64::from(transcript.block(*block).content.len))
+            .sum();
         let read = whole_within(policy, transcript, conversation, span.start, span.end);
         let gather = Gather {
             transcript,
@@ -155,6 +164,7 @@ impl Extract {
         Extract {
             places: found.units.iter().map(|_| OnceCell::new()).collect(),
             found,
+            bytes,
             weights: *weights,
             end: conversation.messages.len(),
             user_message_max: policy.summary.user_message_max,

@@ -59,7 +59,7 @@ impl Choice<'_> {
 
     /// What a unit is worth besides its names.
     pub(super) fn base(&self, unit: &Unit) -> f64 {
-        let weights = &self.extract.weights.units;
+        let weights = &self.weights;
         let factor = match unit.row.section {
             Section::Commands => weights.ran,
             Section::Errors => weights.failed,
@@ -110,7 +110,7 @@ impl Choice<'_> {
 
     /// What a name adds where it stands in a unit.
     pub(super) fn worth(&self, name: u32, grounding: Grounding) -> f64 {
-        let weights = &self.extract.weights.units;
+        let weights = &self.weights;
         let at = name as usize;
         let told = if self.is_told.contains(&name) {
             TOLD
@@ -132,7 +132,7 @@ impl Choice<'_> {
     /// The cost of a row with a text of so many bytes and a part of the overhead. An estimate: exact sizes are computed only for
     /// units about to be taken.
     pub(super) fn cost(&self, text: usize, mark: f64) -> f64 {
-        let tokens = text as f64 / 4.0 + self.extract.weights.units.overhead * mark;
+        let tokens = text as f64 / 4.0 + self.weights.overhead * mark;
         let root = tokens.sqrt();
         root * root.sqrt()
     }
