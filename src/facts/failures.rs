@@ -5,7 +5,7 @@ use memchr::memmem;
 use super::commands;
 use super::exchanges::{Ended, Exchange, FactLocation, text_of};
 use super::looks;
-use super::shell::only_shows;
+use super::shell::{only_shows, output};
 use super::status::{Exit, status};
 use crate::policy::ToolKind;
 use crate::transcript::{Block, Outcome, Transcript};
@@ -48,7 +48,7 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
         {
             return None;
         }
-        let said = text_of(transcript, result, exchange.inner.as_deref());
+        let said = output(text_of(transcript, result, exchange.inner.as_deref()));
         let lines = || said.lines().map(untagged).filter(|line| !line.is_empty());
         // Gemini CLI and Qwen Code write "Error: (none)" behind what a command printed.
         let is_status = |line: &&str| {
@@ -69,7 +69,8 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
             errors.extend(warnings.into_iter().map(str::to_owned));
         }
         if errors.is_empty() && outcome == Outcome::Failed {
-            errors = lines().take(ERRORS).map(str::to_owned).collect();
+            let says = lines().filter(|line| !is_status(line));
+            errors = says.take(ERRORS).map(str::to_owned).collect();
         }
         let is_one = outcome == Outcome::Failed || !errors.is_empty();
         is_one.then_some(Failure {
@@ -331,7 +332,7 @@ mod tests {
                     Outcome::Failed,
                     vec!["String to replace not found in file."]
                 ),
-                (5, Outcome::Failed, vec!["Exit code 1", "gone"]),
+                (5, Outcome::Failed, vec!["gone"]),
                 (7, Outcome::Fine, vec!["a.c:1: fatal: no input"]),
                 (13, Outcome::Failed, vec![]),
             ]
