@@ -83,6 +83,10 @@ fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option
     {
         return;
     }
+    // Whether it has ended since, only its call could tell.
+    if row.section == Section::Commands && row.label == facts_of::IS_RUNNING {
+        facts_of::HAS_RUN.clone_into(&mut row.label);
+    }
     let (section, claim, base) = match row.section {
         Section::Requests => return,
         Section::Files if facts_of::is_change(&row.label) => {

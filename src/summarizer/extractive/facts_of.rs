@@ -521,6 +521,10 @@ fn add_todos(gather: &mut Gather<'_, '_>, todos: Option<Todos>) {
     }
 }
 
+/// The label of a command that had not ended, and of one of which nobody knows how it did.
+pub(super) const IS_RUNNING: &str = "running";
+pub(super) const HAS_RUN: &str = "ran";
+
 /// How a command ended, in this program's wording, with its status if it failed and that is known.
 fn ended(exit: Exit) -> String {
     match exit {
@@ -528,7 +532,7 @@ fn ended(exit: Exit) -> String {
         Exit::Code(code) => format!("exit {code}"),
         Exit::Badly => "failed".to_owned(),
         Exit::Interrupted => "interrupted".to_owned(),
-        Exit::Running => "running".to_owned(),
-        Exit::Unknown => "ran".to_owned(),
+        Exit::Running => IS_RUNNING.to_owned(),
+        Exit::Unknown => HAS_RUN.to_owned(),
     }
 }

@@ -195,6 +195,14 @@ fn each_line_of_an_error_is_told_once_where_it_was_last() {
 }
 
 #[test]
+fn a_command_that_was_running_at_an_earlier_summary_is_not_said_to_run() {
+    let earlier = r#"{"role":"user","content":"[Earlier conversation, summarised by ctxpack]\n## Commands\n[L4] running: make serve\n[L6] exit 1: make test"}"#;
+    let later = summary(&[&[earlier][..], &READ].concat());
+    let expected = [("ran", "make serve"), ("exit 1", "make test")];
+    assert_eq!(rows(&later, Section::Commands), expected);
+}
+
+#[test]
 fn an_error_of_an_earlier_summary_is_worth_as_much_as_a_new_one() {
     let text = [
         r#"{"role":"user","content":"[Earlier conversation, summarised by ctxpack]\n## Errors\n[L4] it broke\n\n## Decisions and findings\n[L5] It is old."}"#,
