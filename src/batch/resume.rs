@@ -25,6 +25,8 @@ use crate::store::{self, Missing};
 /// How often, and how long each time, it is waited for the note on an output that another run has just written.
 const TRIES: u32 = 300;
 const A_MOMENT: Duration = Duration::from_millis(10);
+/// The same where no other run has noted anything so far.
+const AT_FIRST: Duration = Duration::from_secs(1);
 
 /// Whether what earlier runs have finished is taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,16 +186,18 @@ impl<'r> Earlier<'r> {
         let name = self.name(target, kept)?;
         let mut tries = 0..TRIES;
         let note = loop {
+            tries.next()?;
             let noted =
                 kept.store
                     .noted_meanwhile(work, (&known.finished, &known.meanwhile), &name);
             match noted.ok()? {
                 Noted::Finished(note) => break note,
-                Noted::NotYet if is_young(&target.output()?) && tries.next().is_some() => {
-                    thread::sleep(A_MOMENT);
-                }
+                Noted::NotYet if is_younger(&target.output()?, TRIES * A_MOMENT) => {}
+                // Another run notes its first output a moment after that has its name.
+                Noted::Nothing if is_younger(&target.output()?, AT_FIRST) => {}
                 Noted::NotYet | Noted::Nothing => return None,
             }
+            thread::sleep(A_MOMENT);
         };
         // The record is older than the note, and its run has just written both.
         let is_recorded = |_: &str, _: (&str, &str)| true;
@@ -428,11 +432,11 @@ fn work(effective: &Effective, options: &Options) -> Option<Work> {
     )))
 }
 
-/// Whether a file was written to so shortly before that the run which wrote it may not have noted it yet.
-fn is_young(path: &Path) -> bool {
+/// Whether a file was written to so shortly before.
+fn is_younger(path: &Path, than: Duration) -> bool {
     let modified = fs::metadata(path).and_then(|seen| seen.modified());
     let age = modified.ok().and_then(|modified| modified.elapsed().ok());
-    age.is_some_and(|age| age < TRIES * A_MOMENT)
+    age.is_some_and(|age| age < than)
 }
 
 /// Whether a file of `bytes` bytes has the size that was noted and this hash.
