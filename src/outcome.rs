@@ -29,7 +29,7 @@ pub use degraded::{NO_SUMMARY, TO_BE_SENT, WAITS_FOR};
 #[doc(hidden)]
 pub use entries::Entries;
 #[doc(hidden)]
-pub use figures::{Brief, Figures, JsonText};
+pub use figures::Figures;
 pub use file::FileRecord;
 #[doc(hidden)]
 pub use file::{Entry, Examined, FileCounts, FileStatus, Find};

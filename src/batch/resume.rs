@@ -14,7 +14,7 @@ use std::time::Duration;
 use super::target::{RunStore, followed};
 use super::{Destination, Effect, Options, Scope, Source, Target, Targets};
 use crate::error::{Error, Result};
-use crate::outcome::{Brief, Figures, Outcome, Status, path_text};
+use crate::outcome::{Figures, Outcome, Status, path_text};
 use crate::policy::Effective;
 use crate::store::finished::{
     Elsewhere, Ended, Finished, FinishedWork, Glance, Meanwhile, Note, Noted, Seen, Work,
@@ -81,30 +81,30 @@ pub(super) struct Left {
 /// An input that is finished: what was noted of it still holds.
 #[derive(Debug)]
 pub(super) struct TakenOver {
-    note: Note,
-    figures: Figures,
+    outcome: Outcome,
+    ended: Ended,
     place: Option<Elsewhere>,
 }
 
 impl TakenOver {
     /// The outcome as the report of this run has it: what a whole run has paid for summaries, it has paid; this one has them from
-    /// the store. `None` for what no run of ours can have written.
-    pub(super) fn outcome(&self) -> Option<Outcome> {
-        let mut outcome = self.note.outcome()?;
-        if self.note.ended == Ended::Whole {
-            let summaries = outcome.conversations.iter_mut();
+    /// the store.
+    pub(super) fn into_outcome(mut self) -> Outcome {
+        if self.ended == Ended::Whole {
+            let summaries = self.outcome.conversations.iter_mut();
             for summary in summaries.filter_map(|c| c.summary.as_mut()) {
                 summary.spent = summary.spent.map(|spent| spent.from_the_store());
             }
         }
-        Some(outcome)
+        self.outcome
     }
 
     /// Its figures and where its JSON is, if the report of this run has it as it was noted.
     pub(super) fn as_noted(&self) -> Option<(Figures, &Elsewhere)> {
-        let is_paid = self.figures.spent.is_some() && self.note.ended == Ended::Whole;
+        let figures = Figures::of(&self.outcome);
+        let is_paid = figures.spent.is_some() && self.ended == Ended::Whole;
         let place = self.place.as_ref().filter(|_| !is_paid)?;
-        Some((self.figures, place))
+        Some((figures, place))
     }
 }
 
@@ -214,18 +214,16 @@ impl<'r> Earlier<'r> {
         is_recorded: &dyn Fn(&str, (&str, &str)) -> bool,
     ) -> Option<TakenOver> {
         let glance = note.glance().filter(|glance| *glance.input == *name)?;
-        let brief = glance.brief()?;
-        let figures = brief.figures();
+        let outcome = glance.outcome()?;
         let output = target.output();
-        let output_text = self.output_text(output.as_deref(), figures.status);
-        let is_same = *brief.path == *path_text(target.input_path())
-            && brief.output.as_deref() == output_text.as_deref()
-            && figures.is_final()
+        let is_same = outcome.file.path == path_text(target.input_path())
+            && outcome.output == self.output_text(output.as_deref(), outcome.status)
+            && Figures::of(&outcome).is_final()
             && glance.contents.iter().all(|c| kept.store.has_content(c));
         let is_as_it_was = is_same
             && match self.options.destination {
                 Destination::InPlace => {
-                    self.is_in_place_as_it_was(target, (&glance, &brief), note.ended)
+                    self.is_in_place_as_it_was(target, (&glance, &outcome), note.ended)
                 }
                 Destination::Beside
                 | Destination::File(_)
@@ -233,15 +231,15 @@ impl<'r> Earlier<'r> {
                 | Destination::Folder(_) => {
                     let output = output.as_deref();
                     output.is_some_and(|path| {
-                        let noted = (&glance, &brief);
+                        let noted = (&glance, &outcome);
                         self.is_output_as_it_was((target, path), kept, noted, is_recorded)
                     })
                 }
             };
         let place = is_as_it_was.then(|| note.place_of(&glance))?;
         Some(TakenOver {
-            note,
-            figures,
+            outcome,
+            ended: note.ended,
             place,
         })
     }
@@ -250,14 +248,14 @@ impl<'r> Earlier<'r> {
     fn is_in_place_as_it_was(
         &self,
         target: &Target,
-        (glance, brief): (&Glance<'_>, &Brief<'_>),
+        (glance, outcome): (&Glance<'_>, &Outcome),
         ended: Ended,
     ) -> bool {
-        let (seen, hash) = match (brief.status, ended) {
-            (Status::Compacted, Ended::Interrupted) => (glance.output_seen, &brief.hash_after),
+        let (seen, hash) = match (outcome.status, ended) {
+            (Status::Compacted, Ended::Interrupted) => (glance.output_seen, &outcome.hash_after),
             // That was another run's work, which it has reported.
             (Status::Compacted, Ended::Whole) => return false,
-            _ => (Some(glance.input_seen), &brief.hash_before),
+            _ => (Some(glance.input_seen), &outcome.hash_before),
         };
         self.is_still(target, seen, hash.as_deref())
     }
@@ -266,13 +264,16 @@ impl<'r> Earlier<'r> {
         &self,
         (target, path): (&Target, &Path),
         kept: &RunStore,
-        (glance, brief): (&Glance<'_>, &Brief<'_>),
+        (glance, outcome): (&Glance<'_>, &Outcome),
         is_recorded: &dyn Fn(&str, (&str, &str)) -> bool,
     ) -> bool {
         let Some(output) = glance.output.as_deref() else {
             return false;
         };
-        let hash = (brief.hash_before.as_deref(), brief.hash_after.as_deref());
+        let hash = (
+            outcome.hash_before.as_deref(),
+            outcome.hash_after.as_deref(),
+        );
         let (Some(before), Some(after)) = hash else {
             return false;
         };

@@ -248,9 +248,8 @@ impl<'r> Running<'r> {
         if self.is_interrupted() {
             return None;
         }
-        if let Some(taken) = self.earlier.of(target)
-            && self.take_over(target, &taken)
-        {
+        if let Some(taken) = self.earlier.of(target) {
+            self.take_over(target, taken);
             return None;
         }
         targets.begin(target, options.effect);
@@ -283,16 +282,15 @@ impl<'r> Running<'r> {
         let is_taken = |error: &Error| matches!(error.kind, ErrorKind::Exists | ErrorKind::Changed);
         if tried.as_ref().is_err_and(is_taken)
             && let Some(taken) = self.earlier.meanwhile(target)
-            && self.take_over(target, &taken)
         {
-            return;
+            return self.take_over(target, taken);
         }
         self.shared.progress.done(target.bytes);
         self.finished.add(self.after(before, target, tried));
     }
 
-    /// Another run has finished an input; gives whether what it noted can be used.
-    fn take_over(&self, target: &Target<'_>, taken: &TakenOver) -> bool {
+    /// Another run has finished an input.
+    fn take_over(&self, target: &Target<'_>, taken: TakenOver) {
         let progress = self.shared.progress;
         let as_noted = match self.finished.are_spooled() && !progress.wants_outcomes() {
             // What is on the disk already is not read and written again.
@@ -303,15 +301,12 @@ impl<'r> Running<'r> {
             let path = path_text(target.input_path());
             self.finished.add_elsewhere(path, figures, place);
         } else {
-            let Some(outcome) = taken.outcome() else {
-                return false;
-            };
+            let outcome = taken.into_outcome();
             progress.ended(&outcome, target.base.as_deref());
             self.finished.add(Ok(outcome));
         }
         progress.done(target.bytes);
         self.taken_over.fetch_add(1, Ordering::Relaxed);
-        true
     }
 
     /// Tries an input once more, alone.

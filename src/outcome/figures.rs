@@ -1,14 +1,8 @@
-//! What sums, exit codes and lists need of an outcome: taken from it, or read off its JSON without the rest.
+//! What sums, exit codes and lists need of an outcome, so that it need not be held for them.
 //!
 //! PURE. Says nothing that the outcome itself would not say.
 
-use std::borrow::Cow;
-use std::ops::Deref;
-
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-
-use super::{Exit, Outcome, Spent, Status, TargetOutcome};
+use super::{Exit, Outcome, Spent, Status};
 use crate::policy::Source;
 
 /// The figures of an outcome.
@@ -48,45 +42,27 @@ struct Said {
     more: bool,
 }
 
-/// What is told of one conversation: its target, and of a summary the source, whether it failed, and its cost.
-type Told<'c> = (
-    Option<TargetOutcome>,
-    Option<(&'c str, bool, Option<Spent>)>,
-);
-
-impl Said {
-    /// The same with what the conversations say, and what all of them cost.
-    fn with<'c>(mut self, conversations: impl Iterator<Item = Told<'c>>) -> (Said, Option<Spent>) {
-        let mut all: Option<Spent> = None;
-        for (target, summary) in conversations {
-            if let Some((source, has_failed, spent)) = summary {
-                self.failed_summary |= has_failed;
-                self.more |= source != Source::Extractive.name();
-                if let Some(spent) = spent {
-                    *all.get_or_insert_default() += spent;
-                }
-            }
-            self.more |= target.is_some_and(|target| target.reason.is_some());
-            self.broken_cap |= target.is_some_and(|target| target.is_broken());
-        }
-        (self, all)
-    }
-}
-
 impl Figures {
     /// Those of an outcome.
     pub fn of(outcome: &Outcome) -> Self {
-        let conversations = outcome.conversations.iter().map(|conversation| {
-            let summary = conversation.summary.as_ref();
-            let summary = summary.map(|s| (s.source.as_str(), s.error.is_some(), s.spent));
-            (conversation.target, summary)
-        });
-        let said = Said {
+        let mut said = Said {
             degraded: !outcome.degraded.is_empty(),
+            broken_cap: outcome.missed_target().is_some(),
             more: outcome.file.error.is_some() || !outcome.warnings.is_empty(),
             ..Said::default()
         };
-        let (said, spent) = said.with(conversations);
+        let mut spent: Option<Spent> = None;
+        for conversation in &outcome.conversations {
+            if let Some(summary) = &conversation.summary {
+                said.failed_summary |= summary.error.is_some();
+                said.more |= summary.source != Source::Extractive.name();
+                if let Some(cost) = summary.spent {
+                    *spent.get_or_insert_default() += cost;
+                }
+            }
+            let target = conversation.target;
+            said.more |= target.is_some_and(|target| target.reason.is_some());
+        }
         Figures {
             status: outcome.status,
             bytes_before: outcome.bytes_before,
@@ -143,94 +119,5 @@ impl Figures {
             Status::Failed | Status::Unsupported | Status::Rejected => false,
         };
         !is_fine || self.said.degraded || self.said.broken_cap || self.said.more
-    }
-}
-
-/// An outcome as far as whoever takes it over as it stands has to know it; read off its JSON.
-#[derive(Debug, Deserialize)]
-pub struct Brief<'j> {
-    /// The input's path.
-    #[serde(rename = "input", borrow)]
-    pub path: JsonText<'j>,
-    /// Where the result was written, if it was.
-    pub output: Option<JsonText<'j>>,
-    /// The hash of the input's bytes, if it was read.
-    pub hash_before: Option<JsonText<'j>>,
-    /// The hash of the result's bytes.
-    pub hash_after: Option<JsonText<'j>>,
-    /// The status of the input.
-    pub status: Status,
-    error: Option<IgnoredAny>,
-    bytes_before: u64,
-    bytes_after: u64,
-    #[serde(default)]
-    stored_before: Option<u64>,
-    #[serde(default)]
-    stored_after: Option<u64>,
-    messages_before: u64,
-    messages_after: u64,
-    tokens_before: u64,
-    tokens_after: u64,
-    degraded: Vec<IgnoredAny>,
-    warnings: Vec<IgnoredAny>,
-    conversations: Vec<BriefConversation<'j>>,
-}
-
-#[derive(Debug, Deserialize)]
-struct BriefConversation<'j> {
-    target: Option<TargetOutcome>,
-    #[serde(borrow)]
-    summary: Option<BriefSummary<'j>>,
-}
-
-#[derive(Debug, Deserialize)]
-struct BriefSummary<'j> {
-    #[serde(borrow)]
-    source: JsonText<'j>,
-    #[serde(default)]
-    error: Option<IgnoredAny>,
-    #[serde(default)]
-    spent: Option<Spent>,
-}
-
-/// A text of JSON, borrowed where it holds no escapes.
-#[derive(Debug, Deserialize, PartialEq, Eq)]
-pub struct JsonText<'j>(#[serde(borrow)] Cow<'j, str>);
-
-impl Deref for JsonText<'_> {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl Brief<'_> {
-    /// The figures.
-    pub fn figures(&self) -> Figures {
-        let conversations = self.conversations.iter().map(|conversation| {
-            let summary = conversation.summary.as_ref();
-            let summary = summary.map(|s| (&*s.source, s.error.is_some(), s.spent));
-            (conversation.target, summary)
-        });
-        let said = Said {
-            degraded: !self.degraded.is_empty(),
-            more: self.error.is_some() || !self.warnings.is_empty(),
-            ..Said::default()
-        };
-        let (said, spent) = said.with(conversations);
-        Figures {
-            status: self.status,
-            bytes_before: self.bytes_before,
-            bytes_after: self.bytes_after,
-            stored_before: self.stored_before,
-            stored_after: self.stored_after,
-            messages_before: self.messages_before,
-            messages_after: self.messages_after,
-            tokens_before: self.tokens_before,
-            tokens_after: self.tokens_after,
-            spent,
-            said,
-        }
     }
 }

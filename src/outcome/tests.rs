@@ -408,15 +408,8 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn the_figures_of_an_outcome_are_those_of_its_json(outcome in any_outcome()) {
-        let json = serde_json::to_string(&outcome).unwrap();
-        let brief: Brief<'_> = serde_json::from_str(&json).unwrap();
-        let figures = brief.figures();
-        prop_assert_eq!(figures, Figures::of(&outcome));
-        prop_assert_eq!(&*brief.path, outcome.file.path.as_str());
-        prop_assert_eq!(brief.output.as_deref(), outcome.output.as_deref());
-        prop_assert_eq!(brief.hash_before.as_deref(), outcome.hash_before.as_deref());
-        prop_assert_eq!(brief.hash_after.as_deref(), outcome.hash_after.as_deref());
+    fn figures_follow_the_rules(outcome in any_outcome()) {
+        let figures = Figures::of(&outcome);
         let summaries = outcome.conversations.iter().flat_map(|c| &c.summary);
         let has_failed = |summary: &SummaryOutcome| summary.error.is_some();
         let is_done = !matches!(outcome.status, Status::Failed | Status::Skipped);

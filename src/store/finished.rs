@@ -28,7 +28,7 @@ mod note;
 mod stale;
 
 pub use meanwhile::{Meanwhile, Noted};
-pub use note::{Elsewhere, Ended, Finished, Glance, Note, Seen};
+pub use note::{Elsewhere, Ended, Finished, Glance, JsonText, Note, Seen};
 
 pub(super) const FINISHED: &str = "finished";
 /// What the file of a run that has not come to its end has before its ending.

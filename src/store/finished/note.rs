@@ -2,14 +2,16 @@
 //!
 //! Plain data. Whoever takes a note checks first that it still holds.
 
+use std::borrow::Cow;
 use std::fs::{File, Metadata};
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::outcome::{Brief, JsonText, Outcome};
+use crate::outcome::Outcome;
 
 /// A file that was written to so shortly before it was read may change again without another time.
 const SETTLED: Duration = Duration::from_secs(2);
@@ -109,15 +111,22 @@ pub struct Glance<'n> {
     pub outcome: &'n RawValue,
 }
 
+/// A text of JSON, borrowed where it holds no escapes.
+#[derive(Debug, Deserialize)]
+pub struct JsonText<'n>(#[serde(borrow)] Cow<'n, str>);
+
+impl Deref for JsonText<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
 impl Note {
     /// What it says; what cannot be read is as if it were not there.
     pub fn glance(&self) -> Option<Glance<'_>> {
         serde_json::from_slice(&self.line).ok()
-    }
-
-    /// The outcome.
-    pub fn outcome(&self) -> Option<Outcome> {
-        serde_json::from_str(self.glance()?.outcome.get()).ok()
     }
 
     /// Where the JSON of its outcome is; `None` if the file is not known.
@@ -134,8 +143,8 @@ impl Note {
 }
 
 impl Glance<'_> {
-    /// The outcome as far as whoever takes it over needs it.
-    pub fn brief(&self) -> Option<Brief<'_>> {
+    /// The outcome; `None` for what no run of ours can have written.
+    pub fn outcome(&self) -> Option<Outcome> {
         serde_json::from_str(self.outcome.get()).ok()
     }
 }
