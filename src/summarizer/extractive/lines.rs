@@ -21,8 +21,8 @@ pub(super) fn key_lines(text: &str) -> (impl Iterator<Item = &str>, impl Iterato
 pub(super) fn without_numbers(text: &str) -> impl Iterator<Item = &str> {
     let first = text
         .split_once(". ")
-        .and_then(|(number, _)| number.parse().ok());
-    let numbers = first.unwrap_or(0_u64)..;
+        .and_then(|(number, _)| number.parse::<u32>().ok());
+    let numbers = u64::from(first.unwrap_or(0))..;
     text.split('\n').zip(numbers).map(move |(line, number)| {
         // Copilot CLI numbers lines like a list; a list in a file has its own numbers.
         let listed =
