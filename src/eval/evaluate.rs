@@ -322,7 +322,11 @@ impl<'p> Evaluator<'p> {
     fn quoted<'t>(&self, text: &'t str) -> [&'t str; 2] {
         let caps = self.candidates.iter().map(|one| one.user_message_max);
         let most = caps.max().unwrap_or(u64::MAX);
-        let tokens = self.estimator.tokens(self.estimator.text(text));
+        // No token is shorter than a byte.
+        let tokens = match text.len() as u64 {
+            bytes if bytes <= most => bytes,
+            _ => self.estimator.tokens(self.estimator.text(text)),
+        };
         if tokens <= most {
             return [text, ""];
         }
