@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use super::Store;
 use super::folder::{Durability, Folder, chance, not_plain, read_exact_at};
-use super::keys::{first_of, key_of};
+use super::keys::{Keyed, Table, key_of};
 use super::line_file::{ENDING, LineFile, is_alive, names, next_line};
 use super::manifest::RecordedOutputs;
 use crate::error::{Error, ErrorKind, Result};
@@ -37,6 +37,8 @@ const PART: &str = ".part";
 const MOST_LINE: u64 = 256 << 20;
 /// With more files than this of one command, they become one.
 const MOST_FILES: usize = 8;
+/// So many bytes are read at once.
+const A_READ: usize = 64 << 10;
 /// The digits of a [`Work`].
 const WORK_DIGITS: usize = 16;
 
@@ -56,8 +58,8 @@ impl Work {
 #[derive(Debug, Default)]
 pub struct FinishedWork {
     files: Vec<Part>,
-    /// Sorted by key; of several lines of an input, the last counts.
-    places: Vec<Place>,
+    /// Of several lines of an input, the last counts.
+    places: Table<Place>,
 }
 
 /// A file of finished work.
@@ -96,10 +98,16 @@ fn named(line: &[u8]) -> Option<String> {
     String::deserialize(&mut serde_json::Deserializer::from_slice(rest)).ok()
 }
 
+impl Keyed for Place {
+    fn key(&self) -> u64 {
+        self.key
+    }
+}
+
 impl FinishedWork {
     /// Whether nothing is known.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.places.all().is_empty()
     }
 
     /// The line that counts of an input of this name, if there is one: whoever reads it looks at the name.
@@ -128,9 +136,7 @@ impl FinishedWork {
 
     /// The last of the places with this key.
     fn place(&self, key: u64) -> Option<&Place> {
-        let first = first_of(&self.places, key, |place| place.key);
-        let here = self.places[first..].iter();
-        here.take_while(|place| place.key == key).last()
+        self.places.of(key).next_back()
     }
 
     /// How many bytes were read of the file that has this name when its run has come to its end.
@@ -139,41 +145,11 @@ impl FinishedWork {
         part.map_or(0, |part| part.read)
     }
 
-    /// Adds the lines of a file.
-    fn read(&mut self, mut part: Part) -> io::Result<()> {
-        let Ok(number) = u16::try_from(self.files.len()) else {
-            return Ok(());
-        };
-        {
-            let mut lines = BufReader::new(&*part.file);
-            let mut line = Vec::new();
-            let mut offset = 0;
-            while let Some(bytes) = next_line(&mut lines, MOST_LINE, &mut line)? {
-                if let (Some(input), Ok(bytes)) = (named(&line), u32::try_from(bytes)) {
-                    self.places.push(Place {
-                        key: key_of(&input),
-                        offset,
-                        bytes,
-                        part: number,
-                        is_met: AtomicBool::new(false),
-                    });
-                }
-                offset += bytes;
-                // Of a run that is active, the last line may not be whole yet.
-                if line.ends_with(b"\n") {
-                    part.read = offset;
-                }
-            }
-        }
-        self.files.push(part);
-        Ok(())
-    }
-
     /// The places of the lines that count.
     fn newest(&self) -> impl Iterator<Item = &Place> {
-        let next = self.places.iter().skip(1).map(|place| Some(place.key));
-        let next = next.chain([None]);
-        let places = self.places.iter().zip(next);
+        let places = self.places.all();
+        let next = places.iter().skip(1).map(|place| Some(place.key));
+        let places = places.iter().zip(next.chain([None]));
         places.filter_map(|(place, next)| (next != Some(place.key)).then_some(place))
     }
 }
@@ -196,6 +172,30 @@ impl Line<'_> {
 }
 
 impl Part {
+    /// Adds where its lines are, as those of the part of this number.
+    fn read(&mut self, number: u16, places: &mut Vec<Place>) -> io::Result<()> {
+        let mut lines = BufReader::with_capacity(A_READ, &*self.file);
+        let mut line = Vec::new();
+        let mut offset = 0;
+        while let Some(bytes) = next_line(&mut lines, MOST_LINE, &mut line)? {
+            if let (Some(input), Ok(bytes)) = (named(&line), u32::try_from(bytes)) {
+                places.push(Place {
+                    key: key_of(&input),
+                    offset,
+                    bytes,
+                    part: number,
+                    is_met: AtomicBool::new(false),
+                });
+            }
+            offset += bytes;
+            // Of a run that is active, the last line may not be whole yet.
+            if line.ends_with(b"\n") {
+                self.read = offset;
+            }
+        }
+        Ok(())
+    }
+
     fn line(&self, place: &Place) -> io::Result<Vec<u8>> {
         let mut line = vec![0; place.bytes as usize];
         read_exact_at(&self.file, &mut line, place.offset)?;
@@ -209,10 +209,11 @@ impl Store {
     /// # Errors
     /// [`ErrorKind::Io`] when the system refuses; [`ErrorKind::Store`] for anything that no run of ours can have made.
     pub fn finished_work(&self, work: &Work) -> Result<FinishedWork> {
-        let mut known = FinishedWork::default();
         let Some(folder) = self.part(FINISHED)? else {
-            return Ok(known);
+            return Ok(FinishedWork::default());
         };
+        let mut files = Vec::new();
+        let mut places = Vec::new();
         for (_, name, ended) in work.files(&folder)? {
             let failed = |e| not_plain(&folder.path().join(&name), "read", e);
             let file = match folder.read(&name) {
@@ -220,18 +221,23 @@ impl Store {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
                 file => file.map_err(failed)?,
             };
+            let Ok(number) = u16::try_from(files.len()) else {
+                break;
+            };
             let path = folder.path().join(&name);
-            let read = known.read(Part {
+            let mut part = Part {
                 name,
                 file: Arc::new(file),
                 ended,
                 read: 0,
-            });
+            };
+            let read = part.read(number, &mut places);
             read.map_err(|e| not_plain(&path, "read", e))?;
+            files.push(part);
         }
-        // Stable, so that the last line of an input stays the last.
-        known.places.sort_by_key(|place| place.key);
-        Ok(known)
+        // The last line of an input stays the last.
+        let places = Table::new(places);
+        Ok(FinishedWork { files, places })
     }
 
     /// Whether there are files of this work. A missing store has none.

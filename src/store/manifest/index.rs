@@ -15,15 +15,14 @@ use super::{JOURNAL, MANIFESTS, Record};
 use crate::error::{Error, Result};
 use crate::store::Store;
 use crate::store::folder::{Folder, not_plain};
-use crate::store::keys::{first_of, key_of};
+use crate::store::keys::{Keyed, Table, key_of};
 
 /// The records of a store by their outputs.
 #[derive(Debug)]
 pub struct RecordIndex {
     by: By,
     files: Vec<Indexed>,
-    /// Sorted.
-    places: Vec<Place>,
+    places: Table<Place>,
 }
 
 /// What records are found by.
@@ -65,10 +64,9 @@ impl OffloadOwners {
 
 /// What is recorded of the outputs of a store, to be asked of many inputs: some bytes for each record, and no names.
 #[derive(Debug, Default)]
-pub struct RecordedOutputs(Vec<Recorded>);
+pub struct RecordedOutputs(Table<Recorded>);
 
-/// Sorted by what is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy)]
 struct Recorded {
     /// Of the output's name and of the hashes of both.
     output: u64,
@@ -76,17 +74,22 @@ struct Recorded {
     input: u64,
 }
 
+impl Keyed for Recorded {
+    fn key(&self) -> u64 {
+        self.output
+    }
+}
+
 impl RecordedOutputs {
     /// Whether an output of this name, with the first of these hashes, was made of an input with the second one.
     pub fn has(&self, output: &str, hashes: (&str, &str)) -> bool {
         let key = output_key(output, hashes);
-        let first = first_of(&self.0, key, |record| record.output);
-        self.0.get(first).is_some_and(|record| record.output == key)
+        self.0.of(key).next().is_some()
     }
 
     /// The [`key_of`] of the name of each record's input.
     pub(in crate::store) fn inputs(&self) -> impl Iterator<Item = u64> {
-        self.0.iter().map(|record| record.input)
+        self.0.all().iter().map(|record| record.input)
     }
 }
 
@@ -104,13 +107,19 @@ struct Indexed {
 }
 
 /// Where a record is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy)]
 struct Place {
     /// A part of the hash of what it is found by.
     key: u64,
     file: u32,
     bytes: u32,
     offset: u64,
+}
+
+impl Keyed for Place {
+    fn key(&self) -> u64 {
+        self.key
+    }
 }
 
 impl Store {
@@ -147,8 +156,7 @@ impl Store {
                 input: key_of(&record.input),
             });
         })?;
-        all.sort_unstable();
-        Ok(RecordedOutputs(all))
+        Ok(RecordedOutputs(Table::new(all)))
     }
 
     /// Where the records of the store are.
@@ -157,11 +165,8 @@ impl Store {
     ///
     /// Those of [`Store::ledger`].
     pub fn record_index(&self, by: By) -> Result<RecordIndex> {
-        let mut index = RecordIndex {
-            by,
-            files: Vec::new(),
-            places: Vec::new(),
-        };
+        let mut files = Vec::new();
+        let mut places = Vec::new();
         // Journals first, as for all records.
         let journals = self.sources(JOURNAL)?.into_iter().map(|s| (s, true));
         let manifests = self.sources(MANIFESTS)?.into_iter().map(|s| (s, false));
@@ -171,10 +176,9 @@ impl Store {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
                 file => file.map_err(failed)?,
             };
-            let number = u32::try_from(index.files.len()).unwrap_or(u32::MAX);
+            let number = u32::try_from(files.len()).unwrap_or(u32::MAX);
             let again = is_journal.then(|| file.try_clone());
             let again = again.transpose().map_err(failed)?;
-            let places = &mut index.places;
             source.each_of(file, &mut |record, (offset, bytes)| {
                 places.push(Place {
                     key: key_of(by.of(&record)),
@@ -183,15 +187,19 @@ impl Store {
                     offset,
                 });
             })?;
-            index.files.push(Indexed {
+            files.push(Indexed {
                 folder: source.folder,
                 name: source.name,
                 path: source.path,
                 journal: again.map(Mutex::new),
             });
         }
-        index.places.sort_unstable();
-        Ok(index)
+        // Those of one key stay in the order of their files.
+        Ok(RecordIndex {
+            by,
+            files,
+            places: Table::new(places),
+        })
     }
 }
 
@@ -203,11 +211,9 @@ impl RecordIndex {
     /// [`crate::ErrorKind::Io`] when the system refuses.
     pub fn of(&self, output: &str) -> Result<Vec<Record>> {
         let key = key_of(output);
-        let begin = first_of(&self.places, key, |place| place.key);
-        let here = self.places[begin..].iter();
         let mut records = Vec::new();
         let mut seen = HashSet::new();
-        for place in here.take_while(|place| place.key == key) {
+        for place in self.places.of(key) {
             let Some(indexed) = self.files.get(place.file as usize) else {
                 continue;
             };
