@@ -7,6 +7,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use foldhash::fast::RandomState;
+
 use super::folder::Folder;
 use super::spot::{Missing, Spot};
 use crate::error::Result;
@@ -16,7 +18,7 @@ const MOST: usize = 32;
 
 /// Open folders, by their spelling.
 #[derive(Debug, Default)]
-pub struct OpenFolders(Mutex<HashMap<OsString, Opened>>);
+pub struct OpenFolders(Mutex<HashMap<OsString, Opened, RandomState>>);
 
 #[derive(Debug)]
 struct Opened {

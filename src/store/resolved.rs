@@ -8,6 +8,8 @@ use std::fs;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use foldhash::fast::RandomState;
+
 use super::folder::folder_of;
 use super::name;
 
@@ -16,7 +18,7 @@ const MOST: usize = 1_024;
 
 /// Folders that were resolved, by their spelling: to compare paths part by part would cost more than all else here.
 #[derive(Debug, Default)]
-pub(super) struct Resolved(Mutex<HashMap<OsString, Plain>>);
+pub(super) struct Resolved(Mutex<HashMap<OsString, Plain, RandomState>>);
 
 #[derive(Debug)]
 struct Plain {
