@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,6 +25,8 @@ const FEW: usize = 50;
 /// The estimate for an outcome without its actions and warnings, and for each of these.
 const AN_OUTCOME: u64 = 3 << 10;
 const A_PART: u64 = 256;
+/// Outcomes are read at once from a part of a file that is not more than this many times as long as they are.
+const SPREAD: u64 = 4;
 /// More bytes than the JSON of most outcomes has.
 const A_LINE: usize = 2 << 10;
 
@@ -329,6 +332,22 @@ impl Entries for Sorted {
         }
     }
 
+    fn each_json(
+        &self,
+        places: Range<usize>,
+        show: &mut dyn FnMut(usize, &[u8]),
+    ) -> io::Result<()> {
+        match self {
+            Sorted::Held(_) => {
+                for at in places {
+                    show(at, &self.json(at)?);
+                }
+                Ok(())
+            }
+            Sorted::Spooled(spooled) => spooled.each(places, show),
+        }
+    }
+
     fn saved(&self, at: usize) -> io::Result<u64> {
         match self {
             Sorted::Held(held) => Ok(held.get(at).ok_or_else(no_such)?.tokens_saved()),
@@ -440,13 +459,34 @@ impl Spooled {
     }
 
     fn bytes(&self, place: &Place, bytes: usize) -> io::Result<Vec<u8>> {
-        let file = match usize::from(place.file).checked_sub(1) {
+        self.bytes_at((place.file, place.offset), bytes)
+    }
+
+    fn bytes_at(&self, (file, offset): (u16, u64), bytes: usize) -> io::Result<Vec<u8>> {
+        let file = match usize::from(file).checked_sub(1) {
             None => self.tape.get_ref(),
             Some(other) => self.others.get(other).ok_or_else(no_such)?,
         };
         let mut line = vec![0; bytes];
-        read_exact_at(file, &mut line, place.offset)?;
+        read_exact_at(file, &mut line, offset)?;
         Ok(line)
+    }
+
+    /// Shows the JSON of several. Where they are close to each other, as what a walk finds in one folder is, they are read at once.
+    fn each(&self, places: Range<usize>, show: &mut dyn FnMut(usize, &[u8])) -> io::Result<()> {
+        let here = self.places.get(places.clone()).ok_or_else(no_such)?;
+        let Some((span, bytes)) = span(here) else {
+            for (at, place) in places.zip(here) {
+                show(at, &self.bytes(place, place.bytes as usize)?);
+            }
+            return Ok(());
+        };
+        let all = self.bytes_at(span, bytes)?;
+        for (at, place) in places.zip(here) {
+            let begin = (place.offset - span.1) as usize;
+            show(at, &all[begin..begin + place.bytes as usize]);
+        }
+        Ok(())
     }
 
     fn read(&self, place: &Place) -> io::Result<Outcome> {
@@ -458,6 +498,20 @@ impl Spooled {
         }
         Ok(outcome)
     }
+}
+
+/// Where the first of some places begins, and how many bytes they are with all between them, if these are few.
+fn span(places: &[Place]) -> Option<((u16, u64), usize)> {
+    let file = places.first()?.file;
+    let begin = places.iter().map(|place| place.offset).min()?;
+    let end = places
+        .iter()
+        .map(|place| place.offset + u64::from(place.bytes))
+        .max()?;
+    let wanted: u64 = places.iter().map(|place| u64::from(place.bytes)).sum();
+    let is_close = end - begin <= SPREAD * wanted && places.iter().all(|place| place.file == file);
+    let bytes = usize::try_from(end - begin).ok()?;
+    is_close.then_some(((file, begin), bytes))
 }
 
 fn unkept(error: io::Error) -> Error {

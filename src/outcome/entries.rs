@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::ops::Range;
 
 use super::{Figures, Outcome};
 
@@ -29,6 +30,21 @@ pub trait Entries: Sync {
     /// Where it cannot be read.
     fn json(&self, at: usize) -> io::Result<Cow<'_, [u8]>> {
         Ok(Cow::Owned(serde_json::to_vec(&*self.get(at)?)?))
+    }
+
+    /// Shows the JSON of those at these places, each with its place.
+    ///
+    /// # Errors
+    /// Where one cannot be read.
+    fn each_json(
+        &self,
+        places: Range<usize>,
+        show: &mut dyn FnMut(usize, &[u8]),
+    ) -> io::Result<()> {
+        for at in places {
+            show(at, &self.json(at)?);
+        }
+        Ok(())
     }
 
     /// The tokens that were saved.

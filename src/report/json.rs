@@ -4,7 +4,6 @@
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
-use std::ops::Range;
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -47,16 +46,10 @@ pub(super) fn write_list(
     let whole = serde_json::to_vec_pretty(&Whole { head, files: [] })?;
     let begin = whole.strip_suffix(b"]\n}").unwrap_or(&whole);
     out.write_all(&printable(begin.to_vec())?)?;
-    let at_once = A_PIECE * rayon::current_num_threads();
-    for begin in (0..files.len()).step_by(at_once) {
-        let end = (begin + at_once).min(files.len());
-        let begins: Vec<usize> = (begin..end).step_by(A_PIECE).collect();
-        let piece = |begin: usize| entries(files, begin..(begin + A_PIECE).min(end));
-        let pieces: io::Result<Vec<_>> = begins.into_par_iter().map(piece).collect();
-        for piece in pieces? {
-            out.write_all(&piece)?;
-        }
-    }
+    write_pieces(files, out, |at, json, text| {
+        text.extend_from_slice(if at == 0 { b"\n    " } else { b",\n    " });
+        indent(json, 2, text);
+    })?;
     out.write_all(if files.is_empty() {
         b"]\n}\n"
     } else {
@@ -64,14 +57,36 @@ pub(super) fn write_list(
     })
 }
 
-/// Some of the `files` of [`write_list`], each with what stands between it and the one before it.
-fn entries(files: &dyn Entries, places: Range<usize>) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    for at in places {
-        text.extend_from_slice(if at == 0 { b"\n    " } else { b",\n    " });
-        indent(&files.json(at)?, 2, &mut text);
+/// Writes each of the `files` on a line. All threads of the pool in which this is called make them ready.
+pub(super) fn write_each(files: &dyn Entries, out: &mut dyn Write) -> io::Result<()> {
+    write_pieces(files, out, |_, json, text| {
+        text.extend_from_slice(json);
+        text.push(b'\n');
+    })
+}
+
+/// Writes the texts of all entries one after the other; `add` adds that of one by its place and its JSON.
+fn write_pieces(
+    files: &dyn Entries,
+    out: &mut dyn Write,
+    add: impl Fn(usize, &[u8], &mut Vec<u8>) + Sync,
+) -> io::Result<()> {
+    let at_once = A_PIECE * rayon::current_num_threads();
+    for begin in (0..files.len()).step_by(at_once) {
+        let end = (begin + at_once).min(files.len());
+        let begins: Vec<usize> = (begin..end).step_by(A_PIECE).collect();
+        let piece = |begin: usize| {
+            let mut text = Vec::new();
+            let places = begin..(begin + A_PIECE).min(end);
+            files.each_json(places, &mut |at, json| add(at, json, &mut text))?;
+            printable(text)
+        };
+        let pieces: io::Result<Vec<_>> = begins.into_par_iter().map(piece).collect();
+        for piece in pieces? {
+            out.write_all(&piece)?;
+        }
     }
-    printable(text)
+    Ok(())
 }
 
 /// JSON, safe to display.
@@ -81,12 +96,6 @@ fn printable(json: Vec<u8>) -> io::Result<Vec<u8>> {
         Cow::Owned(text) => Some(text.into_bytes()),
     };
     Ok(escaped.unwrap_or(json))
-}
-
-/// Writes what is JSON already on one line.
-pub(super) fn write_text(json: &[u8], out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(printable_json(text_of(json)?).as_bytes())?;
-    out.write_all(b"\n")
 }
 
 fn text_of(json: &[u8]) -> io::Result<&str> {

@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use super::json::{write_line, write_list, write_text};
+use super::json::{write_each, write_line, write_list};
 use super::run::Head;
 use super::screen::Screen;
 use super::table::{self, Depth};
@@ -109,9 +109,7 @@ pub(super) fn render(view: View<'_>, format: ReportFormat, out: &mut dyn Write) 
     match format {
         ReportFormat::Json => write_list(head, entries, out),
         ReportFormat::Jsonl => {
-            for at in 0..entries.len() {
-                write_text(&entries.json(at)?, out)?;
-            }
+            write_each(entries, out)?;
             write_line(head, out)
         }
         ReportFormat::Csv(CsvRows::Action) => {
