@@ -12,8 +12,8 @@ use super::budget::{Known, Share};
 use super::limits::Extent;
 use super::{Source, Stdin};
 use crate::error::{Error, ErrorKind, Result};
+use crate::store::Seen;
 use crate::store::atomic::Stamp;
-use crate::store::finished::Seen;
 use crate::store::{ArchiveWriter, open_transcript};
 
 /// How a file is compressed.

@@ -38,8 +38,7 @@ use crate::policy::{self, Archive, Effective, Layer, Names, OnFailure, Policy, R
 use crate::redact::Redactor;
 use crate::scan::NO_STRINGS;
 use crate::store::atomic::Stamp;
-use crate::store::finished::Seen;
-use crate::store::{FOLDER, open_transcript};
+use crate::store::{FOLDER, Seen, open_transcript};
 use crate::summarizer::extractive::WEIGHTS;
 
 /// What all inputs of a run share.

@@ -7,6 +7,7 @@ use std::collections::BinaryHeap;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::Source;
+use crate::store::Seen;
 
 /// How many inputs may wait: enough to find the large ones early, and few beside what one of them takes.
 const MOST: usize = 4_096;
@@ -25,7 +26,7 @@ pub(super) struct Queue {
 #[derive(Debug, Default)]
 struct Waiting {
     /// By size; of equals, the first that was added: to compare paths would cost more than anything else here.
-    inputs: BinaryHeap<(u64, Reverse<u64>, Source)>,
+    inputs: BinaryHeap<(u64, Reverse<u64>, Met)>,
     /// How many were added.
     added: u64,
     has_ended: bool,
@@ -35,6 +36,9 @@ struct Waiting {
     idle: usize,
     is_full: bool,
 }
+
+/// An input, and what it was when the walk met it, if it could be looked at.
+pub(super) type Met = (Source, Option<Seen>);
 
 /// The end of a queue: when it is dropped, no more inputs come.
 #[derive(Debug)]
@@ -46,16 +50,16 @@ impl Queue {
         Filler(self)
     }
 
-    /// The next input with its size; waits for one. `None` where there are no more, or the queue was closed.
-    pub(super) fn next(&self) -> Option<(u64, Source)> {
+    /// The next input; waits for one. `None` where there are no more, or the queue was closed.
+    pub(super) fn next(&self) -> Option<Met> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         while !waiting.is_closed {
-            if let Some((bytes, _, source)) = waiting.inputs.pop() {
+            if let Some((.., met)) = waiting.inputs.pop() {
                 if waiting.is_full && waiting.inputs.len() <= FEW {
                     waiting.is_full = false;
                     self.taken.notify_one();
                 }
-                return Some((bytes, source));
+                return Some(met);
             }
             if waiting.has_ended {
                 return None;
@@ -81,8 +85,8 @@ impl Queue {
 }
 
 impl Filler<'_> {
-    /// Adds an input of `bytes` bytes; waits until there is room.
-    pub(super) fn put(&self, bytes: u64, source: Source) {
+    /// Adds an input; waits until there is room.
+    pub(super) fn put(&self, met: Met) {
         let waiting = &self.0.waiting;
         let waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let mut waiting = self
@@ -95,7 +99,8 @@ impl Filler<'_> {
         }
         let number = Reverse(waiting.added);
         waiting.added += 1;
-        waiting.inputs.push((bytes, number, source));
+        let bytes = met.1.map_or(0, |seen| seen.bytes);
+        waiting.inputs.push((bytes, number, met));
         waiting.is_full = waiting.inputs.len() >= MOST;
         let is_awaited = waiting.idle > 0;
         drop(waiting);
@@ -124,12 +129,14 @@ mod tests {
     use super::*;
     use crate::batch::{FileSource, Origin};
 
-    fn source(n: usize) -> Source {
-        Source::File(FileSource {
+    fn met(bytes: u64, n: usize) -> Met {
+        let file = FileSource {
             path: PathBuf::from(format!("{n}.jsonl")),
             folder: None,
             origin: Origin::Walked,
-        })
+        };
+        let modified = None;
+        (Source::File(file), Some(Seen { bytes, modified }))
     }
 
     #[test]
@@ -137,12 +144,12 @@ mod tests {
         let queue = Queue::default();
         let filler = queue.filler();
         for (n, bytes) in [3, 9, 1, 9].into_iter().enumerate() {
-            filler.put(bytes, source(n));
+            filler.put(met(bytes, n));
         }
         drop(filler);
-        let dealt: Vec<(u64, Source)> = std::iter::from_fn(|| queue.next()).collect();
+        let dealt: Vec<Met> = std::iter::from_fn(|| queue.next()).collect();
         let expected = [(9, 1), (9, 3), (3, 0), (1, 2)];
-        assert_eq!(dealt, expected.map(|(bytes, n)| (bytes, source(n))));
+        assert_eq!(dealt, expected.map(|(bytes, n)| met(bytes, n)));
     }
 
     #[test]
@@ -150,7 +157,7 @@ mod tests {
         let queue = Queue::default();
         let filler = queue.filler();
         thread::scope(|scope| {
-            let walk = scope.spawn(|| (0..MOST * 2).for_each(|n| filler.put(1, source(n))));
+            let walk = scope.spawn(|| (0..MOST * 2).for_each(|n| filler.put(met(1, n))));
             while !queue.waiting.lock().unwrap().is_full {
                 thread::yield_now();
             }
@@ -169,13 +176,15 @@ mod tests {
             let workers: Vec<_> = (0..4)
                 .map(|_| {
                     scope.spawn(|| {
-                        std::iter::from_fn(|| queue.next().map(|(n, _)| n)).collect::<Vec<_>>()
+                        let next = || queue.next().and_then(|(_, seen)| seen);
+                        let next = std::iter::from_fn(next);
+                        next.map(|seen| seen.bytes).collect::<Vec<_>>()
                     })
                 })
                 .collect();
             let filler = queue.filler();
             for n in 0..all {
-                filler.put(n as u64, source(n));
+                filler.put(met(n as u64, n));
                 assert!(queue.waiting.lock().unwrap().inputs.len() <= MOST);
             }
             drop(filler);

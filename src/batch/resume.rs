@@ -14,13 +14,13 @@ use std::time::Duration;
 use super::target::{RunStore, followed};
 use super::{Destination, Effect, Options, Scope, Source, Target, Targets};
 use crate::error::{Error, Result};
-use crate::outcome::{Figures, Outcome, Status, path_text};
+use crate::outcome::{Figures, Outcome, Spent, Status, path_text};
 use crate::policy::Effective;
 use crate::store::finished::{
-    Elsewhere, Ended, Finished, FinishedWork, Glance, Meanwhile, Note, Noted, Seen, Work,
+    Elsewhere, Ended, Finished, FinishedWork, Glance, Meanwhile, Note, Noted, Work,
 };
 use crate::store::manifest::RecordedOutputs;
-use crate::store::{self, Missing};
+use crate::store::{self, Missing, Seen};
 
 /// How often, and how long each time, it is waited for the note on an output that another run has just written.
 const TRIES: u32 = 300;
@@ -80,32 +80,20 @@ pub(super) struct Left {
 
 /// An input that is finished: what was noted of it still holds.
 #[derive(Debug)]
-pub(super) struct TakenOver {
-    outcome: Outcome,
-    ended: Ended,
-    place: Option<Elsewhere>,
+pub(super) enum TakenOver {
+    /// What the report of this run says of it.
+    Outcome(Box<Outcome>),
+    /// The same is on the disk: its figures, and where it is.
+    Noted(Figures, Elsewhere),
 }
 
-impl TakenOver {
-    /// The outcome as the report of this run has it: what a whole run has paid for summaries, it has paid; this one has them from
-    /// the store.
-    pub(super) fn into_outcome(mut self) -> Outcome {
-        if self.ended == Ended::Whole {
-            let summaries = self.outcome.conversations.iter_mut();
-            for summary in summaries.filter_map(|c| c.summary.as_mut()) {
-                summary.spent = summary.spent.map(|spent| spent.from_the_store());
-            }
-        }
-        self.outcome
-    }
-
-    /// Its figures and where its JSON is, if the report of this run has it as it was noted.
-    pub(super) fn as_noted(&self) -> Option<(Figures, &Elsewhere)> {
-        let figures = Figures::of(&self.outcome);
-        let is_paid = figures.spent.is_some() && self.ended == Ended::Whole;
-        let place = self.place.as_ref().filter(|_| !is_paid)?;
-        Some((figures, place))
-    }
+/// What a run needs of an input that is finished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// Its outcome.
+    Outcome,
+    /// Its figures, where its outcome need not be read.
+    Figures,
 }
 
 /// What earlier runs have left.
@@ -161,7 +149,7 @@ impl<'r> Earlier<'r> {
     }
 
     /// What the report says of an input that was finished before, if it and its output are as they were then.
-    pub(super) fn of(&self, target: &Target) -> Option<TakenOver> {
+    pub(super) fn of(&self, target: &Target, wanted: Wanted) -> Option<TakenOver> {
         let kept = target.store.as_deref()?;
         let known = self.by_store.get(kept.store.root())?;
         if known.finished.is_empty() || *target.source == Source::Stdin {
@@ -170,14 +158,15 @@ impl<'r> Earlier<'r> {
         let name = self.name(target, kept)?;
         let line = known.finished.line(&name)?;
         let is_recorded = |output: &str, hashes: (&str, &str)| known.recorded.has(output, hashes);
-        let taken = self.taken_over((target, kept), &name, line.read()?, &is_recorded)?;
+        let note = line.read()?;
+        let taken = self.taken_over((target, kept), &name, (&note, wanted), &is_recorded)?;
         line.meet();
         Some(taken)
     }
 
     /// What the report says of an input whose output is there although this run did not expect it, if another run of the same
     /// command is at work and made it.
-    pub(super) fn meanwhile(&self, target: &Target) -> Option<TakenOver> {
+    pub(super) fn meanwhile(&self, target: &Target, wanted: Wanted) -> Option<TakenOver> {
         if self.options.destination == Destination::InPlace {
             return None;
         }
@@ -201,7 +190,7 @@ impl<'r> Earlier<'r> {
         };
         // The record is older than the note, and its run has just written both.
         let is_recorded = |_: &str, _: (&str, &str)| true;
-        self.taken_over((target, kept), &name, note, &is_recorded)
+        self.taken_over((target, kept), &name, (&note, wanted), &is_recorded)
     }
 
     /// What was noted of the input of this name, if it and its output are as they were then; `is_recorded` says whether there is
@@ -210,104 +199,114 @@ impl<'r> Earlier<'r> {
         &self,
         (target, kept): (&Target, &RunStore),
         name: &str,
-        note: Note,
+        (note, wanted): (&Note, Wanted),
         is_recorded: &dyn Fn(&str, (&str, &str)) -> bool,
     ) -> Option<TakenOver> {
         let glance = note.glance().filter(|glance| *glance.input == *name)?;
-        let outcome = glance.outcome()?;
         let output = target.output();
-        let is_same = outcome.file.path == path_text(target.input_path())
-            && outcome.output == self.output_text(output.as_deref(), outcome.status)
-            && Figures::of(&outcome).is_final()
+        let is_same = self.is_of((target, output.as_deref()), &glance)
+            && glance.figures.is_final()
             && glance.contents.iter().all(|c| kept.store.has_content(c));
         let is_as_it_was = is_same
             && match self.options.destination {
-                Destination::InPlace => {
-                    self.is_in_place_as_it_was(target, (&glance, &outcome), note.ended)
-                }
+                Destination::InPlace => self.is_in_place_as_it_was(target, &glance, note.ended),
                 Destination::Beside
                 | Destination::File(_)
                 | Destination::Stdout
-                | Destination::Folder(_) => {
-                    let output = output.as_deref();
-                    output.is_some_and(|path| {
-                        let noted = (&glance, &outcome);
-                        self.is_output_as_it_was((target, path), kept, noted, is_recorded)
-                    })
-                }
+                | Destination::Folder(_) => output.is_some_and(|path| {
+                    self.is_output_as_it_was((target, &path), kept, &glance, is_recorded)
+                }),
             };
-        let place = is_as_it_was.then(|| note.place_of(&glance))?;
-        Some(TakenOver {
-            outcome,
-            ended: note.ended,
-            place,
-        })
+        is_as_it_was.then_some(())?;
+        let is_paid = glance.figures.spent.is_some() && note.ended == Ended::Whole;
+        if wanted == Wanted::Figures
+            && !is_paid
+            && let Some(place) = note.place_of(&glance)
+        {
+            return Some(TakenOver::Noted(glance.figures, place));
+        }
+        let mut outcome = glance.outcome()?;
+        if is_paid {
+            // What a whole run has paid for summaries, it has paid; this one has them from the store.
+            let summaries = outcome.conversations.iter_mut();
+            for summary in summaries.filter_map(|c| c.summary.as_mut()) {
+                summary.spent = summary.spent.map(Spent::from_the_store);
+            }
+        }
+        Some(TakenOver::Outcome(Box::new(outcome)))
+    }
+
+    /// Whether the outcome of a note is of this input and this output, as a report of this run names them.
+    fn is_of(&self, (target, output): (&Target, Option<&Path>), glance: &Glance<'_>) -> bool {
+        let input = path_text(target.input_path());
+        let output = self.output_text(output, glance.figures.status);
+        let begin = Outcome::begin_of_json(&input, output.as_deref());
+        begin.is_ok_and(|begin| glance.outcome.starts_with(&begin))
     }
 
     /// Whether an input that is replaced holds what the run that was interrupted wrote, or what was found to need nothing.
-    fn is_in_place_as_it_was(
-        &self,
-        target: &Target,
-        (glance, outcome): (&Glance<'_>, &Outcome),
-        ended: Ended,
-    ) -> bool {
-        let (seen, hash) = match (outcome.status, ended) {
-            (Status::Compacted, Ended::Interrupted) => (glance.output_seen, &outcome.hash_after),
+    fn is_in_place_as_it_was(&self, target: &Target, glance: &Glance<'_>, ended: Ended) -> bool {
+        let (seen, hash) = match (glance.figures.status, ended) {
+            (Status::Compacted, Ended::Interrupted) => (glance.output_seen, &glance.hash_after),
             // That was another run's work, which it has reported.
             (Status::Compacted, Ended::Whole) => return false,
-            _ => (Some(glance.input_seen), &outcome.hash_before),
+            _ => (Some(glance.input_seen), &glance.hash_before),
         };
-        self.is_still(target, seen, hash.as_deref())
+        self.is_still(target, seen, hash.as_deref()).is_some()
     }
 
     fn is_output_as_it_was(
         &self,
         (target, path): (&Target, &Path),
         kept: &RunStore,
-        (glance, outcome): (&Glance<'_>, &Outcome),
+        glance: &Glance<'_>,
         is_recorded: &dyn Fn(&str, (&str, &str)) -> bool,
     ) -> bool {
-        let Some(output) = glance.output.as_deref() else {
-            return false;
-        };
-        let hash = (
-            outcome.hash_before.as_deref(),
-            outcome.hash_after.as_deref(),
-        );
-        let (Some(before), Some(after)) = hash else {
-            return false;
-        };
-        let is_named = kept.store.name_of(path).is_ok_and(|name| name == output);
-        if !is_named || !is_recorded(output, (after, before)) {
-            return false;
-        }
-        let is_there = || {
+        let is_as_it_was = || {
+            let output = glance.output.as_deref()?;
+            let (before, after) = (
+                glance.hash_before.as_deref()?,
+                glance.hash_after.as_deref()?,
+            );
+            let is_named = kept.store.name_of(path).is_ok_and(|name| name == output);
+            (is_named && is_recorded(output, (after, before))).then_some(())?;
+            // The output first: one that was removed costs nothing.
             let spot = target.spot(path, Missing::Refuse).ok()?;
-            let noted = glance.output_seen?;
-            if self.options.trust == Trust::Time {
-                let now = spot.look().ok()??;
-                if now.is_file() && noted.is_still(&now) {
-                    return Some(());
-                }
-            }
-            has_hash(spot.read_sized().ok()?, noted, after)
+            let now = spot.seen().ok()?;
+            let hashed = (|| spot.read_seen(), after);
+            self.has_stayed(glance.output_seen?, now, hashed)?;
+            self.is_still(target, Some(glance.input_seen), Some(before))
         };
-        // The output first: one that was removed costs nothing.
-        is_there().is_some() && self.is_still(target, Some(glance.input_seen), Some(before))
+        is_as_it_was().is_some()
     }
 
     /// Whether the input is what was noted.
-    fn is_still(&self, target: &Target, noted: Option<Seen>, hash: Option<&str>) -> bool {
-        let path = target.input_path();
-        let is_still = || {
-            let noted = noted?;
-            if self.options.trust == Trust::Time && noted.is_still(&fs::metadata(path).ok()?) {
-                return Some(());
-            }
-            let (file, now) = target.open_input().ok()?;
-            has_hash((file, now.len()), noted, hash?)
-        };
-        is_still().is_some()
+    fn is_still(&self, target: &Target, noted: Option<Seen>, hash: Option<&str>) -> Option<()> {
+        let (path, noted) = (target.input_path(), noted?);
+        if let Some(now) = target.seen {
+            return self.has_stayed(noted, now, (|| store::open_met(path), hash?));
+        }
+        if self.options.trust == Trust::Time && noted.is_still(Seen::of(&fs::metadata(path).ok()?))
+        {
+            return Some(());
+        }
+        let (file, now) = target.open_input().ok()?;
+        self.has_stayed(noted, Seen::of(&now), (|| Ok(file), hash?))
+    }
+
+    /// Whether a file is what was noted of it: by what it looks like now, if that is trusted, or else by its bytes.
+    fn has_stayed(
+        &self,
+        noted: Seen,
+        now: Seen,
+        (open, hash): (impl FnOnce() -> Result<File>, &str),
+    ) -> Option<()> {
+        if self.options.trust == Trust::Time && noted.is_still(now) {
+            return Some(());
+        }
+        (noted.bytes == now.bytes).then_some(())?;
+        let has_hash = store::has_hash(&mut open().ok()?, noted.bytes, hash).ok()?;
+        has_hash.then_some(())
     }
 
     /// Notes a finished input for the next run.
@@ -438,10 +437,4 @@ fn is_younger(path: &Path, than: Duration) -> bool {
     let modified = fs::metadata(path).and_then(|seen| seen.modified());
     let age = modified.ok().and_then(|modified| modified.elapsed().ok());
     age.is_some_and(|age| age < than)
-}
-
-/// Whether a file of `bytes` bytes has the size that was noted and this hash.
-fn has_hash((mut file, bytes): (File, u64), noted: Seen, hash: &str) -> Option<()> {
-    let is_same = bytes == noted.bytes && store::has_hash((&mut file, bytes), hash).ok()?;
-    is_same.then_some(())
 }

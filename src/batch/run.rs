@@ -16,7 +16,7 @@ use super::limits::Job;
 use super::one::{self, Worked};
 use super::queue::Queue;
 use super::refusal::Refusal;
-use super::resume::{Earlier, TakenOver};
+use super::resume::{Earlier, TakenOver, Wanted};
 use super::spool::Written;
 use super::walking::Walking;
 use super::{
@@ -109,10 +109,11 @@ pub fn run_walking(
     let again = Mutex::new(Vec::new());
     let walk = || {
         let filler = queue.filler();
-        let found = walking.each(&mut |source, bytes| {
+        let found = walking.each(&mut |source, seen| {
+            let bytes = seen.map_or(0, |seen| seen.bytes);
             budget.expect(bytes);
             progress.found(bytes);
-            filler.put(bytes, source);
+            filler.put((source, seen));
         });
         progress.all_found();
         found
@@ -125,18 +126,18 @@ pub fn run_walking(
         let running =
             threads.install(|| Running::new((run, effective), &shared, (&targets, &budget)));
         let work = || {
-            while let Some((bytes, source)) = queue.next() {
+            while let Some(met) = queue.next() {
                 if running.is_interrupted() {
                     // The walk goes on, to count what is left.
                     queue.close();
                     break;
                 }
-                let Some(target) = targets.of(&source, bytes, options) else {
+                let Some(target) = targets.of(&met, options) else {
                     continue;
                 };
                 if let Some(before) = running.once(&targets, &target, Company::Others) {
                     let mut again = again.lock().unwrap_or_else(PoisonError::into_inner);
-                    again.push((bytes, source, before));
+                    again.push((met, before));
                 }
             }
         };
@@ -151,8 +152,8 @@ pub fn run_walking(
         found.map(|found| (running, found))
     })?;
     let again = again.into_inner().unwrap_or_else(PoisonError::into_inner);
-    for (bytes, source, before) in again {
-        if let Some(target) = targets.of(&source, bytes, options) {
+    for (met, before) in again {
+        if let Some(target) = targets.of(&met, options) {
             running.again(&target, &before);
         }
     }
@@ -248,7 +249,7 @@ impl<'r> Running<'r> {
         if self.is_interrupted() {
             return None;
         }
-        if let Some(taken) = self.earlier.of(target) {
+        if let Some(taken) = self.earlier.of(target, self.wanted()) {
             self.take_over(target, taken);
             return None;
         }
@@ -281,7 +282,7 @@ impl<'r> Running<'r> {
         // Another run of the same command may have been faster.
         let is_taken = |error: &Error| matches!(error.kind, ErrorKind::Exists | ErrorKind::Changed);
         if tried.as_ref().is_err_and(is_taken)
-            && let Some(taken) = self.earlier.meanwhile(target)
+            && let Some(taken) = self.earlier.meanwhile(target, self.wanted())
         {
             return self.take_over(target, taken);
         }
@@ -289,21 +290,26 @@ impl<'r> Running<'r> {
         self.finished.add(self.after(before, target, tried));
     }
 
+    /// What is needed of an input that is finished: what is on the disk already is not read and written again.
+    fn wanted(&self) -> Wanted {
+        match self.finished.are_spooled() && !self.shared.progress.wants_outcomes() {
+            true => Wanted::Figures,
+            false => Wanted::Outcome,
+        }
+    }
+
     /// Another run has finished an input.
     fn take_over(&self, target: &Target<'_>, taken: TakenOver) {
         let progress = self.shared.progress;
-        let as_noted = match self.finished.are_spooled() && !progress.wants_outcomes() {
-            // What is on the disk already is not read and written again.
-            true => taken.as_noted(),
-            false => None,
-        };
-        if let Some((figures, place)) = as_noted {
-            let path = path_text(target.input_path());
-            self.finished.add_elsewhere(path, figures, place);
-        } else {
-            let outcome = taken.into_outcome();
-            progress.ended(&outcome, target.base.as_deref());
-            self.finished.add(Ok(outcome));
+        match taken {
+            TakenOver::Noted(figures, place) => {
+                let path = path_text(target.input_path());
+                self.finished.add_elsewhere(path, figures, &place);
+            }
+            TakenOver::Outcome(outcome) => {
+                progress.ended(&outcome, target.base.as_deref());
+                self.finished.add(Ok(*outcome));
+            }
         }
         progress.done(target.bytes);
         self.taken_over.fetch_add(1, Ordering::Relaxed);

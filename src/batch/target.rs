@@ -12,6 +12,7 @@ mod below;
 
 use super::emitted;
 use super::find::{COMPACT, PlaceKey, place_key, split_ending};
+use super::queue::Met;
 use super::{Effect, FileSource, Found, Options, Origin, Source};
 use crate::emit::Messages;
 use crate::error::{Error, ErrorKind, Result};
@@ -21,7 +22,7 @@ use crate::store::atomic::sweep;
 use crate::store::folder::Durability;
 use crate::store::folder::Folder;
 use crate::store::manifest::{By, OffloadOwners, Record, RecordIndex};
-use crate::store::{FOLDER, Missing, OpenFolders, Spot, Store, open_seen, open_transcript};
+use crate::store::{FOLDER, Missing, OpenFolders, Seen, Spot, Store, open_seen, open_transcript};
 use crate::text::shown_path;
 
 use below::Shared;
@@ -48,6 +49,8 @@ pub struct Target<'s> {
     pub source: &'s Source,
     /// Its size, as far as it is known beforehand.
     pub bytes: u64,
+    /// What it was when a walk met it, a moment before its turn.
+    pub(super) seen: Option<Seen>,
     /// Where outputs go.
     pub(super) destination: &'s Destination,
     /// What outputs hold instead of a transcript.
@@ -348,6 +351,7 @@ impl<'s> Targets<'s> {
         let mut target = Target {
             source,
             bytes: 0,
+            seen: None,
             destination: &options.destination,
             emit: options.emit,
             base: None,
@@ -430,15 +434,14 @@ impl<'s> Targets<'s> {
         folders
     }
 
-    /// The target of an input of `bytes` bytes that a walk has found; `None` where inputs are listed.
+    /// The target of an input that a walk has met; `None` where inputs are listed.
     pub(super) fn of<'t>(
         &self,
-        source: &'t Source,
-        bytes: u64,
+        (source, seen): &'t Met,
         options: &'t Options,
     ) -> Option<Target<'t>> {
         let shared = self.shared.as_ref();
-        shared.map(|shared| shared.target(source, bytes, options))
+        shared.map(|shared| shared.target(source, *seen, options))
     }
 
     /// An input is about to be worked on: its output's folder is one of the run's from now on.

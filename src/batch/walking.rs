@@ -12,7 +12,7 @@ use super::find::{interest, no_transcript, nothing};
 use super::walk::{Leave, Met, Shows, walk_each};
 use super::{Destination, Exclude, FileSource, Found, Options, Origin, Scope, Shard, Source};
 use crate::error::Result;
-use crate::store::FOLDER;
+use crate::store::{FOLDER, Seen};
 
 /// A folder whose inputs are worked on while it is walked.
 #[derive(Debug)]
@@ -67,11 +67,11 @@ impl Walking {
         })
     }
 
-    /// Walks, and shows each input with its size in bytes, in the order of paths. Gives the rest of what was found.
+    /// Walks, and shows each input with what it is, if that can be told, in the order of paths. Gives the rest of what was found.
     ///
     /// # Errors
     /// [`crate::ErrorKind::NoInput`] if nothing at all was found.
-    pub(super) fn each(&self, show: &mut dyn FnMut(Source, u64)) -> Result<Found> {
+    pub(super) fn each(&self, show: &mut dyn FnMut(Source, Option<Seen>)) -> Result<Found> {
         let folder: Arc<Path> = self.folder.as_path().into();
         let plain = folder.canonicalize().ok();
         let leave = Leave {
@@ -100,8 +100,8 @@ impl Walking {
                     return;
                 }
                 met += 1;
-                let bytes = file.path.metadata().map_or(0, |metadata| metadata.len());
-                show(Source::File(file), bytes);
+                let seen = file.path.metadata().ok();
+                show(Source::File(file), seen.as_ref().map(Seen::of));
             },
         );
         let is_left_out = walked.passed.iter().any(|(_, why)| why.is_asked_for());
@@ -280,11 +280,14 @@ mod tests {
         };
         let mut met = Vec::new();
         let found = walking
-            .each(&mut |source, bytes| met.push((source, bytes)))
+            .each(&mut |source, seen| met.push((source, seen)))
             .unwrap();
-        let (sources, bytes): (Vec<Source>, Vec<u64>) = met.into_iter().unzip();
+        let (sources, seen): (Vec<Source>, Vec<Option<Seen>>) = met.into_iter().unzip();
         assert_eq!(sources, listed.sources);
-        assert!(bytes.iter().all(|bytes| *bytes == 2));
+        assert!(
+            seen.iter()
+                .all(|seen| seen.is_some_and(|seen| seen.bytes == 2))
+        );
         assert_eq!(
             (found.met, found.passed),
             (sources.len() as u64, listed.passed)

@@ -2,11 +2,13 @@
 //!
 //! PURE. Says nothing that the outcome itself would not say.
 
+use serde::{Deserialize, Serialize, Serializer};
+
 use super::{Exit, Outcome, Spent, Status};
 use crate::policy::Source;
 
 /// The figures of an outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Figures {
     /// The status of the input.
     pub status: Status,
@@ -32,7 +34,7 @@ pub struct Figures {
 }
 
 /// What an outcome says besides its sizes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 struct Said {
     degraded: bool,
     /// Whether a request for a summary failed.
@@ -40,6 +42,46 @@ struct Said {
     broken_cap: bool,
     /// Whether there is anything else that a list of remarkable inputs tells.
     more: bool,
+}
+
+/// A row without keys, in the order of the fields: a million are read back when a run is repeated.
+impl Serialize for Figures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Figures {
+            status,
+            bytes_before,
+            bytes_after,
+            stored_before,
+            stored_after,
+            messages_before,
+            messages_after,
+            tokens_before,
+            tokens_after,
+            spent,
+            said,
+        } = self;
+        let Said {
+            degraded,
+            failed_summary,
+            broken_cap,
+            more,
+        } = said;
+        let said = (degraded, failed_summary, broken_cap, more);
+        (
+            status,
+            bytes_before,
+            bytes_after,
+            stored_before,
+            stored_after,
+            messages_before,
+            messages_after,
+            tokens_before,
+            tokens_after,
+            spent,
+            said,
+        )
+            .serialize(serializer)
+    }
 }
 
 impl Figures {

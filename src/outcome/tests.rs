@@ -406,6 +406,26 @@ prop_compose! {
     }
 }
 
+#[test]
+fn the_beginning_of_the_json_says_whose_it_is() {
+    for (input, output) in [
+        ("in/a.jsonl", Some("out/a.jsonl")),
+        ("\"\\\n\u{e9}\u{7f}", None),
+    ] {
+        let outcome = Outcome {
+            output: output.map(str::to_owned),
+            ..Outcome::unchanged(Path::new(input), 1, "blake3:1")
+        };
+        let json = serde_json::to_vec(&outcome).unwrap();
+        let begins = |input: &str, output: Option<&str>| {
+            json.starts_with(&Outcome::begin_of_json(input, output).unwrap())
+        };
+        assert!(begins(&outcome.file.path, output));
+        assert!(!begins("in/a", output));
+        assert!(!begins(&outcome.file.path, Some("out/a")));
+    }
+}
+
 proptest! {
     #[test]
     fn figures_follow_the_rules(outcome in any_outcome()) {

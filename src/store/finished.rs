@@ -14,8 +14,6 @@ use std::io::{self, BufReader};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
-use serde::Deserialize;
-
 use super::Store;
 use super::folder::{Durability, Folder, chance, not_plain, read_exact_at};
 use super::keys::{Keyed, Table, key_of};
@@ -28,7 +26,8 @@ mod note;
 mod stale;
 
 pub use meanwhile::{Meanwhile, Noted};
-pub use note::{Elsewhere, Ended, Finished, Glance, JsonText, Note, Seen};
+use note::named;
+pub use note::{Elsewhere, Ended, Finished, Glance, JsonText, Note};
 
 pub(super) const FINISHED: &str = "finished";
 /// What the file of a run that has not come to its end has before its ending.
@@ -39,6 +38,8 @@ const MOST_LINE: u64 = 256 << 20;
 const MOST_FILES: usize = 8;
 /// So many bytes are read at once.
 const A_READ: usize = 64 << 10;
+/// The number of the form in which lines are written: those of another one are not read.
+const FORM: u32 = 2;
 /// The digits of a [`Work`].
 const WORK_DIGITS: usize = 16;
 
@@ -49,7 +50,7 @@ pub struct Work(String);
 impl Work {
     /// The work that these words describe.
     pub fn of(words: &str) -> Self {
-        let hash = blake3::hash(words.as_bytes()).to_hex();
+        let hash = blake3::hash(format!("{FORM} {words}").as_bytes()).to_hex();
         Work(hash[..WORK_DIGITS].to_owned())
     }
 }
@@ -89,13 +90,6 @@ struct Place {
 pub struct Line<'f> {
     place: &'f Place,
     part: &'f Part,
-}
-
-/// The input that a whole line names. The rest is read where it is asked for: a line that is nothing else then counts as none.
-fn named(line: &[u8]) -> Option<String> {
-    let rest = line.strip_prefix(br#"{"input":"#)?;
-    line.ends_with(b"}\n").then_some(())?;
-    String::deserialize(&mut serde_json::Deserializer::from_slice(rest)).ok()
 }
 
 impl Keyed for Place {
@@ -263,9 +257,9 @@ impl Store {
     /// # Errors
     /// [`ErrorKind::Io`] when the system refuses; the input is done again by the next run then.
     pub fn note_finished(&self, work: &Work, finished: &Finished) -> Result<()> {
-        let mut line = serde_json::to_vec(finished)
+        let line = finished
+            .line()
             .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot write a line: {e}")))?;
-        line.push(b'\n');
         let mut slot = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lines = match slot.take() {
             Some(lines) => lines,
@@ -329,8 +323,8 @@ impl Store {
                 continue;
             };
             let line = part.line(place).map_err(failed)?;
-            let glance = serde_json::from_slice::<Glance<'_>>(&line);
-            if glance.is_ok_and(|glance| self.path_of(&glance.input).exists()) {
+            let glance = Glance::of(&line);
+            if glance.is_some_and(|glance| self.path_of(&glance.input).exists()) {
                 joined.append(&line)?;
             }
         }

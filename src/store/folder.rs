@@ -13,6 +13,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use super::seen::Seen;
 use crate::error::{Error, ErrorKind, Result};
 
 #[cfg(not(unix))]
@@ -220,12 +221,18 @@ impl Folder {
     ///
     /// The system's; also for a link or anything else that is not a regular file.
     pub fn read(&self, name: &OsStr) -> io::Result<File> {
-        Ok(self.read_sized(name)?.0)
+        system::read(&self.handle, name)
     }
 
-    /// The same, with the file's size in bytes when it was opened.
-    pub(super) fn read_sized(&self, name: &OsStr) -> io::Result<(File, u64)> {
-        system::read(&self.handle, name)
+    /// What a regular file is, without opening it.
+    pub(super) fn seen(&self, name: &OsStr) -> io::Result<Seen> {
+        system::seen(&self.handle, name)
+    }
+
+    /// Opens for reading what was just seen to be a regular file, and does not look again: for whoever compares what is read, and
+    /// reads no more than was seen.
+    pub(super) fn read_seen(&self, name: &OsStr) -> io::Result<File> {
+        system::read_seen(&self.handle, name)
     }
 
     /// Opens a regular file to append to it.

@@ -35,6 +35,7 @@ mod offload;
 mod open_folders;
 mod path;
 mod resolved;
+mod seen;
 mod sorted;
 mod spot;
 pub mod undo;
@@ -45,6 +46,7 @@ pub use archive::{ArchiveWriter, Archived, archive_name, copy_name};
 pub use jobs::{JobsLock, job_name};
 pub use offload::{OffloadHash, is_offload_name, offload_in, offload_name, offload_names_in};
 pub use open_folders::OpenFolders;
+pub use seen::Seen;
 pub use spot::{Missing, Spot};
 pub use unpack::unpacked;
 
@@ -367,11 +369,11 @@ pub fn hash(bytes: &[u8]) -> String {
 /// # Errors
 ///
 /// The system's.
-pub fn hash_of(file: &mut File) -> io::Result<String> {
+pub fn hash_of(file: &mut impl Read) -> io::Result<String> {
     let mut hasher = blake3::Hasher::new();
     // The large buffer of the rest costs more than most files of an archive.
     let mut first = Vec::with_capacity(SMALL);
-    let read = file.take(SMALL as u64).read_to_end(&mut first)?;
+    let read = file.by_ref().take(SMALL as u64).read_to_end(&mut first)?;
     hasher.update(&first);
     if read < SMALL {
         return Ok(hash_text(&hasher.finalize()));
@@ -380,20 +382,28 @@ pub fn hash_of(file: &mut File) -> io::Result<String> {
     Ok(hash_text(&hasher.finalize()))
 }
 
-/// Whether a file, opened when it had `bytes` bytes and read from its beginning, has this [`hash`]. A small one takes one call of
-/// the system.
+/// Whether a file, read from its beginning, has `bytes` bytes and this [`hash`]. A small one takes one call of the system.
 ///
 /// # Errors
 ///
 /// The system's.
-pub fn has_hash((file, bytes): (&mut File, u64), hash: &str) -> io::Result<bool> {
-    let Some(small) = usize::try_from(bytes).ok().filter(|bytes| *bytes < SMALL) else {
-        return Ok(hash_of(file)? == hash);
+pub fn has_hash(file: &mut File, bytes: u64, hash: &str) -> io::Result<bool> {
+    // One more than there should be, so that what was appended is noticed.
+    let most = bytes.saturating_add(1);
+    let Some(room) = usize::try_from(most).ok().filter(|room| *room <= SMALL) else {
+        return Ok(hash_of(&mut file.take(most))? == hash);
     };
-    // What was appended since is as if it had come a moment later.
-    let mut all = Vec::with_capacity(small);
-    file.take(bytes).read_to_end(&mut all)?;
-    Ok(self::hash(&all) == hash)
+    let mut all = vec![0; room];
+    let mut read = 0;
+    while read + 1 < room {
+        match file.read(&mut all[read..]) {
+            Ok(0) => return Ok(false),
+            Ok(more) => read += more,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(read + 1 == room && self::hash(&all[..read]) == hash)
 }
 
 fn hash_text(hash: &blake3::Hash) -> String {
@@ -441,6 +451,15 @@ pub fn open_seen(path: &Path) -> Result<(File, Metadata)> {
     let metadata = file.metadata().map_err(unreadable)?;
     check_regular(path, &metadata)?;
     Ok((file, metadata))
+}
+
+/// The same without looking at what was opened: for whoever compares what is read, and reads no more than the walk has seen.
+///
+/// # Errors
+///
+/// [`ErrorKind::Io`] when the system refuses.
+pub fn open_met(path: &Path) -> Result<File> {
+    folder::open_without_waiting(path).map_err(|e| Error::io(path, "open", e))
 }
 
 /// Reads a regular file of at most `most` bytes, for files that came with somebody else's folder. Never blocks on a pipe.

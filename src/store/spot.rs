@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::folder::{Access, Durability, Folder, NotPlain, folder_of};
+use super::seen::Seen;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A name in an open folder.
@@ -148,6 +149,29 @@ impl Spot {
         }
     }
 
+    /// What the regular file there is, without opening it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Spot::read`].
+    pub fn seen(&self) -> Result<Seen> {
+        self.folder
+            .seen(&self.name)
+            .map_err(|e| self.not_plain("look at the file", e))
+    }
+
+    /// Opens for reading what was just [`seen`](Spot::seen) there, and does not look again: for whoever compares what is read, and
+    /// reads no more than was seen.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Spot::read`].
+    pub fn read_seen(&self) -> Result<File> {
+        self.folder
+            .read_seen(&self.name)
+            .map_err(|e| self.not_plain("open", e))
+    }
+
     /// Opens the regular file there for reading.
     ///
     /// # Errors
@@ -155,22 +179,17 @@ impl Spot {
     /// [`ErrorKind::Exists`] for a link; [`ErrorKind::Io`] for anything else that is not a regular file, and when the system
     /// refuses.
     pub fn read(&self) -> Result<File> {
-        Ok(self.read_sized()?.0)
+        self.folder
+            .read(&self.name)
+            .map_err(|e| self.not_plain("open", e))
     }
 
-    /// The same, with the file's size in bytes when it was opened.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Spot::read`].
-    pub fn read_sized(&self) -> Result<(File, u64)> {
-        self.folder
-            .read_sized(&self.name)
-            .map_err(|e| match NotPlain::of(&e) {
-                Some(NotPlain::Link) => self.is_link(),
-                Some(_) => Error::new(ErrorKind::Io, "not a regular file").at(&self.path),
-                None => Error::io(&self.path, "open", e),
-            })
+    fn not_plain(&self, doing: &str, error: io::Error) -> Error {
+        match NotPlain::of(&error) {
+            Some(NotPlain::Link) => self.is_link(),
+            Some(_) => Error::new(ErrorKind::Io, "not a regular file").at(&self.path),
+            None => Error::io(&self.path, doing, error),
+        }
     }
 
     fn is_link(&self) -> Error {

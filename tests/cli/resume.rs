@@ -167,6 +167,22 @@ fn times_are_trusted_only_where_that_is_asked_for() {
     assert_eq!(written(&place, &trusting), ["out/0.jsonl"]);
 }
 
+/// The same notes with sums that are right.
+fn summed(notes: &str) -> String {
+    let line = |line: &str| {
+        let said = &line[DIGITS.end..];
+        let sum = said.bytes().chain([b'\n']).fold(!0_u32, |sum, byte| {
+            let shift = |sum: u32| (sum >> 1) ^ (0xedb8_8320 & (sum & 1).wrapping_neg());
+            (0..8).fold(sum ^ u32::from(byte), |sum, _| shift(sum))
+        });
+        format!("{}{:08x}{said}\n", &line[..DIGITS.start], !sum)
+    };
+    notes.lines().map(line).collect()
+}
+
+/// Where the digits of the sum are in a line: those of all behind them.
+const DIGITS: std::ops::Range<usize> = 10..18;
+
 #[test]
 fn a_damaged_or_foreign_note_costs_only_the_work() {
     let place = place();
@@ -179,10 +195,39 @@ fn a_damaged_or_foreign_note_costs_only_the_work() {
     };
     let name = note(&place);
     let text = place.text(&name);
-    // An outcome of another input.
-    place.write(&name, text.replace("in/0.jsonl", "in/1.jsonl"));
-    place.run(COMMAND).exits(0);
-    assert_eq!(place.text(REPORT), report);
+    assert_eq!(summed(&text), text);
+    let damaged = |from: &str, to: &str| {
+        let damaged = text.replace(from, to);
+        assert_ne!(damaged, text, "{from}");
+        damaged
+    };
+    for bad in [
+        // An outcome of another input; the name of another input, of the head alone and of both.
+        summed(&damaged(
+            "\"input\":\"in/0.jsonl\"",
+            "\"input\":\"in/1.jsonl\"",
+        )),
+        summed(&damaged("/in/0.jsonl\",[", "/in/1.jsonl\",[")),
+        summed(&damaged("in/0.jsonl", "in/1.jsonl")),
+        // An outcome of another output, and one that does not fit its figures.
+        summed(&damaged("\"out/0.jsonl\"", "\"out/1.jsonl\"")),
+        summed(&damaged("\"bytes_after\":1", "\"bytes_after\":2")),
+        // No outcome at all, and another form of line.
+        summed(&damaged("\"findings_before\"", "\"findings before\"")),
+        summed(&damaged("\"head\":", "\"form\":")),
+        // A digit that is still one, where nobody reads it, and within a text.
+        damaged("\"findings_before\":0", "\"findings_before\":7"),
+        damaged("in/0.jsonl", "in/8.jsonl"),
+        damaged("\"reason\":\"", "\"reason\":\"not "),
+    ] {
+        // What the last run has noted is gone.
+        for newer in place.names().iter().filter(|n| n.contains("finished/")) {
+            fs::remove_file(place.path(newer)).unwrap();
+        }
+        place.write(&name, &bad);
+        place.run(COMMAND).exits(0);
+        assert_eq!(place.text(REPORT), report, "{bad}");
+    }
     for bad in ["", "{", "{}\n", "null\n\n[1]\n", "\u{fffd}\n"] {
         for name in place.names().iter().filter(|n| n.contains("finished/")) {
             if name.ends_with("jsonl") {
@@ -195,10 +240,8 @@ fn a_damaged_or_foreign_note_costs_only_the_work() {
     // Names that lead out of the store are of no use.
     for name in place.names().iter().filter(|n| n.contains("finished/")) {
         if name.ends_with("jsonl") {
-            place.write(
-                name,
-                text.replace("\"contents\":[", "\"contents\":[\"../../in/0.jsonl\","),
-            );
+            let named = damaged("[],\"blake3:", "[\"../../in/0.jsonl\"],\"blake3:");
+            place.write(name, summed(&named));
         }
     }
     place.run(COMMAND).exits(0);

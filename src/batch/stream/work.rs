@@ -136,6 +136,7 @@ impl Work<'_> {
         let target = Target {
             source: &Source::Stdin,
             bytes,
+            seen: None,
             destination: &destination,
             emit: None,
             base: None,

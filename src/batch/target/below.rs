@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::{Destination, RunStore, Target, Targets, check_kind, durability, kept};
 use crate::batch::{Effect, Options, Source};
 use crate::error::Result;
-use crate::store::FOLDER;
 use crate::store::atomic::sweep;
 use crate::store::folder::Folder;
+use crate::store::{FOLDER, Seen};
 
 /// What all inputs of a walked folder have in common.
 #[derive(Debug)]
@@ -54,16 +54,17 @@ impl<'s> Targets<'s> {
 }
 
 impl Shared {
-    /// The target of an input of `bytes` bytes.
+    /// The target of an input.
     pub(super) fn target<'t>(
         &self,
         source: &'t Source,
-        bytes: u64,
+        seen: Option<Seen>,
         options: &'t Options,
     ) -> Target<'t> {
         Target {
             source,
-            bytes,
+            bytes: seen.map_or(0, |seen| seen.bytes),
+            seen,
             destination: &options.destination,
             emit: options.emit,
             base: self.base.clone(),

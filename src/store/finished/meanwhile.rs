@@ -10,7 +10,8 @@ use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Ended, FINISHED, FinishedWork, MOST_LINE, Note, Work, named, whole};
+use super::note::named;
+use super::{Ended, FINISHED, FinishedWork, Glance, MOST_LINE, Note, Work, whole};
 use crate::error::{Error, Result};
 use crate::store::Store;
 use crate::store::folder::read_exact_at;
@@ -117,7 +118,7 @@ impl Notes {
             ended: Ended::Whole,
             place: None,
         };
-        let is_of = |glance: super::Glance<'_>| *glance.input == *input;
+        let is_of = |glance: Glance<'_>| *glance.input == *input;
         note.glance().is_some_and(is_of).then_some(note)
     }
 

@@ -1,63 +1,36 @@
 //! What is noted of one input: as it is written, and as far as it is read again.
 //!
+//! A line is `{"check":"<8 digits>","head":[…],"outcome":{…}}`. The digits are those of a sum of all behind them, so that a line of
+//! which any byte is another one than was written counts as none. The head has what a run needs of an input that it takes over:
+//! where the outcome goes to a report as it is, nobody reads it.
+//!
 //! Plain data. Whoever takes a note checks first that it still holds.
 
 use std::borrow::Cow;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
+use flate2::Crc;
+use memchr::memmem;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::outcome::Outcome;
+use crate::outcome::{Figures, Outcome};
+use crate::store::Seen;
 
-/// A file that was written to so shortly before it was read may change again without another time.
-const SETTLED: Duration = Duration::from_secs(2);
-
-/// What an input was when it was read, or an output when it was written, as far as a look tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
-    /// Its size in bytes, as it is stored.
-    pub bytes: u64,
-    /// Seconds and nanoseconds from 1970 to the last write to it; `None` if that proves nothing.
-    pub modified: Option<(u64, u32)>,
-}
-
-impl Seen {
-    /// What `metadata` says.
-    pub fn of(metadata: &Metadata) -> Self {
-        let since = |time: SystemTime| time.duration_since(UNIX_EPOCH).ok();
-        let modified = metadata.modified().ok().and_then(since);
-        Seen {
-            bytes: metadata.len(),
-            modified: modified.map(|since| (since.as_secs(), since.subsec_nanos())),
-        }
-    }
-
-    /// The same, without a time if the file was written to a moment before it was read.
-    #[must_use]
-    pub fn settled(self) -> Self {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
-        let is_settled = |(seconds, nanos): &(u64, u32)| {
-            let then = Duration::new(*seconds, *nanos);
-            now.is_some_and(|now| then + SETTLED <= now)
-        };
-        Seen {
-            modified: self.modified.filter(is_settled),
-            ..self
-        }
-    }
-
-    /// Whether a file that looks like `now` has not been written to since, as its size and time tell.
-    pub fn is_still(&self, now: &Metadata) -> bool {
-        self.modified.is_some() && *self == Seen::of(now)
-    }
-}
+/// How lines begin.
+const CHECK: &[u8] = br#"{"check":""#;
+const DIGITS: usize = 8;
+const HEAD: &[u8] = br#"","head":"#;
+/// Not within a text: a quotation mark in there has a backslash before it.
+const OUTCOME: &[u8] = br#","outcome":"#;
+const END: &[u8] = b"}\n";
+/// More bytes than most lines have.
+const A_LINE: usize = 2 << 10;
 
 /// One input that a run has finished. Names are by [`name_of`](crate::store::Store::name_of).
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Finished {
     /// The input's name.
     pub input: String,
@@ -71,6 +44,54 @@ pub struct Finished {
     pub contents: Vec<String>,
     /// What the report says of it, with the hashes of both.
     pub outcome: Outcome,
+}
+
+impl Finished {
+    /// The line that says this.
+    pub(super) fn line(&self) -> serde_json::Result<Vec<u8>> {
+        let Finished {
+            input,
+            input_seen,
+            output,
+            output_seen,
+            contents,
+            outcome,
+        } = self;
+        let seen = |seen: &Seen| (seen.bytes, seen.modified);
+        // In the order of the fields of [`Glance`]: the input is found without reading more.
+        let head = (
+            input,
+            seen(input_seen),
+            output,
+            output_seen.as_ref().map(seen),
+            contents,
+            &outcome.hash_before,
+            &outcome.hash_after,
+            Figures::of(outcome),
+        );
+        let mut said = Vec::with_capacity(A_LINE);
+        said.extend_from_slice(HEAD);
+        serde_json::to_writer(&mut said, &head)?;
+        said.extend_from_slice(OUTCOME);
+        serde_json::to_writer(&mut said, outcome)?;
+        said.extend_from_slice(END);
+        Ok([CHECK, sum_of(&said).as_bytes(), &said].concat())
+    }
+}
+
+/// The name of the input of a whole line. The rest is read where it is asked for: a line that is nothing else then counts as none.
+pub(super) fn named(line: &[u8]) -> Option<JsonText<'_>> {
+    let head = line.get(CHECK.len() + DIGITS + HEAD.len()..)?;
+    let input = head.strip_prefix(b"[")?;
+    line.ends_with(END).then_some(())?;
+    JsonText::deserialize(&mut serde_json::Deserializer::from_slice(input)).ok()
+}
+
+/// The digits of the sum of these bytes.
+fn sum_of(bytes: &[u8]) -> String {
+    let mut sum = Crc::new();
+    sum.update(bytes);
+    format!("{:08x}", sum.sum())
 }
 
 /// Whether the run that finished an input came to its own end.
@@ -92,7 +113,7 @@ pub struct Note {
     pub(super) place: Option<(Arc<File>, u64)>,
 }
 
-/// What a note says besides the outcome: the fields of [`Finished`].
+/// What a note says: see [`Finished`]. The head of a line is a row of the first fields, without keys.
 #[derive(Debug, Deserialize)]
 pub struct Glance<'n> {
     /// As there.
@@ -106,9 +127,15 @@ pub struct Glance<'n> {
     pub output_seen: Option<Seen>,
     /// As there.
     pub contents: Vec<JsonText<'n>>,
-    /// Its JSON.
-    #[serde(borrow)]
-    pub outcome: &'n RawValue,
+    /// As in its outcome.
+    pub hash_before: Option<JsonText<'n>>,
+    /// As in its outcome.
+    pub hash_after: Option<JsonText<'n>>,
+    /// Those of its outcome.
+    pub figures: Figures,
+    /// The JSON of its outcome.
+    #[serde(skip)]
+    pub outcome: &'n [u8],
 }
 
 /// A text of JSON, borrowed where it holds no escapes.
@@ -123,29 +150,46 @@ impl Deref for JsonText<'_> {
     }
 }
 
-impl Note {
-    /// What it says; what cannot be read is as if it were not there.
-    pub fn glance(&self) -> Option<Glance<'_>> {
-        serde_json::from_slice(&self.line).ok()
+impl<'n> Glance<'n> {
+    /// What a line says; `None` for one that is not as it was written.
+    pub fn of(line: &'n [u8]) -> Option<Self> {
+        let (sum, said) = line.strip_prefix(CHECK)?.split_at_checked(DIGITS)?;
+        if sum_of(said).as_bytes() != sum {
+            return None;
+        }
+        let parts = said.strip_prefix(HEAD)?.strip_suffix(END)?;
+        let at = memmem::find(parts, OUTCOME)?;
+        let glance = serde_json::from_slice(&parts[..at]).ok()?;
+        Some(Glance {
+            outcome: &parts[at + OUTCOME.len()..],
+            ..glance
+        })
     }
 
-    /// Where the JSON of its outcome is; `None` if the file is not known.
-    pub fn place_of(&self, glance: &Glance<'_>) -> Option<Elsewhere> {
-        let (file, offset) = self.place.as_ref()?;
-        let json = glance.outcome.get();
-        let before = json.as_ptr().addr() - self.line.as_ptr().addr();
-        Some(Elsewhere {
-            file: Arc::clone(file),
-            offset: offset + before as u64,
-            bytes: u32::try_from(json.len()).ok()?,
-        })
+    /// The outcome; `None` for what no run of ours can have written.
+    pub fn outcome(&self) -> Option<Outcome> {
+        let outcome = serde_json::from_slice(self.outcome).ok()?;
+        (Figures::of(&outcome) == self.figures).then_some(outcome)
     }
 }
 
-impl Glance<'_> {
-    /// The outcome; `None` for what no run of ours can have written.
-    pub fn outcome(&self) -> Option<Outcome> {
-        serde_json::from_str(self.outcome.get()).ok()
+impl Note {
+    /// What it says; what cannot be read is as if it were not there.
+    pub fn glance(&self) -> Option<Glance<'_>> {
+        Glance::of(&self.line)
+    }
+
+    /// Where the JSON of its outcome is; `None` if the file is not known, or if that is no JSON: a store is not trusted, and a report
+    /// has it as it is.
+    pub fn place_of(&self, glance: &Glance<'_>) -> Option<Elsewhere> {
+        let (file, offset) = self.place.as_ref()?;
+        serde_json::from_slice::<&RawValue>(glance.outcome).ok()?;
+        let before = glance.outcome.as_ptr().addr() - self.line.as_ptr().addr();
+        Some(Elsewhere {
+            file: Arc::clone(file),
+            offset: offset + before as u64,
+            bytes: u32::try_from(glance.outcome.len()).ok()?,
+        })
     }
 }
 

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::BufReader;
 
-use super::{FINISHED, Glance, MOST_LINE, Seen};
+use super::{FINISHED, Glance, MOST_LINE};
 use crate::error::Result;
-use crate::store::Store;
 use crate::store::folder::not_plain;
 use crate::store::line_file::{names, next_line};
+use crate::store::{Seen, Store};
 
 impl Store {
     /// The names of such files relative to the store, with their sizes. No run may be active.
@@ -34,8 +34,7 @@ impl Store {
                     .map_err(failed)?
                     .is_some()
             {
-                may_count = serde_json::from_slice::<Glance<'_>>(&line)
-                    .is_ok_and(|glance| self.may_count(&glance));
+                may_count = Glance::of(&line).is_some_and(|glance| self.may_count(&glance));
             }
             if let (false, Some(name)) = (may_count, name.to_str()) {
                 stale.insert(format!("{FINISHED}/{name}"), bytes);

@@ -7,6 +7,7 @@ use tempfile::tempdir;
 
 use super::*;
 use crate::outcome::Outcome;
+use crate::store::Seen;
 
 fn finished(input: &str, bytes: u64) -> Finished {
     Finished {
@@ -71,6 +72,57 @@ fn what_one_run_notes_the_next_one_finds() {
 }
 
 #[test]
+fn a_line_of_which_any_byte_is_another_one_counts_as_none() {
+    let mut noted = finished("a \",\"outcome\":", 7);
+    noted.output = Some(",\"outcome\":{}".to_owned());
+    noted.contents = vec!["archive/1".to_owned()];
+    noted.outcome.stored_after = Some(3);
+    let line = noted.line().unwrap();
+    let glance = Glance::of(&line).unwrap();
+    assert_eq!(*glance.input, *noted.input);
+    assert_eq!(*note::named(&line).unwrap(), *noted.input);
+    assert_eq!(glance.outcome().unwrap(), noted.outcome);
+    for at in 0..line.len() {
+        for bit in 0..8 {
+            let mut damaged = line.clone();
+            damaged[at] ^= 1 << bit;
+            assert!(Glance::of(&damaged).is_none(), "{at}");
+        }
+        assert!(Glance::of(&line[..at]).is_none(), "{at}");
+        assert!(Glance::of(&line[at + 1..]).is_none(), "{at}");
+    }
+}
+
+#[test]
+fn an_outcome_that_is_no_json_goes_to_no_report() {
+    let dir = tempdir().unwrap();
+    let path = dir.path().join("notes");
+    std::fs::write(&path, "").unwrap();
+    let place = Some((std::sync::Arc::new(File::open(&path).unwrap()), 0));
+    let note = Note {
+        line: finished("a", 7).line().unwrap(),
+        ended: Ended::Whole,
+        place,
+    };
+    let whole = note.glance().unwrap();
+    assert!(note.place_of(&whole).is_some());
+    let json = whole.outcome;
+    for broken in [
+        &json[..json.len() - 1],
+        &[json, b"}"].concat(),
+        b"",
+        b"\"\xff\"",
+        b"{\"a\":\n",
+    ] {
+        let planted = Glance {
+            outcome: broken,
+            ..note.glance().unwrap()
+        };
+        assert!(note.place_of(&planted).is_none());
+    }
+}
+
+#[test]
 fn an_active_run_keeps_its_file_and_a_dead_one_is_taken_over() {
     let dir = tempdir().unwrap();
     let work = Work::of("one");
@@ -99,12 +151,12 @@ fn a_time_just_before_the_reading_proves_nothing() {
     std::fs::write(&path, "a").unwrap();
     let now = std::fs::metadata(&path).unwrap();
     let young = Seen::of(&now);
-    assert!(young.is_still(&now));
-    assert!(!young.settled().is_still(&now));
+    assert!(young.is_still(Seen::of(&now)));
+    assert!(!young.settled().is_still(Seen::of(&now)));
     let file = File::options().write(true).open(&path).unwrap();
     file.set_modified(SystemTime::now() - Duration::from_secs(3600))
         .unwrap();
     let now = std::fs::metadata(&path).unwrap();
-    assert!(Seen::of(&now).settled().is_still(&now));
-    assert!(!young.is_still(&now));
+    assert!(Seen::of(&now).settled().is_still(Seen::of(&now)));
+    assert!(!young.is_still(Seen::of(&now)));
 }

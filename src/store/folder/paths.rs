@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Access, NotPlain};
+use crate::store::seen::Seen;
 
 pub(super) type Handle = PathBuf;
 
@@ -42,10 +43,16 @@ pub(super) fn look(folder: &Handle, name: &OsStr) -> io::Result<Metadata> {
     fs::symlink_metadata(folder.join(name))
 }
 
-pub(super) fn read(folder: &Handle, name: &OsStr) -> io::Result<(File, u64)> {
-    let file = File::open(plain(folder, name)?)?;
-    let bytes = file.metadata()?.len();
-    Ok((file, bytes))
+pub(super) fn read(folder: &Handle, name: &OsStr) -> io::Result<File> {
+    File::open(plain(folder, name)?)
+}
+
+pub(super) fn seen(folder: &Handle, name: &OsStr) -> io::Result<Seen> {
+    Ok(Seen::of(&fs::symlink_metadata(plain(folder, name)?)?))
+}
+
+pub(super) fn read_seen(folder: &Handle, name: &OsStr) -> io::Result<File> {
+    File::open(folder.join(name))
 }
 
 pub(super) fn open_lock(folder: &Handle, name: &OsStr) -> io::Result<File> {

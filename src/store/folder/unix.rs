@@ -9,11 +9,12 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, statat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, statat};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::path::Arg;
 
 use super::{Access, NotPlain};
+use crate::store::seen::Seen;
 
 pub(super) type Handle = OwnedFd;
 
@@ -86,16 +87,36 @@ pub(super) fn look(folder: &Handle, name: &OsStr) -> io::Result<Metadata> {
     File::from(openat(folder, name, flags, Mode::empty())?).metadata()
 }
 
-pub(super) fn read(folder: &Handle, name: &OsStr) -> io::Result<(File, u64)> {
+pub(super) fn read(folder: &Handle, name: &OsStr) -> io::Result<File> {
     plain(folder, name, OFlags::RDONLY)
 }
 
+/// That of a regular file. A time before 1970 is none.
+pub(super) fn seen(folder: &Handle, name: &OsStr) -> io::Result<Seen> {
+    let seen = regular(folder, name)?;
+    let seconds = u64::try_from(seen.st_mtime).ok();
+    let nanos = u32::try_from(seen.st_mtime_nsec).ok();
+    Ok(Seen {
+        // That of a regular file is never negative.
+        bytes: seen.st_size.unsigned_abs(),
+        modified: seconds.zip(nanos),
+    })
+}
+
+/// Opens what was just seen to be a regular file, without another look.
+pub(super) fn read_seen(folder: &Handle, name: &OsStr) -> io::Result<File> {
+    let how = OFlags::RDONLY | FILE;
+    Ok(File::from(unheld(|| {
+        openat(folder, name, how, Mode::empty())
+    })?))
+}
+
 pub(super) fn append(folder: &Handle, name: &OsStr) -> io::Result<File> {
-    Ok(plain(folder, name, OFlags::WRONLY | OFlags::APPEND)?.0)
+    plain(folder, name, OFlags::WRONLY | OFlags::APPEND)
 }
 
 pub(super) fn open_lock(folder: &Handle, name: &OsStr) -> io::Result<File> {
-    let (file, _) = plain(folder, name, OFlags::RDWR)?;
+    let file = plain(folder, name, OFlags::RDWR)?;
     // A file with several names could be the lock of another program.
     match std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) {
         0 | 1 => Ok(file),
@@ -192,21 +213,25 @@ fn kind(folder: &Handle, name: &OsStr) -> Result<FileType, Errno> {
     Ok(FileType::from_raw_mode(seen.st_mode))
 }
 
-/// Opens a regular file, and gives its size. Opening some devices has an effect, so the name is examined first; the open file is
+/// Looks at a regular file.
+fn regular(folder: &Handle, name: &OsStr) -> io::Result<Stat> {
+    let seen = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    match FileType::from_raw_mode(seen.st_mode) {
+        FileType::RegularFile => Ok(seen),
+        FileType::Symlink => Err(NotPlain::Link.into()),
+        _ => Err(NotPlain::NoFile.into()),
+    }
+}
+
+/// Opens a regular file. Opening some devices has an effect, so the name is examined first; the open file is
 /// examined again, since the name may be another file by then.
-fn plain(folder: &Handle, name: &OsStr, how: OFlags) -> io::Result<(File, u64)> {
-    match kind(folder, name)? {
-        FileType::RegularFile => {}
-        FileType::Symlink => return Err(NotPlain::Link.into()),
-        _ => return Err(NotPlain::NoFile.into()),
-    }
+fn plain(folder: &Handle, name: &OsStr, how: OFlags) -> io::Result<File> {
+    regular(folder, name)?;
     let file = File::from(unheld(|| openat(folder, name, how | FILE, Mode::empty()))?);
-    let seen = fstat(&file)?;
-    if FileType::from_raw_mode(seen.st_mode) != FileType::RegularFile {
-        return Err(NotPlain::NoFile.into());
+    match FileType::from_raw_mode(fstat(&file)?.st_mode) {
+        FileType::RegularFile => Ok(file),
+        _ => Err(NotPlain::NoFile.into()),
     }
-    // The size of a regular file is never negative.
-    Ok((file, seen.st_size.unsigned_abs()))
 }
 
 /// Waits while another run holds the file, since a non-blocking open does not.
