@@ -3,6 +3,8 @@
 //! As strict as `serde_json` about what is JSON, but it stores no values, needs no stack (arrays 100 000 deep are skipped in a
 //! loop) and reads what `serde_json` cannot represent: lone surrogates, duplicate keys, numbers of any length.
 
+use std::borrow::Cow;
+
 use super::Span;
 use super::defects::{Bad, Oddities, Parse};
 use super::string::{self, Text};
@@ -143,49 +145,63 @@ impl<'a> Cursor<'a> {
 
     /// Reads an object; `each` gets every key (unescaped) and must read or skip its value.
     pub fn object(&mut self, mut each: impl FnMut(&[u8], &mut Self) -> Parse<()>) -> Parse<Span> {
-        let start = self.open(b'{', "an object was expected")?;
-        let mut seen = [Span::default(); KEYS_COMPARED];
-        let mut count = 0;
-        if self.close(b'}') {
-            return Ok(Span::new(start, self.at));
+        let mut keys = self.keys()?;
+        while let Some(key) = self.next_key(&mut keys)? {
+            each(&key, self)?;
         }
-        loop {
-            let key = self.string()?;
-            let raw = key.span.of(self.line);
-            if count < KEYS_COMPARED {
-                if seen[..count]
-                    .iter()
-                    .any(|k| k.len == key.span.len && k.of(self.line) == raw)
-                {
-                    self.oddities.insert(Oddities::DUPLICATE_KEY);
-                }
-                seen[count] = key.span;
-                count += 1;
-            }
-            self.colon()?;
-            // Of a key that has as many characters as bytes, none is escaped.
-            match key.scalars == key.span.len {
-                true => each(raw, self)?,
-                false => each(&string::unescape(raw), self)?,
-            }
-            if !self.comma_or(b'}')? {
-                return Ok(Span::new(start, self.at));
-            }
-        }
+        Ok(Span::new(keys.start, self.at))
     }
 
     /// Reads an array; `each` must read or skip one element.
     pub fn array(&mut self, mut each: impl FnMut(&mut Self) -> Parse<()>) -> Parse<Span> {
         let start = self.open(b'[', "an array was expected")?;
-        if self.close(b']') {
-            return Ok(Span::new(start, self.at));
-        }
-        loop {
+        let mut is_open = !self.close(b']');
+        while is_open {
             each(self)?;
-            if !self.comma_or(b']')? {
-                return Ok(Span::new(start, self.at));
-            }
+            is_open = self.comma_or(b']')?;
         }
+        Ok(Span::new(start, self.at))
+    }
+
+    /// Enters an object.
+    fn keys(&mut self) -> Parse<Keys> {
+        Ok(Keys {
+            start: self.open(b'{', "an object was expected")?,
+            seen: [Span::default(); KEYS_COMPARED],
+            compared: 0,
+            is_first: true,
+        })
+    }
+
+    /// The next key, behind which its value stands; `None` at the end of the object, which is left. Apart from [`Cursor::object`],
+    /// of which the compiler makes a copy for each caller.
+    fn next_key(&mut self, keys: &mut Keys) -> Parse<Option<Cow<'a, [u8]>>> {
+        let is_open = match std::mem::take(&mut keys.is_first) {
+            true => !self.close(b'}'),
+            false => self.comma_or(b'}')?,
+        };
+        if !is_open {
+            return Ok(None);
+        }
+        let key = self.string()?;
+        let raw = key.span.of(self.line);
+        if keys.compared < KEYS_COMPARED {
+            let seen = &keys.seen[..keys.compared];
+            if seen
+                .iter()
+                .any(|k| k.len == key.span.len && k.of(self.line) == raw)
+            {
+                self.oddities.insert(Oddities::DUPLICATE_KEY);
+            }
+            keys.seen[keys.compared] = key.span;
+            keys.compared += 1;
+        }
+        self.colon()?;
+        // Of a key that has as many characters as bytes, none is escaped.
+        Ok(Some(match key.scalars == key.span.len {
+            true => Cow::Borrowed(raw),
+            false => string::unescape(raw),
+        }))
     }
 
     /// Reads a string.
@@ -409,6 +425,18 @@ impl<'a> Cursor<'a> {
     fn bad(&self, what: &'static str) -> Bad {
         Bad::new(self.at, what)
     }
+}
+
+/// The keys of an object that is being read.
+struct Keys {
+    /// The byte at which the object begins.
+    start: usize,
+    /// The first of them.
+    seen: [Span; KEYS_COMPARED],
+    /// How many these are.
+    compared: usize,
+    /// Whether none was read.
+    is_first: bool,
 }
 
 /// The open containers of a skipped value, one bit each: 1 GiB of `[` costs 128 MiB, not the stack.

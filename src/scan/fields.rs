@@ -132,8 +132,13 @@ impl<'a> Cursor<'a> {
     ///
     /// If there is no object, or it is not JSON.
     pub fn fields<const N: usize>(&mut self, names: [&str; N]) -> Parse<[Value<'a>; N]> {
-        let line = self.line();
-        let mut values = [Value::part(line, Span::default()); N];
+        let mut values = [Value::part(self.line(), Span::default()); N];
+        self.fill(&names, &mut values)?;
+        Ok(values)
+    }
+
+    /// Apart, since the compiler makes a copy of the above for each number of names.
+    fn fill(&mut self, names: &[&str], values: &mut [Value<'a>]) -> Parse<()> {
         self.object(|key, c| {
             let value = c.skip()?;
             if let Some(n) = names.iter().position(|name| name.as_bytes() == key) {
@@ -141,7 +146,7 @@ impl<'a> Cursor<'a> {
             }
             Ok(())
         })?;
-        Ok(values)
+        Ok(())
     }
 }
 
