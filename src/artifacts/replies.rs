@@ -44,7 +44,7 @@ impl Replies {
                     r#"a line is {"text": "…"}, {"text": "…", "cut_off": true} or {"error": "…"}"#,
                 )
             };
-            let line: Line = serde_json::from_str(line)
+            let line: Line = serde_json::from_slice(line.as_bytes())
                 .map_err(|e| wrong(format!("no scripted answer: {e}")))?;
             let ending = match line.cut_off {
                 true => Ending::CutOff,

@@ -324,7 +324,7 @@ fn code_in(text: &str) -> Option<i64> {
     if !text.starts_with('{') {
         return None;
     }
-    let value: Value = serde_json::from_str(text).ok()?;
+    let value: Value = serde_json::from_slice(text.as_bytes()).ok()?;
     let code = |of: &Value| {
         let keys = ["exit_code", "exitCode", "returncode"];
         keys.iter().find_map(|key| of.get(*key)?.as_i64())

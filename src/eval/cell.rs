@@ -34,7 +34,7 @@ fn input(code: &str, argument: &str) -> Value {
 /// The literal at the start of `text`.
 pub(super) fn first_value(text: &str) -> Option<Value> {
     let json = as_json(text);
-    let mut values = serde_json::Deserializer::from_str(&json).into_iter::<Value>();
+    let mut values = serde_json::Deserializer::from_slice(json.as_bytes()).into_iter::<Value>();
     values.next()?.ok()
 }
 

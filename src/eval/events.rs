@@ -276,7 +276,7 @@ fn unwrapped(text: &str) -> String {
 /// What a command printed, out of the object in which Codex has it.
 fn printed(text: &str) -> Option<String> {
     let object = text.starts_with("{\"output\":").then_some(text)?;
-    let value: serde_json::Value = serde_json::from_str(object).ok()?;
+    let value: serde_json::Value = serde_json::from_slice(object.as_bytes()).ok()?;
     value["output"].as_str().map(str::to_owned)
 }
 

@@ -207,7 +207,7 @@ fn without_envelope(text: &str) -> String {
         Some((heading, printed)) if heading.starts_with("Chunk ID: ") => printed,
         Some(_) | None => text,
     };
-    let of_line = |line: &str| match serde_json::from_str(line) {
+    let of_line = |line: &str| match serde_json::from_slice(line.as_bytes()) {
         Ok(Value::Object(object)) if object.contains_key("chunk_id") => {
             let output = object.get("output").and_then(Value::as_str);
             output.unwrap_or_default().to_owned()

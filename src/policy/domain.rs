@@ -123,7 +123,7 @@ impl Domain {
         }
         if self == Domain::Parameters {
             // As the documentation of servers writes them.
-            return self.fit(&serde_json::from_str(text.trim()).ok()?);
+            return self.fit(&serde_json::from_slice(text.trim().as_bytes()).ok()?);
         }
         let bare = match written {
             Some(Value::String(quoted)) => quoted,

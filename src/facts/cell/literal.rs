@@ -206,7 +206,7 @@ fn raw_template(tokens: &mut Tokens<'_>) -> Option<Value> {
 
 fn number(digits: &str) -> Option<Value> {
     let digits = digits.replace('_', "");
-    serde_json::from_str::<Number>(&digits)
+    serde_json::from_slice::<Number>(digits.as_bytes())
         .ok()
         .map(Value::Number)
 }

@@ -89,7 +89,7 @@ const CUT: &str = "Warning: truncated output";
 impl Printed {
     fn add(&mut self, how: &How, block: &str) {
         match how {
-            How::Whole | How::Json => match serde_json::from_str::<Value>(block) {
+            How::Whole | How::Json => match serde_json::from_slice::<Value>(block.as_bytes()) {
                 Ok(Value::Object(result)) => {
                     let text = result.get("output").and_then(Value::as_str);
                     let number = |key: &str| result.get(key).and_then(Value::as_i64);

@@ -49,7 +49,7 @@ impl HeldOut {
     /// # Errors
     /// If it is not such a file, with the line.
     pub fn parse(text: &str) -> Result<HeldOut> {
-        serde_json::from_str(text).map_err(|e| {
+        serde_json::from_slice(text.as_bytes()).map_err(|e| {
             let what = format!("not a file of held-out weights: {e}");
             Error::new(ErrorKind::Config, what).hint("`scripts/fit-summary` writes one")
         })
