@@ -188,9 +188,7 @@ impl<'a> Transcript<'a> {
             self.edited.insert(line, bytes);
             self.touched.insert(line);
         }
-        // New records went to the end; both lists are in the order of their lines.
-        self.mirrors.sort_by_key(|m| m.line);
-        self.units.sort_by_key(|u| u.line);
+        self.sort_records();
     }
 
     /// Removes lines. They keep their numbers but have no records any more.
@@ -292,8 +290,7 @@ impl<'a> Transcript<'a> {
                 self.touched.insert(line);
             }
         }
-        self.mirrors.sort_by_key(|m| m.line);
-        self.units.sort_by_key(|u| u.line);
+        self.sort_records();
     }
 
     /// Forgets dropped lines and replaced records, so that the size of a transcript which grows and is compacted for a long time
@@ -354,6 +351,12 @@ impl<'a> Transcript<'a> {
         self.blocks = blocks;
         self.texts = texts;
         moved_blocks
+    }
+
+    /// New records went to the end; both lists are in the order of their lines.
+    fn sort_records(&mut self) {
+        self.mirrors.sort_by_key(|m| m.line);
+        self.units.sort_by_key(|u| u.line);
     }
 
     fn record(&mut self, line: u32, read: impl FnOnce(&mut Record<'_, 'a>) -> LineKind) {
