@@ -360,8 +360,8 @@ def a_long_patch(writer, size):
 @shape()
 def summaries_in_a_row(writer, size):
     for number in until(writer, size):
-        text = (f"[Earlier conversation, summarised by ctxpack]\n## User requests\n[L{number + 1}] {prose(number)}\n"
-                f"## Files\n[L{number + 2}] edited: src/a{number}.rs\n## Commands\n[L{number + 3}] exit 1: run {number}")
+        text = (f"[Earlier conversation, summarised by ctxpack]\n## User requests\nL{number + 1} {prose(number)}\n"
+                f"## Files\nL{number + 2} edited: src/a{number}.rs\n## Commands\nL{number + 3} exit 1: run {number}")
         if writer.name == "claude-code":
             writer.line("system", parent=None, subtype="compact_boundary", content="Conversation compacted", isMeta=False,
                         level="info", compactMetadata={"trigger": "auto", "preTokens": 100_000},
@@ -374,8 +374,8 @@ def summaries_in_a_row(writer, size):
 
 @shape()
 def a_long_summary(writer, size):
-    rows = "\n".join(f"[L{n + 1}] {prose(n)}" for n in range(size // 110))
-    text = f"[Earlier conversation, summarised by ctxpack]\n## User requests\n{rows}\n## Files\n[L2] edited: src/a.rs"
+    rows = "\n".join(f"L{n + 1} {prose(n)}" for n in range(size // 110))
+    text = f"[Earlier conversation, summarised by ctxpack]\n## User requests\n{rows}\n## Files\nL2 edited: src/a.rs"
     if writer.name == "claude-code":
         writer.line("system", parent=None, subtype="compact_boundary", content="Conversation compacted", isMeta=False,
                     level="info", compactMetadata={"trigger": "auto", "preTokens": 100_000}, logicalParentUuid=writer.leaf)

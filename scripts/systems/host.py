@@ -362,7 +362,7 @@ class Ours(Plain):
         for message in messages:
             content = message.get("content")
             if isinstance(content, str):
-                quoted = f"\n\n## User requests\n[L{number}]{last}"
+                quoted = f"\n\n## User requests\nL{number}{last}"
                 content = content.replace(WORDS, quoted if self.last_words.strip() else "").replace(FILES, "")
                 message = {**message, "content": content}
             shown.append({key: value for key, value in message.items() if key != "_ours"})

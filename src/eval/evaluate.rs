@@ -437,7 +437,12 @@ impl<'p> Evaluator<'p> {
         };
         let passages: Vec<Cow<'_, str>> = kept_events
             .iter()
-            .flat_map(|event| [unmarked(&event.text), Cow::Borrowed(&event.body[..])])
+            .flat_map(|event| {
+                [
+                    Cow::Owned(unmarked(&event.text)),
+                    Cow::Borrowed(&event.body[..]),
+                ]
+            })
             .collect();
         let mut scores = self.score(
             session,
@@ -560,26 +565,25 @@ impl SessionEval {
 
 /// A text without the marks at the beginning of a summary's rows, and without the range of lines that is restored: line numbers
 /// are not names.
-fn unmarked(text: &str) -> Cow<'_, str> {
-    const RESTORED: &str = "[File restored: ";
-    if !text.contains("[L") && !text.contains(RESTORED) {
-        return Cow::Borrowed(text);
+fn unmarked(text: &str) -> String {
+    let lines: Vec<&str> = text.split('\n').map(unmarked_line).collect();
+    lines.join("\n")
+}
+
+fn unmarked_line(line: &str) -> &str {
+    if line.starts_with("[File restored: ")
+        && let Some((path, _)) = line.rsplit_once(", lines ")
+    {
+        return path;
     }
-    let bare = |line: &str| {
-        if line.starts_with(RESTORED)
-            && let Some((path, _)) = line.rsplit_once(", lines ")
-        {
-            return path.to_owned();
-        }
-        let marked = line
-            .strip_prefix("[L")
-            .and_then(|rest| rest.split_once(']'));
-        let is_mark = |mark: &str| mark.bytes().all(|b| b.is_ascii_digit() || b == b',');
-        let rest = marked.and_then(|(mark, rest)| is_mark(mark).then_some(rest));
-        rest.unwrap_or(line).to_owned()
-    };
-    let lines: Vec<String> = text.split('\n').map(bare).collect();
-    Cow::Owned(lines.join("\n"))
+    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    let is_line = |part: &str| part.strip_prefix('L').is_some_and(is_number);
+    let (mark, rest) = line.split_once(' ').unwrap_or((line, ""));
+    if mark.split(',').all(is_line) {
+        rest
+    } else {
+        line
+    }
 }
 
 #[cfg(test)]

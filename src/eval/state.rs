@@ -399,26 +399,26 @@ mod tests {
         };
         let truth = |statements, right| Truth { statements, right };
         assert_eq!(
-            summary("## Files\n[L1,2] edited: a.rs\n[L3,4] read: b.rs\n[L1] read: c.rs\n"),
+            summary("## Files\nL1,L2 edited: a.rs\nL3,L4 read: b.rs\nL1 read: c.rs\n"),
             [truth(3, 1), truth(0, 0)]
         );
         assert_eq!(
             summary(
-                "## Files\n[L5,6] read: a.rs\n\n## Commands\n[L9] exit 0: make\n[L9] exit 2: make\n[L9] ran: ls\n"
+                "## Files\nL5,L6 read: a.rs\n\n## Commands\nL9 exit 0: make\nL9 exit 2: make\nL9 ran: ls\n"
             ),
             [truth(1, 1), truth(2, 1)]
         );
         assert_eq!(
-            summary("## Files\n[L5] read, edited before: a.rs\n[L3] read, wrote before: b.rs\n"),
+            summary("## Files\nL5 read, edited before: a.rs\nL3 read, wrote before: b.rs\n"),
             [truth(2, 2), truth(0, 0)]
         );
         assert_eq!(
-            summary("## Files\n[L5] read, wrote before: a.rs\n"),
+            summary("## Files\nL5 read, wrote before: a.rs\n"),
             [truth(1, 0), truth(0, 0)]
         );
         assert_eq!(summary("Files: a.rs was edited"), [truth(0, 0); 2]);
         assert_eq!(
-            summary("## Files\n[L5] read, outcome unknown, edited, unanswered before: a.rs\n"),
+            summary("## Files\nL5 read, outcome unknown, edited, unanswered before: a.rs\n"),
             [truth(1, 1), truth(0, 0)]
         );
         // A folder is moved with what is in it.
@@ -428,7 +428,7 @@ mod tests {
             step(3, "Bash", r#"{"command":"git mv in other"}"#, ""),
         ];
         let index = Index::new(read(&steps.concat()), Folders::default());
-        let line = serde_json::json!({"role": "user", "content": "## Files\n[L1] deleted: in/a.rs\n[L3] deleted: out/b.rs\n"});
+        let line = serde_json::json!({"role": "user", "content": "## Files\nL1 deleted: in/a.rs\nL3 deleted: out/b.rs\n"});
         assert_eq!(
             State::new(&index, index.events.len()).truth(&read(&[line.to_string()])),
             [truth(2, 1), truth(0, 0)]
@@ -439,7 +439,7 @@ mod tests {
             step(2, "Bash", r#"{"command":"cat b.rs"}"#, "Exit code 0"),
         ];
         let index = Index::new(read(&steps.concat()), Folders::default());
-        let line = serde_json::json!({"role": "user", "content": "## Files\n[L1] read failed: a.rs\n[L1] read failed: b.rs\n"});
+        let line = serde_json::json!({"role": "user", "content": "## Files\nL1 read failed: a.rs\nL1 read failed: b.rs\n"});
         assert_eq!(
             State::new(&index, index.events.len()).truth(&read(&[line.to_string()])),
             [truth(2, 1), truth(0, 0)]
@@ -448,7 +448,7 @@ mod tests {
 
     #[test]
     fn what_an_earlier_summary_says_is_not_judged_again() {
-        let earlier = "## Files\n[L1] edited: x.rs\n[L2] read: a.rs\n";
+        let earlier = "## Files\nL1 edited: x.rs\nL2 read: a.rs\n";
         let line = |text: &str| serde_json::json!({"role": "user", "content": text}).to_string();
         let mut lines = vec![line(earlier)];
         lines.extend(step(1, "Edit", r#"{"file_path":"a.rs"}"#, "ok"));

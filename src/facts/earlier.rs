@@ -219,8 +219,8 @@ mod tests {
         let note = note_of_original(46_166);
         assert_eq!(note, "[Original: 46166 tokens]");
         assert_eq!(noted(&note), Some(("", 46_166)));
-        let summary = |after: &str| format!("## Files\n[L1] read: a.rs\n\n{note}{after}");
-        let before = "## Files\n[L1] read: a.rs";
+        let summary = |after: &str| format!("## Files\nL1 read: a.rs\n\n{note}{after}");
+        let before = "## Files\nL1 read: a.rs";
         assert_eq!(noted(&summary("")), Some((before, 46_166)));
         assert_eq!(
             noted(&summary("\n\n[File restored: a.rs]\nx")),
@@ -228,7 +228,7 @@ mod tests {
         );
         // Text of the transcript is not a note.
         assert_eq!(noted(&summary("\nmore")), None);
-        assert_eq!(noted(&format!("[L1] {note}")), None);
+        assert_eq!(noted(&format!("L1 {note}")), None);
         assert_eq!(noted("[Original: +5 tokens]"), None);
         assert_eq!(noted("[Original:  tokens]"), None);
     }

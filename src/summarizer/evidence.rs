@@ -2,13 +2,14 @@
 //! stands on, with outputs as large as its window allows.
 //!
 //! PURE. An output that is too large keeps its head, its tail, and lines with errors between them, and says what it lost. An
-//! earlier summary is given as one, without its citations, whose lines are of another file. The messages that are kept come last,
+//! earlier summary is given as one, without the numbers of its lines, which are of another file. The messages that are kept come last,
 //! for the model to know what it need not tell.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::cite::without_citations;
+use super::extractive::{Parsed, parse, write_unmarked};
 use super::gate::CitedLines;
 use super::reading::{push, starts, told, tools, write};
 use crate::facts::{Earlier, MessageOrigin, is_error_message};
@@ -127,7 +128,7 @@ impl<'e> Evidence<'e, '_> {
                 let (label, text) = match origins[message] {
                     MessageOrigin::Summary if is_text => (
                         "earlier summary".to_owned(),
-                        without_citations(earlier.summary_in(&told.text)).into(),
+                        without_lines(earlier.summary_in(&told.text)).into(),
                     ),
                     MessageOrigin::Summary
                     | MessageOrigin::Acknowledgement
@@ -217,6 +218,22 @@ impl<'e> Evidence<'e, '_> {
         let parts = parts.into_iter().filter(|part| !part.is_empty());
         Cow::Owned(parts.collect::<Vec<_>>().join("\n"))
     }
+}
+
+/// A summary without the numbers of lines that its statements come from.
+fn without_lines(summary: &str) -> String {
+    let Parsed {
+        before,
+        rows,
+        after,
+    } = parse(summary);
+    let mut out = without_citations(before);
+    out.push_str(&write_unmarked(&rows));
+    if !after.is_empty() {
+        out.push('\n');
+        out.push_str(after);
+    }
+    out
 }
 
 /// The last place at or before `at` between two characters.
@@ -341,11 +358,17 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_summary_is_given_as_one_without_its_citations() {
-        let text = "[Earlier conversation, summarised by ctxpack]\nThe gauge lags [L40].\n\n## Files\n[L7] read: a.rs";
-        let told = rounds(&session(text, &["done"]), &[], 9_000);
-        let expected = "[L1 earlier summary]\nThe gauge lags.\n\n## Files\nread: a.rs\n\n";
-        assert_eq!(told[0], expected);
+    fn an_earlier_summary_is_given_as_one_without_its_lines() {
+        for mark in ["L7", "[L7]"] {
+            let text = format!(
+                "[Earlier conversation, summarised by ctxpack]\nThe gauge lags [L40].\n\n## User requests\n{mark} See [L3].\n\n\
+                 ## Files\n{mark} read: a.rs\n\nand [L9]"
+            );
+            let told = rounds(&session(&text, &["done"]), &[], 9_000);
+            // The user's words, and what is no row, are as they were.
+            let expected = "[L1 earlier summary]\nThe gauge lags.\n\n## User requests\nSee [L3].\n\n## Files\nread: a.rs\nand [L9]\n\n";
+            assert_eq!(told[0], expected);
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The same seed gives the same bytes on every machine.
 
 /// Words of transcripts, policies and records, and what readers trip over.
-const WORDS: [&[u8]; 64] = [
+const WORDS: [&[u8]; 65] = [
     b"\"tool_use\"",
     b"\"tool_result\"",
     b"\"tool_use_id\"",
@@ -61,6 +61,7 @@ const WORDS: [&[u8]; 64] = [
     b"[]",
     b"\"\"",
     b"[L1] ",
+    b"L1 ",
     b"## User requests\n",
     b"[Output of Bash cleared - run it again if needed]",
     b".ctxpack/offloaded/0123456789abcdef0123456789abcdef.txt",

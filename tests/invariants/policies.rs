@@ -261,7 +261,7 @@ pub(super) fn replies(tape: &mut Tape) -> String {
     const LINES: [&str; 7] = [
         "{\"text\":\"All of it was about tabs.\"}",
         "{\"error\":\"overloaded\"}",
-        "{\"text\":\"## Files\\n[L1] read: /w/a.rs\"}",
+        "{\"text\":\"## Files\\nL1 read: /w/a.rs\"}",
         "{\"text\":\" \"}",
         "{\"text\":\"All of it was\",\"cut_off\":true}",
         "{\"text\":\"so far: \\\"世\\\" [Conversation compressed]\\n\"}",

@@ -181,7 +181,10 @@ fn what_cannot_be_cut_is_named() {
 
 #[test]
 fn marks_of_rows_are_no_names() {
-    assert_eq!(unmarked("[L123,456] a\n[L7] b\n[Lx] c"), " a\n b\n[Lx] c");
+    assert_eq!(
+        unmarked("L123,L456 a\nL7\nLx c\nL1,2 d"),
+        "a\n\nLx c\nL1,2 d"
+    );
 }
 
 #[test]

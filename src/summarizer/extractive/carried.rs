@@ -25,7 +25,7 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, number: u32, message: &Message
             continue;
         }
         let text = block_text(transcript, block);
-        let form::Parsed { before, rows } = form::parse(gather.earlier.summary_in(&text));
+        let form::Parsed { before, rows, .. } = form::parse(gather.earlier.summary_in(&text));
         prose(gather, before, number, mark);
         for row in rows {
             carry(gather, Row { mark, ..row }, number, folder.as_deref());

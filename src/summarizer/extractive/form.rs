@@ -2,15 +2,15 @@
 //!
 //! ```text
 //! ## User requests
-//! [L1] Make the parser take tabs.
-//! [L3]
+//! L1 Make the parser take tabs.
+//! L3
 //! ~~~
 //! Then
 //!   test it.
 //! ~~~
 //!
 //! ## Commands
-//! [L7,L8] exit 1: for t in a b
+//! L7,L8 exit 1: for t in a b
 //!  do cargo test $t; done
 //! ```
 //!
@@ -18,6 +18,8 @@
 //! The user's words are not indented: if they have more than one line, or blanks around them, they are between fences that are
 //! longer than any fence in them. So no text can be mistaken for structure. Labels are from a fixed list, in sections that have
 //! labels; a file without one has that of the file above it.
+
+use std::fmt;
 
 /// A part of a summary, in the order of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -134,6 +136,42 @@ impl Mark {
     pub fn line(line: u64) -> Mark {
         Mark { line, and: None }
     }
+
+    /// The mark that a row begins with, and what follows it. Older versions wrote marks in brackets, and some of them no letter before
+    /// the second number.
+    fn read(row: &str) -> Option<(Mark, &str)> {
+        let (mark, rest) = match row.strip_prefix("[L") {
+            Some(older) => older.split_once(']')?,
+            None => {
+                let mark = row.strip_prefix('L')?;
+                let is_in_marks = |c: char| c.is_ascii_digit() || matches!(c, ',' | 'L');
+                let end = mark.find(|c| !is_in_marks(c)).unwrap_or(mark.len());
+                mark.split_at(end)
+            }
+        };
+        let number = |digits: &str| {
+            let is_one = digits.bytes().all(|b| b.is_ascii_digit());
+            is_one.then(|| digits.parse().ok()).flatten()
+        };
+        let mark = match mark.split_once(',') {
+            Some((line, and)) => Mark {
+                line: number(line)?,
+                and: Some(number(and.strip_prefix('L').unwrap_or(and))?),
+            },
+            None => Mark::line(number(mark)?),
+        };
+        Some((mark, rest))
+    }
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Brackets would be a token in each row.
+        match self.and {
+            Some(and) => write!(f, "L{},L{and}", self.line),
+            None => write!(f, "L{}", self.line),
+        }
+    }
 }
 
 /// A statement with its source.
@@ -152,17 +190,24 @@ pub struct Row {
 impl Row {
     /// Appends the row as written in a summary, with this label and a line break, and with `text` as its text.
     pub(super) fn write_to(&self, out: &mut String, label: &str, text: &str) {
-        let Mark { line, and } = self.mark;
-        out.push_str(&match and {
-            Some(and) => format!("[L{line},L{and}]"),
-            None => format!("[L{line}]"),
-        });
-        if self.section == Section::Requests && needs_fence(text) {
+        out.push_str(&self.mark.to_string());
+        if !self.is_fenced(text) {
+            out.push(' ');
+        }
+        self.write_unmarked(out, label, text);
+    }
+
+    fn is_fenced(&self, text: &str) -> bool {
+        self.section == Section::Requests && needs_fence(text)
+    }
+
+    /// The same without the mark.
+    fn write_unmarked(&self, out: &mut String, label: &str, text: &str) {
+        if self.is_fenced(text) {
             let fence = fence(text);
             out.push_str(&format!("\n{fence}\n{text}\n{fence}\n"));
             return;
         }
-        out.push(' ');
         if !label.is_empty() {
             out.push_str(label);
             out.push_str(AFTER_LABEL);
@@ -209,6 +254,24 @@ fn is_fence(line: &str) -> bool {
 
 /// The text of `rows`, which are in the order of the sections, without a final line break.
 pub(super) fn write<'r>(rows: impl IntoIterator<Item = &'r Row>, files: FileRows) -> String {
+    below_headings(rows, |out, row, above| {
+        let label = files.label(row, &row.text, above.map(|above| above.label.as_str()));
+        row.write_to(out, label, &row.text);
+    })
+}
+
+/// The same without marks, for a reader who does not have the transcript that their lines are of.
+pub(in crate::summarizer) fn write_unmarked(rows: &[Row]) -> String {
+    below_headings(rows, |out, row, _| {
+        row.write_unmarked(out, &row.label, &row.text);
+    })
+}
+
+/// What `write` writes of each row, given the one above it in its section, below the headings.
+fn below_headings<'r>(
+    rows: impl IntoIterator<Item = &'r Row>,
+    write: impl Fn(&mut String, &'r Row, Option<&'r Row>),
+) -> String {
     let mut out = String::new();
     let mut above: Option<&Row> = None;
     for row in rows {
@@ -220,8 +283,7 @@ pub(super) fn write<'r>(rows: impl IntoIterator<Item = &'r Row>, files: FileRows
             out.push_str(row.section.heading());
             out.push('\n');
         }
-        let label = files.label(row, &row.text, above.map(|above| above.label.as_str()));
-        row.write_to(&mut out, label, &row.text);
+        write(&mut out, row, above);
         above = Some(row);
     }
     out.truncate(out.trim_end_matches('\n').len());
@@ -245,8 +307,10 @@ pub fn as_prose(text: &str) -> String {
 pub struct Parsed<'t> {
     /// The text before the summary: all of it if there is none.
     pub before: &'t str,
-    /// Its rows. Text after the last one does not belong to it.
+    /// Its rows.
     pub rows: Vec<Row>,
+    /// The text after the last row, which does not belong to it.
+    pub after: &'t str,
 }
 
 /// Reads the first summary in `text`. It begins with a heading that is followed by a row, and ends with the last row: other
@@ -258,9 +322,11 @@ pub fn parse(text: &str) -> Parsed<'_> {
         if let Some(section) = Section::headed(line.trim_end_matches('\n'))
             && row(section, None, &text[after..]).is_some()
         {
+            let (rows, after) = rows(&text[at..]);
             return Parsed {
                 before: &text[..at],
-                rows: rows(&text[at..]),
+                rows,
+                after,
             };
         }
         at = after;
@@ -268,11 +334,12 @@ pub fn parse(text: &str) -> Parsed<'_> {
     Parsed {
         before: text,
         rows: Vec::new(),
+        after: "",
     }
 }
 
-/// The rows that `text` begins with, under their headings.
-fn rows(text: &str) -> Vec<Row> {
+/// The rows that `text` begins with, under their headings, and what follows them.
+fn rows(text: &str) -> (Vec<Row>, &str) {
     let mut rows: Vec<Row> = Vec::new();
     let mut section = None;
     let mut rest = text;
@@ -293,7 +360,7 @@ fn rows(text: &str) -> Vec<Row> {
             break;
         }
     }
-    rows
+    (rows, rest)
 }
 
 /// The first line of `text` and what follows it.
@@ -304,19 +371,7 @@ fn line_of(text: &str) -> (&str, &str) {
 /// The row that `text` begins with below the row `above` of the same section, and what follows it.
 fn row<'t>(section: Section, above: Option<&Row>, text: &'t str) -> Option<(Row, &'t str)> {
     let (first, after) = line_of(text);
-    let (mark, content) = first.strip_prefix("[L")?.split_once(']')?;
-    let number = |digits: &str| {
-        let is_one = digits.bytes().all(|b| b.is_ascii_digit());
-        is_one.then(|| digits.parse().ok()).flatten()
-    };
-    let mark = match mark.split_once(',') {
-        Some((line, and)) => Mark {
-            line: number(line)?,
-            // Summaries by older versions have no letter there.
-            and: Some(number(and.strip_prefix('L').unwrap_or(and))?),
-        },
-        None => Mark::line(number(mark)?),
-    };
+    let (mark, content) = Mark::read(first)?;
     let of = |label: &str, text: String| Row {
         section,
         mark,

@@ -42,6 +42,7 @@ use crate::transcript::{Conversation, Transcript};
 use choose::Places;
 pub(super) use entities::Class;
 use focus::Focus;
+pub(super) use form::write_unmarked;
 use gather::{Gather, Index};
 use units::Units;
 

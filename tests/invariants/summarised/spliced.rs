@@ -529,7 +529,7 @@ fn row(line: usize, words: &str) -> String {
     if words.trim().is_empty() {
         return String::new();
     }
-    let head = format!("## User requests\n[L{line}]");
+    let head = format!("## User requests\nL{line}");
     if words.trim() == words && !words.contains('\n') {
         format!("{head} {words}")
     } else {

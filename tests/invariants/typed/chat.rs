@@ -215,7 +215,7 @@ fn typed(number: usize, tokens: usize, seed: &mut u64) -> String {
         0 => wide(tokens, seed).to_owned(),
         1 => plain(tokens, seed).replace(" so ", "\n\n  "),
         2 => format!("~~~\n{}\n~~~", plain(tokens, seed)),
-        3 => format!("see\n## Files\n[L1] read: a.rs\n{}", plain(tokens, seed)),
+        3 => format!("see\n## Files\nL1 read: a.rs\n{}", plain(tokens, seed)),
         4 => format!("{{\"a\": \"{}\\n\"}}", plain(tokens, seed)),
         _ => plain(tokens, seed).to_owned(),
     };

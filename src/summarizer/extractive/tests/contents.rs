@@ -29,11 +29,11 @@ fn a_file_that_was_changed_and_then_read_says_both() {
     let both = [("read, edited before", "/w/a.rs")];
     assert_eq!(rows(&now, Section::Files), both);
 
-    let earlier = r#"{"role":"user","content":"[Earlier conversation, summarised by ctxpack]\n## Files\n[L4,5] edited: /w/a.rs\n[L6,L7] read 1-2: /w/b.rs"}"#;
+    let earlier = r#"{"role":"user","content":"[Earlier conversation, summarised by ctxpack]\n## Files\nL4,L5 edited: /w/a.rs\nL6,L7 read 1-2: /w/b.rs"}"#;
     let later = summary(&[&[earlier][..], &READ].concat());
     let expected = [both[0], ("read 1-2", "/w/b.rs")];
     assert_eq!(rows(&later, Section::Files), expected);
-    assert!(later.text.contains("\n[L2] read, edited before: /w/a.rs"));
+    assert!(later.text.contains("\nL2 read, edited before: /w/a.rs"));
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn each_line_of_an_error_is_told_once_where_it_was_last() {
 
 #[test]
 fn a_command_that_was_running_at_an_earlier_summary_is_not_said_to_run() {
-    let earlier = r#"{"role":"user","content":"[Earlier conversation, summarised by ctxpack]\n## Commands\n[L4] running: make serve\n[L6] exit 1: make test"}"#;
+    let earlier = r#"{"role":"user","content":"[Earlier conversation, summarised by ctxpack]\n## Commands\nL4 running: make serve\nL6 exit 1: make test"}"#;
     let later = summary(&[&[earlier][..], &READ].concat());
     let expected = [("ran", "make serve"), ("exit 1", "make test")];
     assert_eq!(rows(&later, Section::Commands), expected);
@@ -205,7 +205,7 @@ fn a_command_that_was_running_at_an_earlier_summary_is_not_said_to_run() {
 #[test]
 fn an_error_of_an_earlier_summary_is_worth_as_much_as_a_new_one() {
     let text = [
-        r#"{"role":"user","content":"[Earlier conversation, summarised by ctxpack]\n## Errors\n[L4] it broke\n\n## Decisions and findings\n[L5] It is old."}"#,
+        r#"{"role":"user","content":"[Earlier conversation, summarised by ctxpack]\n## Errors\nL4 it broke\n\n## Decisions and findings\nL5 It is old."}"#,
         r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"Bash","input":{"command":"make"}}]}"#,
         r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","is_error":true,"content":"error: no rule"}]}"#,
     ]
@@ -310,19 +310,19 @@ fn where_changed_files_have_no_room_they_are_told_in_short() {
     assert_eq!(files(&whole), 40);
     assert!(
         whole.text.contains(
-            "\n[L40] wrote, unanswered: /home/somebody/some/where/project/src/part_39.rs\n"
+            "\nL40 wrote, unanswered: /home/somebody/some/where/project/src/part_39.rs\n"
         )
     );
     let short = told(700);
     assert_eq!(files(&short), 40);
     assert!(short.text.starts_with(
-        "## Files\n[L1] wrote, unanswered: src/part_0.rs\n[L2] src/part_1.rs\n[L3] src/part_2.rs\n"
+        "## Files\nL1 wrote, unanswered: src/part_0.rs\nL2 src/part_1.rs\nL3 src/part_2.rs\n"
     ));
     assert_eq!(parse(&short.text).rows, short.rows);
     // Files for which there is no room even in the short form are listed from the end, and others as far as they are worth it.
     let least = told(300);
     assert!((12..40).contains(&files(&least)), "{}", least.text);
-    assert!(least.text.contains("] src/part_39.rs\n"));
+    assert!(least.text.contains("\nL40 src/part_39.rs\n"));
     assert!(least.counted <= 300);
 }
 
@@ -367,7 +367,7 @@ fn a_path_in_short_means_one_file() {
 
 #[test]
 fn a_file_of_an_earlier_summary_is_told_once_in_whatever_spelling() {
-    let earlier = "[Earlier conversation, summarised by ctxpack]\\n## Files\\n[L4] edited: src/part_0.rs\\n[L6] ./src/part_7.rs\\n[L8] src/old.rs";
+    let earlier = "[Earlier conversation, summarised by ctxpack]\\n## Files\\nL4 edited: src/part_0.rs\\nL6 ./src/part_7.rs\\nL8 src/old.rs";
     let summary_in = |folder| Line {
         folder,
         what: What::Summary(earlier),

@@ -45,32 +45,32 @@ fn the_users_words_stand_as_they_are() {
         ],
         "\
 ## User requests
-[L1] one line
-[L2]
+L1 one line
+L2
 ~~~
 two
 
   lines
 
 ~~~
-[L3]
+L3
 ~~~
  blanks 
 ~~~
-[L4]
+L4
 ~~~
 a\r
 ~~~\r
 b
 ~~~
-[L5] ~~~
-[L6]
+L5 ~~~
+L6
 ~~~~~
 ~~~~
 ~~~
 x
 ~~~~~
-[L7]
+L7
 ~~~
 
 ~~
@@ -99,19 +99,19 @@ fn other_texts_are_indented() {
         ],
         "\
 ## Commands
-[L7,L8] exit 1: a: b
+L7,L8 exit 1: a: b
 
    [L9] c
  ## Files
 
 
  d
-[L7,L8] exit 1: if a:
+L7,L8 exit 1: if a:
     b
    c
 
 ## Details
-[L7] [L3] x",
+L7 [L3] x",
     );
     // Older versions indented by two blanks.
     let older = parse("## Details\n[L7] a\n  b\n\n    c\n");
@@ -140,19 +140,19 @@ fn files_of_which_the_same_is_told_share_a_label_in_short() {
     ];
     let short = "\
 ## Files
-[L1] wrote: a
-[L2] b/c d
-[L3] edited: e
-[L4] edited: f: g
-[L5] edited: h
+L1 wrote: a
+L2 b/c d
+L3 edited: e
+L4 edited: f: g
+L5 edited: h
  i: j
-[L6] k
+L6 k
 
 ## Plan and to-dos
-[L7] edited: no file";
+L7 edited: no file";
     check_with(&rows, FileRows::Short, short);
-    let whole = short.replace("[L2] ", "[L2] wrote: ");
-    check(&rows, &whole.replace("[L6] ", "[L6] edited: "));
+    let whole = short.replace("L2 ", "L2 wrote: ");
+    check(&rows, &whole.replace("L6 ", "L6 edited: "));
 }
 
 #[test]
@@ -161,19 +161,27 @@ fn other_texts_are_no_summary() {
         "",
         "## Files",
         "## Files\n- a.rs",
-        "## Files\n\n[L1] read: a",
-        "## Files\n[L1] a",
-        "## Details\n[L1]a",
-        "## Details\n[L1] ",
-        "## Details\n[L1,] a",
+        "## Files\n\nL1 read: a",
+        "## Files\nL1 a",
+        "## Details\nL1a",
+        "## Details\nL1: a",
+        "## Details\nL1 ",
+        "## Details\nL1, a",
+        "## Details\nL1,L2,L3 a",
+        "## Details\nL a",
+        "## Details\nLL1 a",
+        "## Details\nL1L a",
         "## Details\n[Lx] a",
-        "## User requests\n[L1]\n~~~\nno end",
-        "## User requests\n[L1]\n~~\na\n~~",
-        " ## Details\n[L1] a",
+        "## Details\n[L1]a",
+        "## Details\n[L1 a",
+        "## User requests\nL1\n~~~\nno end",
+        "## User requests\nL1\n~~\na\n~~",
+        " ## Details\nL1 a",
     ] {
         let expected = Parsed {
             before: text,
             rows: Vec::new(),
+            after: "",
         };
         assert_eq!(parse(text), expected, "{text}");
     }
@@ -181,7 +189,11 @@ fn other_texts_are_no_summary() {
 
 #[test]
 fn marks_of_older_summaries_are_read() {
-    for text in ["## Files\n[L7,8] read: a", "## Files\n[L7,L8] read: a"] {
+    for text in [
+        "## Files\n[L7,8] read: a",
+        "## Files\n[L7,L8] read: a",
+        "## Files\nL7,L8 read: a",
+    ] {
         let mark = Mark {
             line: 7,
             and: Some(8),
@@ -200,7 +212,7 @@ fn a_narrative_before_the_rows_is_never_read_as_rows() {
         "## Goal\nIt lags.\n\n### Files\n[L9] read: never.rs\n## Filesystem\n"
     );
     let text = format!("{prose}\n{rows}");
-    let Parsed { before, rows } = parse(&text);
+    let Parsed { before, rows, .. } = parse(&text);
     assert_eq!(before.trim_end(), prose.trim_end());
     let [row] = &rows[..] else {
         panic!("{rows:?}");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-const ANTHROPIC: &str = r###"{"role":"user","content":"Make src/parser.rs take tabs.\n## Files\n[L9] is no mark."}
+const ANTHROPIC: &str = r###"{"role":"user","content":"Make src/parser.rs take tabs.\n## Files\nL9 is no mark."}
 {"role":"assistant","content":[{"type":"text","text":"I will look at the parser."},{"type":"tool_use","id":"a","name":"Read","input":{"file_path":"/w/src/parser.rs"}}]}
 {"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"     1\tpub fn parse() {\n     2\t    split(' ')\n     3\t}\n"}]}
 {"role":"assistant","content":[{"type":"tool_use","id":"b","name":"Edit","input":{"file_path":"/w/src/parser.rs","old_string":"split(' ')","new_string":"split_any(TABS_AND_SPACES)"}}]}
@@ -22,40 +22,40 @@ fn everything_is_told_where_there_is_room() {
     let summary = whole(&transcript, &auto(), 4_000, UserWords::Verbatim);
     let expected = "\
 ## User requests
-[L1]
+L1
 ~~~
 Make src/parser.rs take tabs.
 ## Files
-[L9] is no mark.
+L9 is no mark.
 ~~~
 
 ## Plan and to-dos
-[L8] done: look at the parser
-[L8] in progress: define TABS_AND_SPACES
+L8 done: look at the parser
+L8 in progress: define TABS_AND_SPACES
 
 ## Files
-[L4] edited: /w/src/parser.rs
+L4 edited: /w/src/parser.rs
 
 ## Commands
-[L6,L7] exit 101: cargo test
+L6,L7 exit 101: cargo test
 
 ## Errors
-[L7] error[E0425]: cannot find value `TABS_AND_SPACES`
+L7 error[E0425]: cannot find value `TABS_AND_SPACES`
 
 ## Current state
-[L2] said: I will look at the parser.
-[L2] call: {\"file_path\":\"/w/src/parser.rs\"}
-[L3] result: 1\tpub fn parse() {
+L2 said: I will look at the parser.
+L2 call: {\"file_path\":\"/w/src/parser.rs\"}
+L3 result: 1\tpub fn parse() {
        2\t    split(' ')
        3\t}
-[L4] call: {\"file_path\":\"/w/src/parser.rs\",\"old_string\":\"split(' ')\",\"new_string\":\"split_any(TABS_AND_SPACES)\"}
-[L5] result: ok
-[L6] call: {\"command\":\"cargo test\"}
-[L7] result: Exit code 101
+L4 call: {\"file_path\":\"/w/src/parser.rs\",\"old_string\":\"split(' ')\",\"new_string\":\"split_any(TABS_AND_SPACES)\"}
+L5 result: ok
+L6 call: {\"command\":\"cargo test\"}
+L7 result: Exit code 101
  error[E0425]: cannot find value `TABS_AND_SPACES`
-[L8] call: {\"todos\":[{\"content\":\"look at the parser\",\"status\":\"completed\"},{\"content\":\"define TABS_AND_SPACES\",\"status\":\"in_progress\"}]}
-[L9] result: ok
-[L10] said: The constant is missing. I will define it.";
+L8 call: {\"todos\":[{\"content\":\"look at the parser\",\"status\":\"completed\"},{\"content\":\"define TABS_AND_SPACES\",\"status\":\"in_progress\"}]}
+L9 result: ok
+L10 said: The constant is missing. I will define it.";
     assert_eq!(summary.text, expected);
     assert_eq!((summary.user_verbatim, summary.user_clipped), (1, 0));
 }
@@ -65,11 +65,11 @@ fn words_of_the_user_stay_where_there_is_no_room() {
     let transcript = read_as(Format::Anthropic, ANTHROPIC.as_bytes());
     let expected = "\
 ## User requests
-[L1]
+L1
 ~~~
 Make src/parser.rs take tabs.
 ## Files
-[L9] is no mark.
+L9 is no mark.
 ~~~";
     for user_words in [UserWords::Verbatim, UserWords::Budget] {
         let summary = whole(&transcript, &auto(), 0, user_words);
@@ -88,14 +88,14 @@ fn messages_that_follow_the_span_are_not_told() {
     let summary = extract.summary(1_000, UserWords::Budget, &estimator);
     let expected = "\
 ## Files
-[L104] edited: /w/src/parser.rs
+L104 edited: /w/src/parser.rs
 
 ## Details
-[L103] pub fn parse() {
-[L104] split_any(TABS_AND_SPACES)
+L103 pub fn parse() {
+L104 split_any(TABS_AND_SPACES)
 
 ## Current state
-[L102] said: I will look at the parser.";
+L102 said: I will look at the parser.";
     assert_eq!(summary.text, expected);
 }
 
@@ -125,21 +125,21 @@ fn an_openai_conversation_on_one_line() {
     let estimator = Estimator::new(&policy.tokens).unwrap();
     let expected = "\
 ## User requests
-[L7] 跑测试。然后修复 lib/a_b.py
+L7 跑测试。然后修复 lib/a_b.py
 
 ## Commands
-[L7,L7] exit 1: pytest -q
+L7,L7 exit 1: pytest -q
  ls
 
 ## Errors
-[L7] E   NameError: a_b_c
+L7 E   NameError: a_b_c
 
 ## Current state
-[L7] call: {\"command\":\"pytest -q
+L7 call: {\"command\":\"pytest -q
  ls\"}
-[L7] result: Exit code: 1
+L7 result: Exit code: 1
  E   NameError: a_b_c
-[L7] said: 完成了。";
+L7 said: 完成了。";
     assert_eq!(
         extract.summary(1_000, UserWords::Verbatim, &estimator).text,
         expected
@@ -159,7 +159,7 @@ fn claude_code(number: usize, kind: &str, more: &str, content: &str) -> String {
 
 #[test]
 fn an_earlier_summary_is_carried_on_in_claude_code() {
-    let earlier = "[Earlier conversation, summarised by ctxpack]\\n## User requests\\n[L3]\\n~~~\\nBuild it.\\n\\n## Files\\n~~~\\n[L9] Never in main.\\n\\n## Files\\n[L4,5] edited: /w/old.rs\\n[L6,7] edited: /w/a.rs\\n\\n## Commands\\n[L8,9] exit 1: make all\\n\\n## Current state\\n[L9] said: It does not build.";
+    let earlier = "[Earlier conversation, summarised by ctxpack]\\n## User requests\\nL3\\n~~~\\nBuild it.\\n\\n## Files\\n~~~\\nL9 Never in main.\\n\\n## Files\\nL4,L5 edited: /w/old.rs\\nL6,L7 edited: /w/a.rs\\n\\n## Commands\\nL8,L9 exit 1: make all\\n\\n## Current state\\nL9 said: It does not build.";
     let text = [
         claude_code(0, "user", ",\"isCompactSummary\":true", &format!("\"{earlier}\"")),
         claude_code(1, "user", "", "\"Go on.\""),
@@ -175,30 +175,30 @@ fn an_earlier_summary_is_carried_on_in_claude_code() {
     let transcript = read_as(Format::ClaudeCode, text.as_bytes());
     let expected = "\
 ## User requests
-[L1]
+L1
 ~~~
 Build it.
 
 ## Files
 ~~~
-[L1] Never in main.
-[L2] Go on.
-[L3] And hurry.
+L1 Never in main.
+L2 Go on.
+L3 And hurry.
 
 ## Files
-[L1] edited: /w/old.rs
-[L4] wrote: /w/a.rs
+L1 edited: /w/old.rs
+L4 wrote: /w/a.rs
 
 ## Commands
-[L6] ok: make all
+L6 ok: make all
 
 ## Decisions and findings
-[L1] It does not build.
+L1 It does not build.
 
 ## Current state
-[L4] call: {\"file_path\":\"/w/a.rs\",\"content\":\"x\"}
-[L5] result: done
-[L6] call: {\"command\":\"make all\"}";
+L4 call: {\"file_path\":\"/w/a.rs\",\"content\":\"x\"}
+L5 result: done
+L6 call: {\"command\":\"make all\"}";
     let summary = whole(&transcript, &auto(), 1_000, UserWords::Verbatim);
     assert_eq!(summary.text, expected);
     assert_eq!((summary.user_verbatim, summary.user_clipped), (2, 0));
@@ -286,10 +286,10 @@ fn what_has_nothing_new_any_more_does_not_end_the_choice() {
     let summary = extract.summary(1_000, UserWords::Verbatim, &estimator);
     let expected = "\
 ## Commands
-[L3] ran: make
+L3 ran: make
 
 ## Details
-[L2] a_bcd d_efg g_hij
+L2 a_bcd d_efg g_hij
  d_efg a_bcd g_hij";
     assert_eq!(summary.text, expected);
 }
@@ -302,35 +302,35 @@ fn user(text: &str) -> String {
 
 #[test]
 fn what_stands_around_an_earlier_summary_is_no_part_of_it() {
-    let own = "[Earlier conversation, summarised by ctxpack]\n## User requests\n[L3] Build it.\n\n## Files\n[L4,5] edited: /w/a.rs\n  b\n\n[File restored: /w/a.rs]\n## Files\n[L7] read: /w/never.rs\n  fn never() {}\n";
+    let own = "[Earlier conversation, summarised by ctxpack]\n## User requests\nL3 Build it.\n\n## Files\nL4,L5 edited: /w/a.rs\n  b\n\n[File restored: /w/a.rs]\n## Files\nL7 read: /w/never.rs\n  fn never() {}\n";
     let lines = user(own) + &user("Go on.");
     let transcript = read_as(Format::Anthropic, lines.as_bytes());
     let expected = "\
 ## User requests
-[L1] Build it.
-[L2] Go on.
+L1 Build it.
+L2 Go on.
 
 ## Files
-[L1] edited: /w/a.rs
+L1 edited: /w/a.rs
  b";
     let summary = whole(&transcript, &auto(), 1_000, UserWords::Verbatim);
     assert_eq!(summary.text, expected);
 
     // An agent's text, the user's text appended to it, and a file.
-    let mixed = "[Conversation compressed]\n## Files\n- a.rs is done\n\n## User requests\n[L3]\n~~~\nBuild\nit.\n~~~\n\n[File restored: /w/a.rs]\nfn never() {}\n";
+    let mixed = "[Conversation compressed]\n## Files\n- a.rs is done\n\n## User requests\nL3\n~~~\nBuild\nit.\n~~~\n\n[File restored: /w/a.rs]\nfn never() {}\n";
     let lines = user(mixed) + &user("Go on.");
     let transcript = read_as(Format::Anthropic, lines.as_bytes());
     let expected = "\
 ## User requests
-[L1]
+L1
 ~~~
 Build
 it.
 ~~~
-[L2] Go on.
+L2 Go on.
 
 ## Earlier summary
-[L1] ## Files
+L1 ## Files
  - a.rs is done";
     let summary = whole(&transcript, &auto(), 1_000, UserWords::Verbatim);
     assert_eq!(summary.text, expected);
@@ -340,7 +340,7 @@ it.
     let lines = user(prose);
     let transcript = read_as(Format::Anthropic, lines.as_bytes());
     let summary = whole(&transcript, &auto(), 1_000, UserWords::Verbatim);
-    assert_eq!(summary.text, "## Earlier summary\n[L1] a.rs is done");
+    assert_eq!(summary.text, "## Earlier summary\nL1 a.rs is done");
 }
 
 #[test]
@@ -349,27 +349,27 @@ fn an_acknowledgement_tells_nothing() {
         + "{\"role\":\"assistant\",\"content\":\"Understood. Continuing with compressed context.\"}\n";
     let transcript = read_as(Format::Anthropic, lines.as_bytes());
     let summary = whole(&transcript, &auto(), 1_000, UserWords::Verbatim);
-    assert_eq!(summary.text, "## Earlier summary\n[L1] a.rs is done");
+    assert_eq!(summary.text, "## Earlier summary\nL1 a.rs is done");
 }
 
 #[test]
 fn the_last_words_are_told_once_wherever_they_stand() {
-    let carried = "[Earlier conversation, summarised by ctxpack]\n## User requests\n[L3] First Part_1. Then Part_2.\n[L4] Last Part_3. No more Part_4.";
+    let carried = "[Earlier conversation, summarised by ctxpack]\n## User requests\nL3 First Part_1. Then Part_2.\nL4 Last Part_3. No more Part_4.";
     let transcript = read_as(Format::Anthropic, user(carried).as_bytes());
     let expected = "\
 ## User requests
-[L1]
+L1
 ~~~
 First Part_1.
 Then Part_2.
 ~~~
-[L1] Last Part_3. No more Part_4.";
+L1 Last Part_3. No more Part_4.";
     let summary = whole(&transcript, &auto(), 1_000, UserWords::Budget);
     assert_eq!(summary.text, expected);
     let summary = whole(&transcript, &auto(), 0, UserWords::Budget);
     assert_eq!(
         summary.text,
-        "## User requests\n[L1] Last Part_3. No more Part_4."
+        "## User requests\nL1 Last Part_3. No more Part_4."
     );
     // Of an earlier summary, and not of the span.
     assert_eq!((summary.user_verbatim, summary.user_clipped), (0, 0));
@@ -411,7 +411,7 @@ fn todos_that_are_written_anew_are_not_told() {
             "{{\"role\":\"assistant\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"c{n}\",\"name\":\"TodoWrite\",\"input\":{{\"todos\":[{{\"content\":\"{text}\",\"status\":\"pending\"}}]}}}}]}}\n{{\"role\":\"user\",\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"c{n}\",\"content\":\"\"}}]}}\n"
         )
     };
-    let earlier = "[Earlier conversation, summarised by ctxpack]\n## Plan and to-dos\n[L3] pending: zero\n[L4] plan, accepted: all";
+    let earlier = "[Earlier conversation, summarised by ctxpack]\n## Plan and to-dos\nL3 pending: zero\nL4 plan, accepted: all";
     let lines = user(earlier) + &todo(0, "one") + &todo(1, "two");
     let transcript = read_as(Format::Anthropic, lines.as_bytes());
     let policy = auto();
@@ -441,17 +441,17 @@ fn what_a_command_consists_of_is_told_by_its_lines() {
     let summary = whole(&transcript, &auto(), 1_000, UserWords::Verbatim);
     let expected = "\
 ## User requests
-[L1] Go.
+L1 Go.
 
 ## Details
-[L2] Run `bd create --title` for each, see docs/beads.md.";
+L2 Run `bd create --title` for each, see docs/beads.md.";
     assert_eq!(summary.text, expected);
 }
 
 #[test]
 fn rows_after_a_narrative_tell_first_what_it_does_not() {
     let lines = [
-        user("[Earlier conversation, summarised by ctxpack]\nThe parser lags.\n\n## Files\n[L4] read: /w/old.rs"),
+        user("[Earlier conversation, summarised by ctxpack]\nThe parser lags.\n\n## Files\nL4 read: /w/old.rs"),
         user("Mend it."),
         r#"{"role":"assistant","content":[{"type":"text","text":"I look at what read_gauge does there. Then I look at what mend_gauge does."}]}"#.to_owned() + "\n",
         user("Go on."),
@@ -486,13 +486,13 @@ fn rows_after_a_narrative_tell_first_what_it_does_not() {
     // The user's words stay, and rows of the earlier summary stay rows.
     let all = rows_after("The user wants it mended.", 1_000);
     for row in [
-        "[L2] Mend it.",
-        "[L4] Go on.",
-        "[L1] read: /w/old.rs",
+        "L2 Mend it.",
+        "L4 Go on.",
+        "L1 read: /w/old.rs",
         "The parser lags.",
     ] {
         assert!(all.contains(row), "{row}: {all}");
     }
     let none = rows_after("The user wants it mended.", 0);
-    assert_eq!(none, "## User requests\n[L2] Mend it.\n[L4] Go on.");
+    assert_eq!(none, "## User requests\nL2 Mend it.\nL4 Go on.");
 }
