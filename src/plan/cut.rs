@@ -123,6 +123,25 @@ impl<'c> Cutter<'c> {
         self.at(requested.unwrap_or(self.conversation.messages.len()))
     }
 
+    /// The cut that keeps the newest messages up to `limit` tokens and splits nothing as it is; [`within`](Cutter::within) where not
+    /// even the last message is such a cut.
+    pub fn at_most(&self, limit: u64, tokens: &[u64]) -> Cut {
+        let needs = self.needs();
+        let (mut kept, mut earliest, mut best) = (0, needs.len(), None);
+        for n in (0..needs.len()).rev() {
+            kept += tokens[n];
+            if kept > limit {
+                break;
+            }
+            earliest = earliest.min(needs[n]);
+            let is_counted = self.counted.binary_search(&n).is_ok();
+            if earliest == n && is_counted && !self.continues_previous(n) {
+                best = Some(n);
+            }
+        }
+        best.map_or_else(|| self.within(limit, tokens), |n| self.at(n))
+    }
+
     /// The cut that keeps least: the last answer and what follows, or the last message if there is no answer.
     pub fn least(&self) -> Cut {
         let last = self.counted.last().copied();
@@ -215,18 +234,7 @@ impl<'c> Cutter<'c> {
     /// The nearest place at or before `requested` where a cut splits nothing.
     fn without_split(&self, requested: usize) -> usize {
         let first = self.counted.first().copied().unwrap_or(requested);
-        // The message of each call, by its id; if an id is missing or not unique, the last one before the result.
-        let mut calls: IdMap<&[u8], usize> = IdMap::default();
-        let mut needs: Vec<usize> = Vec::with_capacity(self.conversation.messages.len());
-        for number in 0..self.conversation.messages.len() {
-            let mut need = number;
-            for id in self.ids(number, &[BlockKind::Result, BlockKind::Server]) {
-                need = need.min(calls.get(id).copied().unwrap_or(number));
-            }
-            needs.push(need);
-            let own = self.ids(number, &[BlockKind::Call, BlockKind::Server]);
-            calls.extend(own.map(|id| (id, number)));
-        }
+        let needs = self.needs();
         let mut first_kept = requested;
         let mut seen = self.conversation.messages.len();
         loop {
@@ -243,6 +251,23 @@ impl<'c> Cutter<'c> {
             }
             first_kept = next;
         }
+    }
+
+    /// For each message the first one that must be kept with it: that of the calls whose results it has.
+    fn needs(&self) -> Vec<usize> {
+        // The message of each call, by its id; if an id is missing or not unique, the last one before the result.
+        let mut calls: IdMap<&[u8], usize> = IdMap::default();
+        let mut needs: Vec<usize> = Vec::with_capacity(self.conversation.messages.len());
+        for number in 0..self.conversation.messages.len() {
+            let mut need = number;
+            for id in self.ids(number, &[BlockKind::Result, BlockKind::Server]) {
+                need = need.min(calls.get(id).copied().unwrap_or(number));
+            }
+            needs.push(need);
+            let own = self.ids(number, &[BlockKind::Call, BlockKind::Server]);
+            calls.extend(own.map(|id| (id, number)));
+        }
+        needs
     }
 
     /// Whether a message belongs to the one before it: the same answer's thinking is there, or their lines are interleaved.

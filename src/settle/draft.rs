@@ -9,6 +9,11 @@ use crate::policy::{Slot, Substitutions, TargetKind, UserWords};
 use crate::summarizer::extractive::{Extract, ExtractiveSummary, Row, Section, Source, as_prose};
 use crate::transcript::{Role, Typed};
 
+/// The share of a cap that kept messages may take, in percent. A cap is chosen by someone, for a session to be small, and then a
+/// summary tells more in the same tokens: 20 instead of 30 finds 0.9/0.4/0.4 points more of what was needed at 5/10/20 % of the
+/// tokens (`ctxpack eval` on 37 sessions), and 2.7/0.8/0.5 more of the commands.
+const CAPPED_SHARE: u64 = 20;
+
 /// The share that kept messages may take of what the user's words leave of a cap, in percent. If the last answer alone takes
 /// more, no message is kept.
 const LEAST: u64 = 50;
@@ -198,9 +203,12 @@ impl Composer<'_> {
     fn candidates_for(&self, policy_cut: Cut, goal: Goal) -> Vec<(Cut, UserWords)> {
         let tokens = self.subject.tokens();
         let kept = |cut: Cut| tokens[cut.first_kept..].iter().sum::<u64>();
-        let within = |limit: u64| match kept(policy_cut) > limit {
-            true => self.subject.cutter.within(limit, &tokens),
-            false => policy_cut,
+        let cutter = &self.subject.cutter;
+        let within = |limit: u64| match goal.kind {
+            _ if kept(policy_cut) <= limit => policy_cut,
+            // A cut that moves back over a pair keeps more than its share, and leaves less to tell.
+            TargetKind::Cap => cutter.at_most(limit, &tokens),
+            TargetKind::Aim => cutter.within(limit, &tokens),
         };
         let words = self.subject.policy.summary.user_words;
         let end = tokens.len();
@@ -215,7 +223,7 @@ impl Composer<'_> {
                 let beside_words = cap.saturating_sub(self.quoted_words(policy_cut, cap));
                 let half = beside_words * LEAST / 100;
                 (
-                    cap * KEPT_SHARE / 100,
+                    cap * CAPPED_SHARE / 100,
                     half,
                     self.subject.cutter.least(),
                     none,

@@ -265,7 +265,7 @@ fn files_come_back() {
             let tape = tapes.new_tree(&mut runner).unwrap().current();
             check(format, tape).unwrap()
         };
-        let times = (0..20).filter(|n| some(*n)).count();
+        let times = (0..40).filter(|n| some(*n)).count();
         assert!(times > 5, "{format:?}: {times}");
     }
 }

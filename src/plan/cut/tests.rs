@@ -210,6 +210,37 @@ fn tokens_are_filled_from_the_end_and_the_last_message_stays() {
 }
 
 #[test]
+fn a_cut_for_at_most_so_many_tokens_does_not_move_back_over_a_pair() {
+    let bytes = written(Format::OpenAi, "uc1au");
+    let transcript = Format::OpenAi.read(&bytes, 1, &mut Warnings::default());
+    let origins = vec![MessageOrigin::Session; 5];
+    let cutter = Cutter::new(&transcript, &transcript.conversations[0], origins);
+    let tokens = [80, 20, 5, 10, 3];
+    // The last message stays in any case.
+    for (limit, tail, moved_tail) in [
+        (2, 4, 4),
+        (13, 3, 3),
+        (18, 3, 1),
+        (37, 3, 1),
+        (38, 1, 1),
+        (118, 0, 0),
+    ] {
+        assert_eq!(cutter.at_most(limit, &tokens).first_kept, tail, "{limit}");
+        assert_eq!(
+            cutter.within(limit, &tokens).first_kept,
+            moved_tail,
+            "{limit}"
+        );
+    }
+    // A result alone does not stay.
+    let bytes = written(Format::OpenAi, "uc1");
+    let transcript = Format::OpenAi.read(&bytes, 1, &mut Warnings::default());
+    let origins = vec![MessageOrigin::Session; 3];
+    let cutter = Cutter::new(&transcript, &transcript.conversations[0], origins);
+    assert_eq!(cutter.at_most(9, &tokens[..3]).first_kept, 1);
+}
+
+#[test]
 fn at_least_the_last_answer_stays_or_the_last_message() {
     for (drawn, left) in [
         ("ua|au", 0),
