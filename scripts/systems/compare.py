@@ -16,7 +16,7 @@ BODY = re.compile(r"(?:(.*?)\n\n)?<(transcript-[0-9a-f]{32})>\n(.*)\n</\2>", re.
 NOTICE = "\n\nThe text between <transcript-"
 # No part of a file comes back that is smaller, and its header, fence and mark take no more.
 USEFUL, HEADER = 200, 40
-QUOTED = r"(?P<words>\n\n## User requests\n\[L\d+\].*?)?"
+QUOTED = r"(?P<words>\n\n## User requests\nL\d+.*?)?"
 
 
 class Ran:
