@@ -332,6 +332,15 @@ impl Entries for Sorted {
         }
     }
 
+    fn bytes_on_disk(&self, at: usize) -> u64 {
+        match self {
+            Sorted::Held(_) => 0,
+            Sorted::Spooled(spooled) => {
+                spooled.places.get(at).map_or(0, |place| place.bytes.into())
+            }
+        }
+    }
+
     fn each_json(
         &self,
         places: Range<usize>,

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -11,8 +12,10 @@ use serde::Serialize;
 use crate::outcome::Entries;
 use crate::text::{PrintableJson, printable_json};
 
-/// So many entries are made ready by one thread at a time.
+/// So many entries are made ready by one thread at a time, as far as they have no more bytes than this: one of a large input has
+/// megabytes.
 const A_PIECE: usize = 64;
+const A_PIECE_BYTES: u64 = 1 << 20;
 
 /// Writes one indented object, and a line end after it.
 pub(super) fn write_pretty(report: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
@@ -71,22 +74,39 @@ fn write_pieces(
     out: &mut dyn Write,
     add: impl Fn(usize, &[u8], &mut Vec<u8>) + Sync,
 ) -> io::Result<()> {
-    let at_once = A_PIECE * rayon::current_num_threads();
-    for begin in (0..files.len()).step_by(at_once) {
-        let end = (begin + at_once).min(files.len());
-        let begins: Vec<usize> = (begin..end).step_by(A_PIECE).collect();
-        let piece = |begin: usize| {
-            let mut text = Vec::new();
-            let places = begin..(begin + A_PIECE).min(end);
-            files.each_json(places, &mut |at, json| add(at, json, &mut text))?;
-            printable(text)
-        };
-        let pieces: io::Result<Vec<_>> = begins.into_par_iter().map(piece).collect();
+    let piece = |places: Range<usize>| {
+        let mut text = Vec::new();
+        files.each_json(places, &mut |at, json| add(at, json, &mut text))?;
+        printable(text)
+    };
+    let mut next = 0;
+    while next < files.len() {
+        let mut places = Vec::new();
+        while places.len() < rayon::current_num_threads() && next < files.len() {
+            let end = piece_end(files, next);
+            places.push(next..end);
+            next = end;
+        }
+        let pieces: io::Result<Vec<_>> = places.into_par_iter().map(piece).collect();
         for piece in pieces? {
             out.write_all(&piece)?;
         }
     }
     Ok(())
+}
+
+/// Where the piece that begins at an entry ends: it has at least this one.
+fn piece_end(files: &dyn Entries, begin: usize) -> usize {
+    let mut bytes = files.bytes_on_disk(begin);
+    let most = (begin + A_PIECE).min(files.len());
+    let fits = |at: &usize| {
+        bytes += files.bytes_on_disk(*at);
+        bytes <= A_PIECE_BYTES
+    };
+    (begin + 1..most)
+        .take_while(fits)
+        .last()
+        .map_or(begin + 1, |last| last + 1)
 }
 
 /// JSON, safe to display.
@@ -193,6 +213,41 @@ pub(super) fn write_lines<T: Serialize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::Outcome;
+
+    /// Outcomes of which only the sizes are known.
+    struct Large(Vec<u64>);
+
+    impl Entries for Large {
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+
+        fn get(&self, _: usize) -> io::Result<Cow<'_, Outcome>> {
+            Err(io::Error::other("nothing is read"))
+        }
+
+        fn bytes_on_disk(&self, at: usize) -> u64 {
+            self.0[at]
+        }
+    }
+
+    #[test]
+    fn a_piece_has_so_many_entries_and_so_many_bytes() {
+        let ends = |sizes: &[u64]| {
+            let files = Large(sizes.to_vec());
+            let mut ends = vec![0];
+            while let Some(begin) = ends.last().copied().filter(|begin| *begin < sizes.len()) {
+                ends.push(piece_end(&files, begin));
+            }
+            ends.split_off(1)
+        };
+        let (half, more) = (A_PIECE_BYTES / 2, A_PIECE_BYTES + 1);
+        assert_eq!(ends(&[1; 130]), [64, 128, 130]);
+        assert_eq!(ends(&[half, half, half, 1, more, more, 1]), [2, 4, 5, 6, 7]);
+        assert_eq!(ends(&[more]), [1]);
+        assert!(ends(&[]).is_empty());
+    }
 
     #[test]
     fn lines_that_are_made_of_text_are_those_of_the_serialiser() {
