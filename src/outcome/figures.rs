@@ -47,38 +47,24 @@ struct Said {
 /// A row without keys, in the order of the fields: a million are read back when a run is repeated.
 impl Serialize for Figures {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Figures {
-            status,
-            bytes_before,
-            bytes_after,
-            stored_before,
-            stored_after,
-            messages_before,
-            messages_after,
-            tokens_before,
-            tokens_after,
-            spent,
-            said,
-        } = self;
-        let Said {
-            degraded,
-            failed_summary,
-            broken_cap,
-            more,
-        } = said;
-        let said = (degraded, failed_summary, broken_cap, more);
+        let said = &self.said;
         (
-            status,
-            bytes_before,
-            bytes_after,
-            stored_before,
-            stored_after,
-            messages_before,
-            messages_after,
-            tokens_before,
-            tokens_after,
-            spent,
-            said,
+            self.status,
+            self.bytes_before,
+            self.bytes_after,
+            self.stored_before,
+            self.stored_after,
+            self.messages_before,
+            self.messages_after,
+            self.tokens_before,
+            self.tokens_after,
+            self.spent,
+            (
+                said.degraded,
+                said.failed_summary,
+                said.broken_cap,
+                said.more,
+            ),
         )
             .serialize(serializer)
     }

@@ -430,6 +430,8 @@ proptest! {
     #[test]
     fn figures_follow_the_rules(outcome in any_outcome()) {
         let figures = Figures::of(&outcome);
+        let row = serde_json::to_vec(&figures).unwrap();
+        prop_assert_eq!(serde_json::from_slice::<Figures>(&row).unwrap(), figures);
         let summaries = outcome.conversations.iter().flat_map(|c| &c.summary);
         let has_failed = |summary: &SummaryOutcome| summary.error.is_some();
         let is_done = !matches!(outcome.status, Status::Failed | Status::Skipped);
