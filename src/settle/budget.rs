@@ -4,7 +4,7 @@
 
 use super::composer::Composer;
 use crate::plan::{Cut, Goal};
-use crate::policy::{Layer, SummaryWhen, TargetKind, TooLarge};
+use crate::policy::{SummaryWhen, TargetKind, TooLarge};
 
 /// The share of a summary's room that restored files may take, in percent. They contain less of what is needed next than the
 /// summary does.
@@ -76,15 +76,8 @@ impl Composer<'_> {
             return asked;
         }
         let room = self.less_margin(limit).saturating_sub(others());
-        let files = match self.subject.policy.has(Layer::Restore) {
-            true => self
-                .subject
-                .policy
-                .restore
-                .tokens_total
-                .min(room * FILES / 100),
-            false => 0,
-        };
+        let most = self.subject.policy.restore.tokens_total;
+        let files = self.restorable(cut, most.min(room * FILES / 100));
         asked.min(room).max(room - files)
     }
 

@@ -9,6 +9,7 @@ mod clip;
 mod composer;
 mod content;
 mod draft;
+mod files;
 mod fitting;
 mod notices;
 mod results;

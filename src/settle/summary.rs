@@ -8,16 +8,14 @@
 use std::ops::Range;
 
 use super::composer::Composer;
-use super::draft::{Draft, ROUNDS, Writer};
+use super::draft::{Draft, Writer};
 use super::words::TypedMessages;
 use crate::artifacts::ModelError;
 use crate::facts::MessageOrigin;
 use crate::format::Summaries;
 use crate::outcome::{Missed, Narrative, Restored, Spent, SummaryOutcome, TargetOutcome};
-use crate::plan::{Cut, Goal, Recent, Recents, Section};
-use crate::policy::{
-    Layer, OnFailure, Role as Speaker, SummaryWhen, TargetKind, TooLarge, UserWords,
-};
+use crate::plan::{Cut, Goal};
+use crate::policy::{OnFailure, Role as Speaker, TargetKind, TooLarge, UserWords};
 use crate::transcript::{BlockKind, Conversation, Role, Typed};
 
 /// The result of composing a summary.
@@ -401,70 +399,6 @@ impl Composer<'_> {
             citations: answer.citations,
             citations_removed: answer.citations_removed,
         })
-    }
-
-    /// Adds restored files to a draft, as far as there is room. They use up what the summary saves, but never bring the
-    /// conversation over its trigger again.
-    fn with_files(&self, draft: Draft) -> (Vec<Restored>, Draft) {
-        if !self.subject.policy.has(Layer::Restore) {
-            return (Vec::new(), draft);
-        }
-        let baseline = self.baseline();
-        let below = match (
-            self.subject.policy.summary.when,
-            self.subject.policy.threshold(),
-        ) {
-            (SummaryWhen::Auto | SummaryWhen::Never, Some(threshold)) => threshold.min(baseline),
-            (SummaryWhen::Always, _) | (_, None) => baseline,
-        };
-        let cap = self.cap().map_or(u64::MAX, |cap| self.less_margin(cap));
-        let limit = cap.min(below.saturating_sub(1));
-        let settings = &self.subject.policy.restore;
-        let is_visible = |recent: &&Recent| {
-            let from = draft.cut.first_kept as u32;
-            settings.skip_visible && recent.is_visible(from, |b| self.subject.replaced.contains(&b))
-        };
-        let mut room = limit.saturating_sub(draft.total);
-        for _ in 0..ROUNDS {
-            if room == 0 {
-                break;
-            }
-            let mut section = Section::new(self.subject.estimator, room);
-            let recents = self.recents.into_iter().flat_map(Recents::iter);
-            let back = section.put_back(recents.filter(|r| !is_visible(r)), settings);
-            if draft.writer == Writer::Model && !self.subject.policy.summary.must_keep {
-                // The rows of the built-in summary contain these already.
-                let from = draft.cut.first_kept as u32;
-                section.put_back_extras(
-                    self.subject.transcript,
-                    self.subject.conversation,
-                    self.subject.policy,
-                    from,
-                );
-            }
-            if section.text().is_empty() {
-                break;
-            }
-            let text = format!("{}\n\n{}", draft.text, section.text());
-            let total = self.total(draft.cut, &text);
-            if total <= limit {
-                let restored = back.into_iter().map(|back| Restored {
-                    path: back.path,
-                    tokens: back.tokens,
-                    source: back.source,
-                });
-                return (
-                    restored.collect(),
-                    Draft {
-                        text,
-                        total,
-                        ..draft
-                    },
-                );
-            }
-            room = room.saturating_sub(total - limit);
-        }
-        (Vec::new(), draft)
     }
 
     /// Whether the goal is reached if no summary is written and `total` live tokens stay.
