@@ -10,7 +10,7 @@ use crate::facts::block_text;
 use crate::ids::IdMap;
 use crate::scan::unescape;
 use crate::transcript::{
-    Block, BlockKind, Conversation, LineKind, Message, Role, Transcript, Typed,
+    Author, Block, BlockKind, Conversation, LineKind, Message, Role, Transcript, Typed,
 };
 
 /// An event.
@@ -138,6 +138,7 @@ impl Reader<'_, '_> {
             BlockKind::Text => {
                 let text = block_text(transcript, block);
                 let (what, text) = match (message.role, message.typed) {
+                    _ if block.author == Author::Program => (EventKind::Notice, text.into_owned()),
                     (Role::Assistant, _) => (EventKind::Agent, text.into_owned()),
                     (Role::User, Typed::Yes) => (EventKind::User, unwrapped(&text)),
                     (Role::User, Typed::No) => match arguments(&text) {
@@ -372,6 +373,15 @@ mod tests {
         assert_eq!(unwrapped("a [Request"), "a [Request");
         let planned = "<current_datetime>now</current_datetime>\n\n[[PLAN]] I want a plan.\n\nMy request: split it\n";
         assert_eq!(unwrapped(planned).trim(), "split it");
+    }
+
+    #[test]
+    fn a_file_that_opencode_added_is_nobodys() {
+        let text = r#"{"info":{"id":"ses_1","version":"1.18.33","directory":"/w"},"messages":[{"info":{"id":"msg_1","sessionID":"ses_1","role":"user","time":{"created":1}},"parts":[{"id":"prt_1","type":"text","text":"See @a.rs."},{"id":"prt_2","type":"text","synthetic":true,"text":"1: fn get_one()"}]}]}"#;
+        assert_eq!(
+            described(Format::OpenCode, text),
+            ["0 user: See @a.rs.|", "0 notice: 1: fn get_one()|"]
+        );
     }
 
     #[test]

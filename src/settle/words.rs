@@ -12,7 +12,7 @@ use memchr::memmem;
 use super::composer::Composer;
 use crate::facts::{MessageOrigin, block_text, describes_pictures, picture};
 use crate::summarizer::extractive::{Section, is_agent_text, parse};
-use crate::transcript::{BlockKind, Message, Typed};
+use crate::transcript::{Message, Typed};
 
 /// What became of the typed messages that a summary replaced.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl Composer<'_> {
     fn texts<'t>(&'t self, message: &'t Message) -> impl Iterator<Item = String> + 't {
         let blocks = self.subject.conversation.blocks(message).iter();
         let blocks = blocks.map(|block| self.subject.transcript.block(*block));
-        let texts = blocks.filter(|block| block.kind == BlockKind::Text);
+        let texts = blocks.filter(|block| block.is_words());
         let texts = texts.map(|block| block_text(self.subject.transcript, block).into_owned());
         texts.filter(|text| !is_agent_text(text))
     }

@@ -202,6 +202,15 @@ pub enum Outcome {
     Failed,
 }
 
+/// Who wrote a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Author {
+    /// Who wrote its message.
+    OfMessage,
+    /// The agent's program, which added it to a person's words.
+    Program,
+}
+
 /// One content block. Spans are within its line.
 #[derive(Debug, Clone, Copy)]
 pub struct Block {
@@ -211,6 +220,8 @@ pub struct Block {
     pub shape: Shape,
     /// For a result: whether the call failed.
     pub outcome: Outcome,
+    /// Who wrote it.
+    pub author: Author,
     /// The number of pictures in the content.
     pub images: u8,
     /// The number of documents in the content.
@@ -263,12 +274,18 @@ pub struct Unit {
 }
 
 impl Block {
+    /// Whether it is text of the one who wrote its message.
+    pub fn is_words(&self) -> bool {
+        self.kind == BlockKind::Text && self.author == Author::OfMessage
+    }
+
     /// A block of that kind with nothing in it yet.
     pub fn new(kind: BlockKind) -> Self {
         Block {
             kind,
             shape: Shape::Absent,
             outcome: Outcome::Fine,
+            author: Author::OfMessage,
             images: 0,
             documents: 0,
             others: 0,

@@ -190,6 +190,8 @@ impl<'c> Choice<'c> {
 
     /// Takes the user's words that must be quoted, as whole messages; other messages are taken sentence by sentence.
     fn requests(&mut self, words: UserWords) {
+        // The last message that is quoted, as far as it is.
+        let mut quoted = None;
         for (number, unit) in self.units() {
             let is_last = |request| self.extract.found.last_request == Some(request);
             let counts = match (unit.claim, words) {
@@ -202,6 +204,17 @@ impl<'c> Choice<'c> {
                 (Claim::Sentence(request) | Claim::Picture(request), UserWords::Budget)
                     if !is_last(request) =>
                 {
+                    continue;
+                }
+                (Claim::Pasted(request), _) => {
+                    // Sentences are told one by one already, and what is quoted is not repeated.
+                    let is_left_out =
+                        quoted
+                            .as_ref()
+                            .is_some_and(|(of, text): &(u32, Cow<'_, str>)| {
+                                *of == request && !text.contains(&unit.row.text)
+                            });
+                    self.is_settled[number] = !is_left_out;
                     continue;
                 }
                 (Claim::Request(_) | Claim::Sentence(_) | Claim::Picture(_), _) => {
@@ -218,6 +231,9 @@ impl<'c> Choice<'c> {
             if counts == Counts::ButStays {
                 self.used += size;
                 self.is_open[unit.row.section as usize] = true;
+            }
+            if let Claim::Request(request) = unit.claim {
+                quoted = Some((request, text.clone()));
             }
             self.put(number, text, size, counts);
         }

@@ -81,7 +81,7 @@ pub(super) fn scan<'t>(text: &'t str, mut found: impl FnMut(Class, &'t str)) {
         let length = at - start;
         at += usize::from(length == 0);
         // Most words have only lower-case letters, and none of those is a name.
-        if length >= 3 && kinds != LOWER {
+        if kinds != LOWER && (length >= 3 || length == 2 && bytes[start] == b'#') {
             // ASCII bytes are characters of their own.
             token(&text[start..start + length], kinds, &mut found);
         }

@@ -1,5 +1,8 @@
 //! Selects the most informative lines of an output or a file.
 
+/// What OpenCode writes before the lines of a file.
+const BEFORE: [&str; 2] = ["<content>\n", "<file>\n"];
+
 /// How many lines from the start and from the end of an output are examined.
 const LOOKED_AT: usize = 200;
 
@@ -19,16 +22,30 @@ pub(super) fn key_lines(text: &str) -> (impl Iterator<Item = &str>, impl Iterato
 
 /// The lines of a file without the line numbers of a tool.
 pub(super) fn without_numbers(text: &str) -> impl Iterator<Item = &str> {
-    let first = text
-        .split_once(". ")
-        .and_then(|(number, _)| number.parse::<u32>().ok());
-    let numbers = u64::from(first.unwrap_or(0))..;
-    text.split('\n').zip(numbers).map(move |(line, number)| {
-        // Copilot CLI numbers lines like a list; a list in a file has its own numbers.
-        let listed =
-            first.and_then(|_| line.strip_prefix(&format!("{number}."))?.strip_prefix(' '));
-        listed.unwrap_or_else(|| without_number(line))
-    })
+    let starts = BEFORE
+        .iter()
+        .find_map(|tag| Some(text.find(tag)? + tag.len()));
+    let (before, lines) = text.split_at(starts.unwrap_or(0));
+    // Copilot CLI numbers lines like a list, OpenCode with colons or bars; a list in a file has its own numbers.
+    let first = ['.', ':', '|'].into_iter().find_map(|sign| {
+        let (number, _) = numbered(lines.split('\n').next()?, sign)?;
+        Some((number, sign))
+    });
+    let numbers = first.map_or(0, |(number, _)| number)..;
+    let lines = lines.split('\n').zip(numbers).map(move |(line, next)| {
+        let own = first.and_then(|(_, sign)| numbered(line, sign));
+        let own = own.filter(|(number, _)| *number == next);
+        own.map_or_else(|| without_number(line), |(_, text)| text)
+    });
+    before.lines().map(without_number).chain(lines)
+}
+
+/// The number that a line begins with, before a sign and a blank, and the rest of it.
+fn numbered(line: &str, sign: char) -> Option<(u64, &str)> {
+    let (number, rest) = line.split_once(sign)?;
+    // A wider number than any file has lines would overflow what it is counted with.
+    let number: u32 = number.parse().ok()?;
+    Some((u64::from(number), rest.strip_prefix(' ')?))
 }
 
 /// A line of a file without the line number of a tool.
@@ -120,6 +137,15 @@ mod tests {
         let of = |text| without_numbers(text).collect::<Vec<_>>();
         assert_eq!(of("7. a\n8.   b\n9. 3. c"), ["a", "  b", "3. c"]);
         assert_eq!(of("a. b\n1. c\n  2\td"), ["a. b", "1. c", "d"]);
+        assert_eq!(
+            of("<path>a</path>\n<content>\n9: 1: b\n10: \n11: d"),
+            ["<path>a</path>", "<content>", "1: b", "", "d"]
+        );
+        assert_eq!(of("1: b\n3: c"), ["b", "3: c"]);
+        assert_eq!(
+            of("<file>\n00001| a\n00002| \n00003| b"),
+            ["<file>", "a", "", "b"]
+        );
     }
 
     #[test]

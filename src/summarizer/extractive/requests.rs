@@ -6,13 +6,13 @@
 use std::borrow::Cow;
 
 use super::form::{Mark, Row, Section};
-use super::gather::Gather;
+use super::gather::{Gather, line_of};
 use super::names::{Speaker, hash};
 use super::units::{Claim, Origin, Request};
 use crate::facts::{
     MessageOrigin, block_text, corrects, describes_pictures, picture, refuses, sentences,
 };
-use crate::transcript::{BlockKind, Transcript, Typed};
+use crate::transcript::{Transcript, Typed};
 
 /// The value of the user's words besides their names.
 const BASE: f64 = 2.0;
@@ -26,7 +26,7 @@ const NOTICE: f64 = 1.0;
 /// The typed text of a message, without what the agent added.
 pub(super) fn words(transcript: &Transcript<'_>, blocks: &[u32]) -> String {
     let texts = blocks.iter().map(|block| transcript.block(*block));
-    let texts = texts.filter(|block| block.kind == BlockKind::Text);
+    let texts = texts.filter(|block| block.is_words());
     let words: Vec<Cow<'_, str>> = texts
         .map(|block| block_text(transcript, block))
         .filter(|text| !is_agent_text(text))
@@ -160,6 +160,27 @@ fn push(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark, origi
             false => BASE,
         };
         gather.add(row(sentence), message, Claim::Sentence(number), base);
+    }
+    // No token has less than a byte.
+    if text.len() as u64 > gather.policy.summary.user_message_max {
+        pasted(gather, text, message, mark, number);
+    }
+}
+
+/// Adds the lines of a message that may be too long to be quoted: of those left out, some are worth telling.
+fn pasted(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark, number: u32) {
+    for line in text.lines() {
+        let text = line_of(line).into_owned();
+        if gather.found.names.of(&text).is_empty() {
+            continue;
+        }
+        let row = Row {
+            section: Section::Details,
+            mark,
+            label: String::new(),
+            text,
+        };
+        gather.add(row, message, Claim::Pasted(number), 0.0);
     }
 }
 

@@ -8,7 +8,7 @@ use super::facts_of::{Blocks, Output};
 use super::form::Section;
 use super::gather::{BETWEEN, Gather, input, line_of};
 use super::lines::{is_outline, key_lines, without_numbers};
-use super::names::{Speaker, hash};
+use super::names::{Counted, Speaker, hash};
 use super::settings::settings;
 use super::units::{Claim, Unit, UnitKind, Units};
 use super::{carried, facts_of, queued, requests, state};
@@ -123,10 +123,19 @@ impl Gather<'_, '_> {
 
     fn message(&mut self, number: u32, message: &Message, known: &Blocks) {
         let (transcript, conversation) = (self.transcript, self.conversation);
-        if message.typed == Typed::Yes {
-            return self.by_user(number, message);
-        }
         let blocks = conversation.blocks(message);
+        if message.typed == Typed::Yes {
+            self.by_user(number, message);
+            let blocks = blocks.iter().map(|block| transcript.block(*block));
+            let added = |block: &&Block| block.kind == BlockKind::Text && !block.is_words();
+            return blocks.filter(added).for_each(|block| {
+                let text = block_text(transcript, block);
+                if !requests::is_agent_text(&text) {
+                    let counted = self.count(&text, number, block.line, Speaker::Tool);
+                    self.file(&text, &counted, number, block.line);
+                }
+            });
+        }
         let is_call = |b: &u32| transcript.block(*b).kind == BlockKind::Call;
         // Text before calls mostly announces them.
         let base = if blocks.iter().any(is_call) { 0.3 } else { 1.0 };
@@ -261,18 +270,7 @@ impl Gather<'_, '_> {
             Output::File | Output::OldFile | Output::Other => 0.0,
         };
         match output {
-            Output::File => {
-                let lines = without_numbers(text).enumerate();
-                for (number, line) in lines {
-                    if is_outline(line) {
-                        tell(line, OUTLINE);
-                    } else if number < LINES_OF_A_FILE {
-                        tell(line, 0.0);
-                    }
-                }
-                let names = &mut self.found.names;
-                names.note_all(&counted, |name| name.is_in_file = true);
-            }
+            Output::File => self.file(text, &counted, message, block.line),
             Output::OldFile => {}
             Output::Command | Output::Other => {
                 let (lines, last) = key_lines(text);
@@ -285,6 +283,19 @@ impl Gather<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Adds the lines of a file.
+    fn file(&mut self, text: &str, counted: &Counted<'_>, message: u32, at: u32) {
+        for (number, line) in without_numbers(text).enumerate() {
+            if is_outline(line) {
+                self.line(line, Some(counted), message, at, OUTLINE);
+            } else if number < LINES_OF_A_FILE {
+                self.line(line, Some(counted), message, at, 0.0);
+            }
+        }
+        let names = &mut self.found.names;
+        names.note_all(counted, |name| name.is_in_file = true);
     }
 
     /// Collects names that the reader sees without the summary.
@@ -300,7 +311,7 @@ impl Gather<'_, '_> {
                     BlockKind::Text if message.role == Role::Assistant => {
                         (Speaker::Agent, block_text(transcript, block))
                     }
-                    BlockKind::Text if message.typed == Typed::Yes => {
+                    BlockKind::Text if message.typed == Typed::Yes && block.is_words() => {
                         (Speaker::User, block_text(transcript, block))
                     }
                     BlockKind::Text | BlockKind::Result => {

@@ -56,6 +56,8 @@ pub(super) enum Claim {
     Request(u32),
     /// A sentence of that message.
     Sentence(u32),
+    /// A line of that message, which is so long that it may be quoted in part.
+    Pasted(u32),
     /// A picture beside the words of that message.
     Picture(u32),
     /// What was said and done last.

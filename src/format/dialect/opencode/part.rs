@@ -5,7 +5,7 @@
 
 use crate::format::shapes::blocks::{quoted, said};
 use crate::scan::{Cursor, Kind, Oddities, Parse, Span, Text};
-use crate::transcript::{Block, BlockKind, Outcome, Record, Role, Shape};
+use crate::transcript::{Author, Block, BlockKind, Outcome, Record, Role, Shape};
 
 /// The tool that says in its metadata how a command ended.
 const SHELL: &[u8] = b"bash";
@@ -46,7 +46,13 @@ pub(super) fn parts(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, role: Role)
                     true => added += 1,
                     false => own += 1,
                 }
-                said(record, BlockKind::Text, text);
+                let texts = record.text_mark();
+                record.text(text);
+                let mut block = Block::bare(BlockKind::Text, quoted(text));
+                if one.is_added {
+                    block.author = Author::Program;
+                }
+                record.block(block, texts);
             }
             (b"reasoning", Role::Assistant) => {
                 if let Some(text) = one.text.filter(|text| !text.span.is_empty()) {

@@ -496,3 +496,24 @@ fn rows_after_a_narrative_tell_first_what_it_does_not() {
     let none = rows_after("The user wants it mended.", 0);
     assert_eq!(none, "## User requests\nL2 Mend it.\nL4 Go on.");
 }
+
+#[test]
+fn of_what_a_long_message_says_beyond_its_quote_lines_with_names_are_told() {
+    let filler = "The gate stays as it is for now, since nobody asked.\\n";
+    let text = |filler: &str| {
+        let paste = format!("{filler}Call `shut_gate` with TURNS_TO_SHUT.\\n{filler}");
+        format!(r#"{{"role":"user","content":"See my notes.\n{paste}That is all."}}"#)
+            + "\n{\"role\":\"assistant\",\"content\":\"Yes.\"}\n"
+    };
+    let told = "## Details\nL1 Call `shut_gate` with TURNS_TO_SHUT.";
+    let of = |text: &str, words| {
+        let transcript = read_as(Format::Anthropic, text.as_bytes());
+        whole(&transcript, &auto(), 3_000, words).text
+    };
+    let long = of(&text(&filler.repeat(200)), UserWords::Verbatim);
+    assert!(long.contains("\n…\n") && long.contains(told), "{long}");
+    // What is quoted is not told again.
+    let short = of(&text(&filler.repeat(50)), UserWords::Verbatim);
+    assert!(!short.contains("## Details"), "{short}");
+    assert_eq!(short.matches("TURNS_TO_SHUT").count(), 1, "{short}");
+}
