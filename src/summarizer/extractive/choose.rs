@@ -25,7 +25,7 @@ use crate::facts::is_relative;
 use crate::ids::IdSet;
 use crate::policy::UserWords;
 use crate::tokens::{Estimator, Size};
-use value::Candidate;
+use value::{Candidate, Densities};
 pub(super) use window::Places;
 use window::marked;
 
@@ -50,6 +50,9 @@ const SHORTEST_PLAN: u64 = 24;
 /// About how many bytes of a transcript are a token.
 const BYTES_OF_A_TOKEN: f64 = 4.0;
 
+/// A text that is smaller than the sum of its rows has room for more rows if it leaves 1/64 of the budget.
+const WORTH_FILLING: u64 = 64;
+
 /// How often a text is clipped again because its row was still too large.
 const CLIPS: usize = 4;
 
@@ -63,8 +66,9 @@ pub(super) fn choose(
     words: UserWords,
     estimator: &Estimator,
 ) -> ExtractiveSummary {
+    let densities = Densities::new(extract.found.units.len());
     let begun = |files| {
-        let mut choice = Choice::new(extract, tokens, files, estimator);
+        let mut choice = Choice::new(extract, tokens, files, estimator, &densities);
         choice.is_told = names_in(extract, narrative.unwrap_or_default());
         choice.requests(words);
         choice
@@ -85,6 +89,9 @@ pub(super) fn choose(
             choice.cover(EARLIER, |claim| claim == Claim::Earlier);
         }
         choice.cover(100, |claim| claim != Claim::State);
+        if choice.recount() {
+            choice.cover(100, |claim| claim != Claim::State);
+        }
         let freed = choice.drop_names_told_elsewhere();
         choice.widen(freed);
     }
@@ -125,6 +132,10 @@ struct Choice<'c> {
     state: Range<usize>,
     /// The units that are chosen or excluded.
     is_settled: Vec<bool>,
+    /// The tokens of a byte of each unit's text.
+    densities: &'c Densities,
+    /// How near the summary is to a large one, from 0 to 1.
+    is_large: f64,
 }
 
 struct Chosen<'c> {
@@ -150,7 +161,13 @@ struct Part {
 }
 
 impl<'c> Choice<'c> {
-    fn new(extract: &'c Extract, limit: u64, files: FileRows, estimator: &'c Estimator) -> Self {
+    fn new(
+        extract: &'c Extract,
+        limit: u64,
+        files: FileRows,
+        estimator: &'c Estimator,
+        densities: &'c Densities,
+    ) -> Self {
         let mut occurrences = vec![0; extract.found.names.len()];
         let mut is_grounded = vec![false; occurrences.len()];
         for name in &extract.found.seen_after {
@@ -174,6 +191,8 @@ impl<'c> Choice<'c> {
             chosen: Vec::new(),
             state: 0..0,
             is_settled: vec![false; extract.found.units.len()],
+            densities,
+            is_large: UnitWeights::is_large(share),
         }
     }
 

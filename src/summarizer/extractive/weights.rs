@@ -1,10 +1,10 @@
 //! The numbers by which units are chosen.
 //!
 //! The chances of names are those that `scripts/fit-summary CORPUS --only-chances` found on 43 sessions of 19 repositories (157
-//! cuts, 166 000 names; those that are needed are told from others with an AUC of 83.1 % in fold, and 81.5 % out of fold). The
-//! weights of units were chosen by hand, by what `ctxpack eval` measures on the 37 of these sessions that have 10 000 tokens: one at a
-//! time among about 60 settings, then a few together. With chances that no session of the same repository had a part in, need is
-//! 1.2/0.4/0.2 less at 5/10/20 %, and grounded 0.8/0.4/0.1.
+//! cuts, 166 000 names; those that are needed are told from others with an AUC of 83.8 % in fold, and 82.9 % out of fold). The
+//! weights of units were chosen by hand, by what `ctxpack eval` measures on the 37 of these sessions that have 10 000 tokens and are
+//! lines: one at a time among about 80 settings, then a few together. With chances that no session of the same repository had a part
+//! in, need is 0.6/0.8/0.5 less at 5/10/20 %, and grounded 0.3/0.7/0.6.
 //!
 //! Weights of other sessions come from a file of this form, so that no session is measured with weights that it had a part in:
 //!
@@ -119,51 +119,51 @@ weights! {
     /// What the chance of a name to be needed depends on, as logarithms of odds.
     NameWeights, NAMES {
         /// Of any name.
-        any: -6.696,
+        any: -7.020,
         /// Of a path, and so on by the kind of name.
-        path: 1.533,
-        symbol: 1.238,
-        url: 0.164,
-        id: 1.271,
-        error: 1.343,
-        flag: 1.897,
+        path: 1.739,
+        symbol: 1.402,
+        url: 0.338,
+        id: 1.620,
+        error: 1.426,
+        flag: 2.091,
         /// If the user mentions it, the assistant does in words, or in a call.
-        user: -0.340,
-        agent: 1.116,
-        call: 1.286,
+        user: -0.545,
+        agent: 1.188,
+        call: 1.417,
         /// For each doubling of how often they, and tools, do.
-        user_count: 0.345,
-        agent_count: -0.045,
-        call_count: 0.234,
-        tool_count: -0.041,
+        user_count: 0.375,
+        agent_count: -0.019,
+        call_count: 0.232,
+        tool_count: -0.028,
         /// For each doubling of the messages that have it.
-        messages: 0.116,
+        messages: 0.102,
         /// If the last mention was just now, or not long ago.
-        just_now: 0.175,
-        lately: 2.672,
+        just_now: 0.261,
+        lately: 2.725,
         /// If the last mention was at the very start.
-        age: 1.020,
+        age: 1.036,
         /// If the last mention by the assistant was not long ago; the last call with it just now, or not long ago.
-        agent_lately: -0.276,
-        call_just_now: 0.093,
-        call_lately: -0.229,
+        agent_lately: -0.400,
+        call_just_now: 0.088,
+        call_lately: -0.214,
         /// For each doubling of the names that were new with it.
-        crowd: -0.186,
+        crowd: -0.189,
         /// If a line that defines something has it.
-        defined: 0.112,
+        defined: 0.144,
         /// If it is made of words of other names that authors mentioned lately.
-        near: 0.536,
+        near: 0.476,
         /// If an author mentioned a name of the lines around one that has it lately.
-        around: 0.641,
+        around: 0.604,
         /// If a write or an edit has it; a file as it was read last.
-        written: -0.892,
-        in_file: 0.438,
+        written: -0.900,
+        in_file: 0.357,
         /// If it is a number in a call.
-        called_number: 1.479,
+        called_number: 1.632,
         /// If no author mentions it: for each doubling of the messages that have it.
-        shown_messages: 0.223,
+        shown_messages: 0.343,
         /// For each sixteen bytes.
-        length: -0.258,
+        length: -0.274,
     }
 }
 
@@ -171,36 +171,41 @@ weights! {
     /// How units are chosen, in needed names.
     UnitWeights, UNITS {
         /// The share of a name's value that it has where it stands among words of the transcript.
-        grounded: 0.49,
+        grounded: 0.50,
         /// The share of a name's value the second time.
         again: 0.03,
         /// What units are worth besides their names: a factor for commands, errors, the assistant's sentences, and all others.
         ran: 0.04,
         failed: 0.06,
         said: 0.01,
-        base: 0.03,
+        base: 0.02,
         /// The tokens that a row takes besides its text.
         overhead: 3.4,
         /// The part of a budget that what was said and done last has a claim to, in percent.
         state: 10.0,
         /// The same where the summary is small.
         ran_small: 0.035,
-        state_small: 4.0,
+        state_small: 2.0,
     }
 }
 
 impl UnitWeights {
     /// The weights for a summary that has this share of the tokens that it stands for: between those of a small one and the others.
     pub(super) fn of_share(&self, share: f64) -> UnitWeights {
-        const SMALL: f64 = 0.04;
-        const LARGE: f64 = 0.16;
-        let at = ((share - SMALL) / (LARGE - SMALL)).clamp(0.0, 1.0);
+        let at = UnitWeights::is_large(share);
         let between = |small: f64, large: f64| small + (large - small) * at;
         UnitWeights {
             ran: between(self.ran_small, self.ran),
             state: between(self.state_small, self.state),
             ..*self
         }
+    }
+
+    /// How near a summary of this share is to a large one, from 0 to 1.
+    pub(super) fn is_large(share: f64) -> f64 {
+        const SMALL: f64 = 0.04;
+        const LARGE: f64 = 0.16;
+        ((share - SMALL) / (LARGE - SMALL)).clamp(0.0, 1.0)
     }
 }
 

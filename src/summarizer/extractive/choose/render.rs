@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::super::ExtractiveSummary;
 use super::super::form::{Labels, Row, Section, write};
 use super::super::units::{Claim, Origin, Unit};
-use super::{Choice, Chosen, Counts, sum};
+use super::{Choice, Chosen, Counts, WORTH_FILLING, sum};
 use crate::tokens::Size;
 
 impl<'c> Choice<'c> {
@@ -37,6 +37,23 @@ impl<'c> Choice<'c> {
             user_clipped,
             counted,
         }
+    }
+
+    /// Counts the text of the units chosen so far instead of their rows; returns whether that leaves room for more.
+    /// Where tokens are estimated, both are the same.
+    pub(super) fn recount(&mut self) -> bool {
+        if !self.estimator.is_exact() {
+            return false;
+        }
+        let rows = self.rows(|counts| counts != Counts::No);
+        let size = self.estimator.text(&write(&rows, self.files));
+        let [counted, used] = [size, self.used].map(|size| self.estimator.tokens(size));
+        let has_room =
+            counted < used && self.limit.saturating_sub(counted) > self.limit / WORTH_FILLING;
+        if has_room {
+            self.used = size;
+        }
+        has_room
     }
 
     /// Drops units from the last one on until they have `excess` tokens; returns whether any was dropped.

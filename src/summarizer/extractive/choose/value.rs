@@ -3,12 +3,14 @@
 //! A name counts with its chance to be needed, once: a part of that where it is told, and the rest where it stands among words of
 //! the transcript. Chooses nothing.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::super::form::{Labels, Section};
 use super::super::gather::LONGEST;
 use super::super::units::{Grounding, Unit, UnitKind};
+use super::window::floor;
 use super::{Choice, begun};
 
 /// The share of a name's value that is left where the narrative before the rows mentions it: a row still says where it comes from,
@@ -23,12 +25,23 @@ const FOCUS: f64 = 0.25;
 const JOINED: f64 = 0.4;
 pub(super) const WHOLE: f64 = 1.0;
 
+/// The tokens of a byte of a text without any.
+const LEAST: f64 = 0.01;
+
+/// The bytes of a text that its density is counted of.
+const SAMPLE: usize = 512;
+
+/// A row of so many tokens costs the same in a small summary and in a large one.
+const ALIKE: f64 = 16.0;
+
 /// The longest line that is told as a whole has so many bytes more than `LONGEST`: the mark of a cut.
 const BEYOND: usize = 8;
 
 impl Choice<'_> {
     /// What all of a unit is worth for its length.
-    pub(super) fn gain(&self, unit: &Unit) -> f64 {
+    pub(super) fn gain(&self, number: usize) -> f64 {
+        let unit = &self.extract.found.units[number];
+        let density = self.density(number);
         let names = self.extract.found.names.list(&unit.names).iter();
         match unit.kind {
             UnitKind::Statement => {
@@ -38,7 +51,7 @@ impl Choice<'_> {
                 let value = self.base(unit) + value;
                 // A line that is too long can be told in part.
                 match self.is_short(unit) {
-                    true => value / self.cost(text, self.mark(unit)),
+                    true => value / self.cost(text, density, self.mark(unit)),
                     false => 0.0,
                 }
             }
@@ -47,7 +60,7 @@ impl Choice<'_> {
                 let left = names.clone().filter(new).count();
                 let value: f64 = names.map(|name| self.worth(*name, Grounding::Alone)).sum();
                 let text = unit.row.text.len() * left / unit.names.len().max(1);
-                value / self.cost(text, WHOLE)
+                value / self.cost(text, density, WHOLE)
             }
         }
     }
@@ -84,9 +97,9 @@ impl Choice<'_> {
     /// A unit with a value that is at least what it is worth now, for the order in which units are looked at.
     pub(super) fn candidate(&self, number: usize) -> Candidate {
         let unit = &self.extract.found.units[number];
-        let gain = self.gain(unit);
+        let gain = self.gain(number);
         let gain = match self.may_be_cut(unit) {
-            true => gain.max(self.at_best(unit)),
+            true => gain.max(self.at_best(number)),
             false => gain,
         };
         Candidate { gain, number }
@@ -97,7 +110,7 @@ impl Choice<'_> {
         let unit = &self.extract.found.units[number];
         let whole = Candidate {
             number,
-            gain: self.gain(unit),
+            gain: self.gain(number),
         };
         if !self.may_be_cut(unit) {
             return (whole, None);
@@ -129,14 +142,39 @@ impl Choice<'_> {
         told * self.extract.found.weights[at] * (tells + grounds)
     }
 
-    /// The cost of a row with a text of so many bytes and a part of the overhead. An estimate: exact sizes are computed only for
-    /// units about to be taken.
-    pub(super) fn cost(&self, text: usize, mark: f64) -> f64 {
-        let tokens = text as f64 / 4.0 + self.weights.overhead * mark;
-        // To the power of 13/16: by roots, which are the same on every machine.
+    /// The tokens of a byte of a unit's text.
+    pub(super) fn density(&self, number: usize) -> f64 {
+        let known = &self.densities.0[number];
+        if known.get() == 0.0 {
+            let text = &self.extract.found.units[number].row.text;
+            let sample = &text[..floor(text, SAMPLE)];
+            let tokens = self.estimator.tokens(self.estimator.text(sample));
+            known.set((tokens as f64 / sample.len().max(1) as f64).max(LEAST));
+        }
+        known.get()
+    }
+
+    /// The cost of a row with so many bytes of a text of this density and a part of the overhead. An estimate: exact sizes are computed
+    /// only for units about to be taken.
+    ///
+    /// In a small summary a row costs its tokens to the power of 3/4, so that longer ones, which tell more together, are not passed
+    /// over; in a large one the tokens themselves.
+    pub(super) fn cost(&self, text: usize, density: f64, mark: f64) -> f64 {
+        let tokens = text as f64 * density + self.weights.overhead * mark;
+        // By roots, which are the same on every machine.
         let root = tokens.sqrt();
-        let fourth = root.sqrt();
-        root * fourth * fourth.sqrt().sqrt()
+        let small = root * root.sqrt();
+        small + (tokens / ALIKE.sqrt().sqrt() - small) * self.is_large
+    }
+}
+
+/// The tokens of a byte of each unit's text; 0 = not counted yet.
+#[derive(Debug)]
+pub(super) struct Densities(Vec<Cell<f64>>);
+
+impl Densities {
+    pub(super) fn new(units: usize) -> Densities {
+        Densities(vec![Cell::new(0.0); units])
     }
 }
 

@@ -93,16 +93,18 @@ impl Choice<'_> {
     }
 
     /// What the best part of a unit may be worth for its length, from a look at its names alone.
-    pub(super) fn at_best(&self, unit: &Unit) -> f64 {
+    pub(super) fn at_best(&self, number: usize) -> f64 {
+        let unit = &self.extract.found.units[number];
         let names = &self.extract.found.names;
         let base = self.base(unit);
+        let density = self.density(number);
         if unit.row.section == Section::Commands {
-            return base / self.cost(unit.head + unit.row.label.len(), WHOLE);
+            return base / self.cost(unit.head + unit.row.label.len(), density, WHOLE);
         }
         let mark = self.mark(unit);
         let of = |name: &u32| {
             let length = names.all()[*name as usize].length as usize;
-            self.worth(*name, Grounding::Words) / self.cost(length + SHORTEST / 3, mark)
+            self.worth(*name, Grounding::Words) / self.cost(length + SHORTEST / 3, density, mark)
         };
         names.list(&unit.names).iter().map(of).fold(0.0, f64::max)
     }
@@ -121,9 +123,10 @@ impl Choice<'_> {
         let names: Vec<(&Place, f64)> = names.collect();
         let label = unit.row.label.len();
         let mark = self.mark(unit);
+        let density = self.density(number);
         let mut best: Option<(Range<usize>, f64)> = None;
         let mut consider = |part: Range<usize>, value: f64| {
-            let gain = value / self.cost(part.len() + MARK + label, mark);
+            let gain = value / self.cost(part.len() + MARK + label, density, mark);
             if part.len() + MARK < text.len()
                 && best.as_ref().is_none_or(|(_, highest)| gain > *highest)
             {
@@ -275,7 +278,7 @@ impl Words {
 }
 
 /// The last place at or before `most` between two characters.
-fn floor(text: &str, most: usize) -> usize {
+pub(super) fn floor(text: &str, most: usize) -> usize {
     let mut at = most.min(text.len());
     while !text.is_char_boundary(at) {
         at -= 1;
