@@ -1,5 +1,6 @@
 //! A transcript as a file, with a policy to compact it with.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
@@ -34,7 +35,12 @@ pub(super) struct Case {
     pub keeping: Keeping,
     /// The answers of a scripted summariser, one per line.
     pub replies: String,
+    /// The first result asked for, which most properties of a case share.
+    pub first: OnceCell<(Asked, Run)>,
 }
+
+/// All that a run depends on.
+pub(super) type Asked = (Vec<u8>, Policy, Keeping, String);
 
 /// The kind of transcripts that a property is checked with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +98,7 @@ impl Case {
                 },
                 policy: any_policy(&mut policy),
                 replies: policies::replies(&mut policy),
+                first: OnceCell::new(),
             }
         })
     }
@@ -125,12 +132,23 @@ impl Case {
             .collect()
     }
 
-    /// The result of a run.
+    /// The result of a run, which is not repeated as long as the case stays the same.
     pub(super) fn compact(&self) -> Run {
-        self.compact_bytes(&self.bytes)
+        let run = || self.compact_bytes(&self.bytes);
+        let first = || (self.asked(), run());
+        match self.first.get_or_init(first) {
+            (asked, known) if *asked == self.asked() => known.clone(),
+            _ => run(),
+        }
     }
 
-    /// The result of a run with the same policy on other bytes.
+    fn asked(&self) -> Asked {
+        let Case { bytes, policy, .. } = self;
+        let replies = self.replies.clone();
+        (bytes.clone(), policy.clone(), self.keeping, replies)
+    }
+
+    /// The result of a new run with the same policy, on these bytes.
     pub(super) fn compact_bytes(&self, bytes: &[u8]) -> Run {
         self.compact_by(&self.policy, bytes)
     }
@@ -149,7 +167,7 @@ impl Case {
 }
 
 /// The result of a run on some bytes.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Run {
     /// How the file was detected.
     pub detected: Option<(Format, Layout)>,

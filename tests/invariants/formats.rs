@@ -4,7 +4,9 @@ use std::fmt::Debug;
 
 use ctxpack::format::Format;
 use proptest::strategy::Strategy;
-use proptest::test_runner::{Config, TestCaseResult, TestRunner};
+use proptest::test_runner::{Config, TestCaseError, TestCaseResult, TestRunner};
+
+use super::case::Case;
 
 /// `tests CONFIG, CHECK, CASES`: a test of each format's name that checks the cases of that format. `all`: the formats.
 macro_rules! each_format {
@@ -38,8 +40,23 @@ macro_rules! each_format {
     };
 }
 
-/// A module for each property, with a test for each format: of `Case::KIND_OF_CASES`.
+/// A module for each property or group of properties, with a test for each format: of `Case::KIND_OF_CASES`. Properties of a
+/// group are checked with the same cases: each case is drawn once, and compacted once for all of them.
 macro_rules! every_format {
+    ($config:expr, $cases:ident; $($group:ident: $kind:ident [$($property:ident)*])*) => {$(
+        mod $group {
+            use super::*;
+
+            each_format! {
+                tests $config,
+                |case: Case| crate::invariants::formats::all_hold(
+                    &case,
+                    &[$((stringify!($property), super::$property)),*],
+                ),
+                |format| Case::$cases(format, Kind::$kind)
+            }
+        }
+    )*};
     ($config:expr, $cases:ident; $($property:ident: $kind:ident)*) => {$(
         mod $property {
             use super::*;
@@ -64,6 +81,16 @@ pub(super) fn holds<S: Strategy>(
     if let Err(error) = runner.run(cases, check) {
         panic!("{error}\n{runner}");
     }
+}
+
+/// The name of a property, and what checks it.
+pub(super) type Property<'p> = (&'p str, fn(&Case) -> TestCaseResult);
+
+/// Checks all of these properties; a failure begins with the name of the property.
+pub(super) fn all_hold(case: &Case, properties: &[Property<'_>]) -> TestCaseResult {
+    properties.iter().try_for_each(|(name, holds)| {
+        holds(case).map_err(|error| TestCaseError::fail(format!("{name}: {error}")))
+    })
 }
 
 /// The formats of this list.

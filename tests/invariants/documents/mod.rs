@@ -2,6 +2,7 @@
 //!
 //! The document is read here by `serde_json`, which shares no code with the program.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use ctxpack::format::{Detected, Detector, Format, Layout, Warnings};
@@ -130,6 +131,7 @@ fn cases(format: Format, any_policy: fn(&mut Tape) -> Policy) -> impl Strategy<V
             },
             policy: any_policy(&mut policy),
             replies: policies::replies(&mut policy),
+            first: OnceCell::new(),
         }
     })
 }
