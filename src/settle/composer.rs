@@ -1,8 +1,8 @@
 //! What a summary is composed from: the conversation, and the artifacts gathered for it.
 //!
-//! The methods of [`Composer`] are in five more files: `summary.rs` decides whether there is a summary and finishes it,
-//! `draft.rs` writes drafts until one fits its budget, `files.rs` puts files back, `words.rs` looks up which words of the user are
-//! in the result, and `budget.rs` has how many tokens it may have.
+//! The methods of [`Composer`] are in six more files: `summary.rs` decides whether there is a summary and finishes it, `draft.rs`
+//! writes drafts until one fits its budget, `put_back.rs` and `files.rs` put files back, `words.rs` looks up which words of the
+//! user are in the result, and `budget.rs` has how many tokens it may have.
 
 use crate::artifacts::{Answer, SummaryArtifacts};
 use crate::plan::{Recents, Subject, SummaryRequest};

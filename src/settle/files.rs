@@ -1,30 +1,14 @@
-//! Puts files back behind a summary, and says beforehand what room they take.
+//! Puts files back behind a finished summary, as far as there is room.
 //!
-//! PURE. The contents were gathered before; reads nothing.
+//! PURE. Makes no summary shorter for them.
 
 use super::composer::Composer;
 use super::draft::{Draft, ROUNDS, Writer};
 use crate::outcome::Restored;
-use crate::plan::{Cut, PutBack, Recent, Recents, Section};
+use crate::plan::Section;
 use crate::policy::{Layer, SummaryWhen};
 
-/// The most tokens between a summary and its files.
-const BETWEEN: u64 = 4;
-
 impl Composer<'_> {
-    /// The tokens of the files that can be put back behind a summary of what is before `cut`, as far as `room` tokens hold them.
-    pub(super) fn restorable(&self, cut: Cut, room: u64) -> u64 {
-        if room == 0 || !self.subject.policy.has(Layer::Restore) {
-            return 0;
-        }
-        let mut section = Section::new(self.subject.estimator, room);
-        self.put_back(&mut section, cut);
-        match section.text() {
-            "" => 0,
-            text => (self.tokens_of(text) + BETWEEN).min(room),
-        }
-    }
-
     /// Adds restored files to a draft, as far as there is room. They use up what the summary saves, but never bring the
     /// conversation over its trigger again.
     pub(super) fn with_files(&self, draft: Draft) -> (Vec<Restored>, Draft) {
@@ -81,16 +65,5 @@ impl Composer<'_> {
             room = room.saturating_sub(total - limit);
         }
         (Vec::new(), draft)
-    }
-
-    /// Puts the files into a section that the messages from `cut` on do not show.
-    fn put_back(&self, section: &mut Section<'_>, cut: Cut) -> Vec<PutBack> {
-        let settings = &self.subject.policy.restore;
-        let from = cut.first_kept as u32;
-        let is_replaced = |block| self.subject.replaced.contains(&block);
-        let is_hidden =
-            |recent: &&Recent| !settings.skip_visible || !recent.is_visible(from, is_replaced);
-        let recents = self.recents.into_iter().flat_map(Recents::iter);
-        section.put_back(recents.filter(is_hidden), settings)
     }
 }

@@ -12,6 +12,7 @@ mod draft;
 mod files;
 mod fitting;
 mod notices;
+mod put_back;
 mod results;
 mod summary;
 mod words;
