@@ -56,12 +56,18 @@ fn around(text: &str, bytes: usize) -> String {
     format!("{head}{}{CUT}{}{tail}", between(head), between(tail))
 }
 
+/// The last place at or before `most` between two characters.
+pub(super) fn floor(text: &str, most: usize) -> usize {
+    let mut at = most.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
 /// The last place at or before `most` between two names, or at least between two characters.
 fn cut(text: &str, most: usize) -> usize {
-    let mut most = most.min(text.len());
-    while !text.is_char_boundary(most) {
-        most -= 1;
-    }
+    let most = floor(text, most);
     let mut next = text[most..].chars().next();
     let mut at = most;
     for c in text[..most].chars().rev() {

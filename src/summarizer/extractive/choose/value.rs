@@ -7,10 +7,10 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use super::super::clip::floor;
 use super::super::form::{Labels, Section};
 use super::super::gather::LONGEST;
 use super::super::units::{Grounding, Unit, UnitKind};
-use super::window::floor;
 use super::{Choice, begun};
 
 /// The share of a name's value that is left where the narrative before the rows mentions it: a row still says where it comes from,

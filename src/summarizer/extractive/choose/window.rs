@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::super::clip::CUT;
+use super::super::clip::{CUT, floor};
 use super::super::entities::scan;
 use super::super::form::Section;
 use super::super::names::Names;
@@ -275,15 +275,6 @@ impl Words {
         let (first, last) = (first - before, last + after);
         self.0[first].start..self.0[last].end
     }
-}
-
-/// The last place at or before `most` between two characters.
-pub(super) fn floor(text: &str, most: usize) -> usize {
-    let mut at = most.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
 
 /// The start of the word that ends at or goes on after a place.
