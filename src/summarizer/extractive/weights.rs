@@ -4,7 +4,7 @@
 //! cuts, 166 000 names; those that are needed are told from others with an AUC of 83.8 % in fold, and 82.9 % out of fold). The
 //! weights of units were chosen by hand, by what `ctxpack eval` measures on the 37 of these sessions that have 10 000 tokens and are
 //! lines: one at a time among about 80 settings, then a few together. With chances that no session of the same repository had a part
-//! in, need is 0.6/0.8/0.5 less at 5/10/20 %, and grounded 0.3/0.7/0.6.
+//! in, need is 0.6/0.8/0.4 less at 5/10/20 %, and grounded 0.3/0.6/0.6.
 //!
 //! Weights of other sessions come from a file of this form, so that no session is measured with weights that it had a part in:
 //!
