@@ -6,7 +6,7 @@
 use super::{block_text, exchanges};
 use crate::policy::{Skip, Tools};
 use crate::scan::Value;
-use crate::transcript::{BlockKind, Conversation, Outcome, Transcript, Typed};
+use crate::transcript::{Conversation, Outcome, Transcript, Typed};
 
 /// A call for a compaction, with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub fn agent_request_kind(
     let last = messages.rev().find(|message| message.typed == Typed::Yes)?;
     let blocks = conversation.blocks(last).iter();
     let blocks = blocks.map(|block| transcript.block(*block));
-    let texts = blocks.filter(|block| block.kind == BlockKind::Text);
+    let texts = blocks.filter(|block| block.is_words());
     for text in texts {
         let text = block_text(transcript, text);
         let holds = |parts: &[&str]| parts.iter().all(|part| text.contains(part));

@@ -18,6 +18,7 @@ use super::entities::scan;
 use super::facts_of::is_plan;
 use super::form::{FileRows, Labels, Mark, Row, Section};
 use super::gather::{BETWEEN, LONGEST};
+use super::names::hash;
 use super::units::{Claim, Grounding, Unit, UnitKind};
 use super::weights::UnitWeights;
 use super::{Extract, ExtractiveSummary};
@@ -209,8 +210,8 @@ impl<'c> Choice<'c> {
 
     /// Takes the user's words that must be quoted, as whole messages; other messages are taken sentence by sentence.
     fn requests(&mut self, words: UserWords) {
-        // The last message that is quoted, as far as it is.
-        let mut quoted = None;
+        // The last message that is quoted, and the lines of it that are, if those are not all.
+        let mut quoted: Option<(u32, IdSet<u64>)> = None;
         for (number, unit) in self.units() {
             let is_last = |request| self.extract.found.last_request == Some(request);
             let counts = match (unit.claim, words) {
@@ -227,12 +228,8 @@ impl<'c> Choice<'c> {
                 }
                 (Claim::Pasted(request), _) => {
                     // Sentences are told one by one already, and what is quoted is not repeated.
-                    let is_left_out =
-                        quoted
-                            .as_ref()
-                            .is_some_and(|(of, text): &(u32, Cow<'_, str>)| {
-                                *of == request && !text.contains(&unit.row.text)
-                            });
+                    let is_left_out = matches!(&quoted, Some((of, lines))
+                        if *of == request && !lines.contains(&hash(&unit.row.text)));
                     self.is_settled[number] = !is_left_out;
                     continue;
                 }
@@ -252,7 +249,8 @@ impl<'c> Choice<'c> {
                 self.is_open[unit.row.section as usize] = true;
             }
             if let Claim::Request(request) = unit.claim {
-                quoted = Some((request, text.clone()));
+                let lines = || text.lines().map(|line| hash(line.trim())).collect();
+                quoted = (text.len() < unit.row.text.len()).then(|| (request, lines()));
             }
             self.put(number, text, size, counts);
         }

@@ -254,6 +254,11 @@ mod tests {
     }
 
     #[test]
+    fn a_number_with_one_digit_is_a_name_where_it_is_an_id() {
+        assert_eq!(names("Task #4 of 9, a# #a"), [(Class::Id, "#4")]);
+    }
+
+    #[test]
     fn names_are_found_in_prose_of_any_language() {
         assert_eq!(
             names(

@@ -1,8 +1,5 @@
 //! Selects the most informative lines of an output or a file.
 
-/// What OpenCode writes before the lines of a file.
-const BEFORE: [&str; 2] = ["<content>\n", "<file>\n"];
-
 /// How many lines from the start and from the end of an output are examined.
 const LOOKED_AT: usize = 200;
 
@@ -22,10 +19,11 @@ pub(super) fn key_lines(text: &str) -> (impl Iterator<Item = &str>, impl Iterato
 
 /// The lines of a file without the line numbers of a tool.
 pub(super) fn without_numbers(text: &str) -> impl Iterator<Item = &str> {
-    let starts = BEFORE
-        .iter()
-        .find_map(|tag| Some(text.find(tag)? + tag.len()));
-    let (before, lines) = text.split_at(starts.unwrap_or(0));
+    // OpenCode tells in tags which file it is.
+    let tags = text
+        .split_inclusive('\n')
+        .take_while(|line| line.starts_with('<'));
+    let (before, lines) = text.split_at(tags.map(str::len).sum());
     // Copilot CLI numbers lines like a list, OpenCode with colons or bars; a list in a file has its own numbers.
     let first = ['.', ':', '|'].into_iter().find_map(|sign| {
         let (number, _) = numbered(lines.split('\n').next()?, sign)?;
@@ -146,6 +144,8 @@ mod tests {
             of("<file>\n00001| a\n00002| \n00003| b"),
             ["<file>", "a", "", "b"]
         );
+        // A tag in the middle of a file is a line of it.
+        assert_eq!(of("1. a\n2. <file>\n3. b"), ["a", "<file>", "b"]);
     }
 
     #[test]

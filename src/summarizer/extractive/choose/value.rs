@@ -154,8 +154,8 @@ impl Choice<'_> {
         known.get()
     }
 
-    /// The cost of a row with so many bytes of a text of this density and a part of the overhead. An estimate: exact sizes are computed
-    /// only for units about to be taken.
+    /// The cost of a row with so many bytes of a text of this density and a part of the overhead. An estimate: exact sizes are
+    /// computed only for units about to be taken.
     ///
     /// In a small summary a row costs its tokens to the power of 3/4, so that longer ones, which tell more together, are not passed
     /// over; in a large one the tokens themselves.
