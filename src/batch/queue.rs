@@ -14,6 +14,12 @@ const MOST: usize = 4_096;
 /// A walk that waited for room goes on when so few wait, so that it is not woken for each of them.
 const FEW: usize = MOST / 2;
 
+/// Small inputs are dealt several at a time: this share of those that wait, so that all threads end together, at most so many, and
+/// until they have so many bytes.
+const SHARE: usize = 64;
+const MOST_AT_ONCE: usize = 32;
+const ENOUGH: u64 = 64 << 10;
+
 /// The inputs that wait.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
@@ -50,19 +56,17 @@ impl Queue {
         Filler(self)
     }
 
-    /// The next input; waits for one. `None` where there are no more, or the queue was closed.
-    pub(super) fn next(&self) -> Option<Met> {
+    /// The next inputs: the largest, or several small ones; waits for one. None where there are no more, or the queue was closed.
+    pub(super) fn next(&self) -> Vec<Met> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         while !waiting.is_closed {
-            if let Some((.., met)) = waiting.inputs.pop() {
-                if waiting.is_full && waiting.inputs.len() <= FEW {
-                    waiting.is_full = false;
-                    self.taken.notify_one();
-                }
-                return Some(met);
+            let dealt = waiting.deal();
+            if waiting.is_full && waiting.inputs.len() <= FEW {
+                waiting.is_full = false;
+                self.taken.notify_one();
             }
-            if waiting.has_ended {
-                return None;
+            if !dealt.is_empty() || waiting.has_ended {
+                return dealt;
             }
             waiting.idle += 1;
             waiting = self
@@ -71,7 +75,7 @@ impl Queue {
                 .unwrap_or_else(PoisonError::into_inner);
             waiting.idle -= 1;
         }
-        None
+        Vec::new()
     }
 
     /// No input is taken any more: what waits is dropped, and so is what is added.
@@ -81,6 +85,22 @@ impl Queue {
         waiting.inputs = BinaryHeap::new();
         self.added.notify_all();
         self.taken.notify_all();
+    }
+}
+
+impl Waiting {
+    fn deal(&mut self) -> Vec<Met> {
+        let most = (self.inputs.len() / SHARE).clamp(1, MOST_AT_ONCE);
+        let mut dealt = Vec::with_capacity(most);
+        let mut sum = 0;
+        while dealt.len() < most && sum < ENOUGH {
+            let Some((bytes, _, met)) = self.inputs.pop() else {
+                break;
+            };
+            sum += bytes;
+            dealt.push(met);
+        }
+        dealt
     }
 }
 
@@ -135,8 +155,35 @@ mod tests {
             folder: None,
             origin: Origin::Walked,
         };
-        let modified = None;
-        (Source::File(file), Some(Seen { bytes, modified }))
+        let seen = Seen {
+            bytes,
+            modified: None,
+            touched: None,
+        };
+        (Source::File(file), Some(seen))
+    }
+
+    /// What is dealt until nothing more comes.
+    fn dealt(queue: &Queue) -> Vec<Met> {
+        let next = || Some(queue.next()).filter(|dealt| !dealt.is_empty());
+        std::iter::from_fn(next).flatten().collect()
+    }
+
+    #[test]
+    fn few_and_large_ones_are_dealt_one_by_one() {
+        for (bytes, n, at_once) in [
+            (1, 1, 1),
+            (1, SHARE, 1),
+            (1, 3 * SHARE, 3),
+            (1, MOST - 1, MOST_AT_ONCE),
+            (ENOUGH / 2, 3 * SHARE, 2),
+            (ENOUGH, 3 * SHARE, 1),
+        ] {
+            let queue = Queue::default();
+            let filler = queue.filler();
+            (0..n).for_each(|n| filler.put(met(bytes, n)));
+            assert_eq!(queue.next().len(), at_once, "{n} of {bytes} bytes");
+        }
     }
 
     #[test]
@@ -147,7 +194,7 @@ mod tests {
             filler.put(met(bytes, n));
         }
         drop(filler);
-        let dealt: Vec<Met> = std::iter::from_fn(|| queue.next()).collect();
+        let dealt: Vec<Met> = dealt(&queue);
         let expected = [(9, 1), (9, 3), (3, 0), (1, 2)];
         assert_eq!(dealt, expected.map(|(bytes, n)| met(bytes, n)));
     }
@@ -164,7 +211,7 @@ mod tests {
             queue.close();
             walk.join().unwrap();
         });
-        assert_eq!(queue.next(), None);
+        assert_eq!(queue.next(), []);
         assert!(queue.waiting.lock().unwrap().inputs.is_empty());
     }
 
@@ -176,9 +223,8 @@ mod tests {
             let workers: Vec<_> = (0..4)
                 .map(|_| {
                     scope.spawn(|| {
-                        let next = || queue.next().and_then(|(_, seen)| seen);
-                        let next = std::iter::from_fn(next);
-                        next.map(|seen| seen.bytes).collect::<Vec<_>>()
+                        let seen = dealt(&queue).into_iter().filter_map(|(_, seen)| seen);
+                        seen.map(|seen| seen.bytes).collect::<Vec<_>>()
                     })
                 })
                 .collect();

@@ -126,18 +126,24 @@ pub fn run_walking(
         let running =
             threads.install(|| Running::new((run, effective), &shared, (&targets, &budget)));
         let work = || {
-            while let Some(met) = queue.next() {
+            loop {
+                let dealt = queue.next();
+                if dealt.is_empty() {
+                    break;
+                }
                 if running.is_interrupted() {
                     // The walk goes on, to count what is left.
                     queue.close();
                     break;
                 }
-                let Some(target) = targets.of(&met, options) else {
-                    continue;
-                };
-                if let Some(before) = running.once(&targets, &target, Company::Others) {
-                    let mut again = again.lock().unwrap_or_else(PoisonError::into_inner);
-                    again.push((met, before));
+                for met in dealt {
+                    let Some(target) = targets.of(&met, options) else {
+                        continue;
+                    };
+                    if let Some(before) = running.once(&targets, &target, Company::Others) {
+                        let mut again = again.lock().unwrap_or_else(PoisonError::into_inner);
+                        again.push((met, before));
+                    }
                 }
             }
         };
