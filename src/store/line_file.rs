@@ -4,7 +4,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +13,8 @@ use crate::error::{Error, Result};
 
 /// The ending of all files of lines.
 pub(super) const ENDING: &str = "jsonl";
+/// So many bytes are a block, and the rest of its last line.
+const A_BLOCK: u64 = 256 << 10;
 
 /// An open file of lines.
 #[derive(Debug)]
@@ -132,6 +134,29 @@ pub(super) fn is_alive(folder: &Folder, name: &OsStr) -> bool {
     file.metadata().is_ok_and(|seen| seen.len() == 0) || file.try_lock_shared().is_err()
 }
 
+/// The lines of a file, some whole ones at a time, for threads that take turns in reading it. Of a line longer than `most`, what is
+/// beyond is no line of its own, but the beginning of the next block.
+pub(super) fn blocks(file: impl Read, most: u64) -> impl Iterator<Item = io::Result<Vec<u8>>> {
+    let mut file = BufReader::new(file);
+    let mut read = move || {
+        let mut block = Vec::new();
+        file.by_ref().take(A_BLOCK).read_to_end(&mut block)?;
+        if !block.ends_with(b"\n") {
+            file.by_ref().take(most).read_until(b'\n', &mut block)?;
+        }
+        Ok(block)
+    };
+    let mut has_failed = false;
+    std::iter::from_fn(move || {
+        let block = (!has_failed).then(&mut read)?;
+        has_failed = block.is_err();
+        match block {
+            Ok(block) if block.is_empty() => None,
+            block => Some(block),
+        }
+    })
+}
+
 /// The next line of a file and how many bytes of the file it takes; of a line longer than `most`, its first `most` bytes.
 /// `None` at the end.
 ///
@@ -145,4 +170,49 @@ pub(super) fn next_line(
     line.clear();
     let read = file.by_ref().take(most).read_until(b'\n', line)? as u64;
     Ok((read > 0).then_some(read))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_all_lines_in_their_order() {
+        let block = A_BLOCK as usize;
+        for text in [
+            String::new(),
+            "\n".repeat(3),
+            "no end".to_owned(),
+            "a line\n".repeat(block),
+            format!("{}\nb\n{}", "a".repeat(block - 1), "c".repeat(3 * block)),
+            format!("{}\nb\n", "a".repeat(2 * block)),
+        ] {
+            let read: io::Result<Vec<Vec<u8>>> = blocks(text.as_bytes(), u64::MAX).collect();
+            let read = read.unwrap();
+            assert!(read.concat() == text.as_bytes());
+            let whole = read
+                .iter()
+                .rev()
+                .skip(1)
+                .all(|block| block.ends_with(b"\n"));
+            assert!(whole, "a line is in one block");
+            assert!(read.iter().all(|block| !block.is_empty()));
+        }
+        // What is too long for a line is not held at once.
+        let long = "a".repeat(9 * block);
+        let read = blocks(long.as_bytes(), 10).map(|block| block.unwrap().len());
+        assert!(read.max() <= Some(block + 10));
+    }
+
+    #[test]
+    fn nothing_is_read_after_an_error() {
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::Other.into())
+            }
+        }
+        let read: Vec<bool> = blocks(Broken, 10).map(|block| block.is_ok()).collect();
+        assert_eq!(read, [false]);
+    }
 }

@@ -16,11 +16,13 @@ use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
+use rayon::prelude::*;
+
 use super::Store;
 use super::atomic::{Existing, Mode, Replace};
 use super::folder::Durability;
 use super::folder::{Folder, chance, not_plain};
-use super::line_file::{ENDING, LineFile, is_alive, names, next_line};
+use super::line_file::{ENDING, LineFile, blocks, is_alive, names, next_line};
 use super::offload::OFFLOADED;
 use super::sorted::distinct_lines;
 use super::spot::Spot;
@@ -179,6 +181,34 @@ impl Store {
         Ok(damage)
     }
 
+    /// What `make` makes of each record of the store, in no order, by the threads of the pool in which this is called. What is no
+    /// record counts as none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::ledger`].
+    fn map_records<T: Send>(&self, make: impl Fn(&Record) -> T + Sync) -> Result<Vec<T>> {
+        let of_block = |block: io::Result<Vec<u8>>| {
+            let block = block?;
+            let records = block.split(|byte| *byte == b'\n').filter_map(record_of);
+            Ok(records.map(|record| make(&record)).collect::<Vec<T>>())
+        };
+        let mut all = Vec::new();
+        // Journals first, as for all records.
+        for part in [JOURNAL, MANIFESTS] {
+            for source in self.sources(part)? {
+                let Some(file) = source.open()? else {
+                    continue;
+                };
+                let made = blocks(file, MOST_LINE).par_bridge().map(of_block);
+                let made: io::Result<Vec<Vec<T>>> = made.collect();
+                let made = made.map_err(|e| not_plain(&source.path, "read", e))?;
+                all.extend(made.into_iter().flatten());
+            }
+        }
+        Ok(all)
+    }
+
     /// The files of records in a folder of the store, open.
     fn sources(&self, part: &str) -> Result<Vec<Source>> {
         let Some(folder) = self.part(part)? else {
@@ -236,6 +266,12 @@ fn number_in(name: &OsStr) -> u64 {
     number
         .and_then(|(number, _)| number.parse().ok())
         .unwrap_or(0)
+}
+
+/// The record of a line, if one of our runs can have written it.
+fn record_of(line: &[u8]) -> Option<Record> {
+    let record: Record = serde_json::from_slice(line).ok()?;
+    record.is_ours().then_some(record)
 }
 
 fn line_of(record: &Record) -> Result<Vec<u8>> {
@@ -318,13 +354,18 @@ impl Source {
         show: &mut impl FnMut(Record),
         damage: &mut Damage,
     ) -> Result<()> {
-        let failed = |e| not_plain(&self.path, "read", e);
-        let file = match self.folder.read(&self.name) {
-            // A run ended between the listing and the reading; its manifest is read next.
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-            file => file.map_err(failed)?,
-        };
-        self.lines_of(file, is_wanted, &mut |record, _| show(record), damage)
+        match self.open()? {
+            Some(file) => self.lines_of(file, is_wanted, &mut |record, _| show(record), damage),
+            None => Ok(()),
+        }
+    }
+
+    /// Opens it; `None` if its run ended between the listing and the reading: its manifest is read next.
+    fn open(&self) -> Result<Option<File>> {
+        match self.folder.read(&self.name) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            file => Ok(Some(file.map_err(|e| not_plain(&self.path, "read", e))?)),
+        }
     }
 
     /// Shows the records of its open file, and where each is: its offset and how many bytes it takes, with the end of its line.

@@ -142,19 +142,18 @@ impl Store {
         Ok(owners)
     }
 
-    /// What is recorded of the outputs of the store.
+    /// What is recorded of the outputs of the store, read by the threads of the pool in which this is called.
     ///
     /// # Errors
     ///
     /// Those of [`Store::ledger`].
     pub fn recorded_outputs(&self) -> Result<RecordedOutputs> {
-        let mut all = Vec::new();
-        self.each_record(|record| {
+        let all = self.map_records(|record| {
             let hashes = (&*record.output_hash, &*record.input_hash);
-            all.push(Recorded {
+            Recorded {
                 output: output_key(&record.output, hashes),
                 input: key_of(&record.input),
-            });
+            }
         })?;
         Ok(RecordedOutputs(Table::new(all)))
     }
@@ -172,9 +171,8 @@ impl Store {
         let manifests = self.sources(MANIFESTS)?.into_iter().map(|s| (s, false));
         for (source, is_journal) in journals.chain(manifests) {
             let failed = |e| not_plain(&source.path, "read", e);
-            let file = match source.folder.read(&source.name) {
-                Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
-                file => file.map_err(failed)?,
+            let Some(file) = source.open()? else {
+                continue;
             };
             let number = u32::try_from(files.len()).unwrap_or(u32::MAX);
             let again = is_journal.then(|| file.try_clone());

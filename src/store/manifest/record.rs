@@ -179,6 +179,10 @@ fn is_hash(hash: &str) -> bool {
 
 /// Whether this can be a [`name_of`](crate::store::Store::name_of): a path straight down from the store's folder or from the root.
 fn is_file_name(text: &str) -> bool {
+    cfg!(unix) && is_spelled_plainly(text) || is_way_down(text)
+}
+
+fn is_way_down(text: &str) -> bool {
     let is_plain = |part: Component<'_>| !matches!(part, Component::ParentDir | Component::CurDir);
     let is_file = |path: &Path| path.file_name().is_some() && path.components().all(is_plain);
     if !text.contains(RAW) {
@@ -191,8 +195,38 @@ fn is_file_name(text: &str) -> bool {
         && is_file(&path)
 }
 
+/// Whether a path names a file and has no part that begins with a dot, and no escape: to know more of it, it has to be taken apart.
+fn is_spelled_plainly(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    !matches!(bytes, [] | [b'.', ..] | [.., b'/'])
+        && memchr::memmem::find(bytes, b"/.").is_none()
+        && memchr::memchr(0, bytes).is_none()
+}
+
 /// The digits in the name of a content.
 fn digits(name: &str) -> &str {
     let file = name.split_once('/').map_or(name, |(_, file)| file);
     &file[..NAME_DIGITS.min(file.len())]
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_is_spelled_plainly_names_a_file() {
+        let parts = ["", ".", "..", "a", ".b", "c.d", "\0ff", "\0"];
+        let mut paths: Vec<String> = parts.map(str::to_owned).to_vec();
+        for _ in 0..2 {
+            let longer = paths
+                .iter()
+                .flat_map(|path| parts.map(|part| format!("{path}/{part}")));
+            paths.extend(longer.collect::<Vec<_>>());
+        }
+        let (plain, others): (Vec<_>, Vec<_>) = paths.iter().partition(|p| is_spelled_plainly(p));
+        assert!(plain.len() > 20 && others.len() > 20);
+        for path in plain {
+            assert!(is_way_down(path), "{path:?}");
+        }
+    }
 }
