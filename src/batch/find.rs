@@ -66,15 +66,16 @@ impl Source {
 
 impl FileSource {
     /// Its path in the tree of an output folder.
-    pub fn relative(&self) -> PathBuf {
-        let below = self
-            .folder
-            .as_ref()
-            .and_then(|folder| self.path.strip_prefix(folder).ok());
-        below.map_or_else(
-            || self.path.file_name().map(PathBuf::from).unwrap_or_default(),
-            Path::to_owned,
-        )
+    pub fn relative(&self) -> &Path {
+        let folder = self.folder.as_ref();
+        let below = folder.and_then(|folder| self.path.strip_prefix(folder).ok());
+        let alone = || {
+            self.path
+                .file_name()
+                .map(Path::new)
+                .unwrap_or(Path::new(""))
+        };
+        below.unwrap_or_else(alone)
     }
 }
 

@@ -38,7 +38,7 @@ impl Shard {
         }
         found.sources.retain(|source| match source {
             Source::Stdin => true,
-            Source::File(file) => self.has(&file.relative()),
+            Source::File(file) => self.has(file.relative()),
         });
         let has = |path: &Path| self.has(path);
         found

@@ -135,7 +135,11 @@ impl Target<'_> {
             }),
             (Destination::InPlace, Source::File(file)) => Some(file.path.clone()),
             (Destination::Folder(folder), Source::File(file)) => {
-                let output = folder.join(file.relative());
+                let below = file.relative();
+                let bytes = folder.as_os_str().len() + 1 + below.as_os_str().len();
+                let mut output = PathBuf::with_capacity(bytes);
+                output.push(folder);
+                output.push(below);
                 Some(match self.emit {
                     Some(_) => emitted::named(&output),
                     None => output,

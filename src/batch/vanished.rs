@@ -174,7 +174,7 @@ fn fate(
 /// names of their inputs there.
 fn outputs(found: &Found) -> impl Iterator<Item = PlaceKey> {
     let paths = found.sources.iter().filter_map(|source| match source {
-        Source::File(file) if file.folder.is_none() => Some(file.relative()),
+        Source::File(file) if file.folder.is_none() => Some(file.relative().to_owned()),
         Source::File(_) | Source::Stdin => None,
     });
     let names = paths.filter_map(|path| manifest::name_in_folder(&path));

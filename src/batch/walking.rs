@@ -96,7 +96,7 @@ impl Walking {
                     folder: Some(Arc::clone(&folder)),
                     origin: Origin::Walked,
                 };
-                if self.shard.is_some_and(|shard| !shard.has(&file.relative())) {
+                if self.shard.is_some_and(|shard| !shard.has(file.relative())) {
                     return;
                 }
                 met += 1;

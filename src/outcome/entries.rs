@@ -8,6 +8,9 @@ use std::ops::Range;
 
 use super::{Figures, Outcome};
 
+/// More bytes than most outcomes have before their format.
+const A_BEGIN: usize = 512;
+
 /// Outcomes in the order of a report, of which not all need be in memory. Places count from 0.
 pub trait Entries: Sync {
     /// How many there are.
@@ -109,7 +112,8 @@ impl Outcome {
     /// # Errors
     /// Those of serde, of which none is known.
     pub fn begin_of_json(input: &str, output: Option<&str>) -> serde_json::Result<Vec<u8>> {
-        let mut begin = br#"{"input":"#.to_vec();
+        let mut begin = Vec::with_capacity(A_BEGIN);
+        begin.extend_from_slice(br#"{"input":"#);
         serde_json::to_writer(&mut begin, input)?;
         begin.extend_from_slice(br#","output":"#);
         serde_json::to_writer(&mut begin, &output)?;

@@ -329,6 +329,11 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     }
 }
 
+/// The folder that contains the file, as [`folder_of`] gives it, and its name.
+pub(super) fn split(path: &Path) -> Option<(&Path, &OsStr)> {
+    system::split(path).or_else(|| Some((folder_of(path), path.file_name()?)))
+}
+
 /// The names in a relative path downward.
 fn plain_names(relative: &Path) -> io::Result<Vec<&OsStr>> {
     let names = relative.components().filter_map(|part| match part {

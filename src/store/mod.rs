@@ -163,8 +163,8 @@ impl Store {
             .hint("rename the file")
         };
         let above = folder_of(&self.root);
-        let name = match path.file_name() {
-            Some(name) => self.resolved.below(above, folder_of(path), name),
+        let name = match folder::split(path) {
+            Some((folder, name)) => self.resolved.below(above, folder, name),
             None => {
                 let path = resolved::resolved(path);
                 let here = self.resolved.of(above);

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
 
-use super::folder::Folder;
+use super::folder::{Folder, split};
 use super::spot::{Missing, Spot};
 use crate::error::Result;
 
@@ -34,7 +34,7 @@ impl OpenFolders {
     ///
     /// Those of [`Spot::below`].
     pub fn below(&self, base: &Path, path: &Path, missing: Missing) -> Result<Spot> {
-        let Some(above) = path.parent() else {
+        let Some((above, _)) = split(path) else {
             return Spot::below(base, path, missing);
         };
         {

@@ -7,7 +7,7 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::folder::{Access, Durability, Folder, NotPlain, folder_of};
+use super::folder::{Access, Durability, Folder, NotPlain, folder_of, split};
 use super::seen::Seen;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -110,7 +110,7 @@ impl Spot {
     }
 
     pub(super) fn in_folder(folder: Folder, path: &Path) -> Result<Self> {
-        let name = path.file_name().ok_or_else(|| {
+        let (_, name) = split(path).ok_or_else(|| {
             Error::new(ErrorKind::Usage, "this names no file")
                 .at(path)
                 .hint("name a file")

@@ -51,6 +51,10 @@ pub(super) fn seen(folder: &Handle, name: &OsStr) -> io::Result<Seen> {
     Ok(Seen::of(&fs::symlink_metadata(plain(folder, name)?)?))
 }
 
+pub(super) fn split(_: &Path) -> Option<(&Path, &OsStr)> {
+    None
+}
+
 pub(super) fn read_seen(folder: &Handle, name: &OsStr) -> io::Result<File> {
     File::open(folder.join(name))
 }

@@ -145,6 +145,29 @@ mod unix {
     }
 
     #[test]
+    fn a_path_is_split_as_the_standard_library_does() {
+        let parts = ["", ".", "..", "a", ".b", "c.d", "\u{e4}"];
+        let mut paths: Vec<String> = parts.map(str::to_owned).to_vec();
+        for _ in 0..3 {
+            let longer = paths
+                .iter()
+                .flat_map(|path| parts.map(|part| format!("{path}/{part}")));
+            paths.extend(longer.collect::<Vec<_>>());
+        }
+        for path in &paths {
+            let path = Path::new(path);
+            let expected = path.file_name().map(|name| (folder_of(path), name));
+            let same = split(path).map(|(folder, name)| (folder.as_os_str(), name));
+            assert_eq!(
+                same,
+                expected.map(|(folder, name)| (folder.as_os_str(), name)),
+                "{path:?}"
+            );
+        }
+        assert!(system::split(Path::new("a/b")).is_some());
+    }
+
+    #[test]
     fn a_file_of_several_names_is_no_lock() {
         let dir = tempdir().unwrap();
         let folder = Folder::open(dir.path()).unwrap();

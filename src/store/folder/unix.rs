@@ -194,6 +194,19 @@ pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     })?))
 }
 
+/// The folder and the name of a file, of a path that is spelled plainly: the standard library takes any path apart, for ten times
+/// the price.
+pub(super) fn split(path: &Path) -> Option<(&Path, &OsStr)> {
+    let bytes = path.as_os_str().as_bytes();
+    let at = memchr::memrchr(b'/', bytes)?;
+    let (above, name) = (&bytes[..at], &bytes[at + 1..]);
+    let is_plain = !above.is_empty()
+        && !above.ends_with(b"/")
+        && !above.ends_with(b"/.")
+        && !matches!(name, b"" | b"." | b"..");
+    is_plain.then(|| (Path::new(OsStr::from_bytes(above)), OsStr::from_bytes(name)))
+}
+
 pub(super) fn read_exact_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, into, offset)
 }
