@@ -1,7 +1,8 @@
 //! Takes over what earlier runs of the same command have finished, and notes what this one finishes.
 //!
-//! An input is taken over only if nothing differs: its bytes and those of its output have the hashes that were noted, the store
-//! still has the record and the contents of the output, and everything else that a result depends on is part of the [`Work`].
+//! An input is taken over only if nothing differs: its bytes have the hash that was noted, so have those of its output unless the
+//! system says that nobody has touched it, the store still has the record and the contents of the output, and everything else that
+//! a result depends on is part of the [`Work`].
 //! Whatever cannot be checked is done again. Decides nothing about content.
 
 use std::collections::BTreeMap;
@@ -214,7 +215,7 @@ impl<'r> Earlier<'r> {
                 | Destination::File(_)
                 | Destination::Stdout
                 | Destination::Folder(_) => output.is_some_and(|path| {
-                    self.is_output_as_it_was((target, &path), kept, &glance, is_recorded)
+                    self.is_output_as_it_was((target, &path), kept, (note, &glance), is_recorded)
                 }),
             };
         is_as_it_was.then_some(())?;
@@ -259,7 +260,7 @@ impl<'r> Earlier<'r> {
         &self,
         (target, path): (&Target, &Path),
         kept: &RunStore,
-        glance: &Glance<'_>,
+        (note, glance): (&Note, &Glance<'_>),
         is_recorded: &dyn Fn(&str, (&str, &str)) -> bool,
     ) -> bool {
         let is_as_it_was = || {
@@ -272,9 +273,10 @@ impl<'r> Earlier<'r> {
             (is_named && is_recorded(output, (after, before))).then_some(())?;
             // The output first: one that was removed costs nothing.
             let spot = target.spot(path, Missing::Refuse).ok()?;
-            let now = spot.seen().ok()?;
-            let hashed = (|| spot.read_seen(), after);
-            self.has_stayed(glance.output_seen?, now, hashed)?;
+            let (noted, now) = (glance.output_seen?, spot.seen().ok()?);
+            if !note.is_untouched(noted, now) {
+                self.has_stayed(noted, now, (|| spot.read_seen(), after))?;
+            }
             self.is_still(target, Some(glance.input_seen), Some(before))
         };
         is_as_it_was().is_some()
@@ -330,7 +332,7 @@ impl<'r> Earlier<'r> {
         };
         let output = target.output().filter(|_| outcome.output.is_some());
         let output_seen = match &output {
-            Some(path) => Some(Seen::of(
+            Some(path) => Some(Seen::of_output(
                 &fs::metadata(path).map_err(|e| Error::io(path, "look at the output", e))?,
             )),
             None => None,

@@ -12,13 +12,14 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Store;
 use super::folder::{Durability, Folder, chance, not_plain, read_exact_at};
 use super::keys::{Keyed, Table, key_of};
 use super::line_file::{ENDING, LineFile, is_alive, names, next_line};
 use super::manifest::RecordedOutputs;
+use super::seen::changed;
 use crate::error::{Error, ErrorKind, Result};
 
 mod meanwhile;
@@ -38,8 +39,11 @@ const MOST_LINE: u64 = 256 << 20;
 const MOST_FILES: usize = 8;
 /// So many bytes are read at once.
 const A_READ: usize = 64 << 10;
+/// So many bytes are read around a line that is near the one before, and so many of them are before it.
+const A_WINDOW: u64 = 256 << 10;
+const BEFORE: u64 = A_WINDOW / 4;
 /// The number of the form in which lines are written: those of another one are not read.
-const FORM: u32 = 2;
+const FORM: u32 = 3;
 /// The digits of a [`Work`].
 const WORK_DIGITS: usize = 16;
 
@@ -71,6 +75,10 @@ struct Part {
     ended: Ended,
     /// How many bytes of it were read.
     read: u64,
+    /// When it was last changed, before it was read: in milliseconds from 1970, where the system says so.
+    changed: Option<u64>,
+    /// What was read of it last to look for a line.
+    window: Mutex<Window>,
 }
 
 /// Where a line is.
@@ -155,6 +163,7 @@ impl Line<'_> {
         Some(Note {
             line: part.line(place).ok()?,
             ended: part.ended,
+            noted: part.changed,
             place: Some((Arc::clone(&part.file), place.offset)),
         })
     }
@@ -191,9 +200,48 @@ impl Part {
     }
 
     fn line(&self, place: &Place) -> io::Result<Vec<u8>> {
+        // Who would have to wait for the window reads without it.
+        if let Ok(mut window) = self.window.try_lock()
+            && let Some(line) = window.line((&self.file, self.read), place)
+        {
+            return Ok(line.to_vec());
+        }
         let mut line = vec![0; place.bytes as usize];
         read_exact_at(&self.file, &mut line, place.offset)?;
         Ok(line)
+    }
+}
+
+/// A piece of a file, for lines that are asked for in about their order: the inputs of most runs are met as they were the last time,
+/// by threads that are some lines apart.
+#[derive(Debug, Default)]
+struct Window {
+    bytes: Vec<u8>,
+    /// Where it begins.
+    offset: u64,
+    /// Where the line is that was asked for last.
+    last: u64,
+}
+
+impl Window {
+    /// A line of a file that has so many bytes; `None` if it is far from the one before, so that nothing is read for nothing.
+    fn line(&mut self, (file, end): (&File, u64), place: &Place) -> Option<&[u8]> {
+        let is_near = place.offset.abs_diff(self.last) < A_WINDOW;
+        self.last = place.offset;
+        if self.here(place).is_none() && is_near {
+            self.offset = place.offset.saturating_sub(BEFORE);
+            let room = end.saturating_sub(self.offset).min(A_WINDOW);
+            self.bytes.resize(usize::try_from(room).ok()?, 0);
+            if read_exact_at(file, &mut self.bytes, self.offset).is_err() {
+                self.bytes.clear();
+            }
+        }
+        self.here(place)
+    }
+
+    fn here(&self, place: &Place) -> Option<&[u8]> {
+        let at = usize::try_from(place.offset.checked_sub(self.offset)?).ok()?;
+        self.bytes.get(at..)?.get(..place.bytes as usize)
     }
 }
 
@@ -218,12 +266,15 @@ impl Store {
             let Ok(number) = u16::try_from(files.len()) else {
                 break;
             };
+            let changed = file.metadata().ok().and_then(|seen| changed(&seen));
             let path = folder.path().join(&name);
             let mut part = Part {
                 name,
                 file: Arc::new(file),
                 ended,
                 read: 0,
+                changed,
+                window: Mutex::default(),
             };
             let read = part.read(number, &mut places);
             read.map_err(|e| not_plain(&path, "read", e))?;

@@ -4,7 +4,12 @@
 
 /// The number of a text: a part of its hash.
 pub(super) fn key_of(text: &str) -> u64 {
-    let hash = blake3::hash(text.as_bytes());
+    key_of_bytes(text.as_bytes())
+}
+
+/// The same for bytes.
+pub(super) fn key_of_bytes(bytes: &[u8]) -> u64 {
+    let hash = blake3::hash(bytes);
     let mut key = [0; 8];
     key.copy_from_slice(&hash.as_bytes()[..8]);
     u64::from_le_bytes(key)

@@ -73,6 +73,8 @@ const PARTS: [&str; 7] = [
     finished::FINISHED,
 ];
 const LOCK: &str = "lock";
+/// How hashes begin.
+const HASH: &str = "blake3:";
 const COPY_BYTES: usize = 64 * 1024;
 /// Files of fewer bytes are hashed through a small buffer.
 const SMALL: usize = 8 * 1024;
@@ -403,11 +405,14 @@ pub fn has_hash(file: &mut File, bytes: u64, hash: &str) -> io::Result<bool> {
             Err(e) => return Err(e),
         }
     }
-    Ok(read + 1 == room && self::hash(&all[..read]) == hash)
+    let expected = hash
+        .strip_prefix(HASH)
+        .and_then(|digits| blake3::Hash::from_hex(digits).ok());
+    Ok(read + 1 == room && expected == Some(blake3::hash(&all[..read])))
 }
 
 fn hash_text(hash: &blake3::Hash) -> String {
-    format!("blake3:{}", hash.to_hex())
+    [HASH, &*hash.to_hex()].concat()
 }
 
 /// `folder/<32hex><ending>`, with the hash of the content.

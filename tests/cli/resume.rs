@@ -117,6 +117,16 @@ fn an_output_that_somebody_changed_is_never_taken_for_ours() {
     place.write("out/0.jsonl", &other);
     place.run(COMMAND).exits(3).says(&["out/0.jsonl"]);
     assert!(place.read("out/0.jsonl") == other);
+    // One that looks as it did.
+    let name = place.path("out/1.jsonl");
+    let time = fs::metadata(&name).unwrap().modified().unwrap();
+    let mut other = place.read("out/1.jsonl");
+    other[20] ^= 1;
+    fs::write(&name, &other).unwrap();
+    let file = File::options().write(true).open(&name).unwrap();
+    file.set_modified(time).unwrap();
+    place.run(COMMAND).exits(3).says(&["out/1.jsonl"]);
+    assert!(place.read("out/1.jsonl") == other);
 }
 
 #[test]

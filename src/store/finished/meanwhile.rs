@@ -116,6 +116,7 @@ impl Notes {
         let note = Note {
             line,
             ended: Ended::Whole,
+            noted: None,
             place: None,
         };
         let is_of = |glance: Glance<'_>| *glance.input == *input;

@@ -57,7 +57,7 @@ impl Finished {
             contents,
             outcome,
         } = self;
-        let seen = |seen: &Seen| (seen.bytes, seen.modified);
+        let seen = |seen: &Seen| (seen.bytes, seen.modified, seen.touched);
         // In the order of the fields of [`Glance`]: the input is found without reading more.
         let head = (
             input,
@@ -109,6 +109,8 @@ pub struct Note {
     pub(super) line: Vec<u8>,
     /// Whether the run that wrote it came to its own end.
     pub ended: Ended,
+    /// When the file that has it was last changed, in milliseconds from 1970, if that is known.
+    pub(super) noted: Option<u64>,
     /// The file that has it, and where, unless a run that is active wrote it.
     pub(super) place: Option<(Arc<File>, u64)>,
 }
@@ -177,6 +179,12 @@ impl Note {
     /// What it says; what cannot be read is as if it were not there.
     pub fn glance(&self) -> Option<Glance<'_>> {
         Glance::of(&self.line)
+    }
+
+    /// Whether a file that looks like `now` is the one that this note has `seen`, and nobody has touched it since.
+    pub fn is_untouched(&self, seen: Seen, now: Seen) -> bool {
+        self.noted
+            .is_some_and(|noted| seen.is_untouched(now, noted))
     }
 
     /// Where the JSON of its outcome is; `None` if the file is not known, or if that is no JSON: a store is not trusted, and a report

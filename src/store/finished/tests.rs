@@ -15,6 +15,7 @@ fn finished(input: &str, bytes: u64) -> Finished {
         input_seen: Seen {
             bytes,
             modified: None,
+            touched: None,
         },
         output: None,
         output_seen: None,
@@ -102,6 +103,7 @@ fn an_outcome_that_is_no_json_goes_to_no_report() {
     let note = Note {
         line: finished("a", 7).line().unwrap(),
         ended: Ended::Whole,
+        noted: None,
         place,
     };
     let whole = note.glance().unwrap();
@@ -141,6 +143,74 @@ fn an_active_run_keeps_its_file_and_a_dead_one_is_taken_over() {
     let known = store(dir.path()).finished_work(&work).unwrap();
     for name in ["a", "b", "c"] {
         assert_eq!(of(&known, name).unwrap().1, Ended::Whole, "{name}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_is_untouched_until_anything_of_it_changes() {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+    use std::thread::sleep;
+
+    let dir = tempdir().unwrap();
+    let path = dir.path().join("a");
+    let seen = || Seen::of_output(&fs::metadata(&path).unwrap());
+    let now = || changed(&fs::metadata(&path).unwrap()).unwrap();
+    let again = |touch: &dyn Fn()| {
+        fs::write(&path, "a").unwrap();
+        let (before, time) = (seen(), fs::metadata(&path).unwrap().modified().unwrap());
+        // Whoever notes it in the same moment cannot know.
+        assert!(!before.is_untouched(seen(), now()));
+        let noted = now() + 30;
+        assert!(before.is_untouched(seen(), noted));
+        // Longer than the system's clock takes from one time of a file to the next.
+        sleep(Duration::from_millis(20));
+        touch();
+        let file = File::options().write(true).open(&path).unwrap();
+        file.set_modified(time).unwrap();
+        assert!(before.is_still(seen()), "size and time are as they were");
+        before.is_untouched(seen(), noted)
+    };
+    assert!(!again(&|| fs::write(&path, "b").unwrap()));
+    assert!(!again(&|| fs::set_permissions(
+        &path,
+        Permissions::from_mode(0o600)
+    )
+    .unwrap()));
+    assert!(!again(&|| {
+        fs::write(dir.path().join("b"), "b").unwrap();
+        fs::rename(dir.path().join("b"), &path).unwrap();
+    }));
+    // As a look into an open folder tells it.
+    let folder = Folder::open(dir.path()).unwrap();
+    assert_eq!(folder.seen(OsStr::new("a")).unwrap(), seen());
+    // What proves nothing is not trusted.
+    let unknown = Seen::of(&fs::metadata(&path).unwrap());
+    assert!(!unknown.is_untouched(unknown, u64::MAX));
+}
+
+#[test]
+fn a_line_is_the_same_by_a_window_and_without_one() {
+    let dir = tempdir().unwrap();
+    let work = Work::of("one");
+    let run = store(dir.path());
+    // A line is longer than what is read at once.
+    let long = "long".repeat(A_WINDOW as usize / 3);
+    let name = |n: u64| format!("{n}{}", if n % 900 == 7 { &*long } else { "" });
+    for n in 0..2_000 {
+        run.note_finished(&work, &finished(&name(n), n)).unwrap();
+    }
+    let known = run.finished_work(&work).unwrap();
+    let spread = |n: u64| n * 997 % 2_000;
+    let there_and_back = (0..2_000).chain((0..2_000).rev());
+    let by_two = (0..1_000).flat_map(|n| [n, n + 90]);
+    for n in there_and_back.chain(by_two).chain((0..2_000).map(spread)) {
+        let line = known.line(&name(n)).unwrap();
+        let read = line.read().unwrap().line;
+        let mut without = vec![0; line.place.bytes as usize];
+        read_exact_at(&line.part.file, &mut without, line.place.offset).unwrap();
+        assert!(read == without, "{n}");
     }
 }
 
