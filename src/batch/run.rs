@@ -359,7 +359,7 @@ impl<'r> Running<'r> {
         }
         let mut changed = Vec::new();
         for (path, warning) in self.run.releases.clean_up() {
-            outcomes.warn(&path, warning)?;
+            outcomes.warn(&path, warning);
             changed.push(path);
         }
         if let Some(closed) = closed {

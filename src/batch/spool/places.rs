@@ -1,0 +1,406 @@
+//! Where the outcomes on the disk are, in the order of the paths of their inputs.
+//!
+//! They come in any order. A bounded number is held: what is more is sorted in parts, which go to a file without a name, and the
+//! parts are merged into another one at the end. Knows nothing of what is at a place.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use rayon::slice::ParallelSliceMut;
+
+use super::no_such;
+use crate::store::folder::read_exact_at;
+
+/// So many bytes are held before they are sorted and written, as it is estimated.
+const A_PART: usize = 8 << 20;
+/// What a place takes besides its path, in bytes: itself, its path's length, and what the allocator adds.
+const BESIDES: usize = 80;
+/// So many bytes of each part are read at once.
+const A_READ: usize = 16 << 10;
+/// So many places are read at once.
+const A_WINDOW: usize = 2_048;
+/// The bytes of a place on the disk.
+const SIZE: usize = 25;
+
+/// Where an outcome is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) offset: u64,
+    /// How long its JSON is.
+    pub(super) bytes: u32,
+    /// Which of the other files has it, from 1; 0: the tape.
+    pub(super) file: u16,
+    /// How long the hint of its error is, if it has one.
+    pub(super) hint: u16,
+    pub(super) says: Says,
+    /// How many tokens were saved.
+    pub(super) saved: u64,
+}
+
+/// Whether anything is said of an outcome besides its figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Says {
+    Figures,
+    More,
+}
+
+/// Places on their way into their order.
+#[derive(Debug)]
+pub(super) struct Placing {
+    /// Where files go.
+    folder: PathBuf,
+    part: Vec<(Box<str>, Place)>,
+    /// About how many bytes the part takes, and how many it may.
+    held: usize,
+    most: usize,
+    parts: Option<Parts>,
+    len: usize,
+}
+
+/// Sorted parts on the disk, one behind the other.
+#[derive(Debug)]
+struct Parts {
+    file: BufWriter<File>,
+    /// Where each ends.
+    ends: Vec<u64>,
+}
+
+/// Places in their order.
+#[derive(Debug)]
+pub(super) enum Places {
+    /// Few.
+    Held(Vec<Place>),
+    /// Many: all are `SIZE` bytes long in the file.
+    Filed {
+        file: File,
+        len: usize,
+        /// Those that were read last, and which the first of them is.
+        window: Mutex<(usize, Vec<Place>)>,
+    },
+}
+
+impl Placing {
+    /// None yet. Files will be in `folder`, if that exists, or else where the system has such files.
+    pub(super) fn new(folder: &Path) -> Self {
+        Placing::with_most(folder, A_PART)
+    }
+
+    fn with_most(folder: &Path, most: usize) -> Self {
+        Placing {
+            folder: folder.to_owned(),
+            part: Vec::new(),
+            held: 0,
+            most,
+            parts: None,
+            len: 0,
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Adds the place of the outcome of an input.
+    ///
+    /// # Errors
+    /// Where the disk takes no more.
+    pub(super) fn add(&mut self, path: Box<str>, place: Place) -> io::Result<()> {
+        self.len += 1;
+        self.held += path.len() + BESIDES;
+        self.part.push((path, place));
+        match self.held > self.most {
+            true => self.put(),
+            false => Ok(()),
+        }
+    }
+
+    /// Sorts what is held, and writes it to the disk.
+    fn put(&mut self) -> io::Result<()> {
+        let parts = match &mut self.parts {
+            Some(parts) => parts,
+            none => none.insert(Parts {
+                file: unnamed(&self.folder)?,
+                ends: Vec::new(),
+            }),
+        };
+        sort(&mut self.part);
+        let mut end = parts.ends.last().copied().unwrap_or(0);
+        for (path, place) in self.part.drain(..) {
+            let length = u32::try_from(path.len()).map_err(io::Error::other)?;
+            parts.file.write_all(&length.to_le_bytes())?;
+            parts.file.write_all(path.as_bytes())?;
+            parts.file.write_all(&place.to_bytes())?;
+            end += (size_of::<u32>() + path.len() + SIZE) as u64;
+        }
+        parts.ends.push(end);
+        self.held = 0;
+        Ok(())
+    }
+
+    /// All of them, sorted; of equal paths, the first that was added comes first. `last` sees each once more and may say that it is
+    /// another one.
+    ///
+    /// # Errors
+    /// Where the disk takes no more or does not give them back, and those of `last`.
+    pub(super) fn sorted(
+        mut self,
+        last: &mut dyn FnMut(&str, Place) -> io::Result<Place>,
+    ) -> io::Result<Places> {
+        if self.parts.is_none() {
+            sort(&mut self.part);
+            let part = self.part.into_iter();
+            let places = part.map(|(path, place)| last(&path, place));
+            return Ok(Places::Held(places.collect::<io::Result<_>>()?));
+        }
+        self.put()?;
+        let mut file = unnamed(&self.folder)?;
+        if let Some(parts) = self.parts {
+            parts.merge(&mut |path, place| file.write_all(&last(path, place)?.to_bytes()))?;
+        }
+        Ok(Places::Filed {
+            file: file.into_inner().map_err(io::Error::from)?,
+            len: self.len,
+            window: Mutex::default(),
+        })
+    }
+}
+
+impl Parts {
+    /// Shows all places in their order.
+    fn merge(self, show: &mut dyn FnMut(&str, Place) -> io::Result<()>) -> io::Result<()> {
+        let file = self.file.into_inner().map_err(io::Error::from)?;
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        let mut parts: Vec<_> = begins
+            .zip(&self.ends)
+            .map(|(at, end)| {
+                let part = Part {
+                    file: &file,
+                    at,
+                    end: *end,
+                };
+                BufReader::with_capacity(A_READ, part)
+            })
+            .collect();
+        let mut next = BinaryHeap::new();
+        for (number, part) in parts.iter_mut().enumerate() {
+            if let Some((path, place)) = entry(part)? {
+                next.push((Reverse(path), Reverse(number), place));
+            }
+        }
+        while let Some((Reverse(path), Reverse(number), bytes)) = next.pop() {
+            show(&path, Place::of_bytes(bytes))?;
+            if let Some(part) = parts.get_mut(number)
+                && let Some((path, place)) = entry(part)?
+            {
+                next.push((Reverse(path), Reverse(number), place));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is between two places of a file.
+struct Part<'f> {
+    file: &'f File,
+    at: u64,
+    end: u64,
+}
+
+impl Read for Part<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
+        let bytes = left.min(into.len());
+        read_exact_at(self.file, &mut into[..bytes], self.at)?;
+        self.at += bytes as u64;
+        Ok(bytes)
+    }
+}
+
+/// The next path of a part, and its place; `None` at its end.
+fn entry(part: &mut BufReader<Part<'_>>) -> io::Result<Option<(String, [u8; SIZE])>> {
+    let mut length = [0; size_of::<u32>()];
+    match part.read_exact(&mut length) {
+        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        read => read?,
+    }
+    let length = u32::from_le_bytes(length);
+    let mut path = vec![0; usize::try_from(length).map_err(io::Error::other)?];
+    part.read_exact(&mut path)?;
+    let mut place = [0; SIZE];
+    part.read_exact(&mut place)?;
+    Ok(Some((
+        String::from_utf8(path).map_err(io::Error::other)?,
+        place,
+    )))
+}
+
+fn sort(part: &mut [(Box<str>, Place)]) {
+    part.par_sort_by(|a, b| a.0.cmp(&b.0));
+}
+
+/// A file of which nothing is left, however the run ends.
+pub(super) fn unnamed(folder: &Path) -> io::Result<BufWriter<File>> {
+    let file = tempfile::tempfile_in(folder).or_else(|_| tempfile::tempfile())?;
+    Ok(BufWriter::with_capacity(1 << 20, file))
+}
+
+impl Place {
+    fn to_bytes(self) -> [u8; SIZE] {
+        let mut bytes = [0; SIZE];
+        bytes[..8].copy_from_slice(&self.offset.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.saved.to_le_bytes());
+        bytes[16..20].copy_from_slice(&self.bytes.to_le_bytes());
+        bytes[20..22].copy_from_slice(&self.file.to_le_bytes());
+        bytes[22..24].copy_from_slice(&self.hint.to_le_bytes());
+        bytes[24] = match self.says {
+            Says::Figures => 0,
+            Says::More => 1,
+        };
+        bytes
+    }
+
+    fn of_bytes(bytes: [u8; SIZE]) -> Self {
+        let [o0, o1, o2, o3, o4, o5, o6, o7, rest @ ..] = bytes;
+        let [s0, s1, s2, s3, s4, s5, s6, s7, rest @ ..] = rest;
+        let [b0, b1, b2, b3, f0, f1, h0, h1, says] = rest;
+        Place {
+            offset: u64::from_le_bytes([o0, o1, o2, o3, o4, o5, o6, o7]),
+            saved: u64::from_le_bytes([s0, s1, s2, s3, s4, s5, s6, s7]),
+            bytes: u32::from_le_bytes([b0, b1, b2, b3]),
+            file: u16::from_le_bytes([f0, f1]),
+            hint: u16::from_le_bytes([h0, h1]),
+            says: match says {
+                0 => Says::Figures,
+                _ => Says::More,
+            },
+        }
+    }
+}
+
+impl Places {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Places::Held(places) => places.len(),
+            Places::Filed { len, .. } => *len,
+        }
+    }
+
+    /// The one at a place in their order.
+    ///
+    /// # Errors
+    /// Where there is none, or the disk does not give it back.
+    pub(super) fn get(&self, at: usize) -> io::Result<Place> {
+        match self {
+            Places::Held(places) => places.get(at).copied().ok_or_else(no_such),
+            Places::Filed { file, len, window } => {
+                // Who would have to wait for the window reads without it.
+                let Ok(mut window) = window.try_lock() else {
+                    let one = read(file, at, at.saturating_add(1).min(*len))?;
+                    return one.first().copied().ok_or_else(no_such);
+                };
+                let (begin, places) = &mut *window;
+                let here = |begin: usize, places: &[Place]| {
+                    let at = at.checked_sub(begin)?;
+                    places.get(at).copied()
+                };
+                if let Some(place) = here(*begin, places) {
+                    return Ok(place);
+                }
+                *places = read(file, at, at.saturating_add(A_WINDOW).min(*len))?;
+                *begin = at;
+                here(*begin, places).ok_or_else(no_such)
+            }
+        }
+    }
+
+    /// Those from one place in their order to before another one.
+    ///
+    /// # Errors
+    /// Those of [`Places::get`].
+    pub(super) fn range(&self, begin: usize, end: usize) -> io::Result<Vec<Place>> {
+        match self {
+            Places::Held(places) => {
+                let here = places.get(begin..end).ok_or_else(no_such)?;
+                Ok(here.to_vec())
+            }
+            Places::Filed { len, .. } if end > *len => Err(no_such()),
+            Places::Filed { file, .. } => read(file, begin, end),
+        }
+    }
+}
+
+fn read(file: &File, begin: usize, end: usize) -> io::Result<Vec<Place>> {
+    let mut bytes = vec![0; end.saturating_sub(begin) * SIZE];
+    read_exact_at(file, &mut bytes, (begin * SIZE) as u64)?;
+    let (places, _) = bytes.as_chunks();
+    Ok(places.iter().copied().map(Place::of_bytes).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(n: u64) -> Place {
+        Place {
+            offset: n << 33,
+            bytes: n as u32,
+            file: (n % 3) as u16,
+            hint: n as u16,
+            says: if n % 2 == 0 {
+                Says::Figures
+            } else {
+                Says::More
+            },
+            saved: n.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        }
+    }
+
+    #[test]
+    fn parts_on_the_disk_are_in_the_order_of_one_in_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let sorted = |most: usize, count: u64| {
+            let mut placing = Placing::with_most(dir.path(), most);
+            for n in 0..count {
+                // Some paths are there twice, and lengths differ.
+                let path = format!("in/{}", (n * 7919 % count) / 2);
+                placing.add(path.into(), place(n)).unwrap();
+            }
+            assert_eq!(placing.len() as u64, count);
+            let mut seen = Vec::new();
+            let places = placing.sorted(&mut |path, place| {
+                seen.push(path.to_owned());
+                Ok(Place {
+                    saved: place.saved ^ 1,
+                    ..place
+                })
+            });
+            assert!(seen.is_sorted());
+            places.unwrap()
+        };
+        for count in [0, 1, 100, 9_000] {
+            let held = sorted(usize::MAX, count);
+            let all = held.range(0, held.len()).unwrap();
+            assert_eq!(all.len() as u64, count);
+            for most in [0, 1_000, 100_000] {
+                let filed = sorted(most, count);
+                assert_eq!(filed.len(), held.len());
+                assert_eq!(filed.range(0, filed.len()).unwrap(), all);
+                let spread = (0..filed.len()).map(|at| at * 4_001 % filed.len());
+                for at in (0..filed.len()).chain(spread) {
+                    assert_eq!(filed.get(at).unwrap(), all[at]);
+                }
+                for places in [&filed, &held] {
+                    assert!(places.get(places.len()).is_err());
+                    assert!(places.range(0, places.len() + 1).is_err());
+                }
+            }
+        }
+        assert_eq!(dir.path().read_dir().unwrap().count(), 0);
+    }
+}
