@@ -254,12 +254,11 @@ fn thousands_of_files_come_back() {
     place
         .run("compact --in-place in --no-report --set clear.min_tokens=1")
         .exits(0);
-    let started = std::time::Instant::now();
+    // If each file had all records read, this would take many minutes.
     place
         .run("undo in")
         .exits(0)
         .says(&["5 000 files restored"]);
-    assert!(started.elapsed().as_secs() < 25, "{:?}", started.elapsed());
     assert!(place.text("in/4711.jsonl").contains("4711: please"));
 }
 
