@@ -30,6 +30,11 @@ struct Word {
 
 /// The features of each name of a span that ends before message `end`, in the order of [`NameWeights::NAMES`].
 pub(super) fn features(found: &Units, end: usize) -> Vec<[f64; FEATURES]> {
+    of_features(found, end, |features| *features)
+}
+
+/// What `make` makes of the features of each name: together they can take as much memory as what the names are in.
+fn of_features<T>(found: &Units, end: usize, make: impl Fn(&[f64; FEATURES]) -> T) -> Vec<T> {
     let names = &found.names;
     let around = around(found, end);
     let mut words: IdMap<u32, Word> = IdMap::default();
@@ -67,7 +72,7 @@ pub(super) fn features(found: &Units, end: usize) -> Vec<[f64; FEATURES]> {
         let any = |speaker: Speaker| f64::from(u8::from(name.counts[speaker as usize] > 0));
         let shown = f64::from(u8::from(by_authors(name) == 0));
         let age = 1.0 - f64::from(name.seen) / end.max(1) as f64;
-        [
+        make(&[
             1.0,
             is(Class::Path),
             is(Class::Symbol),
@@ -98,7 +103,7 @@ pub(super) fn features(found: &Units, end: usize) -> Vec<[f64; FEATURES]> {
             is(Class::Number) * any(Speaker::Call),
             shown * log(name.messages),
             f64::from(name.length.min(64)) / 16.0,
-        ]
+        ])
     })
     .collect()
 }
@@ -106,11 +111,10 @@ pub(super) fn features(found: &Units, end: usize) -> Vec<[f64; FEATURES]> {
 /// The chance of each name to be needed.
 pub(super) fn chances(found: &Units, end: usize, weights: &NameWeights) -> Vec<f64> {
     let weights = weights.list();
-    let chance = |features: &[f64; FEATURES]| {
+    of_features(found, end, |features| {
         let sum: f64 = features.iter().zip(weights).map(|(f, w)| f * w).sum();
         logistic(sum)
-    };
-    features(found, end).iter().map(chance).collect()
+    })
 }
 
 /// How lately an author mentioned a name of the lines around those that each name is in.
