@@ -168,25 +168,26 @@ impl Store {
         is_wanted: Option<&dyn Fn(&Names<'_>) -> bool>,
         mut show: impl FnMut(Record),
     ) -> Result<Damage> {
-        // Journals first: a run that ends meanwhile writes its manifest before it removes its journal, so its records are
-        // seen once or twice, but never missed.
-        let mut sources = self.sources(JOURNAL)?;
-        sources.extend(self.sources(MANIFESTS)?);
-        // So that errors are found in the same order.
-        sources.sort_by(|a, b| a.path.cmp(&b.path));
         let mut damage = Damage::default();
-        for source in sources {
-            source.each(is_wanted, &mut show, &mut damage)?;
+        // Manifests are listed when all journals were read: a run that ends meanwhile writes its manifest before it removes its
+        // journal, so its records are seen once or twice, but never missed.
+        for part in [JOURNAL, MANIFESTS] {
+            let mut sources = self.sources(part)?;
+            // So that errors are found in the same order.
+            sources.sort_by(|a, b| a.path.cmp(&b.path));
+            for source in sources {
+                source.each(is_wanted, &mut show, &mut damage)?;
+            }
         }
         Ok(damage)
     }
 
     /// What `make` makes of each record of the store, in no order, by the threads of the pool in which this is called. What is no
-    /// record counts as none.
+    /// record counts as none, and so does a line that is longer than any.
     ///
     /// # Errors
     ///
-    /// Those of [`Store::ledger`].
+    /// [`ErrorKind::Io`] when the system refuses; [`ErrorKind::Store`] for a link or another thing in the place of a file.
     fn map_records<T: Send>(&self, make: impl Fn(&Record) -> T + Sync) -> Result<Vec<T>> {
         let of_block = |block: io::Result<Vec<u8>>| {
             let block = block?;

@@ -167,30 +167,30 @@ impl Store {
         let mut files = Vec::new();
         let mut places = Vec::new();
         // Journals first, as for all records.
-        let journals = self.sources(JOURNAL)?.into_iter().map(|s| (s, true));
-        let manifests = self.sources(MANIFESTS)?.into_iter().map(|s| (s, false));
-        for (source, is_journal) in journals.chain(manifests) {
-            let failed = |e| not_plain(&source.path, "read", e);
-            let Some(file) = source.open()? else {
-                continue;
-            };
-            let number = u32::try_from(files.len()).unwrap_or(u32::MAX);
-            let again = is_journal.then(|| file.try_clone());
-            let again = again.transpose().map_err(failed)?;
-            source.each_of(file, &mut |record, (offset, bytes)| {
-                places.push(Place {
-                    key: key_of(by.of(&record)),
-                    file: number,
-                    bytes,
-                    offset,
+        for part in [JOURNAL, MANIFESTS] {
+            for source in self.sources(part)? {
+                let failed = |e| not_plain(&source.path, "read", e);
+                let Some(file) = source.open()? else {
+                    continue;
+                };
+                let number = u32::try_from(files.len()).unwrap_or(u32::MAX);
+                let again = (part == JOURNAL).then(|| file.try_clone());
+                let again = again.transpose().map_err(failed)?;
+                source.each_of(file, &mut |record, (offset, bytes)| {
+                    places.push(Place {
+                        key: key_of(by.of(&record)),
+                        file: number,
+                        bytes,
+                        offset,
+                    });
+                })?;
+                files.push(Indexed {
+                    folder: source.folder,
+                    name: source.name,
+                    path: source.path,
+                    journal: again.map(Mutex::new),
                 });
-            })?;
-            files.push(Indexed {
-                folder: source.folder,
-                name: source.name,
-                path: source.path,
-                journal: again.map(Mutex::new),
-            });
+            }
         }
         // Those of one key stay in the order of their files.
         Ok(RecordIndex {
