@@ -94,10 +94,11 @@ impl Waiting {
         let mut dealt = Vec::with_capacity(most);
         let mut sum = 0;
         while dealt.len() < most && sum < ENOUGH {
-            let Some((bytes, _, met)) = self.inputs.pop() else {
+            let Some((.., met)) = self.inputs.pop() else {
                 break;
             };
-            sum += bytes;
+            // One that could not be looked at may be of any size.
+            sum += met.1.map_or(ENOUGH, |seen| seen.bytes);
             dealt.push(met);
         }
         dealt

@@ -332,9 +332,15 @@ impl<'r> Earlier<'r> {
         };
         let output = target.output().filter(|_| outcome.output.is_some());
         let output_seen = match &output {
-            Some(path) => Some(Seen::of_output(
-                &fs::metadata(path).map_err(|e| Error::io(path, "look at the output", e))?,
-            )),
+            Some(path) => {
+                let seen = fs::metadata(path);
+                let seen = seen.map_err(|e| Error::io(path, "look at the output", e))?;
+                Some(match self.options.hooks.post {
+                    None => Seen::of_output(path, &seen),
+                    // It may have written there.
+                    Some(_) => Seen::of(&seen),
+                })
+            }
             None => None,
         };
         kept.store.note_finished(

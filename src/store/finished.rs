@@ -19,7 +19,7 @@ use super::folder::{Durability, Folder, chance, not_plain, read_exact_at};
 use super::keys::{Keyed, Table, key_of};
 use super::line_file::{ENDING, LineFile, is_alive, names, next_line};
 use super::manifest::RecordedOutputs;
-use super::seen::changed;
+use super::seen::{Seen, milliseconds};
 use crate::error::{Error, ErrorKind, Result};
 
 mod meanwhile;
@@ -75,8 +75,8 @@ struct Part {
     ended: Ended,
     /// How many bytes of it were read.
     read: u64,
-    /// When it was last changed, before it was read: in milliseconds from 1970, where the system says so.
-    changed: Option<u64>,
+    /// When something was last noted in it, in milliseconds from 1970.
+    noted: Option<u64>,
     /// What was read of it last to look for a line.
     window: Mutex<Window>,
 }
@@ -163,7 +163,7 @@ impl Line<'_> {
         Some(Note {
             line: part.line(place).ok()?,
             ended: part.ended,
-            noted: part.changed,
+            noted: part.noted,
             place: Some((Arc::clone(&part.file), place.offset)),
         })
     }
@@ -266,14 +266,14 @@ impl Store {
             let Ok(number) = u16::try_from(files.len()) else {
                 break;
             };
-            let changed = file.metadata().ok().and_then(|seen| changed(&seen));
+            let seen = file.metadata().ok().map(|seen| Seen::of(&seen));
             let path = folder.path().join(&name);
             let mut part = Part {
                 name,
                 file: Arc::new(file),
                 ended,
                 read: 0,
-                changed,
+                noted: seen.and_then(|seen| seen.modified).map(milliseconds),
                 window: Mutex::default(),
             };
             let read = part.read(number, &mut places);

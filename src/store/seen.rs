@@ -3,6 +3,7 @@
 //! Plain data: decides nothing, and looks at no file but the one in which the system says which start of it this is.
 
 use std::fs::Metadata;
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -44,11 +45,14 @@ impl Seen {
         }
     }
 
-    /// The same of a file that was just written, with when it was last touched, where the system says that and which of its starts
-    /// this is: what was not flushed to the disk before a power cut may look as it did and hold something else.
-    pub fn of_output(metadata: &Metadata) -> Self {
+    /// The same of a file that was just written, with when it was last touched. That is known only on a disk of this machine: on
+    /// others, and in file systems that were not made for this system, that time may come late, be coarse, or be set. And the
+    /// system must say which of its starts this is: what was not flushed to the disk before a power cut may look as it did and
+    /// hold something else.
+    pub fn of_output(path: &Path, metadata: &Metadata) -> Self {
+        let is_known = system::is_on_a_disk_of_ours(path, metadata);
         Seen {
-            touched: system::touched(metadata),
+            touched: system::touched(metadata).filter(|_| is_known),
             ..Seen::of(metadata)
         }
     }
@@ -72,49 +76,71 @@ impl Seen {
         self.modified.is_some() && (self.bytes, self.modified) == (now.bytes, now.modified)
     }
 
-    /// Whether a file that looks like `now` is this one and nobody has touched it since, if that was noted by `noted`: the time of
-    /// the last change of the note, in milliseconds from 1970. Whoever touches a file in the moment in which it was written leaves
-    /// no trace: that is so only of what other programs did beside the run.
+    /// Whether a file that looks like `now` is this one and nobody has touched it since, if other files were noted after it until
+    /// `noted`, in milliseconds from 1970. Whoever touches a file in the moment in which it was written leaves no trace; after the
+    /// end of the run, that moment is over.
     pub(super) fn is_untouched(&self, now: Seen, noted: u64) -> bool {
         let is_traced = |touched: Touched| touched.at.saturating_add(MOMENT) <= noted;
         self.touched.is_some_and(is_traced) && *self == now
     }
 }
 
-/// When something of a file was last changed, in milliseconds from 1970; `None` where the system does not say.
-pub(super) fn changed(metadata: &Metadata) -> Option<u64> {
-    system::touched(metadata).map(|touched| touched.at)
-}
-
 #[cfg(target_os = "linux")]
 mod system {
     use std::fs::{self, Metadata};
     use std::os::unix::fs::MetadataExt;
-    use std::sync::OnceLock;
+    use std::path::Path;
+    use std::sync::{Mutex, OnceLock, PoisonError};
 
-    use super::Touched;
+    use super::{Touched, milliseconds};
     use crate::store::keys::key_of_bytes;
 
     /// Says which start of the system this is.
     const START: &str = "/proc/sys/kernel/random/boot_id";
+    /// The file systems whose times of changes are the system's own, by the numbers of `statfs(2)`: ext, XFS, Btrfs, F2FS,
+    /// bcachefs, ZFS, tmpfs, overlayfs.
+    const OURS: [u32; 8] = [
+        0xef53,
+        0x5846_5342,
+        0x9123_683e,
+        0xf2f5_2010,
+        0xca45_1a4e,
+        0x2fc1_2fc1,
+        0x0102_1994,
+        0x794c_7630,
+    ];
 
-    pub(super) fn touched(metadata: &Metadata) -> Option<Touched> {
-        let changed = (metadata.ctime(), metadata.ctime_nsec());
-        touched_by(metadata.ino(), changed)
+    pub(super) fn is_on_a_disk_of_ours(path: &Path, metadata: &Metadata) -> bool {
+        static KNOWN: Mutex<Vec<(u64, bool)>> = Mutex::new(Vec::new());
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let device = metadata.dev();
+        if let Some((_, is)) = known.iter().find(|(known, _)| *known == device) {
+            return *is;
+        }
+        // The number has 32 bits, whatever type the system gives it.
+        let is = rustix::fs::statfs(path).is_ok_and(|of| OURS.contains(&(of.f_type as u32)));
+        known.push((device, is));
+        is
     }
 
-    /// That of a file with this inode that was last changed at this time, in seconds and nanoseconds.
-    pub(in crate::store) fn touched_by(inode: u64, changed: (i64, i64)) -> Option<Touched> {
+    pub(super) fn touched(metadata: &Metadata) -> Option<Touched> {
+        let seconds = u64::try_from(metadata.ctime()).ok()?;
+        let nanos = u32::try_from(metadata.ctime_nsec()).ok()?;
+        touched_by(metadata.ino(), (seconds, nanos))
+    }
+
+    /// That of a file with this inode that was last changed at this time, in seconds and nanoseconds. A time in whole seconds is
+    /// too coarse to tell anything.
+    pub(in crate::store) fn touched_by(
+        inode: u64,
+        (seconds, nanos): (u64, u32),
+    ) -> Option<Touched> {
         static START_KEY: OnceLock<Option<u64>> = OnceLock::new();
         let start = START_KEY.get_or_init(|| Some(key_of_bytes(&fs::read(START).ok()?)));
-        let seconds = u64::try_from(changed.0).ok()?;
-        let nanos = u64::try_from(changed.1).ok()?;
-        let parts = [inode, seconds, nanos, (*start)?];
-        Some(Touched {
+        let parts = [inode, seconds, nanos.into(), (*start)?];
+        (nanos > 0).then(|| Touched {
             key: key_of_bytes(parts.map(u64::to_le_bytes).as_flattened()),
-            at: seconds
-                .saturating_mul(1_000)
-                .saturating_add(nanos / 1_000_000),
+            at: milliseconds((seconds, nanos)),
         })
     }
 }
@@ -122,18 +148,30 @@ mod system {
 #[cfg(not(target_os = "linux"))]
 mod system {
     use std::fs::Metadata;
+    use std::path::Path;
 
     use super::Touched;
+
+    pub(super) fn is_on_a_disk_of_ours(_: &Path, _: &Metadata) -> bool {
+        false
+    }
 
     pub(super) fn touched(_: &Metadata) -> Option<Touched> {
         None
     }
 
     #[cfg(unix)]
-    pub(in crate::store) fn touched_by(_: u64, _: (i64, i64)) -> Option<Touched> {
+    pub(in crate::store) fn touched_by(_: u64, _: (u64, u32)) -> Option<Touched> {
         None
     }
 }
 
 #[cfg(unix)]
 pub(super) use system::touched_by;
+
+/// Milliseconds from 1970 to a time in seconds and nanoseconds.
+pub(super) fn milliseconds((seconds, nanos): (u64, u32)) -> u64 {
+    seconds
+        .saturating_mul(1_000)
+        .saturating_add(u64::from(nanos / 1_000_000))
+}

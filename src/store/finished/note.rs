@@ -109,7 +109,7 @@ pub struct Note {
     pub(super) line: Vec<u8>,
     /// Whether the run that wrote it came to its own end.
     pub ended: Ended,
-    /// When the file that has it was last changed, in milliseconds from 1970, if that is known.
+    /// When something was last noted in the file that has it, in milliseconds from 1970, if that is known.
     pub(super) noted: Option<u64>,
     /// The file that has it, and where, unless a run that is active wrote it.
     pub(super) place: Option<(Arc<File>, u64)>,

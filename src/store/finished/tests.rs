@@ -155,8 +155,8 @@ fn a_file_is_untouched_until_anything_of_it_changes() {
 
     let dir = tempdir().unwrap();
     let path = dir.path().join("a");
-    let seen = || Seen::of_output(&fs::metadata(&path).unwrap());
-    let now = || changed(&fs::metadata(&path).unwrap()).unwrap();
+    let seen = || Seen::of_output(&path, &fs::metadata(&path).unwrap());
+    let now = || seen().modified.map(milliseconds).unwrap();
     let again = |touch: &dyn Fn()| {
         fs::write(&path, "a").unwrap();
         let (before, time) = (seen(), fs::metadata(&path).unwrap().modified().unwrap());

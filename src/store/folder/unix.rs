@@ -96,16 +96,14 @@ pub(super) fn seen(folder: &Handle, name: &OsStr) -> io::Result<Seen> {
     let seen = regular(folder, name)?;
     let seconds = u64::try_from(seen.st_mtime).ok();
     let nanos = u32::try_from(seen.st_mtime_nsec).ok();
-    #[expect(
-        clippy::cast_possible_wrap,
-        reason = "the system's type is another one on each system"
-    )]
-    let changed = (seen.st_ctime as i64, seen.st_ctime_nsec as i64);
+    let changed = u64::try_from(seen.st_ctime)
+        .ok()
+        .zip(u32::try_from(seen.st_ctime_nsec).ok());
     Ok(Seen {
         // That of a regular file is never negative.
         bytes: seen.st_size.unsigned_abs(),
         modified: seconds.zip(nanos),
-        touched: touched_by(seen.st_ino, changed),
+        touched: changed.and_then(|changed| touched_by(seen.st_ino, changed)),
     })
 }
 
