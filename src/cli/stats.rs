@@ -2,12 +2,12 @@
 
 use std::io::{self, BufWriter};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::config::PolicyArgs;
 use super::gates::BudgetArgs;
 use super::reading::{Reading, say, unsupported};
-use super::reports::{ReportArgs, RowArgs, write_all};
+use super::reports::{OUTPUT, ReportArgs, RowArgs, write_all};
 use super::saying::policy_ref;
 use super::shape::{Shape, ShapeArgs};
 use super::timings::{TimingArgs, wall};
@@ -27,6 +27,7 @@ use crate::stats::{Counting, Exact};
 Examples:
   ctxpack stats in.jsonl                       what takes the tokens
   ctxpack stats sessions/ --format json        for scripts
+  ctxpack stats sessions/ --emit csv           a row a conversation, for a spreadsheet
   ctxpack stats in.jsonl --policy layered      against the thresholds of another policy")]
 pub(super) struct Stats {
     #[command(flatten)]
@@ -45,10 +46,20 @@ pub(super) struct Stats {
     timings: TimingArgs,
     #[command(flatten)]
     rows: RowArgs,
+    /// Print data for analysis instead of the table
+    #[arg(long, value_enum, value_name = "FORM", conflicts_with_all = ["format", "json"], help_heading = OUTPUT)]
+    emit: Option<Form>,
     #[command(flatten)]
     gate: BudgetArgs,
     #[command(flatten)]
     reading: Reading,
+}
+
+/// Which data.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Form {
+    /// A row a conversation, as in a report by --csv-rows conversation
+    Csv,
 }
 
 impl Stats {
@@ -89,9 +100,12 @@ impl Stats {
                 Voice::Quiet | Voice::Normal => Turns::Some,
             },
         };
-        let written = match self.shape.shape() {
-            Shape::Text => write_stats_table(&report, view, &mut out),
-            Shape::Json => report.render(ReportFormat::Json, &mut out),
+        let written = match (self.emit, self.shape.shape()) {
+            (Some(Form::Csv), _) => {
+                report.render(ReportFormat::Csv(CsvRows::Conversation), &mut out)
+            }
+            (None, Shape::Text) => write_stats_table(&report, view, &mut out),
+            (None, Shape::Json) => report.render(ReportFormat::Json, &mut out),
         };
         written.map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;

@@ -491,6 +491,8 @@ fn rows_of_csv_are_files_actions_or_turns() {
         .map(|c| c["id"].as_str().unwrap())
         .collect();
     let rows = place.text("c.csv");
+    let printed = place.run("stats in --emit csv").exits(3);
+    assert_eq!(printed.text(), rows);
     let mut rows = rows.lines();
     assert_eq!(
         rows.next(),
