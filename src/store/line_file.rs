@@ -134,15 +134,19 @@ pub(super) fn is_alive(folder: &Folder, name: &OsStr) -> bool {
     file.metadata().is_ok_and(|seen| seen.len() == 0) || file.try_lock_shared().is_err()
 }
 
-/// The lines of a file, some whole ones at a time, for threads that take turns in reading it. Of a line longer than `most`, what is
-/// beyond is no line of its own, but the beginning of the next block.
+/// The lines of a file, some whole ones at a time, for threads that take turns in reading it. A line that goes on for `most` bytes
+/// beyond its block is an error, and the last thing that is read.
 pub(super) fn blocks(file: impl Read, most: u64) -> impl Iterator<Item = io::Result<Vec<u8>>> {
     let mut file = BufReader::new(file);
     let mut read = move || {
         let mut block = Vec::new();
         file.by_ref().take(A_BLOCK).read_to_end(&mut block)?;
         if !block.ends_with(b"\n") {
-            file.by_ref().take(most).read_until(b'\n', &mut block)?;
+            let rest = file.by_ref().take(most).read_until(b'\n', &mut block)?;
+            if rest as u64 == most && !block.ends_with(b"\n") {
+                let too_long = "a line is longer than any of ours";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, too_long));
+            }
         }
         Ok(block)
     };
@@ -198,10 +202,12 @@ mod tests {
             assert!(whole, "a line is in one block");
             assert!(read.iter().all(|block| !block.is_empty()));
         }
-        // What is too long for a line is not held at once.
-        let long = "a".repeat(9 * block);
-        let read = blocks(long.as_bytes(), 10).map(|block| block.unwrap().len());
-        assert!(read.max() <= Some(block + 10));
+        // What is too long for a line is not held at once, and nothing behind it is taken for one.
+        let long = format!("{}\nb\n", "a".repeat(9 * block));
+        let read: Vec<bool> = blocks(long.as_bytes(), 10)
+            .map(|block| block.is_ok())
+            .collect();
+        assert_eq!(read, [false]);
     }
 
     #[test]

@@ -183,11 +183,12 @@ impl Store {
     }
 
     /// What `make` makes of each record of the store, in no order, by the threads of the pool in which this is called. What is no
-    /// record counts as none, and so does a line that is longer than any.
+    /// record counts as none.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] when the system refuses; [`ErrorKind::Store`] for a link or another thing in the place of a file.
+    /// [`ErrorKind::Io`] when the system refuses, and for a line that is longer than any record; [`ErrorKind::Store`] for a link or
+    /// another thing in the place of a file.
     fn map_records<T: Send>(&self, make: impl Fn(&Record) -> T + Sync) -> Result<Vec<T>> {
         let of_block = |block: io::Result<Vec<u8>>| {
             let block = block?;
