@@ -15,33 +15,33 @@ fn inputs() -> [(&'static str, String); 4] {
 
 #[test]
 fn the_same_command_again_changes_nothing() {
-    for (name, input) in inputs() {
-        for flags in [
-            "--target 5%",
-            "--target 50% --summarize always",
-            "--target 5% --summarize always",
-            "--target 5% --set target.kind=aim",
-            "--target 800 --summarize always",
-            "--summarize always",
+    for flags in [
+        "--target 5%",
+        "--target 50% --summarize always",
+        "--target 5% --summarize always",
+        "--target 5% --set target.kind=aim",
+        "--target 800 --summarize always",
+        "--summarize always",
+    ] {
+        for policy in [
+            "auto",
+            "layered",
+            "offload-first",
+            "reset",
+            "boundary",
+            "turns",
         ] {
-            for policy in [
-                "auto",
-                "layered",
-                "offload-first",
-                "reset",
-                "boundary",
-                "turns",
-            ] {
-                let place = Place::with(&[("in.jsonl", &input)]);
-                let command =
-                    format!("compact --in-place in.jsonl --no-report --policy {policy} {flags}");
+            let inputs = inputs().map(|(name, text)| (format!("in/{name}.jsonl"), text));
+            let place = Place::with(&inputs.each_ref().map(|(name, text)| (&name[..], text)));
+            let texts = || inputs.each_ref().map(|(name, _)| place.text(name));
+            let command = format!("compact --in-place in --no-report --policy {policy} {flags}");
+            place.run(&command);
+            let once = texts();
+            for time in 2..=5 {
                 place.run(&command);
-                let once = place.text("in.jsonl");
-                for time in 2..=5 {
-                    place.run(&command);
-                    let again = place.text("in.jsonl");
+                for (((name, _), again), once) in inputs.iter().zip(texts()).zip(&once) {
                     assert!(
-                        again == once,
+                        again == *once,
                         "{name}, {policy} {flags}: time {time}: {} bytes, then {}",
                         once.len(),
                         again.len()
