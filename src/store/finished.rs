@@ -11,15 +11,16 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufReader};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Store;
 use super::folder::{Durability, Folder, chance, not_plain, read_exact_at};
-use super::keys::{Keyed, Table, key_of};
-use super::line_file::{ENDING, LineFile, is_alive, names, next_line};
+use super::keys::key_of;
+use super::line_file::{ENDING, LineFile, Place, is_alive, names, next_line};
 use super::manifest::RecordedOutputs;
 use super::seen::{Seen, milliseconds};
+use super::table::{Filling, Table};
 use crate::error::{Error, ErrorKind, Result};
 
 mod meanwhile;
@@ -63,8 +64,10 @@ impl Work {
 #[derive(Debug, Default)]
 pub struct FinishedWork {
     files: Vec<Part>,
-    /// Of several lines of an input, the last counts.
-    places: Table<Place>,
+    /// A [`Place`] each. Of several lines of an input, the last counts.
+    places: Table<3>,
+    /// Which of them this run has met, a bit each.
+    met: Vec<AtomicU64>,
 }
 
 /// A file of finished work.
@@ -81,49 +84,48 @@ struct Part {
     window: Mutex<Window>,
 }
 
-/// Where a line is.
-#[derive(Debug)]
-struct Place {
-    /// A part of the hash of the input's name.
-    key: u64,
-    offset: u64,
-    bytes: u32,
-    part: u16,
-    /// Whether this run has met its input.
-    is_met: AtomicBool,
-}
-
 /// A line that may be of an input.
 #[derive(Debug)]
 pub struct Line<'f> {
-    place: &'f Place,
+    place: Place,
     part: &'f Part,
-}
-
-impl Keyed for Place {
-    fn key(&self) -> u64 {
-        self.key
-    }
+    /// Whether this run has met its input: the bit, and among which.
+    met: (&'f AtomicU64, u64),
 }
 
 impl FinishedWork {
+    fn new(files: Vec<Part>, places: Table<3>) -> Self {
+        let words = places.len().div_ceil(u64::BITS.into());
+        FinishedWork {
+            files,
+            places,
+            met: (0..words).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+
     /// Whether nothing is known.
     pub fn is_empty(&self) -> bool {
-        self.places.all().is_empty()
+        self.places.len() == 0
     }
 
     /// The line that counts of an input of this name, if there is one: whoever reads it looks at the name.
     pub fn line(&self, input: &str) -> Option<Line<'_>> {
-        let place = self.place(key_of(input))?;
+        let (place, met) = self.place(key_of(input))?;
         Some(Line {
             place,
-            part: self.files.get(usize::from(place.part))?,
+            part: self.part_of(place)?,
+            met,
         })
+    }
+
+    fn part_of(&self, place: Place) -> Option<&Part> {
+        self.files.get(usize::try_from(place.file).ok()?)
     }
 
     /// Whether the inputs of all these records were met.
     pub fn has_met_all(&self, recorded: &RecordedOutputs) -> bool {
-        recorded.inputs().all(|key| self.has_met(key))
+        let mut inputs = recorded.inputs();
+        inputs.all(|key| key.is_ok_and(|key| self.has_met(key)))
     }
 
     /// Whether an input of this name was met.
@@ -133,12 +135,17 @@ impl FinishedWork {
 
     fn has_met(&self, key: u64) -> bool {
         let place = self.place(key);
-        place.is_some_and(|place| place.is_met.load(Ordering::Relaxed))
+        place.is_some_and(|(_, (met, bit))| met.load(Ordering::Relaxed) & bit != 0)
     }
 
-    /// The last of the places with this key.
-    fn place(&self, key: u64) -> Option<&Place> {
-        self.places.of(key).next_back()
+    /// The last of the places with this key, and whether it was met. What cannot be read is as if it were not there.
+    fn place(&self, key: u64) -> Option<(Place, (&AtomicU64, u64))> {
+        let few = self.places.of(key).ok()?;
+        let (last, before) = few.rows.split_last()?;
+        let at = few.begin + before.len() as u64;
+        let bits = u64::from(u64::BITS);
+        let met = self.met.get(usize::try_from(at / bits).ok()?)?;
+        Some((Place::of_row(*last), (met, 1 << (at % bits))))
     }
 
     /// How many bytes were read of the file that has this name when its run has come to its end.
@@ -148,20 +155,31 @@ impl FinishedWork {
     }
 
     /// The places of the lines that count.
-    fn newest(&self) -> impl Iterator<Item = &Place> {
-        let places = self.places.all();
-        let next = places.iter().skip(1).map(|place| Some(place.key));
-        let places = places.iter().zip(next.chain([None]));
-        places.filter_map(|(place, next)| (next != Some(place.key)).then_some(place))
+    fn newest(&self) -> impl Iterator<Item = io::Result<Place>> {
+        let mut places = self.places.rows().peekable();
+        std::iter::from_fn(move || {
+            loop {
+                let place = match places.next()? {
+                    Ok(row) => Place::of_row(row),
+                    Err(error) => return Some(Err(error)),
+                };
+                let is_last = |next: &io::Result<[u64; 3]>| {
+                    next.as_ref().is_ok_and(|[key, ..]| *key == place.key)
+                };
+                if !places.peek().is_some_and(is_last) {
+                    return Some(Ok(place));
+                }
+            }
+        })
     }
 }
 
 impl Line<'_> {
     /// Reads it. What cannot be read is as if it were not there.
     pub fn read(&self) -> Option<Note> {
-        let Line { place, part } = self;
+        let Line { place, part, .. } = self;
         Some(Note {
-            line: part.line(place).ok()?,
+            line: part.line(*place).ok()?,
             ended: part.ended,
             noted: part.noted,
             place: Some((Arc::clone(&part.file), place.offset)),
@@ -170,25 +188,26 @@ impl Line<'_> {
 
     /// Notes that the input is there, so that nobody has to look for it again.
     pub fn meet(&self) {
-        self.place.is_met.store(true, Ordering::Relaxed);
+        let (met, bit) = self.met;
+        met.fetch_or(bit, Ordering::Relaxed);
     }
 }
 
 impl Part {
     /// Adds where its lines are, as those of the part of this number.
-    fn read(&mut self, number: u16, places: &mut Vec<Place>) -> io::Result<()> {
+    fn read(&mut self, number: u32, places: &mut Filling<3>) -> io::Result<()> {
         let mut lines = BufReader::with_capacity(A_READ, &*self.file);
         let mut line = Vec::new();
         let mut offset = 0;
         while let Some(bytes) = next_line(&mut lines, MOST_LINE, &mut line)? {
             if let (Some(input), Ok(bytes)) = (named(&line), u32::try_from(bytes)) {
-                places.push(Place {
+                let place = Place {
                     key: key_of(&input),
+                    file: number,
                     offset,
                     bytes,
-                    part: number,
-                    is_met: AtomicBool::new(false),
-                });
+                };
+                places.push(place.to_row())?;
             }
             offset += bytes;
             // Of a run that is active, the last line may not be whole yet.
@@ -199,7 +218,7 @@ impl Part {
         Ok(())
     }
 
-    fn line(&self, place: &Place) -> io::Result<Vec<u8>> {
+    fn line(&self, place: Place) -> io::Result<Vec<u8>> {
         // Who would have to wait for the window reads without it.
         if let Ok(mut window) = self.window.try_lock()
             && let Some(line) = window.line((&self.file, self.read), place)
@@ -225,7 +244,7 @@ struct Window {
 
 impl Window {
     /// A line of a file that has so many bytes; `None` if it is far from the one before, so that nothing is read for nothing.
-    fn line(&mut self, (file, end): (&File, u64), place: &Place) -> Option<&[u8]> {
+    fn line(&mut self, (file, end): (&File, u64), place: Place) -> Option<&[u8]> {
         let is_near = place.offset.abs_diff(self.last) < A_WINDOW;
         self.last = place.offset;
         if self.here(place).is_none() && is_near {
@@ -239,7 +258,7 @@ impl Window {
         self.here(place)
     }
 
-    fn here(&self, place: &Place) -> Option<&[u8]> {
+    fn here(&self, place: Place) -> Option<&[u8]> {
         let at = usize::try_from(place.offset.checked_sub(self.offset)?).ok()?;
         self.bytes.get(at..)?.get(..place.bytes as usize)
     }
@@ -255,7 +274,7 @@ impl Store {
             return Ok(FinishedWork::default());
         };
         let mut files = Vec::new();
-        let mut places = Vec::new();
+        let mut places = Filling::new(self.root());
         for (_, name, ended) in work.files(&folder)? {
             let failed = |e| not_plain(&folder.path().join(&name), "read", e);
             let file = match folder.read(&name) {
@@ -263,7 +282,7 @@ impl Store {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
                 file => file.map_err(failed)?,
             };
-            let Ok(number) = u16::try_from(files.len()) else {
+            let Ok(number) = u32::try_from(files.len()) else {
                 break;
             };
             let seen = file.metadata().ok().map(|seen| Seen::of(&seen));
@@ -280,9 +299,9 @@ impl Store {
             read.map_err(|e| not_plain(&path, "read", e))?;
             files.push(part);
         }
-        // The last line of an input stays the last.
-        let places = Table::new(places);
-        Ok(FinishedWork { files, places })
+        let places = places.finish();
+        let places = places.map_err(|e| Error::io(folder.path(), "sort what is in", e))?;
+        Ok(FinishedWork::new(files, places))
     }
 
     /// Whether there are files of this work. A missing store has none.
@@ -366,11 +385,8 @@ impl Store {
         let mut joined = LineFile::create(folder.clone(), name, Durability::Lazy)?;
         let is_whole = |part: &Part| part.ended == Ended::Whole;
         for place in all.newest() {
-            let Some(part) = all
-                .files
-                .get(usize::from(place.part))
-                .filter(|p| is_whole(p))
-            else {
+            let place = place.map_err(failed)?;
+            let Some(part) = all.part_of(place).filter(|part| is_whole(part)) else {
                 continue;
             };
             let line = part.line(place).map_err(failed)?;

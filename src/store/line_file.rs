@@ -28,6 +28,38 @@ pub(super) struct LineFile {
     torn: bool,
 }
 
+/// Where a line is that is found by a number.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    /// That number.
+    pub(super) key: u64,
+    /// Which of some files has it.
+    pub(super) file: u32,
+    /// Where it begins there.
+    pub(super) offset: u64,
+    /// How long it is.
+    pub(super) bytes: u32,
+}
+
+impl Place {
+    /// As a row of a table, in whose order places of one key are in the order of their files and of their lines there.
+    pub(super) fn to_row(self) -> [u64; 3] {
+        let [upper, lower] = [self.offset >> 32, self.offset << 32];
+        let (file, bytes) = (u64::from(self.file), u64::from(self.bytes));
+        [self.key, file << 32 | upper, lower | bytes]
+    }
+
+    /// What such a row says.
+    pub(super) fn of_row([key, upper, lower]: [u64; 3]) -> Self {
+        Place {
+            key,
+            file: (upper >> 32) as u32,
+            offset: upper << 32 | lower >> 32,
+            bytes: lower as u32,
+        }
+    }
+}
+
 impl LineFile {
     /// A new, empty file.
     ///
@@ -208,6 +240,34 @@ mod tests {
             .map(|block| block.is_ok())
             .collect();
         assert_eq!(read, [false]);
+    }
+
+    #[test]
+    fn rows_are_in_the_order_of_their_places() {
+        let numbers = [0, 1, 7, u32::MAX];
+        let offsets = [0, 1, u64::from(u32::MAX), 1 << 32, 1 << 40, u64::MAX];
+        let mut places = Vec::new();
+        for (key, file) in [0, 5, u64::MAX]
+            .iter()
+            .flat_map(|k| numbers.map(|f| (*k, f)))
+        {
+            for (offset, bytes) in offsets.iter().flat_map(|o| numbers.map(|b| (*o, b))) {
+                places.push((key, file, offset, bytes));
+            }
+        }
+        let row = |(key, file, offset, bytes)| {
+            let place = Place {
+                key,
+                file,
+                offset,
+                bytes,
+            };
+            place.to_row()
+        };
+        let rows: Vec<[u64; 3]> = places.iter().copied().map(row).collect();
+        assert!(rows.is_sorted_by(|a, b| a < b));
+        let read = rows.into_iter().map(Place::of_row);
+        assert!(read.map(|p| (p.key, p.file, p.offset, p.bytes)).eq(places));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
@@ -189,26 +189,30 @@ impl Store {
     ///
     /// [`ErrorKind::Io`] when the system refuses, and for a line that is longer than any record; [`ErrorKind::Store`] for a link or
     /// another thing in the place of a file.
-    fn map_records<T: Send>(&self, make: impl Fn(&Record) -> T + Sync) -> Result<Vec<T>> {
+    fn map_records<T: Send>(
+        &self,
+        make: impl Fn(&Record) -> T + Sync,
+        take: &mut (dyn FnMut(T) -> io::Result<()> + Send),
+    ) -> Result<()> {
+        let take = Mutex::new(take);
         let of_block = |block: io::Result<Vec<u8>>| {
             let block = block?;
             let records = block.split(|byte| *byte == b'\n').filter_map(record_of);
-            Ok(records.map(|record| make(&record)).collect::<Vec<T>>())
+            let made: Vec<T> = records.map(|record| make(&record)).collect();
+            let mut take = take.lock().unwrap_or_else(PoisonError::into_inner);
+            made.into_iter().try_for_each(&mut **take)
         };
-        let mut all = Vec::new();
         // Journals first, as for all records.
         for part in [JOURNAL, MANIFESTS] {
             for source in self.sources(part)? {
                 let Some(file) = source.open()? else {
                     continue;
                 };
-                let made = blocks(file, MOST_LINE).par_bridge().map(of_block);
-                let made: io::Result<Vec<Vec<T>>> = made.collect();
-                let made = made.map_err(|e| not_plain(&source.path, "read", e))?;
-                all.extend(made.into_iter().flatten());
+                let taken = blocks(file, MOST_LINE).par_bridge().try_for_each(of_block);
+                taken.map_err(|e| not_plain(&source.path, "read", e))?;
             }
         }
-        Ok(all)
+        Ok(())
     }
 
     /// The files of records in a folder of the store, open.

@@ -38,7 +38,9 @@ mod resolved;
 mod seen;
 mod sorted;
 mod spot;
+mod table;
 pub mod undo;
+pub(crate) mod unnamed;
 mod unpack;
 
 pub use answers::answer_name;

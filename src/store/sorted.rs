@@ -2,10 +2,10 @@
 //!
 //! What is more than memory should hold is sorted in parts, which are files without names, and merged.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, Write};
+
+use super::unnamed::merge;
 
 /// So many bytes are sorted at a time.
 const A_PART: usize = 16 << 20;
@@ -50,7 +50,14 @@ fn distinct(
         return part.each(show);
     }
     parts.push(part.into_file()?);
-    merge(parts, show)
+    let mut last: Option<Vec<u8>> = None;
+    merge(parts.into_iter().map(lines_of), &mut |line| {
+        if last.as_ref() != Some(&line) {
+            show(&line)?;
+            last = Some(line);
+        }
+        Ok(())
+    })
 }
 
 /// Some of the lines.
@@ -91,32 +98,9 @@ impl Part {
     }
 }
 
-/// Shows the lines of sorted files in their order.
-fn merge(parts: Vec<File>, show: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-    let mut parts: Vec<BufReader<File>> = parts.into_iter().map(BufReader::new).collect();
-    let mut next = BinaryHeap::new();
-    for (number, part) in parts.iter_mut().enumerate() {
-        next.extend(line_of(part)?.map(|line| Reverse((line, number))));
-    }
-    let mut last: Option<Vec<u8>> = None;
-    while let Some(Reverse((line, number))) = next.pop() {
-        next.extend(line_of(&mut parts[number])?.map(|line| Reverse((line, number))));
-        if last.as_ref() != Some(&line) {
-            show(&line)?;
-            last = Some(line);
-        }
-    }
-    Ok(())
-}
-
-/// The next line, without its end.
-fn line_of(part: &mut BufReader<File>) -> io::Result<Option<Vec<u8>>> {
-    let mut line = Vec::new();
-    if part.read_until(b'\n', &mut line)? == 0 {
-        return Ok(None);
-    }
-    line.truncate(line.len().saturating_sub(1));
-    Ok(Some(line))
+/// The lines of a file, without their ends.
+fn lines_of(file: File) -> impl Iterator<Item = io::Result<Vec<u8>>> {
+    BufReader::new(file).split(b'\n')
 }
 
 #[cfg(test)]

@@ -10,10 +10,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::no_such;
-use super::places::{Place, Places, Placing, Says, unnamed};
+use super::places::{Place, Places, Placing, Says};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Exit, Figures, Outcome, Totals, Warning};
 use crate::store::folder::read_exact_at;
+use crate::store::unnamed::unnamed;
 
 /// Outcomes are read at once from a part of a file that is not more than this many times as long as they are.
 const SPREAD: u64 = 4;

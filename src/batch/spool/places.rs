@@ -3,22 +3,19 @@
 //! They come in any order. A bounded number is held: what is more is sorted in parts, which go to a file without a name, and the
 //! parts are merged into another one at the end. Knows nothing of what is at a place.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use super::no_such;
 use crate::store::folder::read_exact_at;
+use crate::store::unnamed::{Part, merge, unnamed};
 
 /// So many bytes are held before they are sorted and written, as it is estimated.
 const A_PART: usize = 8 << 20;
 /// What a place takes besides its path, in bytes: itself, its path's length, and what the allocator adds.
 const BESIDES: usize = 80;
-/// So many bytes of each part are read at once.
-const A_READ: usize = 16 << 10;
 /// So many places are read at once.
 const A_WINDOW: usize = 2_048;
 /// The bytes of a place on the disk.
@@ -157,8 +154,12 @@ impl Placing {
         }
         self.put()?;
         let mut file = unnamed(&self.folder)?;
-        if let Some(parts) = self.parts {
-            parts.merge(&mut |path, place| file.write_all(&last(path, place)?.to_bytes()))?;
+        if let Some(Parts { file: parts, ends }) = self.parts {
+            let parts = parts.into_inner().map_err(io::Error::from)?;
+            let parts = Part::all(&parts, &ends).into_iter().enumerate();
+            merge(parts.map(entries), &mut |(path, _, place)| {
+                file.write_all(&last(&path, Place::of_bytes(place))?.to_bytes())
+            })?;
         }
         Ok(Places::Filed {
             file: file.into_inner().map_err(io::Error::from)?,
@@ -168,84 +169,30 @@ impl Placing {
     }
 }
 
-impl Parts {
-    /// Shows all places in their order.
-    fn merge(self, show: &mut dyn FnMut(&str, Place) -> io::Result<()>) -> io::Result<()> {
-        let file = self.file.into_inner().map_err(io::Error::from)?;
-        let begins = std::iter::once(0).chain(self.ends.iter().copied());
-        let mut parts: Vec<_> = begins
-            .zip(&self.ends)
-            .map(|(at, end)| {
-                let part = Part {
-                    file: &file,
-                    at,
-                    end: *end,
-                };
-                BufReader::with_capacity(A_READ, part)
-            })
-            .collect();
-        let mut next = BinaryHeap::new();
-        for (number, part) in parts.iter_mut().enumerate() {
-            if let Some((path, place)) = entry(part)? {
-                next.push((Reverse(path), Reverse(number), place));
-            }
-        }
-        while let Some((Reverse(path), Reverse(number), bytes)) = next.pop() {
-            show(&path, Place::of_bytes(bytes))?;
-            if let Some(part) = parts.get_mut(number)
-                && let Some((path, place)) = entry(part)?
-            {
-                next.push((Reverse(path), Reverse(number), place));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// What is between two places of a file.
-struct Part<'f> {
-    file: &'f File,
-    at: u64,
-    end: u64,
-}
-
-impl Read for Part<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
-        let bytes = left.min(into.len());
-        read_exact_at(self.file, &mut into[..bytes], self.at)?;
-        self.at += bytes as u64;
-        Ok(bytes)
-    }
-}
-
-/// The next path of a part, and its place; `None` at its end.
-fn entry(part: &mut BufReader<Part<'_>>) -> io::Result<Option<(String, [u8; SIZE])>> {
-    let mut length = [0; size_of::<u32>()];
-    match part.read_exact(&mut length) {
-        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-        read => read?,
-    }
-    let length = u32::from_le_bytes(length);
-    let mut path = vec![0; usize::try_from(length).map_err(io::Error::other)?];
-    part.read_exact(&mut path)?;
-    let mut place = [0; SIZE];
-    part.read_exact(&mut place)?;
-    Ok(Some((
-        String::from_utf8(path).map_err(io::Error::other)?,
-        place,
-    )))
+/// The paths of a part, each with the number of the part, which is that of its turn, and its place.
+fn entries(
+    (turn, mut part): (usize, BufReader<Part<'_>>),
+) -> impl Iterator<Item = io::Result<(String, usize, [u8; SIZE])>> {
+    let entry = move |part: &mut BufReader<Part<'_>>| {
+        let mut length = [0; size_of::<u32>()];
+        part.read_exact(&mut length)?;
+        let length = u32::from_le_bytes(length);
+        let mut path = vec![0; usize::try_from(length).map_err(io::Error::other)?];
+        part.read_exact(&mut path)?;
+        let mut place = [0; SIZE];
+        part.read_exact(&mut place)?;
+        let path = String::from_utf8(path).map_err(io::Error::other)?;
+        Ok((path, turn, place))
+    };
+    std::iter::from_fn(move || match part.fill_buf() {
+        Ok([]) => None,
+        Ok(_) | Err(_) => Some(entry(&mut part)),
+    })
 }
 
 /// By one thread: others that would help may wait for who calls this.
 fn sort(part: &mut [(Box<str>, Place)]) {
     part.sort_by(|a, b| a.0.cmp(&b.0));
-}
-
-/// A file of which nothing is left, however the run ends.
-pub(super) fn unnamed(folder: &Path) -> io::Result<BufWriter<File>> {
-    let file = tempfile::tempfile_in(folder).or_else(|_| tempfile::tempfile())?;
-    Ok(BufWriter::with_capacity(1 << 20, file))
 }
 
 impl Place {

@@ -3,7 +3,7 @@
 //!
 //! Holds some bytes a record, however long the records are, and no file open but those of runs that have not ended.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -12,17 +12,20 @@ use std::sync::{Mutex, PoisonError};
 
 use super::record::{ends_with, newest};
 use super::{JOURNAL, MANIFESTS, Record};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::store::Store;
 use crate::store::folder::{Folder, not_plain};
-use crate::store::keys::{Keyed, Table, key_of};
+use crate::store::keys::key_of;
+use crate::store::line_file::Place;
+use crate::store::table::{Filling, Table};
 
 /// The records of a store by their outputs.
 #[derive(Debug)]
 pub struct RecordIndex {
     by: By,
     files: Vec<Indexed>,
-    places: Table<Place>,
+    /// A [`Place`] each, by the number of what a record is found by.
+    places: Table<3>,
 }
 
 /// What records are found by.
@@ -43,53 +46,37 @@ impl By {
     }
 }
 
-/// The outputs that need each offloaded content of a store. Holds some bytes for each, and no names.
+/// The outputs that need each offloaded content of a store: of each pair the numbers of their names.
 #[derive(Debug, Default)]
-pub struct OffloadOwners(HashMap<u64, Owner>);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Owner {
-    /// The output with this key alone.
-    One(u64),
-    /// Several.
-    More,
-}
+pub struct OffloadOwners(Table<2>);
 
 impl OffloadOwners {
-    /// Whether only the output of this name was made with this offloaded content.
+    /// Whether only the output of this name was made with this offloaded content. What cannot be read may be another one's.
     pub fn is_offload_of(&self, offload: &str, output: &str) -> bool {
-        self.0.get(&key_of(offload)) == Some(&Owner::One(key_of(output)))
+        let (offload, output) = (key_of(offload), key_of(output));
+        let is_own = |row: &[u64; 2]| row[1] == output;
+        let owners = self.0.of(offload);
+        owners.is_ok_and(|few| !few.rows.is_empty() && few.rows.iter().all(is_own))
     }
 }
 
-/// What is recorded of the outputs of a store, to be asked of many inputs: some bytes for each record, and no names.
+/// What is recorded of the outputs of a store, to be asked of many inputs: of each record the number of the output's name with the
+/// hashes of both, and that of the input's name.
 #[derive(Debug, Default)]
-pub struct RecordedOutputs(Table<Recorded>);
-
-#[derive(Debug, Clone, Copy)]
-struct Recorded {
-    /// Of the output's name and of the hashes of both.
-    output: u64,
-    /// Of the input's name.
-    input: u64,
-}
-
-impl Keyed for Recorded {
-    fn key(&self) -> u64 {
-        self.output
-    }
-}
+pub struct RecordedOutputs(Table<2>);
 
 impl RecordedOutputs {
-    /// Whether an output of this name, with the first of these hashes, was made of an input with the second one.
+    /// Whether an output of this name, with the first of these hashes, was made of an input with the second one. What cannot be
+    /// read is as if it were not there.
     pub fn has(&self, output: &str, hashes: (&str, &str)) -> bool {
-        let key = output_key(output, hashes);
-        self.0.of(key).next().is_some()
+        let records = self.0.of(output_key(output, hashes));
+        records.is_ok_and(|few| !few.rows.is_empty())
     }
 
     /// The [`key_of`] of the name of each record's input.
-    pub(in crate::store) fn inputs(&self) -> impl Iterator<Item = u64> {
-        self.0.all().iter().map(|record| record.input)
+    pub(in crate::store) fn inputs(&self) -> impl Iterator<Item = io::Result<u64>> {
+        let rows = self.0.rows();
+        rows.map(|row| row.map(|[_, input]| input))
     }
 }
 
@@ -106,22 +93,6 @@ struct Indexed {
     journal: Option<Mutex<File>>,
 }
 
-/// Where a record is.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    /// A part of the hash of what it is found by.
-    key: u64,
-    file: u32,
-    bytes: u32,
-    offset: u64,
-}
-
-impl Keyed for Place {
-    fn key(&self) -> u64 {
-        self.key
-    }
-}
-
 impl Store {
     /// Which outputs need each offloaded content of the store.
     ///
@@ -129,17 +100,18 @@ impl Store {
     ///
     /// Those of [`Store::ledger`].
     pub fn offload_owners(&self) -> Result<OffloadOwners> {
-        let mut owners = OffloadOwners::default();
+        let mut owners = Filling::new(self.root());
+        let mut pushed = Ok(());
         self.each_record(|record| {
-            let output = Owner::One(key_of(&record.output));
+            let output = key_of(&record.output);
             for offload in &record.offloads {
-                let owner = owners.0.entry(key_of(offload)).or_insert(output);
-                if *owner != output {
-                    *owner = Owner::More;
+                if pushed.is_ok() {
+                    pushed = owners.push([key_of(offload), output]);
                 }
             }
         })?;
-        Ok(owners)
+        let owners = pushed.and_then(|()| owners.finish());
+        Ok(OffloadOwners(owners.map_err(|e| self.unsorted(e))?))
     }
 
     /// What is recorded of the outputs of the store, read by the threads of the pool in which this is called.
@@ -148,14 +120,16 @@ impl Store {
     ///
     /// Those of [`Store::ledger`].
     pub fn recorded_outputs(&self) -> Result<RecordedOutputs> {
-        let all = self.map_records(|record| {
-            let hashes = (&*record.output_hash, &*record.input_hash);
-            Recorded {
-                output: output_key(&record.output, hashes),
-                input: key_of(&record.input),
-            }
-        })?;
-        Ok(RecordedOutputs(Table::new(all)))
+        let mut all = Filling::new(self.root());
+        self.map_records(
+            |record| {
+                let hashes = (&*record.output_hash, &*record.input_hash);
+                [output_key(&record.output, hashes), key_of(&record.input)]
+            },
+            &mut |row| all.push(row),
+        )?;
+        let all = all.finish().map_err(|e| self.unsorted(e))?;
+        Ok(RecordedOutputs(all))
     }
 
     /// Where the records of the store are.
@@ -165,7 +139,8 @@ impl Store {
     /// Those of [`Store::ledger`].
     pub fn record_index(&self, by: By) -> Result<RecordIndex> {
         let mut files = Vec::new();
-        let mut places = Vec::new();
+        let mut places = Filling::new(self.root());
+        let mut pushed = Ok(());
         // Journals first, as for all records.
         for part in [JOURNAL, MANIFESTS] {
             for source in self.sources(part)? {
@@ -177,12 +152,15 @@ impl Store {
                 let again = (part == JOURNAL).then(|| file.try_clone());
                 let again = again.transpose().map_err(failed)?;
                 source.each_of(file, &mut |record, (offset, bytes)| {
-                    places.push(Place {
+                    let place = Place {
                         key: key_of(by.of(&record)),
                         file: number,
-                        bytes,
                         offset,
-                    });
+                        bytes,
+                    };
+                    if pushed.is_ok() {
+                        pushed = places.push(place.to_row());
+                    }
                 })?;
                 files.push(Indexed {
                     folder: source.folder,
@@ -192,12 +170,13 @@ impl Store {
                 });
             }
         }
-        // Those of one key stay in the order of their files.
-        Ok(RecordIndex {
-            by,
-            files,
-            places: Table::new(places),
-        })
+        let places = pushed.and_then(|()| places.finish());
+        let places = places.map_err(|e| self.unsorted(e))?;
+        Ok(RecordIndex { by, files, places })
+    }
+
+    fn unsorted(&self, error: io::Error) -> Error {
+        Error::io(self.root(), "sort the records of", error)
     }
 }
 
@@ -211,11 +190,14 @@ impl RecordIndex {
         let key = key_of(output);
         let mut records = Vec::new();
         let mut seen = HashSet::new();
-        for place in self.places.of(key) {
+        let places = self.places.of(key);
+        let places = places
+            .map_err(|e| Error::new(ErrorKind::Io, format!("records cannot be looked up: {e}")))?;
+        for place in places.rows.iter().copied().map(Place::of_row) {
             let Some(indexed) = self.files.get(place.file as usize) else {
                 continue;
             };
-            let line = indexed.line(place);
+            let line = indexed.line(&place);
             let line = line.map_err(|e| Error::io(&indexed.path, "read", e))?;
             // That of a run which ends meanwhile is in its journal and in its manifest.
             if let Ok(record) = serde_json::from_slice::<Record>(&line)

@@ -1,0 +1,90 @@
+//! Files without a name, for what is more than memory should hold, and the merging of what lies there sorted.
+//!
+//! Nothing is left of such a file, however the run ends.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read};
+use std::path::Path;
+
+use super::folder::read_exact_at;
+
+/// So many bytes are written at once.
+const A_WRITE: usize = 1 << 20;
+/// So many bytes of each part are read at once.
+const A_READ: usize = 16 << 10;
+
+/// A new file in `folder`, if that exists, or else where the system has such files.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn unnamed(folder: &Path) -> io::Result<BufWriter<File>> {
+    let file = tempfile::tempfile_in(folder).or_else(|_| tempfile::tempfile())?;
+    Ok(BufWriter::with_capacity(A_WRITE, file))
+}
+
+/// What is between two offsets of a file.
+pub(crate) struct Part<'f> {
+    file: &'f File,
+    at: u64,
+    end: u64,
+}
+
+impl<'f> Part<'f> {
+    /// From `at` to `end`.
+    pub(crate) fn of(file: &'f File, at: u64, end: u64) -> BufReader<Self> {
+        BufReader::with_capacity(A_READ, Part { file, at, end })
+    }
+
+    /// All parts of a file, by where each of them ends.
+    pub(crate) fn all(file: &'f File, ends: &[u64]) -> Vec<BufReader<Self>> {
+        let begins = std::iter::once(&0).chain(ends);
+        let parts = begins.zip(ends);
+        parts.map(|(at, end)| Part::of(file, *at, *end)).collect()
+    }
+}
+
+impl Read for Part<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
+        let bytes = left.min(into.len());
+        read_exact_at(self.file, &mut into[..bytes], self.at)?;
+        self.at += bytes as u64;
+        Ok(bytes)
+    }
+}
+
+/// Shows what sorted parts have, in its order.
+///
+/// # Errors
+/// Those of the parts and of `show`.
+pub(crate) fn merge<T: Ord>(
+    parts: impl IntoIterator<Item = impl Iterator<Item = io::Result<T>>>,
+    show: &mut dyn FnMut(T) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut parts: Vec<_> = parts.into_iter().collect();
+    let mut first = BinaryHeap::with_capacity(parts.len());
+    for (number, part) in parts.iter_mut().enumerate() {
+        if let Some(one) = part.next() {
+            first.push(Reverse((one?, number)));
+        }
+    }
+    while let Some(mut least) = first.peek_mut() {
+        let Reverse((_, number)) = *least;
+        match parts.get_mut(number).and_then(Iterator::next) {
+            // In the place of the one before: the heap is put in order once.
+            Some(next) => {
+                let Reverse((one, _)) = std::mem::replace(&mut *least, Reverse((next?, number)));
+                drop(least);
+                show(one)?;
+            }
+            None => {
+                let Reverse((one, _)) = PeekMut::pop(least);
+                show(one)?;
+            }
+        }
+    }
+    Ok(())
+}
