@@ -106,7 +106,8 @@ impl Filter {
         self.leaves_out(path).is_none()
     }
 
-    fn leaves_out(&self, path: &Path) -> Option<PassedBy> {
+    /// Why a file is not meant, if it is not.
+    pub(super) fn leaves_out(&self, path: &Path) -> Option<PassedBy> {
         if (self.since.is_some() || self.until.is_some())
             && let Some(written) = last_written(path)
         {

@@ -11,7 +11,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::exclude::Exclude;
 use super::globs::refused;
-use super::passed::PassedBy;
+use super::passed::Passed;
 use super::walk::{Interest, Leave, Walked, walk};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::path_text;
@@ -89,7 +89,7 @@ pub struct Found {
     /// What was named but does not exist or cannot be accessed.
     pub missing: Vec<Error>,
     /// What a walk skipped although nothing failed.
-    pub passed: BTreeSet<(PathBuf, PassedBy)>,
+    pub passed: Passed,
     /// How many inputs a walk of the one folder has handed on while it went; they are not in `sources`.
     pub met: u64,
 }
@@ -199,7 +199,7 @@ fn search(paths: &[PathBuf], leave: Leave<'_>, wanted: Wanted) -> Result<Found> 
     let mut said = BTreeSet::new();
     missing.retain(|error| said.insert((error.path.clone(), error.message.clone())));
     // Where the user left out all of it, that is not a fault.
-    let is_left_out = passed.iter().any(|(_, why)| why.is_asked_for());
+    let is_left_out = passed.is_asked_for();
     if sources.is_empty() && !(is_left_out && missing.is_empty()) {
         return Err(nothing(missing));
     }
@@ -261,7 +261,7 @@ pub(super) fn nothing(missing: Vec<Error>) -> Error {
 struct Named {
     sources: BTreeSet<Source>,
     missing: Vec<Error>,
-    passed: BTreeSet<(PathBuf, PassedBy)>,
+    passed: Passed,
 }
 
 impl Named {

@@ -77,7 +77,7 @@ pub use load::{Loaded, Loading};
 pub(crate) use one::needs_archive;
 pub use over::Over;
 pub use packed::{Packed, Unpacked, pack_line, packed_path};
-pub use passed::PassedBy;
+pub use passed::{Passed, PassedBy};
 pub use resume::{Met, Resume, Trust};
 pub use retry::retain_degraded;
 pub use run::{run, run_walking};

@@ -1,8 +1,11 @@
-//! Why a run passes by what is in a folder, although nothing failed.
+//! Why a run passes by what is in a folder, although nothing failed, and what it has passed by.
 //!
-//! PURE. Names and sentences only.
+//! PURE. Names, sentences and counts only.
 
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::outcome::NAMED_AT_MOST;
 
 /// Why something in a walked folder is not read although nothing failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,5 +131,130 @@ impl PassedBy {
             | PassedBy::NotDegraded
             | PassedBy::Pruned => true,
         }
+    }
+}
+
+/// What a run has passed by.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Passed {
+    paths: BTreeSet<(PathBuf, PassedBy)>,
+    counted: BTreeMap<Why, Group>,
+}
+
+/// The reason, and how the names end if that is it.
+type Why = (PassedBy, Option<String>);
+
+/// What was passed by for one reason.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Group {
+    /// How many paths.
+    pub count: u64,
+    /// The first of them in their order, up to [`NAMED_AT_MOST`].
+    pub first: BTreeSet<PathBuf>,
+}
+
+impl Passed {
+    /// Adds a path; one that is there for the same reason counts once.
+    pub fn insert(&mut self, path: PathBuf, why: PassedBy) {
+        self.paths.insert((path, why));
+    }
+
+    /// Adds a path of which nobody asks later whether it is there: however many are added so, memory does not grow.
+    pub(super) fn count(&mut self, path: PathBuf, why: PassedBy) {
+        let group = self.counted.entry((why, why.extension(&path)));
+        group.or_default().add(path);
+    }
+
+    /// Adds what was counted elsewhere, and says how much that is.
+    pub(super) fn absorb(&mut self, other: Passed) -> u64 {
+        let mut sum = 0;
+        for (why, group) in other.counted {
+            sum += group.count;
+            let here = self.counted.entry(why).or_default();
+            here.count += group.count;
+            here.first.extend(group.first);
+            here.trim();
+        }
+        sum
+    }
+
+    /// Keeps the paths that are `wanted`; those that were counted stay.
+    pub(super) fn retain(&mut self, mut wanted: impl FnMut(&Path) -> bool) {
+        self.paths.retain(|(path, _)| wanted(path));
+    }
+
+    /// Whether something was passed by because the user wanted that.
+    pub(super) fn is_asked_for(&self) -> bool {
+        let counted = self.counted.keys().map(|(why, _)| why);
+        let mut all = self.paths.iter().map(|(_, why)| why).chain(counted);
+        all.any(|why| why.is_asked_for())
+    }
+
+    /// All of it by reasons.
+    pub fn groups(&self) -> BTreeMap<Why, Group> {
+        let mut groups = self.counted.clone();
+        for (path, why) in &self.paths {
+            let group = groups.entry((*why, why.extension(path)));
+            group.or_default().add(path.clone());
+        }
+        groups
+    }
+}
+
+impl Extend<(PathBuf, PassedBy)> for Passed {
+    fn extend<T: IntoIterator<Item = (PathBuf, PassedBy)>>(&mut self, paths: T) {
+        self.paths.extend(paths);
+    }
+}
+
+impl FromIterator<(PathBuf, PassedBy)> for Passed {
+    fn from_iter<T: IntoIterator<Item = (PathBuf, PassedBy)>>(paths: T) -> Self {
+        let mut passed = Passed::default();
+        passed.extend(paths);
+        passed
+    }
+}
+
+impl Group {
+    fn add(&mut self, path: PathBuf) {
+        self.count += 1;
+        self.first.insert(path);
+        self.trim();
+    }
+
+    fn trim(&mut self) {
+        while self.first.len() > NAMED_AT_MOST {
+            self.first.pop_last();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_is_told_as_what_is_held() {
+        let path =
+            |n: usize| PathBuf::from(format!("in/{}.{}", n * 7919 % 999, ["md", "txt"][n % 2]));
+        let why = |n: usize| match n % 3 {
+            0 => PassedBy::Excluded,
+            _ => PassedBy::OtherExtension,
+        };
+        let held: Passed = (0..999).map(|n| (path(n), why(n))).collect();
+        let (mut counted, mut rest) = (Passed::default(), Passed::default());
+        (0..400).for_each(|n| counted.count(path(n), why(n)));
+        (400..999).for_each(|n| rest.count(path(n), why(n)));
+        assert_eq!(counted.absorb(rest), 599);
+        assert_eq!(counted.groups(), held.groups());
+        assert!(counted.is_asked_for() && held.is_asked_for());
+        let groups = held.groups();
+        assert_eq!(groups.values().map(|group| group.count).sum::<u64>(), 999);
+        assert_eq!(groups.len(), 3);
+        assert!(
+            groups
+                .values()
+                .all(|group| group.first.len() == NAMED_AT_MOST)
+        );
     }
 }

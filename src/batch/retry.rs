@@ -23,8 +23,9 @@ pub fn retain_degraded(found: &mut Found, options: &Options) -> Result<()> {
         if record(&target)?.is_some() {
             degraded.push(target.source.clone());
         } else if let Source::File(file) = target.source {
-            let passed = (file.path.clone(), PassedBy::NotDegraded);
-            found.passed.insert(passed);
+            found
+                .passed
+                .insert(file.path.clone(), PassedBy::NotDegraded);
         }
     }
     found.sources = degraded;

@@ -20,8 +20,8 @@ use super::resume::{Earlier, TakenOver, Wanted};
 use super::spool::Written;
 use super::walking::Walking;
 use super::{
-    Destination, Effect, Found, Options, Outcomes, Progress, Ran, Source, Target, Targets, Waiting,
-    is_crowded, lacks_handles, pool,
+    Destination, Effect, Found, Options, Outcomes, Passed, Progress, Ran, Source, Target, Targets,
+    Waiting, is_crowded, lacks_handles, pool,
 };
 use crate::artifacts::SummaryModel;
 use crate::error::{Error, ErrorKind, Result};
@@ -107,6 +107,7 @@ pub fn run_walking(
     let run = one::Run::new(effective, options, None, &shared.refusal)?;
     let queue = Queue::default();
     let again = Mutex::new(Vec::new());
+    let left_out = Mutex::new(Passed::default());
     let walk = || {
         let filler = queue.filler();
         let found = walking.each(&mut |source, seen| {
@@ -118,7 +119,7 @@ pub fn run_walking(
         progress.all_found();
         found
     };
-    let (running, found) = thread::scope(|scope| {
+    let (running, mut found) = thread::scope(|scope| {
         // What earlier runs have done is read meanwhile.
         let walker = thread::Builder::new().spawn_scoped(scope, walk);
         let walker = walker
@@ -131,12 +132,19 @@ pub fn run_walking(
                 if dealt.is_empty() {
                     break;
                 }
-                if running.is_interrupted() {
-                    // The walk goes on, to count what is left.
+                // The walk goes on, to count what is left; where not all is meant, it has to be looked at.
+                if running.is_interrupted() && walking.filter.takes_all() {
                     queue.close();
                     break;
                 }
                 for met in dealt {
+                    let path = met.0.path();
+                    if let Some(why) = walking.filter.leaves_out(path) {
+                        let mut left_out = left_out.lock().unwrap_or_else(PoisonError::into_inner);
+                        left_out.count(path.to_owned(), why);
+                        progress.done(met.1.map_or(0, |seen| seen.bytes));
+                        continue;
+                    }
                     let Some(target) = targets.of(&met, options) else {
                         continue;
                     };
@@ -157,6 +165,10 @@ pub fn run_walking(
         });
         found.map(|found| (running, found))
     })?;
+    let left_out = left_out
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    found.met -= found.passed.absorb(left_out);
     let again = again.into_inner().unwrap_or_else(PoisonError::into_inner);
     for (met, before) in again {
         if let Some(target) = targets.of(&met, options) {

@@ -44,7 +44,7 @@ impl Shard {
         found
             .missing
             .retain(|error| has(error.path.as_deref().unwrap_or(Path::new(""))));
-        found.passed.retain(|(path, _)| has(path));
+        found.passed.retain(has);
         Ok(())
     }
 

@@ -61,27 +61,42 @@ pub(super) enum Met {
 /// Whether a walk shows a file below its folder by itself, not by a link.
 pub(super) type Shows<'w> = dyn Fn(&Path) -> bool + 'w;
 
+/// What is shown what a walk skips without an error; see [`PassedBy`].
+type Pass<'p> = dyn FnMut(PathBuf, PassedBy) + 'p;
+
 /// Walks `folder` and collects the files that `interest` wants.
 pub(super) fn walk(
     folder: &Path,
     leave: Leave<'_>,
     interest: impl Fn(&Path, &str) -> Interest,
 ) -> Walked {
-    let mut files = Vec::new();
-    let walked = walk_each(folder, leave, interest, &mut |met, _| match met {
+    let (mut files, mut passed) = (Vec::new(), Vec::new());
+    let show = &mut |met, _: &Shows<'_>| match met {
         Met::File(path) | Met::Link(path, _) => files.push(path),
-    });
-    Walked { files, ..walked }
+    };
+    let unseen = walk_each(
+        folder,
+        leave,
+        interest,
+        (show, &mut |path, why| {
+            passed.push((path, why));
+        }),
+    );
+    Walked {
+        files,
+        unseen,
+        passed,
+    }
 }
 
 /// Walks `folder` and shows the files that `interest` wants, sorted by path; with each, what says whether the walk shows a file
-/// below the folder by itself. Its own list of files stays empty.
+/// below the folder by itself. Shows also what it passes by. Gives what could not be accessed.
 pub(super) fn walk_each(
     folder: &Path,
     leave: Leave<'_>,
     interest: impl Fn(&Path, &str) -> Interest,
-    show: &mut dyn FnMut(Met, &Shows<'_>),
-) -> Walked {
+    (show, pass): (&mut dyn FnMut(Met, &Shows<'_>), &mut Pass<'_>),
+) -> Vec<Error> {
     let skip = leave.skip.and_then(|skip| skip.canonicalize().ok());
     let skipped = skip.clone();
     let is_here = folder.as_os_str().is_empty();
@@ -144,14 +159,31 @@ pub(super) fn walk_each(
             && excluding.leaves_out(path, false).is_none()
             && folders.all(is_open)
     };
-    let mut walked = Walked::default();
+    let pass_left_out = |pass: &mut Pass<'_>| {
+        let left = std::mem::take(&mut *left.lock().unwrap_or_else(PoisonError::into_inner));
+        for LeftOut {
+            path,
+            why,
+            is_folder,
+        } in left
+        {
+            let path = named(&path);
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            // Of what is not read anyway nobody needs to hear that it is excluded.
+            if is_folder || interest(&path, &name) == Interest::Wanted {
+                pass(path, why);
+            }
+        }
+    };
+    let mut unseen = Vec::new();
     for entry in walker {
+        pass_left_out(pass);
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
                 let (path, error) = fault(error);
                 let path = path.map_or_else(|| folder.to_owned(), |path| named(&path));
-                walked.unseen.push(Error::io(path, "list", error));
+                unseen.push(Error::io(path, "list", error));
                 continue;
             }
         };
@@ -164,34 +196,24 @@ pub(super) fn walk_each(
             false => interest(&path, &entry.file_name().to_string_lossy()),
         };
         if kind.is_symlink() {
-            if let Some(target) = walked.link(folder, entry.path(), &path, interest) {
-                show(Met::Link(path, target), &shows);
+            match target(folder, entry.path(), &path, interest) {
+                Ok(Some(target)) => show(Met::Link(path, target), &shows),
+                Ok(None) => {}
+                Err(Untaken::Passed(why)) => pass(path, why),
+                Err(Untaken::Unseen(error)) => unseen.push(error),
             }
             continue;
         }
         match (interest, kind.is_file()) {
             (Interest::Wanted, true) => show(Met::File(path), &shows),
-            (Interest::Wanted, false) => walked.passed.push((path, PassedBy::NoFile)),
-            (Interest::Other, true) => walked.passed.push((path, PassedBy::OtherExtension)),
+            (Interest::Wanted, false) => pass(path, PassedBy::NoFile),
+            (Interest::Other, true) => pass(path, PassedBy::OtherExtension),
             (Interest::Other, false) | (Interest::Nobody, _) => {}
         }
     }
-    walked.unseen.extend(excluding.faults());
-    let left = std::mem::take(&mut *left.lock().unwrap_or_else(PoisonError::into_inner));
-    for LeftOut {
-        path,
-        why,
-        is_folder,
-    } in left
-    {
-        let path = named(&path);
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        // Of what is not read anyway nobody needs to hear that it is excluded.
-        if is_folder || interest(&path, &name) == Interest::Wanted {
-            walked.passed.push((path, why));
-        }
-    }
-    walked
+    pass_left_out(pass);
+    unseen.extend(excluding.faults());
+    unseen
 }
 
 /// Something that the user left out.
@@ -201,43 +223,45 @@ struct LeftOut {
     is_folder: bool,
 }
 
-impl Walked {
-    /// Links are not trusted: only targets below the walked folder are taken. Gives the target of one that is.
-    fn link(
-        &mut self,
-        folder: &Path,
-        link: &Path,
-        name: &Path,
-        interest: Interest,
-    ) -> Option<PathBuf> {
-        let resolved = fs::canonicalize(link);
-        let is_below =
-            |path: &Path| fs::canonicalize(folder).is_ok_and(|folder| path.starts_with(folder));
-        let mut pass = |why| self.passed.push((name.to_owned(), why));
-        match resolved {
-            Ok(path) if path.is_dir() => {
-                if !is_below(&path) {
-                    pass(PassedBy::FolderLink);
-                }
-            }
-            Err(_) if interest == Interest::Other => pass(PassedBy::BrokenLink),
-            Ok(path) if interest == Interest::Other && path.is_file() => {
-                pass(PassedBy::OtherExtension);
-            }
-            _ if interest != Interest::Wanted => {}
-            Err(error) => self.unseen.push(Error::io(name, "follow the link", error)),
-            Ok(path) if !is_below(&path) => self.unseen.push(
-                Error::new(
-                    ErrorKind::Store,
-                    "the link leads out of the folder, and is not read",
-                )
-                .at(name)
-                .hint("name the link itself to read its target"),
-            ),
-            Ok(path) if path.is_file() => return Some(path),
-            Ok(_) => pass(PassedBy::NoFile),
+/// Why a link is not taken.
+enum Untaken {
+    Passed(PassedBy),
+    Unseen(Error),
+}
+
+/// The target of a link, as the system resolves it. Links are not trusted: only targets below the walked folder are taken. `None`
+/// for one that nobody asks for.
+fn target(
+    folder: &Path,
+    link: &Path,
+    name: &Path,
+    interest: Interest,
+) -> Result<Option<PathBuf>, Untaken> {
+    let resolved = fs::canonicalize(link);
+    let is_below =
+        |path: &Path| fs::canonicalize(folder).is_ok_and(|folder| path.starts_with(folder));
+    let passed = |why| Err(Untaken::Passed(why));
+    match resolved {
+        Ok(path) if path.is_dir() => match is_below(&path) {
+            true => Ok(None),
+            false => passed(PassedBy::FolderLink),
+        },
+        Err(_) if interest == Interest::Other => passed(PassedBy::BrokenLink),
+        Ok(path) if interest == Interest::Other && path.is_file() => {
+            passed(PassedBy::OtherExtension)
         }
-        None
+        _ if interest != Interest::Wanted => Ok(None),
+        Err(error) => Err(Untaken::Unseen(Error::io(name, "follow the link", error))),
+        Ok(path) if !is_below(&path) => Err(Untaken::Unseen(
+            Error::new(
+                ErrorKind::Store,
+                "the link leads out of the folder, and is not read",
+            )
+            .at(name)
+            .hint("name the link itself to read its target"),
+        )),
+        Ok(path) if path.is_file() => Ok(Some(path)),
+        Ok(_) => passed(PassedBy::NoFile),
     }
 }
 

@@ -9,8 +9,11 @@ use std::sync::Arc;
 
 use super::find::{PlaceKey, place_key};
 use super::find::{interest, no_transcript, nothing};
+use super::passed::PassedBy;
 use super::walk::{Leave, Met, Shows, walk_each};
-use super::{Destination, Exclude, FileSource, Found, Options, Origin, Scope, Shard, Source};
+use super::{
+    Destination, Exclude, FileSource, Filter, Found, Options, Origin, Passed, Scope, Shard, Source,
+};
 use crate::error::Result;
 use crate::store::{FOLDER, Seen};
 
@@ -21,6 +24,8 @@ pub struct Walking {
     skip: Option<PathBuf>,
     exclude: Exclude,
     shard: Option<Shard>,
+    /// Which of the files are meant: asked by those who work on them.
+    pub(super) filter: Filter,
 }
 
 impl Walking {
@@ -32,7 +37,7 @@ impl Walking {
     pub fn of(
         paths: &[PathBuf],
         options: &Options,
-        exclude: &Exclude,
+        (exclude, filter): (&Exclude, &Filter),
         shard: Option<Shard>,
     ) -> Option<Self> {
         let [folder] = paths else {
@@ -64,6 +69,7 @@ impl Walking {
             skip,
             exclude: exclude.clone(),
             shard,
+            filter: filter.clone(),
         })
     }
 
@@ -81,42 +87,46 @@ impl Walking {
         let mut met = 0;
         let mut is_empty = true;
         let mut links = Links::default();
-        let walked = walk_each(
-            &folder,
-            leave,
-            |_, name| interest(name),
-            &mut |file, shows| {
-                is_empty = false;
-                let plain = plain.as_deref();
-                let Some(path) = links.once(file, (&folder, plain), shows) else {
-                    return;
-                };
-                let file = FileSource {
-                    path,
-                    folder: Some(Arc::clone(&folder)),
-                    origin: Origin::Walked,
-                };
-                if self.shard.is_some_and(|shard| !shard.has(file.relative())) {
-                    return;
-                }
-                met += 1;
-                let seen = file.path.metadata().ok();
-                show(Source::File(file), seen.as_ref().map(Seen::of));
-            },
-        );
-        let is_left_out = walked.passed.iter().any(|(_, why)| why.is_asked_for());
-        if is_empty && !(is_left_out && walked.unseen.is_empty()) {
-            let unseen = match walked.unseen.is_empty() {
+        let is_of_shard = |path: &Path| self.shard.is_none_or(|shard| shard.has(path));
+        let show_file = &mut |file, shows: &Shows<'_>| {
+            is_empty = false;
+            let plain = plain.as_deref();
+            let Some(path) = links.once(file, (&folder, plain), shows) else {
+                return;
+            };
+            let file = FileSource {
+                path,
+                folder: Some(Arc::clone(&folder)),
+                origin: Origin::Walked,
+            };
+            if !is_of_shard(file.relative()) {
+                return;
+            }
+            met += 1;
+            let seen = file.path.metadata().ok();
+            show(Source::File(file), seen.as_ref().map(Seen::of));
+        };
+        let mut passed = Passed::default();
+        let mut is_left_out = false;
+        let pass = &mut |path: PathBuf, why: PassedBy| {
+            is_left_out |= why.is_asked_for();
+            if is_of_shard(&path) {
+                passed.count(path, why);
+            }
+        };
+        let unseen = walk_each(&folder, leave, |_, name| interest(name), (show_file, pass));
+        if is_empty && !(is_left_out && unseen.is_empty()) {
+            let unseen = match unseen.is_empty() {
                 true => vec![no_transcript(&folder)],
-                false => walked.unseen,
+                false => unseen,
             };
             return Err(nothing(unseen));
         }
         let mut found = Found {
             sources: Vec::new(),
             folders: vec![self.folder.clone()],
-            missing: walked.unseen,
-            passed: walked.passed.into_iter().collect(),
+            missing: unseen,
+            passed,
             met,
         };
         if let Some(shard) = self.shard {
@@ -277,6 +287,7 @@ mod tests {
             skip: None,
             exclude,
             shard: None,
+            filter: Filter::default(),
         };
         let mut met = Vec::new();
         let found = walking
@@ -289,8 +300,8 @@ mod tests {
                 .all(|seen| seen.is_some_and(|seen| seen.bytes == 2))
         );
         assert_eq!(
-            (found.met, found.passed),
-            (sources.len() as u64, listed.passed)
+            (found.met, found.passed.groups()),
+            (sources.len() as u64, listed.passed.groups())
         );
         assert_eq!(sources.len(), 6, "{sources:?}");
     }

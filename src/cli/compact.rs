@@ -165,10 +165,10 @@ impl Compact {
         let filter = self.filter.filter()?;
         let exclude = self.exclude.exclude()?;
         let shard = self.shard.shard()?;
-        // Nothing is asked of anybody, and nothing chosen by what is in the files.
-        let is_plain =
-            filter.takes_all() && self.batch.batch.is_none() && !asks_a_server(&effective.policy);
-        let walking = Walking::of(&paths, &options, &exclude, shard).filter(|_| is_plain);
+        // Nothing is asked of anybody.
+        let is_plain = self.batch.batch.is_none() && !asks_a_server(&effective.policy);
+        let walking = Walking::of(&paths, &options, (&exclude, &filter), shard);
+        let walking = walking.filter(|_| is_plain);
         let (ran, mut found) = match walking {
             Some(walking) => {
                 let bar = Bar::walking(context.voice)

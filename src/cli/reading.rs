@@ -1,7 +1,6 @@
 //! What the commands that read many transcripts have in common: how these are found and read, and what is reported of
 //! those that cannot be read. Never writes anything.
 
-use std::collections::BTreeSet;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
@@ -14,7 +13,7 @@ use super::progress::Bar;
 use super::shard::ShardArgs;
 use super::walking::{ExcludeArgs, FilterArgs};
 use super::{Context, Fault, all_paths, format_named, input_format_help};
-use crate::batch::{self, Exclude, Found, Job, Over, PassedBy, WallClock};
+use crate::batch::{self, Exclude, Found, Job, Over, Passed, PassedBy, WallClock};
 use crate::error::Result;
 use crate::outcome::{Clock, Examined, FileStatus, NotReads, NoticeLevel, Notices, path_text};
 
@@ -92,15 +91,14 @@ impl Reading {
 }
 
 /// Adds what a walk left out, although nothing failed.
-pub(super) fn passed_by(passed: &BTreeSet<(PathBuf, PassedBy)>, notices: &mut Notices) {
-    for (path, why) in passed {
-        let message = match why.extension(path) {
+pub(super) fn passed_by(passed: &Passed, notices: &mut Notices) {
+    for ((why, extension), group) in passed.groups() {
+        let message = match extension {
             Some(extension) => format!(
                 "not read: the name ends in {extension}, not in .jsonl, .jsonl.gz or .jsonl.zst"
             ),
             None => why.message().to_owned(),
         };
-        let path = path_text(path);
         let level = match why {
             PassedBy::FolderLink
             | PassedBy::NoFile
@@ -116,15 +114,18 @@ pub(super) fn passed_by(passed: &BTreeSet<(PathBuf, PassedBy)>, notices: &mut No
             | PassedBy::OtherProject
             | PassedBy::NotDegraded => NoticeLevel::Note,
         };
-        notices.add(level, why.kind(), &message, why.hint(), (&path, None));
+        let names = group.first.iter().map(|path| path_text(path));
+        let inputs = (group.count, names.collect());
+        notices.add_all((level, why.kind()), &message, why.hint(), inputs);
     }
 }
 
 /// What a walk left out, for a report.
 pub(super) fn not_read(found: &Found) -> NotReads {
     let mut all = NotReads::default();
-    for (path, why) in &found.passed {
-        all.add(why.kind(), why.extension(path), &path_text(path));
+    for ((why, extension), group) in found.passed.groups() {
+        let examples = group.first.iter().map(|path| path_text(path));
+        all.add(why.kind(), extension, (group.count, examples.collect()));
     }
     all
 }

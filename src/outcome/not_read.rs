@@ -39,20 +39,26 @@ pub struct NotReads(BTreeMap<Why, (u64, Vec<String>)>);
 type Why = (String, Option<String>, Option<String>);
 
 impl NotReads {
-    /// Adds a file.
-    pub fn add(&mut self, kind: &str, extension: Option<String>, path: &str) {
-        self.add_one(kind, None, extension, path);
+    /// Adds so many files, of which these are the first.
+    pub fn add(
+        &mut self,
+        kind: &str,
+        extension: Option<String>,
+        (count, examples): (u64, Vec<String>),
+    ) {
+        self.extend(vec![NotRead {
+            kind: kind.to_owned(),
+            format: None,
+            extension,
+            count,
+            examples,
+        }]);
     }
 
     /// Adds an outcome if its format is not supported.
     pub fn add_outcome(&mut self, outcome: &Outcome) {
         if outcome.status == Status::Unsupported {
-            self.add_one(
-                UNSUPPORTED,
-                outcome.file.format.as_deref(),
-                None,
-                &outcome.file.path,
-            );
+            self.add_unsupported(outcome.file.format.as_deref(), &outcome.file.path);
         }
     }
 
@@ -61,12 +67,7 @@ impl NotReads {
         for file in files {
             match file.status {
                 FileStatus::Unsupported(_) => {
-                    self.add_one(
-                        UNSUPPORTED,
-                        file.file.format.as_deref(),
-                        None,
-                        &file.file.path,
-                    );
+                    self.add_unsupported(file.file.format.as_deref(), &file.file.path);
                 }
                 FileStatus::Examined | FileStatus::Failed => {}
             }
@@ -88,11 +89,11 @@ impl NotReads {
         }
     }
 
-    fn add_one(&mut self, kind: &str, format: Option<&str>, extension: Option<String>, path: &str) {
+    fn add_unsupported(&mut self, format: Option<&str>, path: &str) {
         self.extend(vec![NotRead {
-            kind: kind.to_owned(),
+            kind: UNSUPPORTED.to_owned(),
             format: format.map(str::to_owned),
-            extension,
+            extension: None,
             count: 1,
             examples: vec![path.to_owned()],
         }]);
@@ -122,14 +123,14 @@ mod tests {
             all.add(
                 "other_extension",
                 Some(".txt".to_owned()),
-                &format!("{n}.txt"),
+                (1, vec![format!("{n}.txt")]),
             );
         }
         let once = all.clone().into_list();
         let expected: Vec<String> = (0..EXAMPLES).map(|n| format!("{n}.txt")).collect();
         assert_eq!((once[0].count, &once[0].examples), (7, &expected));
         all.extend(once);
-        all.add("excluded", None, "a");
+        all.add("excluded", None, (1, vec!["a".to_owned()]));
         let all = all.into_list();
         let counts: Vec<_> = all.iter().map(|one| (&one.kind[..], one.count)).collect();
         assert_eq!(counts, [("excluded", 1), ("other_extension", 14)]);

@@ -232,14 +232,7 @@ impl Notices {
         hint: Option<&'static str>,
         (input, line): (&str, Option<u64>),
     ) {
-        let groups = self.groups.entry((weight, kind)).or_default();
-        let message = if groups.contains_key(message) || groups.len() < REASONS {
-            message
-        } else {
-            OTHERS
-        };
-        let group = groups.entry(message.to_owned()).or_default();
-        group.hint = hint;
+        let group = self.group((weight, kind), message, hint);
         if group.files == 0 || group.last != input {
             group.files += 1;
             input.clone_into(&mut group.last);
@@ -253,6 +246,38 @@ impl Notices {
                 group.lines.push(line);
             }
         }
+    }
+
+    /// Adds something about so many inputs, of which these are the first.
+    pub fn add_all(
+        &mut self,
+        of: (NoticeLevel, &'static str),
+        message: &str,
+        hint: Option<&'static str>,
+        (files, names): (u64, Vec<String>),
+    ) {
+        let group = self.group(of, message, hint);
+        group.files += files;
+        group.names.extend(names);
+        group.names.truncate(NAMED_AT_MOST);
+    }
+
+    /// The inputs of which this is said.
+    fn group(
+        &mut self,
+        of: (NoticeLevel, &'static str),
+        message: &str,
+        hint: Option<&'static str>,
+    ) -> &mut Group {
+        let groups = self.groups.entry(of).or_default();
+        let message = if groups.contains_key(message) || groups.len() < REASONS {
+            message
+        } else {
+            OTHERS
+        };
+        let group = groups.entry(message.to_owned()).or_default();
+        group.hint = hint;
+        group
     }
 
     /// The notices: failures first, then by kind, and within a kind those with most inputs first.

@@ -1,11 +1,12 @@
 //! A folder whose inputs are worked on while it is walked: what comes out is what comes out of a list.
 
 use std::fs;
+use std::time::{Duration, SystemTime};
 
 use super::harness::{KEPT, Place, anthropic, anthropic_of, claude_code, gzip, output};
 
-/// Some flag that has the inputs listed before anything is done, and leaves none out.
-const LISTED: &str = "--since 2000-01-01";
+/// The folder once more: of several paths, the inputs are listed before anything is done.
+const LISTED: &str = "in";
 
 fn archive() -> Place {
     let place = Place::new();
@@ -62,6 +63,43 @@ fn outputs_and_reports_are_those_of_a_list() {
     let walked = files("walked");
     assert!(walked.len() > 40, "{}", walked.len());
     assert!(files("listed") == walked && files("alone") == walked);
+}
+
+#[test]
+fn what_is_not_meant_is_left_out_on_the_way() {
+    let place = archive();
+    for n in 0..70 {
+        let name = format!("in/old/{n}.jsonl");
+        place.write(&name, claude_code(KEPT, 0));
+        let old = SystemTime::UNIX_EPOCH + Duration::from_secs(n);
+        let file = fs::File::options().write(true).open(place.path(&name));
+        file.unwrap().set_modified(old).unwrap();
+        place.write(&format!("in/old/{n}.txt"), "");
+    }
+    for (name, filter) in [
+        ("since", "--since 2000-01-01"),
+        ("until", "--until 2000-01-01"),
+        ("project", "--project nobodys"),
+        ("part", "--project nobodys --shard 1/2"),
+    ] {
+        let ran = |paths: &str, flags: &str| {
+            let out = format!("out-{name}-{}", paths.len());
+            let ran = place.run(&format!(
+                "compact {paths} --out-dir {out} -v {filter} {flags}"
+            ));
+            let report = place.files().into_iter().find(|file| {
+                file.starts_with(&format!("{out}/ctxpack.")) && file.ends_with(".stats.json")
+            });
+            let report = place.text(&report.unwrap());
+            (
+                ran.exits(3).err.replace(&out, "OUT"),
+                report.replace(&out, "OUT"),
+            )
+        };
+        let listed = ran("in in", "");
+        assert!(listed.1.contains("\"not_read\""));
+        assert!(ran("in", "-j 2") == listed, "{name}: {}", ran("in", "").0);
+    }
 }
 
 #[test]

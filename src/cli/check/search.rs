@@ -9,7 +9,7 @@ use ignore::WalkBuilder;
 
 use super::cases::Part;
 use super::names::{Listed, cases_in};
-use crate::batch::PassedBy;
+use crate::batch::{Passed, PassedBy};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::FOLDER;
 
@@ -19,7 +19,7 @@ pub(super) struct Searched {
     /// Each once, in the order of the folders, then by path.
     pub(super) cases: Vec<Listed>,
     /// What could have been a folder of cases.
-    pub(super) passed: BTreeSet<(PathBuf, PassedBy)>,
+    pub(super) passed: Passed,
 }
 
 /// Whether a folder without a case is an error.
