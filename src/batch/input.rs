@@ -101,7 +101,7 @@ impl<'s> Input<'s> {
     ) -> Result<Self> {
         let mut input = Input::of(Box::new(file), Some(metadata.len()), path, stop, share)?;
         input.stamp = Some(Stamp::of(&metadata));
-        input.seen = Some(Seen::of(&metadata));
+        input.seen = Some(Seen::of_input(path, &metadata));
         Ok(input)
     }
 

@@ -248,7 +248,14 @@ impl<'r> Earlier<'r> {
     /// Whether an input that is replaced holds what the run that was interrupted wrote, or what was found to need nothing.
     fn is_in_place_as_it_was(&self, target: &Target, glance: &Glance<'_>, ended: Ended) -> bool {
         let (seen, hash) = match (glance.figures.status, ended) {
-            (Status::Compacted, Ended::Interrupted) => (glance.output_seen, &glance.hash_after),
+            // Its agent may have gone on with it in the moment in which it was written.
+            (Status::Compacted, Ended::Interrupted) => {
+                let seen = glance.output_seen.map(|seen| Seen {
+                    touched: None,
+                    ..seen
+                });
+                (seen, &glance.hash_after)
+            }
             // That was another run's work, which it has reported.
             (Status::Compacted, Ended::Whole) => return false,
             _ => (Some(glance.input_seen), &glance.hash_before),
@@ -274,7 +281,7 @@ impl<'r> Earlier<'r> {
             // The output first: one that was removed costs nothing.
             let spot = target.spot(path, Missing::Refuse).ok()?;
             let (noted, now) = (glance.output_seen?, spot.seen().ok()?);
-            if !note.is_untouched(noted, now) {
+            if !note.is_untouched_output(noted, now) {
                 self.has_stayed(noted, now, (|| spot.read_seen(), after))?;
             }
             self.is_still(target, Some(glance.input_seen), Some(before))
@@ -286,14 +293,22 @@ impl<'r> Earlier<'r> {
     fn is_still(&self, target: &Target, noted: Option<Seen>, hash: Option<&str>) -> Option<()> {
         let (path, noted) = (target.input_path(), noted?);
         if let Some(now) = target.seen {
-            return self.has_stayed(noted, now, (|| store::open_met(path), hash?));
+            let open = || store::open_met(path);
+            return match noted.is_untouched(now) {
+                true => Some(()),
+                false => self.has_stayed(noted, now, (open, hash?)),
+            };
         }
         if self.options.trust == Trust::Time && noted.is_still(Seen::of(&fs::metadata(path).ok()?))
         {
             return Some(());
         }
         let (file, now) = target.open_input().ok()?;
-        self.has_stayed(noted, Seen::of(&now), (|| Ok(file), hash?))
+        let now = Seen::of_input(path, &now);
+        match noted.is_untouched(now) {
+            true => Some(()),
+            false => self.has_stayed(noted, now, (|| Ok(file), hash?)),
+        }
     }
 
     /// Whether a file is what was noted of it: by what it looks like now, if that is trusted, or else by its bytes.

@@ -104,7 +104,8 @@ impl Walking {
             }
             met += 1;
             let seen = file.path.metadata().ok();
-            show(Source::File(file), seen.as_ref().map(Seen::of));
+            let seen = seen.map(|seen| Seen::of_input(&file.path, &seen));
+            show(Source::File(file), seen);
         };
         let mut passed = Passed::default();
         let mut is_left_out = false;

@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 const SETTLED: Duration = Duration::from_secs(2);
 /// Longer than the system's clock takes from one time of a file to the next, in milliseconds.
 const MOMENT: u64 = 20;
+/// Who writes to a file by a mapping changes its time once, and again only when what was written has gone to the disk: by Linux's
+/// default, after 30 s and at most 5 more.
+const FLUSHED: Duration = Duration::from_secs(60);
 
 /// What a file is, as far as a look tells: an input when it was read, an output when it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -50,25 +53,42 @@ impl Seen {
     /// system must say which of its starts this is: what was not flushed to the disk before a power cut may look as it did and
     /// hold something else.
     pub fn of_output(path: &Path, metadata: &Metadata) -> Self {
-        let is_known = system::is_on_a_disk_of_ours(path, metadata);
+        Seen::on(path, metadata, |times| times >= Times::OfThisSystem)
+    }
+
+    /// What `metadata` says of an input, with when it was last touched. Others than this program write to it, in whatever way: see
+    /// [`Seen::settled`]. That is known only where what was written goes to a disk.
+    pub fn of_input(path: &Path, metadata: &Metadata) -> Self {
+        Seen::on(path, metadata, |times| times >= Times::OfEveryWrite)
+    }
+
+    fn on(path: &Path, metadata: &Metadata, is_enough: impl Fn(Times) -> bool) -> Self {
+        let is_known = is_enough(system::times_of(path, metadata));
         Seen {
             touched: system::touched(metadata).filter(|_| is_known),
             ..Seen::of(metadata)
         }
     }
 
-    /// The same, without a time if the file was written to a moment before it was read.
+    /// The same of an input that is being read, without the times that prove nothing: someone may go on writing to it.
     #[must_use]
     pub fn settled(self) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
-        let is_settled = |(seconds, nanos): &(u64, u32)| {
-            let then = Duration::new(*seconds, *nanos);
-            now.is_some_and(|now| then + SETTLED <= now)
-        };
+        let is_past = |then: Duration| now.is_some_and(|now| then <= now);
+        let is_settled =
+            |(seconds, nanos): &(u64, u32)| is_past(Duration::new(*seconds, *nanos) + SETTLED);
+        let is_flushed =
+            |touched: &Touched| is_past(Duration::from_millis(touched.at).saturating_add(FLUSHED));
         Seen {
             modified: self.modified.filter(is_settled),
+            touched: self.touched.filter(is_flushed),
             ..self
         }
+    }
+
+    /// Whether an input that looks like `now` is the one that was read, and nobody has touched it since.
+    pub fn is_untouched(&self, now: Seen) -> bool {
+        self.touched.is_some() && *self == now
     }
 
     /// Whether a file that looks like `now` has not been written to since, as its size and time tell.
@@ -76,13 +96,24 @@ impl Seen {
         self.modified.is_some() && (self.bytes, self.modified) == (now.bytes, now.modified)
     }
 
-    /// Whether a file that looks like `now` is this one and nobody has touched it since, if other files were noted after it until
-    /// `noted`, in milliseconds from 1970. Whoever touches a file in the moment in which it was written leaves no trace; after the
-    /// end of the run, that moment is over.
-    pub(super) fn is_untouched(&self, now: Seen, noted: u64) -> bool {
+    /// Whether an output that looks like `now` is the one that was written, and nobody has touched it since, if other files were
+    /// noted after it until `noted`, in milliseconds from 1970. Whoever touches a file in the moment in which it was written leaves
+    /// no trace; after the end of the run, that moment is over.
+    pub(super) fn is_untouched_output(&self, now: Seen, noted: u64) -> bool {
         let is_traced = |touched: Touched| touched.at.saturating_add(MOMENT) <= noted;
         self.touched.is_some_and(is_traced) && *self == now
     }
+}
+
+/// What the times of changes of a file system are worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Times {
+    /// They may come late, be coarse, or be set.
+    OfOthers,
+    /// They are the system's own.
+    OfThisSystem,
+    /// Likewise, and each write changes them, by a mapping too, once what was written before has gone to a disk.
+    OfEveryWrite,
 }
 
 #[cfg(target_os = "linux")]
@@ -92,35 +123,31 @@ mod system {
     use std::path::Path;
     use std::sync::{Mutex, OnceLock, PoisonError};
 
-    use super::{Touched, milliseconds};
+    use super::{Times, Touched, milliseconds};
     use crate::store::keys::key_of_bytes;
 
     /// Says which start of the system this is.
     const START: &str = "/proc/sys/kernel/random/boot_id";
-    /// The file systems whose times of changes are the system's own, by the numbers of `statfs(2)`: ext, XFS, Btrfs, F2FS,
-    /// bcachefs, ZFS, tmpfs, overlayfs.
-    const OURS: [u32; 8] = [
-        0xef53,
-        0x5846_5342,
-        0x9123_683e,
-        0xf2f5_2010,
-        0xca45_1a4e,
-        0x2fc1_2fc1,
-        0x0102_1994,
-        0x794c_7630,
-    ];
+    /// The file systems on disks whose pages the system writes out itself, by the numbers of `statfs(2)`: ext, XFS, Btrfs, F2FS.
+    const ON_DISKS: [u32; 4] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010];
+    /// Others whose times are the system's own: bcachefs, ZFS, tmpfs, overlayfs.
+    const OURS: [u32; 4] = [0xca45_1a4e, 0x2fc1_2fc1, 0x0102_1994, 0x794c_7630];
 
-    pub(super) fn is_on_a_disk_of_ours(path: &Path, metadata: &Metadata) -> bool {
-        static KNOWN: Mutex<Vec<(u64, bool)>> = Mutex::new(Vec::new());
+    pub(super) fn times_of(path: &Path, metadata: &Metadata) -> Times {
+        static KNOWN: Mutex<Vec<(u64, Times)>> = Mutex::new(Vec::new());
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let device = metadata.dev();
-        if let Some((_, is)) = known.iter().find(|(known, _)| *known == device) {
-            return *is;
+        if let Some((_, times)) = known.iter().find(|(known, _)| *known == device) {
+            return *times;
         }
         // The number has 32 bits, whatever type the system gives it.
-        let is = rustix::fs::statfs(path).is_ok_and(|of| OURS.contains(&(of.f_type as u32)));
-        known.push((device, is));
-        is
+        let times = match rustix::fs::statfs(path).map(|of| of.f_type as u32) {
+            Ok(number) if ON_DISKS.contains(&number) => Times::OfEveryWrite,
+            Ok(number) if OURS.contains(&number) => Times::OfThisSystem,
+            Ok(_) | Err(_) => Times::OfOthers,
+        };
+        known.push((device, times));
+        times
     }
 
     pub(super) fn touched(metadata: &Metadata) -> Option<Touched> {
@@ -150,10 +177,10 @@ mod system {
     use std::fs::Metadata;
     use std::path::Path;
 
-    use super::Touched;
+    use super::{Times, Touched};
 
-    pub(super) fn is_on_a_disk_of_ours(_: &Path, _: &Metadata) -> bool {
-        false
+    pub(super) fn times_of(_: &Path, _: &Metadata) -> Times {
+        Times::OfOthers
     }
 
     pub(super) fn touched(_: &Metadata) -> Option<Touched> {
@@ -174,4 +201,64 @@ pub(super) fn milliseconds((seconds, nanos): (u64, u32)) -> u64 {
     seconds
         .saturating_mul(1_000)
         .saturating_add(u64::from(nanos / 1_000_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_is_untouched_only_if_it_was_left_alone_for_long() {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let seen = |age: u64| {
+            let at = now.saturating_sub(Duration::from_secs(age));
+            Seen {
+                bytes: 7,
+                modified: Some((at.as_secs(), 5)),
+                touched: Some(Touched {
+                    key: 3,
+                    at: at.as_millis() as u64,
+                }),
+            }
+        };
+        for (age, is) in [
+            (0, false),
+            (3, false),
+            (50, false),
+            (61, true),
+            (9_999, true),
+        ] {
+            let read = seen(age).settled();
+            assert_eq!(read.is_untouched(seen(age)), is, "{age}");
+        }
+        let read = seen(61).settled();
+        let (touched, modified) = (read.touched.unwrap(), read.modified.unwrap());
+        let is_untouched = |change: &dyn Fn(&mut Seen)| {
+            let mut now = seen(61);
+            change(&mut now);
+            read.is_untouched(now)
+        };
+        assert!(is_untouched(&|_| {}));
+        assert!(!is_untouched(&|now| now.bytes = 8));
+        assert!(!is_untouched(&|now| now.modified = Some((modified.0, 6))));
+        assert!(!is_untouched(&|now| now.touched = None));
+        assert!(!is_untouched(
+            &|now| now.touched = Some(Touched { key: 4, ..touched })
+        ));
+        // A time that is still to come was set by somebody.
+        let ahead = Seen {
+            modified: Some((now.as_secs() + 9_999, 0)),
+            ..seen(61)
+        };
+        assert!(!ahead.settled().is_untouched(ahead));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_of_the_system_tells_nothing() {
+        let path = Path::new("/proc/self/status");
+        let metadata = path.metadata().unwrap();
+        assert_eq!(Seen::of_input(path, &metadata).touched, None);
+        assert_eq!(Seen::of_output(path, &metadata).touched, None);
+    }
 }

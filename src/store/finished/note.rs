@@ -181,10 +181,10 @@ impl Note {
         Glance::of(&self.line)
     }
 
-    /// Whether a file that looks like `now` is the one that this note has `seen`, and nobody has touched it since.
-    pub fn is_untouched(&self, seen: Seen, now: Seen) -> bool {
+    /// Whether an output that looks like `now` is the one that this note has `seen`, and nobody has touched it since.
+    pub fn is_untouched_output(&self, seen: Seen, now: Seen) -> bool {
         self.noted
-            .is_some_and(|noted| seen.is_untouched(now, noted))
+            .is_some_and(|noted| seen.is_untouched_output(now, noted))
     }
 
     /// Where the JSON of its outcome is; `None` if the file is not known, or if that is no JSON: a store is not trusted, and a report

@@ -161,16 +161,16 @@ fn a_file_is_untouched_until_anything_of_it_changes() {
         fs::write(&path, "a").unwrap();
         let (before, time) = (seen(), fs::metadata(&path).unwrap().modified().unwrap());
         // Whoever notes it in the same moment cannot know.
-        assert!(!before.is_untouched(seen(), now()));
+        assert!(!before.is_untouched_output(seen(), now()));
         let noted = now() + 30;
-        assert!(before.is_untouched(seen(), noted));
+        assert!(before.is_untouched_output(seen(), noted));
         // Longer than the system's clock takes from one time of a file to the next.
         sleep(Duration::from_millis(20));
         touch();
         let file = File::options().write(true).open(&path).unwrap();
         file.set_modified(time).unwrap();
         assert!(before.is_still(seen()), "size and time are as they were");
-        before.is_untouched(seen(), noted)
+        before.is_untouched_output(seen(), noted)
     };
     assert!(!again(&|| fs::write(&path, "b").unwrap()));
     assert!(!again(&|| fs::set_permissions(
@@ -187,7 +187,7 @@ fn a_file_is_untouched_until_anything_of_it_changes() {
     assert_eq!(folder.seen(OsStr::new("a")).unwrap(), seen());
     // What proves nothing is not trusted.
     let unknown = Seen::of(&fs::metadata(&path).unwrap());
-    assert!(!unknown.is_untouched(unknown, u64::MAX));
+    assert!(!unknown.is_untouched_output(unknown, u64::MAX));
 }
 
 #[test]
