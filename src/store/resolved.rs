@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
 
-use super::folder::folder_of;
+use super::folder::{folder_of, split};
 use super::name;
 
 /// So many folders are remembered.
@@ -31,14 +31,17 @@ struct Plain {
 impl Resolved {
     /// The path with links resolved as far as it exists. Remembered if all of it does.
     pub(super) fn of(&self, folder: &Path) -> PathBuf {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plain) = known.get(folder.as_os_str()) {
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(plain) = known().get(folder.as_os_str()) {
             return plain.path.to_owned();
         }
-        let Ok(plain) = fs::canonicalize(folder) else {
-            drop(known);
+        let plain = self
+            .by_its_parent(folder)
+            .or_else(|| fs::canonicalize(folder).ok());
+        let Some(plain) = plain else {
             return resolved(folder);
         };
+        let mut known = known();
         if known.len() >= MOST {
             known.clear();
         }
@@ -48,6 +51,15 @@ impl Resolved {
         };
         known.insert(folder.as_os_str().to_owned(), new);
         plain
+    }
+
+    /// The same by one look instead of one at each part of the path: of a folder that is no link itself, and whose parent has a
+    /// path. Only where a folder has no names but its own.
+    fn by_its_parent(&self, folder: &Path) -> Option<PathBuf> {
+        let (parent, name) = split(folder).filter(|_| cfg!(target_os = "linux"))?;
+        let is_plain = !matches!(name.as_encoded_bytes(), b"" | b"." | b"..")
+            && fs::symlink_metadata(folder).is_ok_and(|seen| seen.is_dir());
+        is_plain.then(|| self.of(parent).join(name))
     }
 
     /// The text of the path of a file in `folder`, from `here` on if it is below: the folders' links are resolved, the file's name
@@ -113,6 +125,24 @@ mod tests {
             let below = |here: &Path| resolved.below(here, &new, OsStr::new("x")).unwrap();
             assert_eq!(below(&top), "real/x");
             assert_eq!(below(&top), "real/x");
+        }
+        // By its parent, or by the system: the same.
+        for (name, plain) in [
+            ("new/a", "real/a"),
+            ("new/a/b", "real/a/b"),
+            ("new/../new/a/b/../b", "real/a/b"),
+            ("real/./a/.", "real/a"),
+            ("new/link/b", "real/a/b"),
+            ("new/a//b", "real/a/b"),
+        ] {
+            fs::create_dir_all(top.join("real/a/b")).unwrap();
+            #[cfg(unix)]
+            {
+                let _ = std::os::unix::fs::symlink("a", top.join("real/link"));
+                let of = |resolved: &Resolved| resolved.of(&place.path().join(name));
+                assert_eq!(of(&resolved), top.join(plain), "{name}");
+                assert_eq!(of(&Resolved::default()), top.join(plain), "{name}");
+            }
         }
         for n in 0..MOST + 9 {
             let folder = top.join(format!("{n}"));
