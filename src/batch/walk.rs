@@ -99,6 +99,11 @@ pub(super) fn walk_each(
 ) -> Vec<Error> {
     let skip = leave.skip.and_then(|skip| skip.canonicalize().ok());
     let skipped = skip.clone();
+    // Most outputs go elsewhere: then no folder here is looked at for that.
+    let can_be_below = skip.as_ref().is_some_and(|skip| {
+        let plain = folder.canonicalize();
+        plain.map_or(true, |folder| skip.starts_with(folder))
+    });
     let is_here = folder.as_os_str().is_empty();
     let folder = if is_here { Path::new(".") } else { folder };
     let excluding = Arc::new(Excluding::below(folder, leave.exclude));
@@ -114,8 +119,11 @@ pub(super) fn walk_each(
             let kind = entry.file_type();
             let is_folder = kind.is_some_and(|kind| kind.is_dir());
             // Only a folder, or a link to one, can be what is skipped: the others are not resolved.
-            let is_skipped =
-                kind.is_none_or(|kind| !kind.is_file()) && is_at(entry.path(), skip.as_deref());
+            let can_be_skipped = match is_folder {
+                true => can_be_below,
+                false => kind.is_none_or(|kind| !kind.is_file()),
+            };
+            let is_skipped = can_be_skipped && is_at(entry.path(), skip.as_deref());
             if entry.file_name() == FOLDER || is_skipped {
                 return false;
             }
