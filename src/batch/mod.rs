@@ -173,6 +173,14 @@ pub trait Progress: Sync {
     /// A walk that goes on has found an input of `bytes` bytes.
     fn found(&self, _bytes: u64) {}
 
+    /// Whether [`Progress::counted`] is to be called: a second walk counts while the first one waits for those who work.
+    fn wants_count(&self) -> bool {
+        false
+    }
+
+    /// About so many inputs will be found by a walk.
+    fn counted(&self, _inputs: u64) {}
+
     /// The walk has ended: no more inputs are found.
     fn all_found(&self) {}
 

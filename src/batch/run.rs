@@ -124,6 +124,12 @@ pub fn run_walking(
         let walker = thread::Builder::new().spawn_scoped(scope, walk);
         let walker = walker
             .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot start a thread: {e}")))?;
+        if progress.wants_count() {
+            // Without it, the run is the same.
+            let _ = thread::Builder::new().spawn_scoped(scope, || {
+                progress.counted(walking.count());
+            });
+        }
         let running =
             threads.install(|| Running::new((run, effective), &shared, (&targets, &budget)));
         let work = || {

@@ -73,6 +73,28 @@ impl Walking {
         })
     }
 
+    /// About how many inputs there are: by their names alone, and with each link.
+    pub(super) fn count(&self) -> u64 {
+        let leave = Leave {
+            skip: self.skip.as_deref(),
+            exclude: &self.exclude,
+        };
+        let mut count = 0;
+        let show = &mut |met, _: &Shows<'_>| {
+            let (Met::File(path) | Met::Link(path, _)) = met;
+            let relative = path.strip_prefix(&self.folder).unwrap_or(&path);
+            let is_ours = self.shard.is_none_or(|shard| shard.has(relative));
+            count += u64::from(is_ours);
+        };
+        walk_each(
+            &self.folder,
+            leave,
+            |_, name| interest(name),
+            (show, &mut |_, _| {}),
+        );
+        count
+    }
+
     /// Walks, and shows each input with what it is, if that can be told, in the order of paths. Gives the rest of what was found.
     ///
     /// # Errors
@@ -305,5 +327,7 @@ mod tests {
             (sources.len() as u64, listed.passed.groups())
         );
         assert_eq!(sources.len(), 6, "{sources:?}");
+        // With links to what is an input itself.
+        assert_eq!(walking.count(), 10);
     }
 }

@@ -1,6 +1,7 @@
 //! A progress bar on stderr while a batch runs.
 //!
-//! By bytes, since inputs differ too much in size for their number to tell how long the rest takes.
+//! By bytes, since inputs differ too much in size for their number to tell how long the rest takes. While inputs are still being
+//! found, how many bytes there will be is estimated from how many inputs were counted; before they are, nothing is said of that.
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -19,7 +20,11 @@ use crate::text::thousands;
 pub(super) struct Bar {
     bar: ProgressBar,
     is_wanted: bool,
+    /// How many inputs there are, or were found so far, and their bytes.
     inputs: AtomicU64,
+    bytes: AtomicU64,
+    /// How many inputs will be found, once that is counted.
+    counted: AtomicU64,
     /// Whether there may be more inputs than are known.
     is_walking: AtomicBool,
     done: AtomicU64,
@@ -30,7 +35,10 @@ pub(super) struct Bar {
     work_ended: Arc<AtomicBool>,
 }
 
-const TEMPLATE: &str = "{wide_bar} {bytes} of {total_bytes}, {msg}, {bytes_per_sec}, {eta} left";
+const KNOWN: &str = "{wide_bar} {bytes} of {total_bytes}, {msg}, {bytes_per_sec}, {eta} left";
+const ESTIMATED: &str =
+    "{wide_bar} {bytes} of about {total_bytes}, {msg}, {bytes_per_sec}, {eta} left";
+const UNKNOWN: &str = "{bytes}, {msg}, {bytes_per_sec}";
 
 impl Bar {
     /// For these inputs. What cannot be looked up counts nothing.
@@ -49,26 +57,41 @@ impl Bar {
     pub(super) fn walking(voice: Voice) -> Self {
         let bar = Bar::hidden(voice);
         bar.is_walking.store(true, Ordering::Relaxed);
+        bar.show_as(UNKNOWN);
         bar
     }
 
     fn hidden(voice: Voice) -> Self {
         let is_wanted =
             voice > Voice::Quiet && io::stderr().is_terminal() && std::env::var_os("CI").is_none();
-        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
-            bar.set_style(style);
-        }
-        Bar {
-            bar,
+        let bar = Bar {
+            bar: ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden()),
             is_wanted,
             inputs: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            counted: AtomicU64::new(0),
             is_walking: AtomicBool::new(false),
             done: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
             beside: None,
             work_ended: Arc::default(),
+        };
+        bar.show_as(KNOWN);
+        bar
+    }
+
+    fn show_as(&self, template: &str) {
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.bar.set_style(style);
         }
+    }
+
+    /// How many bytes there will be, if the inputs that are still to be found are as large as the others.
+    fn estimate(&self, bytes: u64) -> u64 {
+        let inputs = self.inputs.load(Ordering::Relaxed).max(1);
+        let counted = self.counted.load(Ordering::Relaxed).max(inputs);
+        let estimate = u128::from(bytes) * u128::from(counted) / u128::from(inputs);
+        u64::try_from(estimate).unwrap_or(u64::MAX)
     }
 
     /// The same, for a run that writes these reports.
@@ -97,11 +120,14 @@ impl Bar {
             return;
         }
         let done = thousands(self.done.load(Ordering::Relaxed));
-        let inputs = thousands(self.inputs.load(Ordering::Relaxed));
-        let so_far = match self.is_walking.load(Ordering::Relaxed) {
-            true => " so far",
-            false => "",
+        let inputs = self.inputs.load(Ordering::Relaxed);
+        let counted = self.counted.load(Ordering::Relaxed);
+        let (inputs, so_far) = match self.is_walking.load(Ordering::Relaxed) {
+            true if counted == 0 => (inputs, " so far"),
+            true => (counted.max(inputs), ""),
+            false => (inputs, ""),
         };
+        let inputs = thousands(inputs);
         let message = match self.waiting.load(Ordering::Relaxed) {
             0 => format!("{done} of {inputs} files{so_far}"),
             n => format!("{done} of {inputs} files{so_far}, {n} with the server"),
@@ -124,8 +150,9 @@ impl Progress for Bar {
 
     fn found(&self, bytes: u64) {
         let others = self.inputs.fetch_add(1, Ordering::Relaxed);
+        let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
         if self.is_wanted {
-            self.bar.inc_length(bytes);
+            self.bar.set_length(self.estimate(before + bytes));
             // One alone has no bar.
             if others == 1 {
                 self.bar.set_draw_target(ProgressDrawTarget::stderr());
@@ -133,8 +160,21 @@ impl Progress for Bar {
         }
     }
 
+    fn wants_count(&self) -> bool {
+        self.is_wanted
+    }
+
+    fn counted(&self, inputs: u64) {
+        self.counted.store(inputs, Ordering::Relaxed);
+        if self.is_walking.load(Ordering::Relaxed) {
+            self.show_as(ESTIMATED);
+        }
+    }
+
     fn all_found(&self) {
         self.is_walking.store(false, Ordering::Relaxed);
+        self.bar.set_length(self.bytes.load(Ordering::Relaxed));
+        self.show_as(KNOWN);
         self.say();
     }
 
@@ -158,5 +198,29 @@ pub(super) fn size(input: &Source) -> u64 {
     match input {
         Source::Stdin => 0,
         Source::File(file) => std::fs::metadata(&file.path).map_or(0, |seen| seen.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_still_to_be_found_is_taken_to_be_as_large_as_what_was() {
+        let mut bar = Bar::walking(Voice::Normal);
+        bar.is_wanted = true;
+        bar.bar = ProgressBar::hidden();
+        let length = |bar: &Bar| bar.bar.length();
+        bar.found(10);
+        bar.found(20);
+        assert_eq!(length(&bar), Some(30));
+        bar.counted(10);
+        bar.found(30);
+        assert_eq!(length(&bar), Some(200));
+        // More were found than were counted.
+        (0..20).for_each(|_| bar.found(20));
+        assert_eq!(length(&bar), Some(460));
+        bar.all_found();
+        assert_eq!(length(&bar), Some(460));
     }
 }
