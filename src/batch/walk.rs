@@ -61,6 +61,9 @@ pub(super) enum Met {
 /// Whether a walk shows a file below its folder by itself, not by a link.
 pub(super) type Shows<'w> = dyn Fn(&Path) -> bool + 'w;
 
+/// What is shown the files that were wanted.
+type Show<'s> = dyn FnMut(Met, &Shows<'_>) + 's;
+
 /// What is shown what a walk skips without an error; see [`PassedBy`].
 type Pass<'p> = dyn FnMut(PathBuf, PassedBy) + 'p;
 
@@ -95,7 +98,7 @@ pub(super) fn walk_each(
     folder: &Path,
     leave: Leave<'_>,
     interest: impl Fn(&Path, &str) -> Interest,
-    (show, pass): (&mut dyn FnMut(Met, &Shows<'_>), &mut Pass<'_>),
+    (show, pass): (&mut Show<'_>, &mut Pass<'_>),
 ) -> Vec<Error> {
     let skip = leave.skip.and_then(|skip| skip.canonicalize().ok());
     let skipped = skip.clone();

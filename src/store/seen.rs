@@ -53,13 +53,13 @@ impl Seen {
     /// system must say which of its starts this is: what was not flushed to the disk before a power cut may look as it did and
     /// hold something else.
     pub fn of_output(path: &Path, metadata: &Metadata) -> Self {
-        Seen::on(path, metadata, |times| times >= Times::OfThisSystem)
+        Seen::on(path, metadata, |times| times >= Times::Own)
     }
 
     /// What `metadata` says of an input, with when it was last touched. Others than this program write to it, in whatever way: see
     /// [`Seen::settled`]. That is known only where what was written goes to a disk.
     pub fn of_input(path: &Path, metadata: &Metadata) -> Self {
-        Seen::on(path, metadata, |times| times >= Times::OfEveryWrite)
+        Seen::on(path, metadata, |times| times >= Times::Complete)
     }
 
     fn on(path: &Path, metadata: &Metadata, is_enough: impl Fn(Times) -> bool) -> Self {
@@ -109,11 +109,11 @@ impl Seen {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Times {
     /// They may come late, be coarse, or be set.
-    OfOthers,
+    Foreign,
     /// They are the system's own.
-    OfThisSystem,
+    Own,
     /// Likewise, and each write changes them, by a mapping too, once what was written before has gone to a disk.
-    OfEveryWrite,
+    Complete,
 }
 
 #[cfg(target_os = "linux")]
@@ -142,9 +142,9 @@ mod system {
         }
         // The number has 32 bits, whatever type the system gives it.
         let times = match rustix::fs::statfs(path).map(|of| of.f_type as u32) {
-            Ok(number) if ON_DISKS.contains(&number) => Times::OfEveryWrite,
-            Ok(number) if OURS.contains(&number) => Times::OfThisSystem,
-            Ok(_) | Err(_) => Times::OfOthers,
+            Ok(number) if ON_DISKS.contains(&number) => Times::Complete,
+            Ok(number) if OURS.contains(&number) => Times::Own,
+            Ok(_) | Err(_) => Times::Foreign,
         };
         known.push((device, times));
         times
@@ -180,7 +180,7 @@ mod system {
     use super::{Times, Touched};
 
     pub(super) fn times_of(_: &Path, _: &Metadata) -> Times {
-        Times::OfOthers
+        Times::Foreign
     }
 
     pub(super) fn touched(_: &Metadata) -> Option<Touched> {
