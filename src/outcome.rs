@@ -34,7 +34,7 @@ pub use file::FileRecord;
 #[doc(hidden)]
 pub use file::{Entry, Examined, FileCounts, FileStatus, Find};
 #[doc(hidden)]
-pub use not_read::{NotRead, NotReads};
+pub use not_read::{EXAMPLES, NotRead, NotReads};
 #[doc(hidden)]
 pub use notice::{LINES, NAMED, NAMED_AT_MOST, Notice, NoticeLevel, Notices};
 #[doc(hidden)]

@@ -4,10 +4,11 @@
 //! that cannot be read stays: whoever reads it next says why.
 
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::thread;
+use std::time::{Duration, SystemTime};
 
 use globset::{GlobBuilder, GlobMatcher};
 use rayon::prelude::*;
@@ -16,13 +17,16 @@ use super::find::{FileSource, Found, Origin, Source};
 use super::globs::refused;
 use super::origin::{TAIL, last_time};
 use super::passed::PassedBy;
-use super::pool;
-use super::project::directory_of_file;
+use super::project::directory_in;
+use super::{lacks_handles, pool};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::open_transcript;
 
 /// From so many files on, threads are worth their start.
 const MANY: usize = 64;
+/// So often is tried to open a file where handles are short, and so long is waited in between.
+const TRIES: u32 = 500;
+const A_MOMENT: Duration = Duration::from_millis(20);
 
 /// Which transcripts are meant. Files that were named always are.
 #[derive(Debug, Clone, Default)]
@@ -120,7 +124,8 @@ impl Filter {
         }
         let project = self.project.as_ref()?;
         // What cannot be opened is not known to be of another project.
-        let directory = directory_of_file(path, None)?;
+        let (file, _) = open(path).ok()?;
+        let directory = directory_in(file, path, None)?;
         let is_meant = directory.is_some_and(|directory| {
             let name = directory.rsplit(['/', '\\']).next().unwrap_or_default();
             project.is_match(&directory) || project.is_match(name)
@@ -132,9 +137,22 @@ impl Filter {
 /// The last time that a line of the file's end names; where there is none (a format without times, a compressed file), when the
 /// file was last modified.
 fn last_written(path: &Path) -> Option<SystemTime> {
-    let (file, metadata) = open_transcript(path).ok()?;
+    let (file, metadata) = open(path).ok()?;
     let modified = metadata.modified().ok();
     recorded(file, metadata.len()).or(modified)
+}
+
+/// Opens a file; where all handles are in use, once others have closed theirs: what cannot be opened counts as meant.
+fn open(path: &Path) -> Result<(File, Metadata)> {
+    let mut tries = 0..TRIES;
+    loop {
+        match open_transcript(path) {
+            Err(error) if lacks_handles(&error) && tries.next().is_some() => {
+                thread::sleep(A_MOMENT)
+            }
+            opened => return opened,
+        }
+    }
 }
 
 fn recorded(mut file: File, length: u64) -> Option<SystemTime> {

@@ -99,9 +99,11 @@ impl<'s> Input<'s> {
         stop: &'s AtomicUsize,
         share: Share<'s>,
     ) -> Result<Self> {
+        // Before anything is read: what is compressed is unpacked as a whole.
+        let seen = Seen::of_input(path, &metadata).settled();
         let mut input = Input::of(Box::new(file), Some(metadata.len()), path, stop, share)?;
         input.stamp = Some(Stamp::of(&metadata));
-        input.seen = Some(Seen::of_input(path, &metadata));
+        input.seen = Some(seen);
         Ok(input)
     }
 

@@ -38,7 +38,7 @@ use crate::policy::{self, Archive, Effective, Layer, Names, OnFailure, Policy, R
 use crate::redact::Redactor;
 use crate::scan::NO_STRINGS;
 use crate::store::atomic::Stamp;
-use crate::store::{FOLDER, Seen, open_transcript};
+use crate::store::{FOLDER, open_transcript};
 use crate::summarizer::extractive::WEIGHTS;
 
 /// What all inputs of a run share.
@@ -233,7 +233,7 @@ impl<'r> Run<'r> {
                 .map_err(|e| Error::io(path, "keep a copy", e))?;
             input.copy = Some(archive);
         }
-        let seen = input.seen.map(Seen::settled);
+        let seen = input.seen;
         let Recognised {
             detected,
             doubt,

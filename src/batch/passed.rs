@@ -5,7 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::outcome::NAMED_AT_MOST;
+use crate::outcome::{EXAMPLES, NAMED_AT_MOST, path_text};
+
+/// So many extensions of a reason are told apart where paths are counted: each takes memory.
+const MOST_EXTENSIONS: usize = 256;
 
 /// Why something in a walked folder is not read although nothing failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -151,6 +154,8 @@ pub struct Group {
     pub count: u64,
     /// The first of them in their order, up to [`NAMED_AT_MOST`].
     pub first: BTreeSet<PathBuf>,
+    /// The first of their texts in the order of their characters, up to [`EXAMPLES`].
+    pub examples: BTreeSet<String>,
 }
 
 impl Passed {
@@ -159,10 +164,13 @@ impl Passed {
         self.paths.insert((path, why));
     }
 
-    /// Adds a path of which nobody asks later whether it is there: however many are added so, memory does not grow.
+    /// Adds a path of which nobody asks later whether it is there: however many are added so, memory is bounded.
     pub(super) fn count(&mut self, path: PathBuf, why: PassedBy) {
-        let group = self.counted.entry((why, why.extension(&path)));
-        group.or_default().add(path);
+        let mut of = (why, why.extension(&path));
+        if self.counted.len() >= MOST_EXTENSIONS && !self.counted.contains_key(&of) {
+            of.1 = None;
+        }
+        self.counted.entry(of).or_default().add(path);
     }
 
     /// Adds what was counted elsewhere, and says how much that is.
@@ -173,6 +181,7 @@ impl Passed {
             let here = self.counted.entry(why).or_default();
             here.count += group.count;
             here.first.extend(group.first);
+            here.examples.extend(group.examples);
             here.trim();
         }
         sum
@@ -218,11 +227,15 @@ impl FromIterator<(PathBuf, PassedBy)> for Passed {
 impl Group {
     fn add(&mut self, path: PathBuf) {
         self.count += 1;
+        self.examples.insert(path_text(&path));
         self.first.insert(path);
         self.trim();
     }
 
     fn trim(&mut self) {
+        while self.examples.len() > EXAMPLES {
+            self.examples.pop_last();
+        }
         while self.first.len() > NAMED_AT_MOST {
             self.first.pop_last();
         }
@@ -256,5 +269,25 @@ mod tests {
                 .values()
                 .all(|group| group.first.len() == NAMED_AT_MOST)
         );
+    }
+
+    #[test]
+    fn examples_are_the_first_by_their_characters() {
+        let mut passed = Passed::default();
+        for name in ["a/0", "a/1", "a/2", "a/3", "a/4", "a-b"] {
+            passed.count(
+                PathBuf::from(format!("in/{name}.txt")),
+                PassedBy::OtherExtension,
+            );
+        }
+        let groups = passed.groups();
+        let (_, group) = groups.first_key_value().unwrap();
+        assert_eq!(group.examples.first().unwrap(), "in/a-b.txt");
+        assert_eq!(group.examples.len(), EXAMPLES);
+        // However names end, there is a bounded number of groups.
+        for n in 0..2 * MOST_EXTENSIONS {
+            passed.count(PathBuf::from(format!("x.e{n}")), PassedBy::OtherExtension);
+        }
+        assert_eq!(passed.groups().len(), MOST_EXTENSIONS + 1);
     }
 }

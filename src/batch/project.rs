@@ -2,6 +2,7 @@
 //!
 //! Reads no more of a file than it takes.
 
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -17,6 +18,15 @@ const MOST: u64 = 16 << 20;
 /// The folder that a file, of this format if that is known, names; `None` if the file cannot be opened.
 pub(super) fn directory_of_file(path: &Path, format: Option<Format>) -> Option<Option<String>> {
     let (file, _) = open_transcript(path).ok()?;
+    directory_in(file, path, format)
+}
+
+/// The same for a file that is open.
+pub(super) fn directory_in(
+    file: File,
+    path: &Path,
+    format: Option<Format>,
+) -> Option<Option<String>> {
     let mut unpacked = unpacked(file).ok()?;
     let folder = path.parent().and_then(Path::file_name);
     let folder = folder.and_then(|name| name.to_str());

@@ -1,7 +1,7 @@
 //! Takes over what earlier runs of the same command have finished, and notes what this one finishes.
 //!
-//! An input is taken over only if nothing differs: its bytes have the hash that was noted, so have those of its output unless the
-//! system says that nobody has touched it, the store still has the record and the contents of the output, and everything else that
+//! An input is taken over only if nothing differs: its bytes and those of its output have the hashes that were noted, or the system
+//! says that nobody has touched them (see [`Seen`]), the store still has the record and the contents of the output, and everything else that
 //! a result depends on is part of the [`Work`].
 //! Whatever cannot be checked is done again. Decides nothing about content.
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::target::{RunStore, followed};
 use super::{Destination, Effect, Options, Scope, Source, Target, Targets};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Figures, Outcome, Spent, Status, path_text};
 use crate::policy::Effective;
 use crate::store::finished::{
@@ -43,7 +43,7 @@ pub enum Resume {
 /// How it is told that a file has not changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// By the hash of its bytes.
+    /// By the hash of its bytes, unless the system says that nobody has touched it.
     Bytes,
     /// By its size and the time of the last write to it, where that was noted.
     Time,
@@ -142,8 +142,19 @@ impl<'r> Earlier<'r> {
                     meanwhile: Meanwhile::default(),
                 })
             };
-            if let Ok(known) = known() {
-                earlier.by_store.insert(root.to_owned(), known);
+            match known() {
+                Ok(known) => {
+                    earlier.by_store.insert(root.to_owned(), known);
+                }
+                Err(error) if error.kind == ErrorKind::Io => {
+                    let hint = "everything is done again";
+                    earlier
+                        .fault
+                        .get_mut()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .get_or_insert(error.hint(hint));
+                }
+                Err(_) => {}
             }
         }
         earlier
@@ -293,10 +304,14 @@ impl<'r> Earlier<'r> {
     fn is_still(&self, target: &Target, noted: Option<Seen>, hash: Option<&str>) -> Option<()> {
         let (path, noted) = (target.input_path(), noted?);
         if let Some(now) = target.seen {
-            let open = || store::open_met(path);
+            // It may have been waiting for long since the walk saw it: where its bytes are not read, it is looked at again.
+            let now = match noted.is_untouched(now) {
+                true => Seen::of_input(path, &fs::metadata(path).ok()?),
+                false => now,
+            };
             return match noted.is_untouched(now) {
                 true => Some(()),
-                false => self.has_stayed(noted, now, (open, hash?)),
+                false => self.has_stayed(noted, now, (|| store::open_met(path), hash?)),
             };
         }
         if self.options.trust == Trust::Time && noted.is_still(Seen::of(&fs::metadata(path).ok()?))
@@ -382,9 +397,10 @@ impl<'r> Earlier<'r> {
             return faults;
         };
         for (root, kept) in targets.stores() {
-            if let Some(known) = self.by_store.get(root) {
-                faults.extend(kept.store.end_finished(work, &known.finished).err());
-            }
+            let none = FinishedWork::default();
+            let known = self.by_store.get(root).map(|known| &known.finished);
+            let ended = kept.store.end_finished(work, known.unwrap_or(&none));
+            faults.extend(ended.err());
         }
         faults
     }

@@ -4,7 +4,7 @@
 //! not depend on that.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -132,16 +132,24 @@ pub fn run_walking(
         }
         let running =
             threads.install(|| Running::new((run, effective), &shared, (&targets, &budget)));
+        let idle = AtomicUsize::new(0);
         let work = || {
+            let mut is_idle = false;
             loop {
                 let dealt = queue.next();
                 if dealt.is_empty() {
                     break;
                 }
-                // The walk goes on, to count what is left; where not all is meant, it has to be looked at.
-                if running.is_interrupted() && walking.filter.takes_all() {
-                    queue.close();
-                    break;
+                if running.is_interrupted() {
+                    if !is_idle && idle.fetch_add(1, Ordering::Relaxed) + 1 == options.jobs {
+                        progress.work_ended();
+                    }
+                    is_idle = true;
+                    // The walk goes on, to count what is left; where not all is meant, it has to be looked at.
+                    if walking.filter.takes_all() {
+                        queue.close();
+                        break;
+                    }
                 }
                 for met in dealt {
                     let path = met.0.path();

@@ -166,13 +166,21 @@ impl Progress for Bar {
 
     fn counted(&self, inputs: u64) {
         self.counted.store(inputs, Ordering::Relaxed);
-        if self.is_walking.load(Ordering::Relaxed) {
+        let is_walking = || self.is_walking.load(Ordering::SeqCst);
+        if is_walking() {
+            self.bar
+                .set_length(self.estimate(self.bytes.load(Ordering::Relaxed)));
             self.show_as(ESTIMATED);
+            self.say();
+        }
+        // The walk may have ended meanwhile.
+        if !is_walking() {
+            self.all_found();
         }
     }
 
     fn all_found(&self) {
-        self.is_walking.store(false, Ordering::Relaxed);
+        self.is_walking.store(false, Ordering::SeqCst);
         self.bar.set_length(self.bytes.load(Ordering::Relaxed));
         self.show_as(KNOWN);
         self.say();
@@ -215,12 +223,14 @@ mod tests {
         bar.found(20);
         assert_eq!(length(&bar), Some(30));
         bar.counted(10);
+        assert_eq!(length(&bar), Some(150));
         bar.found(30);
         assert_eq!(length(&bar), Some(200));
         // More were found than were counted.
         (0..20).for_each(|_| bar.found(20));
         assert_eq!(length(&bar), Some(460));
         bar.all_found();
+        bar.counted(99);
         assert_eq!(length(&bar), Some(460));
     }
 }

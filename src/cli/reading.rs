@@ -124,8 +124,8 @@ pub(super) fn passed_by(passed: &Passed, notices: &mut Notices) {
 pub(super) fn not_read(found: &Found) -> NotReads {
     let mut all = NotReads::default();
     for ((why, extension), group) in found.passed.groups() {
-        let examples = group.first.iter().map(|path| path_text(path));
-        all.add(why.kind(), extension, (group.count, examples.collect()));
+        let examples = group.examples.into_iter().collect();
+        all.add(why.kind(), extension, (group.count, examples));
     }
     all
 }

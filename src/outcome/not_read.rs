@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Examined, FileStatus, Outcome, Status};
 
 /// The most files of a kind that a report names.
-const EXAMPLES: usize = 5;
+pub const EXAMPLES: usize = 5;
 
 /// The kind of inputs whose format is not supported.
 const UNSUPPORTED: &str = "unsupported";

@@ -141,11 +141,11 @@ impl FinishedWork {
     /// The last of the places with this key, and whether it was met. What cannot be read is as if it were not there.
     fn place(&self, key: u64) -> Option<(Place, (&AtomicU64, u64))> {
         let few = self.places.of(key).ok()?;
-        let (last, before) = few.rows.split_last()?;
-        let at = few.begin + before.len() as u64;
+        let at = few.end.checked_sub(1).filter(|at| *at >= few.start)?;
+        let place = Place::of_row(self.places.row(at).ok()?);
         let bits = u64::from(u64::BITS);
         let met = self.met.get(usize::try_from(at / bits).ok()?)?;
-        Some((Place::of_row(*last), (met, 1 << (at % bits))))
+        Some((place, (met, 1 << (at % bits))))
     }
 
     /// How many bytes were read of the file that has this name when its run has come to its end.

@@ -57,7 +57,10 @@ impl Resolved {
     /// path. Only where a folder has no names but its own.
     fn by_its_parent(&self, folder: &Path) -> Option<PathBuf> {
         let (parent, name) = split(folder).filter(|_| cfg!(target_os = "linux"))?;
+        // Behind a slash, a link is its target.
+        let spelling = folder.as_os_str().as_encoded_bytes();
         let is_plain = !matches!(name.as_encoded_bytes(), b"" | b"." | b"..")
+            && spelling.ends_with(name.as_encoded_bytes())
             && fs::symlink_metadata(folder).is_ok_and(|seen| seen.is_dir());
         is_plain.then(|| self.of(parent).join(name))
     }
@@ -133,6 +136,9 @@ mod tests {
             ("new/../new/a/b/../b", "real/a/b"),
             ("real/./a/.", "real/a"),
             ("new/link/b", "real/a/b"),
+            ("new/", "real"),
+            ("new/.", "real"),
+            ("new/link/", "real/a"),
             ("new/a//b", "real/a/b"),
         ] {
             fs::create_dir_all(top.join("real/a/b")).unwrap();

@@ -13,7 +13,7 @@ const SETTLED: Duration = Duration::from_secs(2);
 /// Longer than the system's clock takes from one time of a file to the next, in milliseconds.
 const MOMENT: u64 = 20;
 /// Who writes to a file by a mapping changes its time once, and again only when what was written has gone to the disk: by Linux's
-/// default, after 30 s and at most 5 more.
+/// default, after 30 s and at most 5 more. Where that takes longer, no time of an input is trusted.
 const FLUSHED: Duration = Duration::from_secs(60);
 
 /// What a file is, as far as a look tells: an input when it was read, an output when it was written.
@@ -122,8 +122,9 @@ mod system {
     use std::os::unix::fs::MetadataExt;
     use std::path::Path;
     use std::sync::{Mutex, OnceLock, PoisonError};
+    use std::time::Duration;
 
-    use super::{Times, Touched, milliseconds};
+    use super::{FLUSHED, Times, Touched, milliseconds};
     use crate::store::keys::key_of_bytes;
 
     /// Says which start of the system this is.
@@ -142,12 +143,27 @@ mod system {
         }
         // The number has 32 bits, whatever type the system gives it.
         let times = match rustix::fs::statfs(path).map(|of| of.f_type as u32) {
-            Ok(number) if ON_DISKS.contains(&number) => Times::Complete,
-            Ok(number) if OURS.contains(&number) => Times::Own,
+            Ok(number) if ON_DISKS.contains(&number) && is_flushed_in_time() => Times::Complete,
+            Ok(number) if ON_DISKS.contains(&number) || OURS.contains(&number) => Times::Own,
             Ok(_) | Err(_) => Times::Foreign,
         };
         known.push((device, times));
         times
+    }
+
+    /// Whether what is written goes to the disk well within [`FLUSHED`].
+    fn is_flushed_in_time() -> bool {
+        let hundredths = |name: &str| {
+            let text = fs::read_to_string(format!("/proc/sys/vm/{name}")).ok()?;
+            text.trim().parse::<u64>().ok()
+        };
+        let ages =
+            hundredths("dirty_expire_centisecs").zip(hundredths("dirty_writeback_centisecs"));
+        // Zero is never.
+        ages.is_some_and(|(age, every)| {
+            let longest = Duration::from_millis(age.saturating_add(every).saturating_mul(10));
+            every > 0 && longest.saturating_add(FLUSHED / 4) <= FLUSHED
+        })
     }
 
     pub(super) fn touched(metadata: &Metadata) -> Option<Touched> {

@@ -3,9 +3,9 @@
 //! Some millions of rows are held; if there are more, all are on the disk, and a look costs a read of a few of them. Knows nothing
 //! of what the numbers mean.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::folder::read_exact_at;
@@ -17,6 +17,8 @@ const HELD: usize = 2 << 20;
 const A_LOOK: u32 = 2;
 /// At most so many bits of a number say where to look: 8 MiB.
 const MOST_BITS: u32 = 20;
+/// So many rows of a file are read at once.
+const AT_ONCE: u64 = 128;
 
 /// Rows that are still to be sorted.
 #[derive(Debug)]
@@ -52,13 +54,6 @@ enum Rows<const N: usize> {
     Held(Vec<[u64; N]>),
     /// One behind the other, as little-endian numbers.
     Filed(File),
-}
-
-/// Rows of a table, and the place of the first of them in its order.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Few<'t, const N: usize> {
-    pub(super) begin: u64,
-    pub(super) rows: Cow<'t, [[u64; N]]>,
 }
 
 impl<const N: usize> Filling<N> {
@@ -135,6 +130,33 @@ impl<const N: usize> Filling<N> {
         let sorted = sorted.into_inner().map_err(io::Error::from)?;
         Ok(begins.table(Rows::Filed(sorted)))
     }
+}
+
+/// The first of these places whose row's first number is no more what `is` says. Rows that fit are read at once.
+fn partition<const N: usize>(
+    file: &File,
+    range: Range<u64>,
+    is: &dyn Fn(u64) -> bool,
+) -> io::Result<u64> {
+    let Range { mut start, mut end } = range;
+    while end - start > AT_ONCE {
+        let middle = start + (end - start) / 2;
+        match is(read::<N>(file, middle..middle + 1)?[0][0]) {
+            true => start = middle + 1,
+            false => end = middle,
+        }
+    }
+    let rows = read::<N>(file, start..end)?;
+    Ok(start + rows.partition_point(|row| is(row[0])) as u64)
+}
+
+fn read<const N: usize>(file: &File, range: Range<u64>) -> io::Result<Vec<[u64; N]>> {
+    let count = usize::try_from(range.end - range.start).map_err(io::Error::other)?;
+    let mut rows = vec![[[0; size_of::<u64>()]; N]; count];
+    let into = rows.as_flattened_mut().as_flattened_mut();
+    read_exact_at(file, into, bytes::<N>(range.start))?;
+    let rows = rows.into_iter();
+    Ok(rows.map(|row| row.map(u64::from_le_bytes)).collect())
 }
 
 /// How many bytes rows take.
@@ -216,43 +238,39 @@ impl<const N: usize> Table<N> {
         self.begins.last().copied().unwrap_or(0)
     }
 
-    /// The rows with this first number.
+    /// Where the rows with this first number begin and end. However many these are, a bounded number is read.
     ///
     /// # Errors
     /// Where the disk does not give them back.
-    pub(super) fn of(&self, number: u64) -> io::Result<Few<'_, N>> {
+    pub(super) fn of(&self, number: u64) -> io::Result<Range<u64>> {
         let slot = slot(number, self.shift);
         let (begin, end) = (self.begins[slot], self.begins[slot + 1]);
-        let here = |rows: &[[u64; N]]| {
-            let begin = rows.partition_point(|row| row[0] < number);
-            let end = rows.partition_point(|row| row[0] <= number);
-            begin..end
-        };
         match &self.rows {
             Rows::Held(rows) => {
                 let rows = &rows[begin as usize..end as usize];
-                let range = here(rows);
-                Ok(Few {
-                    begin: begin + range.start as u64,
-                    rows: Cow::Borrowed(&rows[range]),
-                })
+                let count = |is: &dyn Fn(u64) -> bool| rows.partition_point(|row| is(row[0]));
+                let [before, with] = [count(&|n| n < number), count(&|n| n <= number)];
+                Ok(begin + before as u64..begin + with as u64)
             }
             Rows::Filed(file) => {
-                let count = usize::try_from(end - begin).map_err(io::Error::other)?;
-                let mut rows = vec![[[0; size_of::<u64>()]; N]; count];
-                let into = rows.as_flattened_mut().as_flattened_mut();
-                read_exact_at(file, into, bytes::<N>(begin))?;
-                let numbers = rows.iter().map(|row| row.map(u64::from_le_bytes));
-                let mut rows: Vec<[u64; N]> = numbers.collect();
-                let range = here(&rows);
-                let begin = begin + range.start as u64;
-                rows.truncate(range.end);
-                rows.drain(..range.start);
-                Ok(Few {
-                    begin,
-                    rows: Cow::Owned(rows),
-                })
+                let first = |is: &dyn Fn(u64) -> bool| partition::<N>(file, begin..end, is);
+                Ok(first(&|n| n < number)?..first(&|n| n <= number)?)
             }
+        }
+    }
+
+    /// The row at a place in their order.
+    ///
+    /// # Errors
+    /// Where there is none, or the disk does not give it back.
+    pub(super) fn row(&self, at: u64) -> io::Result<[u64; N]> {
+        match &self.rows {
+            Rows::Held(rows) => {
+                let row = usize::try_from(at).ok().and_then(|at| rows.get(at));
+                row.copied()
+                    .ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
+            }
+            Rows::Filed(file) => Ok(read::<N>(file, at..at + 1)?[0]),
         }
     }
 
@@ -300,17 +318,15 @@ mod tests {
                     assert!(table.rows().map(Result::unwrap).eq(sorted.iter().copied()));
                     let edges = [0, 1, 7, 8, 999, 1_000, u64::MAX / 2, u64::MAX - 1, u64::MAX];
                     for number in numbers.iter().copied().chain(edges) {
-                        let few = table.of(number).unwrap();
+                        let found = table.of(number).unwrap();
+                        let rows = found.map(|at| table.row(at).unwrap());
                         let expected = sorted.iter().filter(|row| row[0] == number);
-                        assert!(few.rows.iter().eq(expected), "{number}");
-                        if !few.rows.is_empty() {
-                            assert_eq!(sorted[few.begin as usize], few.rows[0]);
-                        }
+                        assert!(rows.eq(expected.copied()), "{number}");
                     }
                 }
             }
         }
-        assert!(Table::<2>::default().of(7).unwrap().rows.is_empty());
+        assert!(Table::<2>::default().of(7).unwrap().is_empty());
         assert_eq!(dir.path().read_dir().unwrap().count(), 0);
     }
 
@@ -325,7 +341,7 @@ mod tests {
         if let Rows::Filed(file) = &table.rows {
             file.set_len(200).unwrap();
         }
-        assert_eq!(table.of(1 << 54).unwrap().rows.len(), 1);
+        assert_eq!(table.of(1 << 54).unwrap(), 1..2);
         assert!(table.of(999 << 54).is_err());
         assert!(table.rows().any(|row| row.is_err()));
     }

@@ -53,10 +53,16 @@ pub struct OffloadOwners(Table<2>);
 impl OffloadOwners {
     /// Whether only the output of this name was made with this offloaded content. What cannot be read may be another one's.
     pub fn is_offload_of(&self, offload: &str, output: &str) -> bool {
-        let (offload, output) = (key_of(offload), key_of(output));
-        let is_own = |row: &[u64; 2]| row[1] == output;
-        let owners = self.0.of(offload);
-        owners.is_ok_and(|few| !few.rows.is_empty() && few.rows.iter().all(is_own))
+        // Owners are in the order of their numbers: if the first and the last are one, there is no other.
+        let ends = || {
+            let owners = self.0.of(key_of(offload)).ok()?;
+            let last = owners
+                .end
+                .checked_sub(1)
+                .filter(|last| *last >= owners.start)?;
+            Some([self.0.row(owners.start).ok()?[1], self.0.row(last).ok()?[1]])
+        };
+        ends() == Some([key_of(output); 2])
     }
 }
 
@@ -70,7 +76,7 @@ impl RecordedOutputs {
     /// read is as if it were not there.
     pub fn has(&self, output: &str, hashes: (&str, &str)) -> bool {
         let records = self.0.of(output_key(output, hashes));
-        records.is_ok_and(|few| !few.rows.is_empty())
+        records.is_ok_and(|few| !few.is_empty())
     }
 
     /// The [`key_of`] of the name of each record's input.
@@ -190,10 +196,9 @@ impl RecordIndex {
         let key = key_of(output);
         let mut records = Vec::new();
         let mut seen = HashSet::new();
-        let places = self.places.of(key);
-        let places = places
-            .map_err(|e| Error::new(ErrorKind::Io, format!("records cannot be looked up: {e}")))?;
-        for place in places.rows.iter().copied().map(Place::of_row) {
+        let failed = |e| Error::new(ErrorKind::Io, format!("records cannot be looked up: {e}"));
+        for at in self.places.of(key).map_err(failed)? {
+            let place = Place::of_row(self.places.row(at).map_err(failed)?);
             let Some(indexed) = self.files.get(place.file as usize) else {
                 continue;
             };
