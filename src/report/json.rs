@@ -14,7 +14,7 @@ use crate::text::{PrintableJson, printable_json};
 
 /// So many entries are made ready by one thread at a time, as far as they have no more bytes than this: one of a large input has
 /// megabytes.
-const A_PIECE: usize = 64;
+const A_PIECE: usize = 256;
 const A_PIECE_BYTES: u64 = 1 << 20;
 
 /// Writes one indented object, and a line end after it.
@@ -80,17 +80,28 @@ fn write_pieces(
         printable(text)
     };
     let mut next = 0;
-    while next < files.len() {
+    let mut some_places = || {
         let mut places = Vec::new();
         while places.len() < rayon::current_num_threads() && next < files.len() {
             let end = piece_end(files, next);
             places.push(next..end);
             next = end;
         }
-        let pieces: io::Result<Vec<_>> = places.into_par_iter().map(piece).collect();
-        for piece in pieces? {
-            out.write_all(&piece)?;
-        }
+        places
+    };
+    let ready = |places: Vec<Range<usize>>| -> io::Result<Vec<Vec<u8>>> {
+        places.into_par_iter().map(piece).collect()
+    };
+    let mut pieces = ready(some_places())?;
+    while !pieces.is_empty() {
+        let places = some_places();
+        let mut following = Ok(Vec::new());
+        // The next ones are made ready while these are written.
+        rayon::in_place_scope(|scope| {
+            scope.spawn(|_| following = ready(places));
+            pieces.iter().try_for_each(|piece| out.write_all(piece))
+        })?;
+        pieces = following?;
     }
     Ok(())
 }
@@ -243,7 +254,7 @@ mod tests {
             ends.split_off(1)
         };
         let (half, more) = (A_PIECE_BYTES / 2, A_PIECE_BYTES + 1);
-        assert_eq!(ends(&[1; 130]), [64, 128, 130]);
+        assert_eq!(ends(&[1; 520]), [256, 512, 520]);
         assert_eq!(ends(&[half, half, half, 1, more, more, 1]), [2, 4, 5, 6, 7]);
         assert_eq!(ends(&[more]), [1]);
         assert!(ends(&[]).is_empty());
