@@ -1,5 +1,6 @@
 //! A session of nine messages, with every figure computed by hand.
 
+use super::scoring::unmarked;
 use super::*;
 use crate::artifacts::Replies;
 use crate::eval::Metric;
