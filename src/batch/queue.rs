@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::Source;
-use crate::store::Seen;
+use super::walking::Look;
 
 /// How many inputs may wait: enough to find the large ones early, and few beside what one of them takes.
 const MOST: usize = 4_096;
@@ -43,8 +43,8 @@ struct Waiting {
     is_full: bool,
 }
 
-/// An input, and what it was when the walk met it, if it could be looked at.
-pub(super) type Met = (Source, Option<Seen>);
+/// An input, and what the walk saw of it, if it could be looked at.
+pub(super) type Met = (Source, Option<Look>);
 
 /// The end of a queue: when it is dropped, no more inputs come.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ impl Waiting {
                 break;
             };
             // One that could not be looked at may be of any size.
-            sum += met.1.map_or(ENOUGH, |seen| seen.bytes);
+            sum += met.1.map_or(ENOUGH, |look| look.seen.bytes);
             dealt.push(met);
         }
         dealt
@@ -120,7 +120,7 @@ impl Filler<'_> {
         }
         let number = Reverse(waiting.added);
         waiting.added += 1;
-        let bytes = met.1.map_or(0, |seen| seen.bytes);
+        let bytes = met.1.map_or(0, |look| look.seen.bytes);
         waiting.inputs.push((bytes, number, met));
         waiting.is_full = waiting.inputs.len() >= MOST;
         let is_awaited = waiting.idle > 0;
@@ -149,6 +149,7 @@ mod tests {
 
     use super::*;
     use crate::batch::{FileSource, Origin};
+    use crate::store::Seen;
 
     fn met(bytes: u64, n: usize) -> Met {
         let file = FileSource {
@@ -161,7 +162,7 @@ mod tests {
             modified: None,
             touched: None,
         };
-        (Source::File(file), Some(seen))
+        (Source::File(file), Some(Look::now(seen)))
     }
 
     /// What is dealt until nothing more comes.
@@ -195,9 +196,16 @@ mod tests {
             filler.put(met(bytes, n));
         }
         drop(filler);
-        let dealt: Vec<Met> = dealt(&queue);
+        let dealt = dealt(&queue).into_iter();
+        let dealt: Vec<_> = dealt
+            .map(|(source, look)| (source, look.unwrap().seen))
+            .collect();
         let expected = [(9, 1), (9, 3), (3, 0), (1, 2)];
-        assert_eq!(dealt, expected.map(|(bytes, n)| met(bytes, n)));
+        let met = |(bytes, n)| {
+            let (source, look) = met(bytes, n);
+            (source, look.unwrap().seen)
+        };
+        assert_eq!(dealt, expected.map(met));
     }
 
     #[test]
@@ -224,8 +232,8 @@ mod tests {
             let workers: Vec<_> = (0..4)
                 .map(|_| {
                     scope.spawn(|| {
-                        let seen = dealt(&queue).into_iter().filter_map(|(_, seen)| seen);
-                        seen.map(|seen| seen.bytes).collect::<Vec<_>>()
+                        let looks = dealt(&queue).into_iter().filter_map(|(_, look)| look);
+                        looks.map(|look| look.seen.bytes).collect::<Vec<_>>()
                     })
                 })
                 .collect();

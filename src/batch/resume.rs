@@ -303,11 +303,11 @@ impl<'r> Earlier<'r> {
     /// Whether the input is what was noted.
     fn is_still(&self, target: &Target, noted: Option<Seen>, hash: Option<&str>) -> Option<()> {
         let (path, noted) = (target.input_path(), noted?);
-        if let Some(now) = target.seen {
-            // It may have been waiting for long since the walk saw it: where its bytes are not read, it is looked at again.
-            let now = match noted.is_untouched(now) {
+        if let Some(look) = target.look {
+            // It may have been waiting for long since: where its bytes are not read, it is looked at again.
+            let now = match noted.is_untouched(look.seen) && !look.is_fresh() {
                 true => Seen::of_input(path, &fs::metadata(path).ok()?),
-                false => now,
+                false => look.seen,
             };
             return match noted.is_untouched(now) {
                 true => Some(()),

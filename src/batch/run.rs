@@ -110,11 +110,11 @@ pub fn run_walking(
     let left_out = Mutex::new(Passed::default());
     let walk = || {
         let filler = queue.filler();
-        let found = walking.each(&mut |source, seen| {
-            let bytes = seen.map_or(0, |seen| seen.bytes);
+        let found = walking.each(&mut |source, look| {
+            let bytes = look.map_or(0, |look| look.seen.bytes);
             budget.expect(bytes);
             progress.found(bytes);
-            filler.put((source, seen));
+            filler.put((source, look));
         });
         progress.all_found();
         found
@@ -156,7 +156,7 @@ pub fn run_walking(
                     if let Some(why) = walking.filter.leaves_out(path) {
                         let mut left_out = left_out.lock().unwrap_or_else(PoisonError::into_inner);
                         left_out.count(path.to_owned(), why);
-                        progress.done(met.1.map_or(0, |seen| seen.bytes));
+                        progress.done(met.1.map_or(0, |look| look.seen.bytes));
                         continue;
                     }
                     let Some(target) = targets.of(&met, options) else {

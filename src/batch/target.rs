@@ -13,6 +13,7 @@ mod below;
 use super::emitted;
 use super::find::{COMPACT, PlaceKey, place_key, split_ending};
 use super::queue::Met;
+use super::walking::Look;
 use super::{Effect, FileSource, Found, Options, Origin, Source};
 use crate::emit::Messages;
 use crate::error::{Error, ErrorKind, Result};
@@ -22,7 +23,7 @@ use crate::store::atomic::sweep;
 use crate::store::folder::Durability;
 use crate::store::folder::Folder;
 use crate::store::manifest::{By, OffloadOwners, Record, RecordIndex};
-use crate::store::{FOLDER, Missing, OpenFolders, Seen, Spot, Store, open_seen, open_transcript};
+use crate::store::{FOLDER, Missing, OpenFolders, Spot, Store, open_seen, open_transcript};
 use crate::text::shown_path;
 
 use below::Shared;
@@ -49,8 +50,8 @@ pub struct Target<'s> {
     pub source: &'s Source,
     /// Its size, as far as it is known beforehand.
     pub bytes: u64,
-    /// What it was when a walk met it, a moment before its turn.
-    pub(super) seen: Option<Seen>,
+    /// What it was when a walk met it.
+    pub(super) look: Option<Look>,
     /// Where outputs go.
     pub(super) destination: &'s Destination,
     /// What outputs hold instead of a transcript.
@@ -355,7 +356,7 @@ impl<'s> Targets<'s> {
         let mut target = Target {
             source,
             bytes: 0,
-            seen: None,
+            look: None,
             destination: &options.destination,
             emit: options.emit,
             base: None,
@@ -441,11 +442,11 @@ impl<'s> Targets<'s> {
     /// The target of an input that a walk has met; `None` where inputs are listed.
     pub(super) fn of<'t>(
         &self,
-        (source, seen): &'t Met,
+        (source, look): &'t Met,
         options: &'t Options,
     ) -> Option<Target<'t>> {
         let shared = self.shared.as_ref();
-        shared.map(|shared| shared.target(source, *seen, options))
+        shared.map(|shared| shared.target(source, *look, options))
     }
 
     /// An input is about to be worked on: its output's folder is one of the run's from now on.

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::find::{PlaceKey, place_key};
 use super::find::{interest, no_transcript, nothing};
@@ -16,6 +17,31 @@ use super::{
 };
 use crate::error::Result;
 use crate::store::{FOLDER, Seen};
+
+/// So long after an input was looked at, it may count as what it was then: as if its turn had come at once.
+const A_MOMENT: Duration = Duration::from_secs(1);
+
+/// What an input was when a walk met it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Look {
+    /// What was seen.
+    pub(super) seen: Seen,
+    /// When.
+    at: Instant,
+}
+
+impl Look {
+    /// What is seen now.
+    pub(super) fn now(seen: Seen) -> Self {
+        let at = Instant::now();
+        Look { seen, at }
+    }
+
+    /// Whether that is a moment ago at most.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.at.elapsed() < A_MOMENT
+    }
+}
 
 /// A folder whose inputs are worked on while it is walked.
 #[derive(Debug)]
@@ -99,7 +125,7 @@ impl Walking {
     ///
     /// # Errors
     /// [`crate::ErrorKind::NoInput`] if nothing at all was found.
-    pub(super) fn each(&self, show: &mut dyn FnMut(Source, Option<Seen>)) -> Result<Found> {
+    pub(super) fn each(&self, show: &mut dyn FnMut(Source, Option<Look>)) -> Result<Found> {
         let folder: Arc<Path> = self.folder.as_path().into();
         let plain = folder.canonicalize().ok();
         let leave = Leave {
@@ -126,8 +152,8 @@ impl Walking {
             }
             met += 1;
             let seen = file.path.metadata().ok();
-            let seen = seen.map(|seen| Seen::of_input(&file.path, &seen));
-            show(Source::File(file), seen);
+            let look = seen.map(|seen| Look::now(Seen::of_input(&file.path, &seen)));
+            show(Source::File(file), look);
         };
         let mut passed = Passed::default();
         let mut is_left_out = false;
@@ -314,13 +340,14 @@ mod tests {
         };
         let mut met = Vec::new();
         let found = walking
-            .each(&mut |source, seen| met.push((source, seen)))
+            .each(&mut |source, look| met.push((source, look)))
             .unwrap();
-        let (sources, seen): (Vec<Source>, Vec<Option<Seen>>) = met.into_iter().unzip();
+        let (sources, looks): (Vec<Source>, Vec<Option<Look>>) = met.into_iter().unzip();
         assert_eq!(sources, listed.sources);
         assert!(
-            seen.iter()
-                .all(|seen| seen.is_some_and(|seen| seen.bytes == 2))
+            looks
+                .iter()
+                .all(|look| look.is_some_and(|look| look.seen.bytes == 2))
         );
         assert_eq!(
             (found.met, found.passed.groups()),

@@ -136,7 +136,7 @@ impl Work<'_> {
         let target = Target {
             source: &Source::Stdin,
             bytes,
-            seen: None,
+            look: None,
             destination: &destination,
             emit: None,
             base: None,

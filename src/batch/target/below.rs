@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Destination, RunStore, Target, Targets, check_kind, durability, kept};
+use crate::batch::walking::Look;
 use crate::batch::{Effect, Options, Source};
 use crate::error::Result;
+use crate::store::FOLDER;
 use crate::store::atomic::sweep;
 use crate::store::folder::Folder;
-use crate::store::{FOLDER, Seen};
 
 /// What all inputs of a walked folder have in common.
 #[derive(Debug)]
@@ -58,13 +59,13 @@ impl Shared {
     pub(super) fn target<'t>(
         &self,
         source: &'t Source,
-        seen: Option<Seen>,
+        look: Option<Look>,
         options: &'t Options,
     ) -> Target<'t> {
         Target {
             source,
-            bytes: seen.map_or(0, |seen| seen.bytes),
-            seen,
+            bytes: look.map_or(0, |look| look.seen.bytes),
+            look,
             destination: &options.destination,
             emit: options.emit,
             base: self.base.clone(),
