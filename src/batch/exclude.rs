@@ -14,6 +14,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use super::globs::refused;
 use super::passed::PassedBy;
 use crate::error::{Error, ErrorKind, Result};
+use crate::store::folder::below;
 use crate::store::read_regular;
 
 /// The name of ignore files.
@@ -97,7 +98,7 @@ impl Excluding {
     /// Why a path below the root is left out, if it is. A glob of the command line decides before files do, and the ignore file
     /// in the deepest folder before those above it.
     pub(super) fn leaves_out(&self, path: &Path, is_folder: bool) -> Option<PassedBy> {
-        let below = path.strip_prefix(&self.root).ok()?;
+        let below = below(path, &self.root)?;
         let by = |globs: &Gitignore, below: &Path, why| match globs.matched(below, is_folder) {
             Match::Ignore(_) => Some(Some(why)),
             Match::Whitelist(_) => Some(None),

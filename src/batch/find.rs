@@ -15,6 +15,7 @@ use super::passed::Passed;
 use super::walk::{Interest, Leave, Walked, walk};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::path_text;
+use crate::store::folder::below;
 use crate::text::nearest;
 
 /// One input.
@@ -68,14 +69,14 @@ impl FileSource {
     /// Its path in the tree of an output folder.
     pub fn relative(&self) -> &Path {
         let folder = self.folder.as_ref();
-        let below = folder.and_then(|folder| self.path.strip_prefix(folder).ok());
+        let rest = folder.and_then(|folder| below(&self.path, folder));
         let alone = || {
             self.path
                 .file_name()
                 .map(Path::new)
                 .unwrap_or(Path::new(""))
         };
-        below.unwrap_or_else(alone)
+        rest.unwrap_or_else(alone)
     }
 }
 

@@ -145,8 +145,8 @@ pub(super) fn walk_each(
         .sort_by_file_name(OsStr::cmp)
         .build();
     // Without a folder, names are relative to the current one.
-    let named = |path: &Path| match path.strip_prefix(".") {
-        Ok(below) if is_here && !below.as_os_str().is_empty() => below.to_owned(),
+    let named = |path: &Path| match is_here.then(|| path.strip_prefix(".")) {
+        Some(Ok(below)) if !below.as_os_str().is_empty() => below.to_owned(),
         _ => path.to_owned(),
     };
     let shows = |path: &Path| {

@@ -16,6 +16,7 @@ use super::{
     Destination, Exclude, FileSource, Filter, Found, Options, Origin, Passed, Scope, Shard, Source,
 };
 use crate::error::Result;
+use crate::store::folder::below;
 use crate::store::{FOLDER, Seen};
 
 /// So long after an input was looked at, it may count as what it was then: as if its turn had come at once.
@@ -108,7 +109,7 @@ impl Walking {
         let mut count = 0;
         let show = &mut |met, _: &Shows<'_>| {
             let (Met::File(path) | Met::Link(path, _)) = met;
-            let relative = path.strip_prefix(&self.folder).unwrap_or(&path);
+            let relative = below(&path, &self.folder).unwrap_or(&path);
             let is_ours = self.shard.is_none_or(|shard| shard.has(relative));
             count += u64::from(is_ours);
         };

@@ -26,10 +26,12 @@ use crate::error::{Error, ErrorKind, Result};
 mod meanwhile;
 mod note;
 mod stale;
+mod window;
 
 pub use meanwhile::{Meanwhile, Noted};
 use note::named;
 pub use note::{Elsewhere, Ended, Finished, Glance, JsonText, Note};
+use window::{LineBytes, Window};
 
 pub(super) const FINISHED: &str = "finished";
 /// What the file of a run that has not come to its end has before its ending.
@@ -40,9 +42,6 @@ const MOST_LINE: u64 = 256 << 20;
 const MOST_FILES: usize = 8;
 /// So many bytes are read at once.
 const A_READ: usize = 64 << 10;
-/// So many bytes are read around a line that is near the one before, and so many of them are before it.
-const A_WINDOW: u64 = 256 << 10;
-const BEFORE: u64 = A_WINDOW / 4;
 /// The number of the form in which lines are written: those of another one are not read.
 const FORM: u32 = 3;
 /// The digits of a [`Work`].
@@ -218,49 +217,16 @@ impl Part {
         Ok(())
     }
 
-    fn line(&self, place: Place) -> io::Result<Vec<u8>> {
+    fn line(&self, place: Place) -> io::Result<LineBytes> {
         // Who would have to wait for the window reads without it.
         if let Ok(mut window) = self.window.try_lock()
             && let Some(line) = window.line((&self.file, self.read), place)
         {
-            return Ok(line.to_vec());
+            return Ok(line);
         }
         let mut line = vec![0; place.bytes as usize];
         read_exact_at(&self.file, &mut line, place.offset)?;
-        Ok(line)
-    }
-}
-
-/// A piece of a file, for lines that are asked for in about their order: the inputs of most runs are met as they were the last time,
-/// by threads that are some lines apart.
-#[derive(Debug, Default)]
-struct Window {
-    bytes: Vec<u8>,
-    /// Where it begins.
-    offset: u64,
-    /// Where the line is that was asked for last.
-    last: u64,
-}
-
-impl Window {
-    /// A line of a file that has so many bytes; `None` if it is far from the one before, so that nothing is read for nothing.
-    fn line(&mut self, (file, end): (&File, u64), place: Place) -> Option<&[u8]> {
-        let is_near = place.offset.abs_diff(self.last) < A_WINDOW;
-        self.last = place.offset;
-        if self.here(place).is_none() && is_near {
-            self.offset = place.offset.saturating_sub(BEFORE);
-            let room = end.saturating_sub(self.offset).min(A_WINDOW);
-            self.bytes.resize(usize::try_from(room).ok()?, 0);
-            if read_exact_at(file, &mut self.bytes, self.offset).is_err() {
-                self.bytes.clear();
-            }
-        }
-        self.here(place)
-    }
-
-    fn here(&self, place: Place) -> Option<&[u8]> {
-        let at = usize::try_from(place.offset.checked_sub(self.offset)?).ok()?;
-        self.bytes.get(at..)?.get(..place.bytes as usize)
+        Ok(LineBytes::from(line))
     }
 }
 

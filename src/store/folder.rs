@@ -334,6 +334,11 @@ pub(super) fn split(path: &Path) -> Option<(&Path, &OsStr)> {
     system::split(path).or_else(|| Some((folder_of(path), path.file_name()?)))
 }
 
+/// What of the path of something in a folder is below `folder`; `None` if it is not there.
+pub fn below<'p>(path: &'p Path, folder: &Path) -> Option<&'p Path> {
+    system::below(path, folder).or_else(|| path.strip_prefix(folder).ok())
+}
+
 /// The names in a relative path downward.
 fn plain_names(relative: &Path) -> io::Result<Vec<&OsStr>> {
     let names = relative.components().filter_map(|part| match part {

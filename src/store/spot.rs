@@ -7,7 +7,7 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::folder::{Access, Durability, Folder, NotPlain, folder_of, split};
+use super::folder::{Access, Durability, Folder, NotPlain, below, folder_of, split};
 use super::seen::Seen;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -58,7 +58,7 @@ impl Spot {
     ///
     /// Those of [`Spot::named`]; [`ErrorKind::Store`] where there is a link.
     pub fn below(base: &Path, path: &Path, missing: Missing) -> Result<Self> {
-        let Ok(relative) = path.strip_prefix(base) else {
+        let Some(relative) = below(path, base) else {
             return Spot::named(path, missing);
         };
         let way = relative.parent().unwrap_or(Path::new(""));

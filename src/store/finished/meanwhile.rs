@@ -114,7 +114,7 @@ impl Notes {
         let file = &self.files.get(place.file)?.file;
         read_exact_at(file, &mut line, place.offset).ok()?;
         let note = Note {
-            line,
+            line: line.into(),
             ended: Ended::Whole,
             noted: None,
             place: None,

@@ -16,6 +16,7 @@ use memchr::memmem;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::window::LineBytes;
 use crate::outcome::{Figures, Outcome};
 use crate::store::Seen;
 
@@ -106,7 +107,7 @@ pub enum Ended {
 /// A line that was read.
 #[derive(Debug)]
 pub struct Note {
-    pub(super) line: Vec<u8>,
+    pub(super) line: LineBytes,
     /// Whether the run that wrote it came to its own end.
     pub ended: Ended,
     /// When something was last noted in the file that has it, in milliseconds from 1970, if that is known.

@@ -101,7 +101,7 @@ fn an_outcome_that_is_no_json_goes_to_no_report() {
     std::fs::write(&path, "").unwrap();
     let place = Some((std::sync::Arc::new(File::open(&path).unwrap()), 0));
     let note = Note {
-        line: finished("a", 7).line().unwrap(),
+        line: finished("a", 7).line().unwrap().into(),
         ended: Ended::Whole,
         noted: None,
         place,
@@ -196,7 +196,7 @@ fn a_line_is_the_same_by_a_window_and_without_one() {
     let work = Work::of("one");
     let run = store(dir.path());
     // A line is longer than what is read at once.
-    let long = "long".repeat(A_WINDOW as usize / 3);
+    let long = "long".repeat(window::A_WINDOW as usize / 3);
     let name = |n: u64| format!("{n}{}", if n % 900 == 7 { &*long } else { "" });
     for n in 0..2_000 {
         run.note_finished(&work, &finished(&name(n), n)).unwrap();
@@ -210,7 +210,7 @@ fn a_line_is_the_same_by_a_window_and_without_one() {
         let read = line.read().unwrap().line;
         let mut without = vec![0; line.place.bytes as usize];
         read_exact_at(&line.part.file, &mut without, line.place.offset).unwrap();
-        assert!(read == without, "{n}");
+        assert!(*read == *without, "{n}");
     }
 }
 

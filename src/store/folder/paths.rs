@@ -55,6 +55,10 @@ pub(super) fn split(_: &Path) -> Option<(&Path, &OsStr)> {
     None
 }
 
+pub(super) fn below<'p>(_: &'p Path, _: &Path) -> Option<&'p Path> {
+    None
+}
+
 pub(super) fn read_seen(folder: &Handle, name: &OsStr) -> io::Result<File> {
     File::open(folder.join(name))
 }

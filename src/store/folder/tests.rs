@@ -168,6 +168,29 @@ mod unix {
     }
 
     #[test]
+    fn what_is_below_a_folder_is_what_the_standard_library_says() {
+        let parts = ["", ".", "..", "a", ".b", "\u{e4}"];
+        let mut paths: Vec<String> = parts.map(str::to_owned).to_vec();
+        for _ in 0..2 {
+            let longer = paths
+                .iter()
+                .flat_map(|path| parts.map(|part| format!("{path}/{part}")));
+            paths.extend(longer.collect::<Vec<_>>());
+        }
+        for (path, folder) in paths.iter().flat_map(|p| paths.iter().map(move |f| (p, f))) {
+            let [path, folder] = [path, folder].map(Path::new);
+            let rest = |below: Option<&Path>| below.map(|below| below.as_os_str().to_owned());
+            let expected = path.strip_prefix(folder).ok();
+            assert_eq!(
+                rest(below(path, folder)),
+                rest(expected),
+                "{path:?} {folder:?}"
+            );
+        }
+        assert!(system::below(Path::new("a/b"), Path::new("a")).is_some());
+    }
+
+    #[test]
     fn a_file_of_several_names_is_no_lock() {
         let dir = tempdir().unwrap();
         let folder = Folder::open(dir.path()).unwrap();

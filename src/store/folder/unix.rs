@@ -211,6 +211,16 @@ pub(super) fn split(path: &Path) -> Option<(&Path, &OsStr)> {
     is_plain.then(|| (Path::new(OsStr::from_bytes(above)), OsStr::from_bytes(name)))
 }
 
+/// What of a path is below `folder`, where both are spelled alike and plainly: for a tenth of the price, too.
+pub(super) fn below<'p>(path: &'p Path, folder: &Path) -> Option<&'p Path> {
+    let (path, folder) = (path.as_os_str().as_bytes(), folder.as_os_str().as_bytes());
+    let rest = path.strip_prefix(folder)?.strip_prefix(b"/")?;
+    let is_slash = |byte: &u8| *byte == b'/';
+    let ends = [rest.split(is_slash).next()?, rest.rsplit(is_slash).next()?];
+    let is_plain = !folder.is_empty() && !ends.iter().any(|part| matches!(part, [] | [b'.']));
+    is_plain.then(|| Path::new(OsStr::from_bytes(rest)))
+}
+
 pub(super) fn read_exact_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, into, offset)
 }

@@ -86,8 +86,14 @@ impl RecordedOutputs {
     }
 }
 
-fn output_key(output: &str, hashes: (&str, &str)) -> u64 {
-    key_of(&[hashes.0, " ", hashes.1, " ", output].concat())
+/// Has the last digits of each hash: as many as the number has bits, so that more would tell no more apart.
+fn output_key(output: &str, (after, before): (&str, &str)) -> u64 {
+    key_of(&[last_digits(after), " ", last_digits(before), " ", output].concat())
+}
+
+fn last_digits(hash: &str) -> &str {
+    let start = hash.len().saturating_sub(u64::BITS as usize / 4);
+    hash.get(start..).unwrap_or(hash)
 }
 
 #[derive(Debug)]

@@ -1,0 +1,77 @@
+//! Pieces of a file of finished work: inputs are met about as they were the last time, so their lines are near each other.
+//!
+//! Knows nothing of what lines say.
+
+use std::fs::File;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use crate::store::folder::read_exact_at;
+use crate::store::line_file::Place;
+
+/// So many bytes are read around a line that is near the one before, and so many of them are before it.
+pub(super) const A_WINDOW: u64 = 256 << 10;
+const BEFORE: u64 = A_WINDOW / 4;
+
+/// The bytes of a line, which may be those of a piece.
+#[derive(Debug)]
+pub(super) struct LineBytes {
+    of: Arc<Vec<u8>>,
+    range: Range<usize>,
+}
+
+impl From<Vec<u8>> for LineBytes {
+    fn from(line: Vec<u8>) -> Self {
+        LineBytes {
+            range: 0..line.len(),
+            of: Arc::new(line),
+        }
+    }
+}
+
+impl Deref for LineBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.of[self.range.clone()]
+    }
+}
+
+/// A piece of a file, for lines that are asked for in about their order: the inputs of most runs are met as they were the last time,
+/// by threads that are some lines apart.
+#[derive(Debug, Default)]
+pub(super) struct Window {
+    bytes: Arc<Vec<u8>>,
+    /// Where it begins.
+    offset: u64,
+    /// Where the line is that was asked for last.
+    last: u64,
+}
+
+impl Window {
+    /// A line of a file that has so many bytes; `None` if it is far from the one before, so that nothing is read for nothing.
+    pub(super) fn line(&mut self, (file, end): (&File, u64), place: Place) -> Option<LineBytes> {
+        let is_near = place.offset.abs_diff(self.last) < A_WINDOW;
+        self.last = place.offset;
+        if self.here(place).is_none() && is_near {
+            self.offset = place.offset.saturating_sub(BEFORE);
+            let room = end.saturating_sub(self.offset).min(A_WINDOW);
+            let mut bytes = vec![0; usize::try_from(room).ok()?];
+            self.bytes = match read_exact_at(file, &mut bytes, self.offset) {
+                Ok(()) => Arc::new(bytes),
+                Err(_) => Arc::default(),
+            };
+        }
+        let range = self.here(place)?;
+        Some(LineBytes {
+            of: Arc::clone(&self.bytes),
+            range,
+        })
+    }
+
+    fn here(&self, place: Place) -> Option<Range<usize>> {
+        let at = usize::try_from(place.offset.checked_sub(self.offset)?).ok()?;
+        let end = at.checked_add(place.bytes as usize)?;
+        (end <= self.bytes.len()).then_some(at..end)
+    }
+}
