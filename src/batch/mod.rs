@@ -12,6 +12,7 @@ mod examine;
 mod exclude;
 mod filter;
 mod find;
+mod finishing;
 mod fork;
 mod globs;
 mod heard;

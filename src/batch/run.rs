@@ -4,31 +4,30 @@
 //! not depend on that.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use rayon::prelude::*;
 
 use super::budget::{Budget, Share};
+use super::finishing::Finishing;
 use super::hooks::{Before, Hooks, Occasion, Trigger};
 use super::limits::Job;
 use super::one::{self, Worked};
 use super::queue::Queue;
 use super::refusal::Refusal;
 use super::resume::{Earlier, TakenOver, Wanted};
-use super::spool::Written;
 use super::walking::Walking;
 use super::{
-    Destination, Effect, Found, Options, Outcomes, Passed, Progress, Ran, Source, Target, Targets,
-    Waiting, is_crowded, lacks_handles, pool,
+    Destination, Effect, Found, Options, Passed, Progress, Ran, Source, Target, Targets, Waiting,
+    is_crowded, lacks_handles, pool,
 };
 use crate::artifacts::SummaryModel;
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{Figures, Outcome, path_text};
+use crate::outcome::{Outcome, path_text};
 use crate::policy::Effective;
 use crate::semaphore::Semaphore;
-use crate::store::finished::Elsewhere;
 
 /// Compacts what was found, in parallel; outcomes are in the order of inputs.
 ///
@@ -407,70 +406,6 @@ impl<'r> Running<'r> {
             met: self.earlier.into_met(),
             faults,
         })
-    }
-}
-
-/// Collects the outcomes of all threads.
-struct Finishing {
-    parts: Mutex<(Outcomes, Option<Error>)>,
-    /// Whether outcomes go to the disk, so that they are made ready for it before others have to wait.
-    are_spooled: AtomicBool,
-}
-
-impl Finishing {
-    fn new(options: &Options) -> Self {
-        let folder = match &options.destination {
-            Destination::Folder(folder) if options.effect == Effect::Write => folder.clone(),
-            _ => std::env::temp_dir(),
-        };
-        Finishing {
-            parts: Mutex::new((Outcomes::new(&folder), None)),
-            are_spooled: AtomicBool::new(false),
-        }
-    }
-
-    fn are_spooled(&self) -> bool {
-        self.are_spooled.load(Ordering::Relaxed)
-    }
-
-    fn add(&self, finished: Result<Outcome>) {
-        self.keep_fault(finished.and_then(|outcome| {
-            if self.are_spooled() {
-                let written = Written::of(outcome)?;
-                return self.lock().0.push_written(written);
-            }
-            let outcomes = &mut self.lock().0;
-            let added = outcomes.push(outcome);
-            let are_spooled = outcomes.are_spooled();
-            self.are_spooled.store(are_spooled, Ordering::Relaxed);
-            added
-        }));
-    }
-
-    /// Adds an outcome that is on the disk already.
-    fn add_elsewhere(&self, path: String, figures: Figures, place: &Elsewhere) {
-        let added = self.lock().0.push_elsewhere(path, figures, place);
-        self.keep_fault(added);
-    }
-
-    fn keep_fault(&self, added: Result<()>) {
-        match added {
-            // Interrupted before its output got its name.
-            Err(error) if error.kind == ErrorKind::Interrupted => {}
-            // A closed output, or a disk that takes no more.
-            Err(error) => drop(self.lock().1.get_or_insert(error)),
-            Ok(()) => {}
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, (Outcomes, Option<Error>)> {
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The outcomes; and the error of a closed output, which ends the run when all is in order.
-    fn into_parts(self) -> (Outcomes, Option<Error>) {
-        let parts = self.parts.into_inner();
-        parts.unwrap_or_else(PoisonError::into_inner)
     }
 }
 

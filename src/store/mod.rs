@@ -12,7 +12,7 @@
 //! names it.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, Metadata, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -26,6 +26,7 @@ pub mod finished;
 pub mod folder;
 mod frames;
 pub mod gc;
+mod hashes;
 mod jobs;
 mod keys;
 mod line_file;
@@ -34,6 +35,7 @@ mod name;
 mod offload;
 mod open_folders;
 mod path;
+mod regular;
 mod resolved;
 mod seen;
 mod sorted;
@@ -45,9 +47,11 @@ mod unpack;
 
 pub use answers::answer_name;
 pub use archive::{ArchiveWriter, Archived, archive_name, copy_name};
+pub use hashes::{has_hash, hash, hash_of};
 pub use jobs::{JobsLock, job_name};
 pub use offload::{OffloadHash, is_offload_name, offload_in, offload_name, offload_names_in};
 pub use open_folders::OpenFolders;
+pub use regular::{open_met, open_seen, open_transcript, read_regular};
 pub use seen::Seen;
 pub use spot::{Missing, Spot};
 pub use unpack::unpacked;
@@ -55,6 +59,7 @@ pub use unpack::unpacked;
 use atomic::Written;
 use folder::Durability;
 use folder::{Access, Folder, folder_of, not_plain};
+use hashes::{NAME_DIGITS, content_name, hash_text, is_content_name};
 use line_file::LineFile;
 use manifest::Journal;
 use resolved::Resolved;
@@ -62,8 +67,6 @@ use resolved::Resolved;
 /// The name of a store unless the user gives one; a walk over transcripts skips such folders.
 pub const FOLDER: &str = ".ctxpack";
 
-/// The number of hexadecimal digits of a BLAKE3 hash in a file's name.
-const NAME_DIGITS: usize = 32;
 /// The folders in a store.
 const PARTS: [&str; 7] = [
     archive::ARCHIVE,
@@ -75,11 +78,7 @@ const PARTS: [&str; 7] = [
     finished::FINISHED,
 ];
 const LOCK: &str = "lock";
-/// How hashes begin.
-const HASH: &str = "blake3:";
 const COPY_BYTES: usize = 64 * 1024;
-/// Files of fewer bytes are hashed through a small buffer.
-const SMALL: usize = 8 * 1024;
 
 /// One store, as used by one run. Threads share it.
 ///
@@ -361,144 +360,6 @@ fn lock_file(store: &Folder) -> Result<File> {
             made => return made.map_err(|e| Error::io(&path, "create", e)),
         }
     }
-}
-
-/// `blake3:` and the 64 hexadecimal digits of the hash of `bytes`. All hashes are written like this.
-pub fn hash(bytes: &[u8]) -> String {
-    hash_text(&blake3::hash(bytes))
-}
-
-/// The [`hash`] of a whole file.
-///
-/// # Errors
-///
-/// The system's.
-pub fn hash_of(file: &mut impl Read) -> io::Result<String> {
-    let mut hasher = blake3::Hasher::new();
-    // The large buffer of the rest costs more than most files of an archive.
-    let mut first = Vec::with_capacity(SMALL);
-    let read = file.by_ref().take(SMALL as u64).read_to_end(&mut first)?;
-    hasher.update(&first);
-    if read < SMALL {
-        return Ok(hash_text(&hasher.finalize()));
-    }
-    hasher.update_reader(file)?;
-    Ok(hash_text(&hasher.finalize()))
-}
-
-/// Whether a file, read from its beginning, has `bytes` bytes and this [`hash`]. A small one takes one call of the system.
-///
-/// # Errors
-///
-/// The system's.
-pub fn has_hash(file: &mut File, bytes: u64, hash: &str) -> io::Result<bool> {
-    // One more than there should be, so that what was appended is noticed.
-    let most = bytes.saturating_add(1);
-    let Some(room) = usize::try_from(most).ok().filter(|room| *room <= SMALL) else {
-        return Ok(hash_of(&mut file.take(most))? == hash);
-    };
-    let mut all = vec![0; room];
-    let mut read = 0;
-    while read + 1 < room {
-        match file.read(&mut all[read..]) {
-            Ok(0) => return Ok(false),
-            Ok(more) => read += more,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
-    }
-    let expected = hash
-        .strip_prefix(HASH)
-        .and_then(|digits| blake3::Hash::from_hex(digits).ok());
-    Ok(read + 1 == room && expected == Some(blake3::hash(&all[..read])))
-}
-
-fn hash_text(hash: &blake3::Hash) -> String {
-    [HASH, &*hash.to_hex()].concat()
-}
-
-/// `folder/<32hex><ending>`, with the hash of the content.
-fn content_name(folder: &str, hash: &blake3::Hash, ending: &str) -> String {
-    format!("{folder}/{}{ending}", &hash.to_hex()[..NAME_DIGITS])
-}
-
-/// Whether `name` has exactly the form of a [`content_name`], so that it is safe to join to the root.
-fn is_content_name(name: &str, folder: &str, ending: &str) -> bool {
-    name.strip_prefix(folder)
-        .and_then(|name| name.strip_prefix('/'))
-        .and_then(|name| name.strip_suffix(ending))
-        .is_some_and(|digits| {
-            digits.len() == NAME_DIGITS
-                && digits
-                    .bytes()
-                    .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-        })
-}
-
-/// Opens a transcript: a regular file, links followed. Never blocks on a pipe.
-///
-/// # Errors
-///
-/// [`ErrorKind::Io`] for anything that is not a regular file; for the system's refusal, the kind that [`Error::io`] chooses.
-pub fn open_transcript(path: &Path) -> Result<(File, Metadata)> {
-    let unreadable = |e| Error::io(path, "open", e);
-    // Opening some devices has an effect.
-    check_regular(path, &fs::metadata(path).map_err(unreadable)?)?;
-    open_seen(path)
-}
-
-/// The same for a path at which a walk has just seen a regular file, so that it is not looked at once more before it is opened.
-///
-/// # Errors
-///
-/// Those of [`open_transcript`].
-pub fn open_seen(path: &Path) -> Result<(File, Metadata)> {
-    let unreadable = |e| Error::io(path, "open", e);
-    let file = folder::open_without_waiting(path).map_err(unreadable)?;
-    let metadata = file.metadata().map_err(unreadable)?;
-    check_regular(path, &metadata)?;
-    Ok((file, metadata))
-}
-
-/// The same without looking at what was opened: for whoever compares what is read, and reads no more than the walk has seen.
-///
-/// # Errors
-///
-/// [`ErrorKind::Io`] when the system refuses.
-pub fn open_met(path: &Path) -> Result<File> {
-    folder::open_without_waiting(path).map_err(|e| Error::io(path, "open", e))
-}
-
-/// Reads a regular file of at most `most` bytes, for files that came with somebody else's folder. Never blocks on a pipe.
-///
-/// # Errors
-///
-/// Those of [`open_transcript`]; [`ErrorKind::Io`] when it is larger.
-pub fn read_regular(path: &Path, most: u64) -> Result<Vec<u8>> {
-    let (file, _) = open_transcript(path)?;
-    let mut bytes = Vec::new();
-    let read = file.take(most.saturating_add(1)).read_to_end(&mut bytes);
-    read.map_err(|e| Error::io(path, "read", e))?;
-    if bytes.len() as u64 > most {
-        let message = format!("it has more than {}", crate::text::count(most, "byte"));
-        return Err(Error::new(ErrorKind::Io, message)
-            .at(path)
-            .hint("files of ctxpack are smaller; check what it is"));
-    }
-    Ok(bytes)
-}
-
-fn check_regular(path: &Path, metadata: &Metadata) -> Result<()> {
-    if metadata.is_file() {
-        return Ok(());
-    }
-    let hint = if metadata.is_dir() {
-        "name the files in it"
-    } else {
-        "pipe a stream to standard input: `ctxpack compact - < FILE`"
-    };
-    let error = Error::new(ErrorKind::Io, "not a regular file");
-    Err(error.at(path).hint(hint))
 }
 
 /// Copies, hashes and counts everything; reports which side failed, because the remedies differ.

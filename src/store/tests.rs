@@ -1,5 +1,6 @@
 //! What is written to the store, what is read from it, and who may lock it.
 
+use std::fs;
 use std::process::Command;
 
 use tempfile::tempdir;

@@ -378,7 +378,7 @@ fn prefix_hashes(spot: &Spot, lengths: &BTreeSet<u64>) -> Result<Vec<(u64, Strin
 /// Refuses a folder or a stream in the place of a transcript, with a message of its own.
 fn check_transcript(path: &Path) -> Result<()> {
     let seen = fs::metadata(path).map_err(|e| Error::io(path, "open", e))?;
-    super::check_regular(path, &seen)
+    super::regular::check_regular(path, &seen)
 }
 
 /// Whether the file is what was recorded as the original of its path, with something appended: its agent continued after an undo.
