@@ -11,13 +11,13 @@ use memchr::memmem;
 
 use super::composer::Composer;
 use crate::facts::{MessageOrigin, block_text, describes_pictures, picture};
-use crate::summarizer::extractive::{Section, is_agent_text, parse};
+use crate::summarizer::extractive::{Section, is_agent_text, parse, words_with_results};
 use crate::transcript::{Message, Typed};
 
 /// What became of the typed messages that a summary replaced.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TypedMessages {
-    /// How many are in the summary word for word.
+    /// How many are in the summary word for word, those of words in messages with results among them.
     pub verbatim: u64,
     /// The lines (from 0) of those that are there in part or not at all. Messages quoted by an earlier summary count too, with
     /// the line of that summary.
@@ -68,7 +68,15 @@ impl Composer<'_> {
                         words.lost.extend(lost.map(|_| line));
                     }
                 }
-                (_, MessageOrigin::Session | MessageOrigin::Acknowledgement) => {}
+                (Typed::No, MessageOrigin::Session) => {
+                    let conversation = self.subject.conversation;
+                    let all = words_with_results(self.subject.transcript, conversation, message);
+                    match all.iter().find(|(_, said)| !is_there(said)) {
+                        Some((line, _)) => words.lost.push(*line),
+                        None => words.verbatim += u64::from(!all.is_empty()),
+                    }
+                }
+                (_, MessageOrigin::Acknowledgement) => {}
             }
         }
         words

@@ -10,6 +10,7 @@
 //!
 //! Takes a few passes over the span.
 
+mod beside;
 mod carried;
 mod chances;
 mod choose;
@@ -46,6 +47,7 @@ pub(super) use form::write_unmarked;
 use gather::{Gather, Index};
 use units::Units;
 
+pub use beside::words_with_results;
 pub use chances::FEATURES;
 pub use form::{Mark, Parsed, Row, Section, as_prose, parse};
 pub use requests::is_agent_text;

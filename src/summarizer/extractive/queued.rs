@@ -4,9 +4,8 @@
 //! counts as the same.
 
 use super::gather::Gather;
-use super::names::hash;
 use super::requests;
-use crate::scan::Value;
+use crate::scan::{Kind, Value};
 use crate::transcript::{Block, LineKind};
 
 /// Adds what was queued on the lines of the span.
@@ -42,9 +41,17 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>) {
 /// Adds the user's words in an attachment.
 pub(super) fn attached(gather: &mut Gather<'_, '_>, message: u32, block: &Block) {
     let bytes = gather.transcript.bytes(block.line, block.content);
-    let [kind, prompt] = strings(bytes, ["type", "prompt"]);
-    if kind == "queued_command" {
-        add(gather, &prompt, message, block.line);
+    let [kind, prompt] = Value::of(bytes).fields(["type", "prompt"]);
+    if kind.string() != Some(b"queued_command") {
+        return;
+    }
+    // Words, or the blocks of a message.
+    match prompt.kind() {
+        Some(Kind::Array) => prompt.elements(|part| {
+            let [text] = strings(part.raw(), ["text"]);
+            add(gather, &text, message, block.line);
+        }),
+        _ => add(gather, &text_of(prompt), message, block.line),
     }
 }
 
@@ -55,8 +62,8 @@ fn add(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
     // Notices of the agent itself are queued too.
     if text.trim_start().starts_with('<') {
         requests::add_echo(gather, text, message, line);
-    } else if !gather.user_texts.contains(&hash(text.trim())) {
-        requests::add(gather, text, message, line);
+    } else {
+        requests::add_once(gather, text, message, line);
     }
 }
 
@@ -68,8 +75,11 @@ fn is_event(text: &str) -> bool {
 
 /// The strings under `keys` of an object; empty if there is none.
 fn strings<const N: usize>(raw: &[u8], keys: [&str; N]) -> [String; N] {
-    Value::of(raw).fields(keys).map(|value| {
-        let text = value.unescaped().unwrap_or_default();
-        String::from_utf8_lossy(&text).into_owned()
-    })
+    Value::of(raw).fields(keys).map(text_of)
+}
+
+/// The text of a string; empty for anything else.
+fn text_of(value: Value<'_>) -> String {
+    let text = value.unescaped().unwrap_or_default();
+    String::from_utf8_lossy(&text).into_owned()
 }

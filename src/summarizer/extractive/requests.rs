@@ -77,13 +77,17 @@ pub(super) fn add_echo(gather: &mut Gather<'_, '_>, text: &str, message: u32, li
         return;
     }
     if let Some(arguments) = arguments(text) {
-        if !gather.user_texts.contains(&hash(arguments)) {
-            add(gather, arguments, message, line);
-        }
-        return;
+        return add_once(gather, arguments, message, line);
     }
     for line_of_text in after_notice(text).lines() {
         gather.detail(line_of_text, message, line, NOTICE);
+    }
+}
+
+/// Adds words that may be those of a message, too, unless they were added before.
+pub(super) fn add_once(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
+    if !gather.user_texts.contains(&hash(text.trim())) {
+        add(gather, text, message, line);
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use super::beside::words_with_results;
 use super::facts_of::{Blocks, Output};
 use super::form::Section;
 use super::gather::{BETWEEN, Gather, input, line_of};
@@ -101,6 +102,7 @@ impl Gather<'_, '_> {
             requests::add_pictures(self, blocks, number, line);
             return;
         }
+        self.with_results(number, message);
         for block in blocks.iter().map(|block| transcript.block(*block)) {
             if block.kind == BlockKind::Attachment {
                 queued::attached(self, number, block);
@@ -110,12 +112,23 @@ impl Gather<'_, '_> {
         }
     }
 
-    /// Adds the last typed message beyond the input limit: it is always quoted.
+    /// Adds the user's words in a message with results.
+    fn with_results(&mut self, number: u32, message: &Message) {
+        for (line, words) in words_with_results(self.transcript, self.conversation, message) {
+            requests::add_once(self, &words, number, line);
+        }
+    }
+
+    /// Adds the last words of the user beyond the input limit: they are always quoted.
     fn unread(&mut self) {
-        let messages = &self.conversation.messages;
-        let is_typed = |n: &usize| {
-            messages[*n].typed == Typed::Yes && self.origins[*n] == MessageOrigin::Session
+        let (transcript, conversation) = (self.transcript, self.conversation);
+        let messages = &conversation.messages;
+        let has_words = |message: &Message| {
+            message.typed == Typed::Yes
+                || !words_with_results(transcript, conversation, message).is_empty()
         };
+        let is_typed =
+            |n: &usize| self.origins[*n] == MessageOrigin::Session && has_words(&messages[*n]);
         if let Some(last) = (self.span.end..self.end).rfind(is_typed) {
             self.by_user(last as u32, &messages[last]);
         }
@@ -136,6 +149,7 @@ impl Gather<'_, '_> {
                 }
             });
         }
+        self.with_results(number, message);
         let is_call = |b: &u32| transcript.block(*b).kind == BlockKind::Call;
         // Text before calls mostly announces them.
         let base = if blocks.iter().any(is_call) { 0.3 } else { 1.0 };
@@ -146,7 +160,9 @@ impl Gather<'_, '_> {
                 (BlockKind::Text, Role::User) => {
                     let text = block_text(transcript, block);
                     requests::add_echo(self, &text, number, block.line);
-                    self.instructions(&text, number, block.line);
+                    if !self.user_texts.contains(&hash(text.trim())) {
+                        self.instructions(&text, number, block.line);
+                    }
                 }
                 (BlockKind::Attachment, _) => queued::attached(self, number, block),
                 (BlockKind::Call, _) => {
@@ -198,7 +214,7 @@ impl Gather<'_, '_> {
         }
     }
 
-    /// Adds text in user messages that was not typed: of commands and skills, and beside results.
+    /// Adds text in user messages that was not typed: of commands and skills.
     fn instructions(&mut self, text: &str, message: u32, at: u32) {
         let is_notice = text.trim_start().starts_with('<');
         if is_notice || requests::is_agent_text(text) || text.starts_with(PROJECT) {
