@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::run::Step;
 use super::summaries::ConversationResult;
 use super::{Input, Part, Pipeline, Round, Work};
-use crate::outcome::{Action, ActionKind, ConversationOutcome};
+use crate::outcome::{Action, ActionKind, ConversationOutcome, TargetOutcome};
 use crate::plan::{Plan, is_over, tool_named_by};
-use crate::policy::{Layer, SummaryWhen};
+use crate::policy::{Layer, SummaryWhen, TargetKind};
 use crate::settle::Change;
 use crate::text::count;
 use crate::tokens::usage;
@@ -37,6 +37,7 @@ impl Pipeline<'_> {
                 (false, _) => "nothing to gain",
             }
             .to_owned();
+            outcome.target = self.cap_without_summary(tokens, tokens);
             outcome
         };
         reported(transcript, part).map(outcome).collect()
@@ -53,6 +54,21 @@ impl Pipeline<'_> {
                 .unwrap_or_default();
             format!("not summarised: summaries are off{by}")
         })
+    }
+
+    /// The cap of a conversation that had `before` live tokens and has `after`, where no summary can help it below: the policy
+    /// writes none.
+    fn cap_without_summary(&self, before: u64, after: u64) -> Option<TargetOutcome> {
+        let policy = self.policy;
+        let is_due = match policy.has(Layer::Summarize) {
+            // A share is meant whatever the trigger says; without the layer, there is no trigger.
+            true => policy.target.is_share() || is_over(policy, before),
+            false => true,
+        };
+        let is_off = !policy.has(Layer::Summarize) || policy.summary.when == SummaryWhen::Never;
+        let is_cap = policy.target.kind == TargetKind::Cap;
+        let tokens = policy.target.asked(before)?;
+        (is_off && is_due && is_cap).then(|| TargetOutcome::new(tokens, after))
     }
 
     /// The actions of a step, each with the number of its conversation.
@@ -167,6 +183,10 @@ impl Pipeline<'_> {
             } else {
                 why.get(&outcome.id).copied()
             };
+            if result.is_none() {
+                let (before, after) = (outcome.tokens_before, outcome.tokens_after);
+                outcome.target = self.cap_without_summary(before, after);
+            }
             let why = result.map(ConversationResult::in_words);
             let why = why.or_else(|| self.switched_off(outcome.tokens_after));
             let parts: Vec<String> = [Some(what).filter(|what| !what.is_empty()), why]

@@ -18,7 +18,8 @@ use crate::transcript::{
 /// None where no line has a parent, or where the main conversation has no messages: an agent does not write such a file, and
 /// to remove all but its last line would be a guess. None either where the live chain breaks off at a line that is missing
 /// (or could not be read) and there are messages before it: no model sees these any more, but repairing the line would bring
-/// them back, and the user did not abandon them.
+/// them back, and the user did not abandon them. None at last where another session begins in the file, as when two were joined:
+/// that is no branch of this one.
 pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let tree = Tree::new(transcript);
     let follows = |line| tree.parent(line) != NONE;
@@ -29,7 +30,7 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     {
         return ChangeSet::default();
     }
-    if breaks_off(&tree) {
+    if breaks_off(&tree) || has_other_session(&tree) {
         return ChangeSet::default();
     }
     let mut live: BTreeSet<u32> = BTreeSet::new();
@@ -77,6 +78,24 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
         drop: lines,
         ..ChangeSet::default()
     }
+}
+
+/// Whether messages of a session begin in the file that is not that of the main conversation.
+fn has_other_session(tree: &Tree<'_, '_>) -> bool {
+    let session_of = |line: u32| {
+        Value::of(tree.transcript.line(line))
+            .field("sessionId")
+            .raw()
+    };
+    let main = tree.transcript.conversations.first();
+    let Some(last) = main.and_then(|main| main.path.last().copied()) else {
+        return false;
+    };
+    let begins = (0u32..).zip(tree.transcript.links()).filter(|(_, link)| {
+        link.role.is_some() && link.parent.is_empty() && !link.is_aside && !link.is_boundary()
+    });
+    let mut sessions = begins.map(|(line, _)| session_of(line));
+    sessions.any(|session| !session.is_empty() && session != session_of(last))
 }
 
 /// Whether the chain of the main conversation ends at a missing parent, with messages before it.

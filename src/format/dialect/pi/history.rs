@@ -7,12 +7,14 @@ use std::collections::BTreeSet;
 
 use super::tree::{Chaining, FirstKept, NONE, Tree};
 use crate::ids::IdSet;
-use crate::transcript::{ChangeSet, Replace, Transcript};
+use crate::scan::Value;
+use crate::transcript::{ChangeSet, LineKind, Replace, Transcript};
 
 /// The dead lines of a session.
 ///
 /// None where there is no message, and none where the live chain breaks off at an entry that is missing (or could not be
-/// read) and there are messages before it: no model sees these any more, but repairing a line would bring them back.
+/// read) and there are messages before it: no model sees these any more, but repairing a line would bring them back. None where
+/// the file holds several sessions, as when two were joined: one is no branch of the other.
 pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let main = transcript.conversations.first();
     if !main.is_some_and(|main| main.messages.iter().any(|m| !main.blocks(m).is_empty())) {
@@ -20,7 +22,7 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     }
     let tree = Tree::new(transcript);
     let path = tree.path();
-    if breaks_off(&tree, &path) {
+    if breaks_off(&tree, &path) || has_other_session(&tree) {
         return ChangeSet::default();
     }
     let live: IdSet<u32> = tree.window(&path).into_iter().collect();
@@ -49,6 +51,16 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
         }
     }
     without(&tree, &path, lines)
+}
+
+/// Whether a second header begins another session.
+fn has_other_session(tree: &Tree<'_, '_>) -> bool {
+    let transcript = tree.transcript;
+    let is_header = |line: &u32| {
+        transcript.lines()[*line as usize].kind == LineKind::Session
+            && Value::of(transcript.line(*line)).field("type").string() == Some(b"session")
+    };
+    tree.entries().filter(is_header).nth(1).is_some()
 }
 
 /// Whether what a model sees ends at a missing parent, with messages before it.
