@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Loss {
-    /// A model's thinking, which the target has no place for, or which has no signature of Anthropic's.
+    /// A model's thinking, which the target has no place for, which has no signature of Anthropic's, or which its agent does not
+    /// send again.
     Thinking,
     /// A picture where the target holds only text, or in a form that it does not take.
     Image,
@@ -47,7 +48,8 @@ pub enum Loss {
     EmptyMessage,
     /// Bytes that are no Unicode text, or half of a surrogate pair, became U+FFFD.
     BrokenText,
-    /// A line with a message that no model would see again: an abandoned branch, or before a recorded compaction.
+    /// A line with a message that no model would see again: an abandoned branch, before a recorded compaction, or an answer that
+    /// broke off.
     DeadLine,
     /// A line of an unknown kind.
     UnknownLine,
@@ -55,11 +57,14 @@ pub enum Loss {
     BadLine,
     /// A key beside the messages of a conversation on one line.
     Field,
+    /// Instructions that the agent adds to each request by itself, recorded beside the messages: its system prompt, and a
+    /// developer's messages.
+    Instructions,
 }
 
 impl Loss {
     /// Every kind.
-    pub const ALL: [Loss; 22] = [
+    pub const ALL: [Loss; 23] = [
         Loss::Thinking,
         Loss::Image,
         Loss::Document,
@@ -82,6 +87,7 @@ impl Loss {
         Loss::UnknownLine,
         Loss::BadLine,
         Loss::Field,
+        Loss::Instructions,
     ];
 
     /// The name in a report.
@@ -109,6 +115,7 @@ impl Loss {
             Loss::UnknownLine => "unknown_line",
             Loss::BadLine => "bad_line",
             Loss::Field => "field",
+            Loss::Instructions => "instructions",
         }
     }
 }

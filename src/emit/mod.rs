@@ -19,7 +19,7 @@ mod said;
 pub use loss::{Loss, Losses};
 pub(crate) use media::anthropic_media;
 
-use crate::format::{Format, Layout, Warnings};
+use crate::format::{Format, Layout, Unsent, Warnings};
 use crate::ids::IdSet;
 use crate::scan::{BOM, Cursor, Kind};
 use crate::transcript::{ConversationId, LineKind, Transcript};
@@ -75,6 +75,15 @@ pub fn emit(format: Format, bytes: &[u8], layout: Layout, messages: Messages) ->
     // What belongs to no conversation is told with the first one.
     if let Some(first) = emitted.first_mut() {
         outside(&transcript, &mut first.losses);
+        let mut unsent = |what, times| {
+            let loss = match what {
+                Unsent::Instructions => Loss::Instructions,
+                Unsent::Thinking => Loss::Thinking,
+                Unsent::Answer => Loss::DeadLine,
+            };
+            first.losses.add(loss, times);
+        };
+        format.dialect().unsent(&transcript, &mut unsent);
         if layout == Layout::Line {
             first.losses.add(Loss::Field, fields_beside(bytes));
         }

@@ -11,6 +11,7 @@ mod dialect;
 mod finish;
 mod line;
 mod shapes;
+mod unsent;
 mod usage;
 
 use crate::scan::{Eol, NO_STRINGS, RawLine, Strings, Text, document, lines};
@@ -23,6 +24,7 @@ pub(crate) use dialect::{Dialect, Plain, ToolNames};
 pub use line::{LineWarning, WarningKind, Warnings};
 pub use shapes::mirror::{MirrorCut, mirror_cuts};
 pub use shapes::splice::{Splice, Summary};
+pub(crate) use unsent::Unsent;
 pub use usage::Share;
 
 /// A format that ctxpack reads and writes.

@@ -261,3 +261,48 @@ fn an_export_takes_no_ones_place() {
         .says(&["emitted 1 conversation"]);
     assert_eq!(place.text("in.messages.jsonl"), "mine");
 }
+
+#[test]
+fn what_an_agent_does_not_send_as_a_message_is_told() {
+    let codex = concat!(
+        r#"{"timestamp":"2026-04-13T09:00:00.000Z","type":"session_meta","payload":{"id":"019","cwd":"/p","cli_version":"1","base_instructions":{"text":"Be Codex."}}}"#,
+        "\n",
+        r#"{"timestamp":"2026-04-13T09:00:01.000Z","type":"response_item","payload":{"type":"message","role":"developer","content":[{"type":"input_text","text":"Ask before you write."}]}}"#,
+        "\n",
+        r#"{"timestamp":"2026-04-13T09:00:02.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"Hi."}]}}"#,
+        "\n",
+    );
+    let pi = concat!(
+        r#"{"type":"session","version":3,"id":"019","timestamp":"2026-04-13T09:00:00.000Z","cwd":"/p"}"#,
+        "\n",
+        r#"{"type":"message","id":"a","parentId":null,"timestamp":"2026-04-13T09:00:01.000Z","message":{"role":"user","content":[{"type":"text","text":"Hi."}],"timestamp":1}}"#,
+        "\n",
+        r#"{"type":"message","id":"b","parentId":"a","timestamp":"2026-04-13T09:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"I wi"}],"stopReason":"aborted","timestamp":2}}"#,
+        "\n",
+    );
+    let copilot = concat!(
+        r#"{"type":"session.start","data":{"sessionId":"s","version":1,"producer":"copilot-agent","copilotVersion":"1","startTime":"2026-04-13T09:00:00.000Z"},"id":"1","timestamp":"2026-04-13T09:00:00.000Z","parentId":null}"#,
+        "\n",
+        r#"{"type":"system.message","data":{"role":"system","content":"Be Copilot."},"id":"2","timestamp":"2026-04-13T09:00:01.000Z","parentId":"1"}"#,
+        "\n",
+        r#"{"type":"user.message","data":{"content":"Hi.","transformedContent":"Hi.","attachments":[]},"id":"3","timestamp":"2026-04-13T09:00:02.000Z","parentId":"2"}"#,
+        "\n",
+    );
+    let gemini = r#"{"sessionId":"s","projectHash":"p","startTime":"2026-04-13T09:00:00.000Z","lastUpdated":"2026-04-13T09:00:01.000Z","messages":[{"id":"1","timestamp":"2026-04-13T09:00:00.000Z","type":"user","content":"Hi."},{"id":"2","timestamp":"2026-04-13T09:00:01.000Z","type":"gemini","content":"Hello.","thoughts":[{"subject":"a","description":"b","timestamp":"2026-04-13T09:00:01.000Z"},{"subject":"c","description":"d","timestamp":"2026-04-13T09:00:01.000Z"}],"tokens":{"input":1,"output":1,"cached":0,"thoughts":0,"tool":0,"total":2},"model":"m"}]}"#;
+    for (name, text, expected) in [
+        ("codex.jsonl", codex, ("instructions", 2)),
+        ("pi.jsonl", pi, ("dead_line", 1)),
+        ("copilot.jsonl", copilot, ("instructions", 1)),
+        ("gemini.json", gemini, ("thinking", 2)),
+    ] {
+        let place = Place::with(&[(name, text)]);
+        let command = format!("compact {name} --policy none --emit messages --report r.json");
+        place.run(&command).exits(0);
+        let report = place.json("r.json");
+        let conversation = &report["files"][0]["conversations"][0];
+        assert!(
+            losses(conversation).contains(&expected),
+            "{name}: {conversation}"
+        );
+    }
+}

@@ -24,7 +24,7 @@ use super::detect::{Evidence, Line, Part, Unrecognised};
 use super::shapes::removal;
 use super::shapes::splice::{self, Splice, Summary};
 use super::usage::{self, Share};
-use super::{Format, Summaries, finish};
+use super::{Format, Summaries, finish, unsent};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Parse, Value};
 use crate::transcript::{
@@ -142,6 +142,9 @@ pub(crate) trait Dialect: Sync {
     ) -> Vec<Replace> {
         Vec::new()
     }
+
+    /// Shows what the file holds that no model reads as a message.
+    fn unsent(&self, _transcript: &Transcript<'_>, _show: &mut unsent::Show<'_>) {}
 
     /// How a summary is written.
     fn summaries(&self) -> Summaries;

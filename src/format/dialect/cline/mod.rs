@@ -20,7 +20,7 @@ use super::{Dialect, ToolNames};
 use crate::format::detect::{Line, Part, Unrecognised};
 use crate::format::shapes::answered;
 use crate::format::shapes::splice::{Splice, Summary};
-use crate::format::{Summaries, finish};
+use crate::format::{Summaries, finish, unsent};
 use crate::scan::{Cursor, Parse, Span, Value};
 use crate::transcript::{
     Conversation, ConversationId, LineKind, Link, Message, Record, Source, Transcript,
@@ -82,6 +82,13 @@ impl Dialect for Cline {
         let changes = compaction::splice(transcript, conversation, tail, summary)?;
         let begins = None;
         Some(Splice { changes, begins })
+    }
+
+    fn unsent(&self, transcript: &Transcript<'_>, show: &mut unsent::Show<'_>) {
+        let prompt = unsent::instructions(Value::of(transcript.base()).field("system_prompt"));
+        if let Some((what, times)) = prompt {
+            show(what, times);
+        }
     }
 
     fn summaries(&self) -> Summaries {

@@ -33,7 +33,7 @@ use super::{Dialect, ToolNames};
 use crate::format::agent::Agent;
 use crate::format::detect::{Evidence, Line, Part};
 use crate::format::shapes::splice::{Splice, Summary};
-use crate::format::{Share, Summaries, finish};
+use crate::format::{Share, Summaries, Unsent, finish, unsent};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Parse, Value};
 use crate::transcript::{
@@ -113,6 +113,17 @@ impl Dialect for Codex {
         share: Share,
     ) -> Vec<Replace> {
         usage::corrected(transcript, share)
+    }
+
+    fn unsent(&self, transcript: &Transcript<'_>, show: &mut unsent::Show<'_>) {
+        unsent::by_line(transcript, show, |line| {
+            let payload = line.field("payload");
+            match payload.field("role").string() {
+                Some(b"developer" | b"system") => Some((Unsent::Instructions, 1)),
+                _ => unsent::instructions(payload.field("base_instructions"))
+                    .or_else(|| unsent::instructions(payload.field("instructions"))),
+            }
+        });
     }
 
     fn summaries(&self) -> Summaries {

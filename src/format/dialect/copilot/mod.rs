@@ -32,7 +32,7 @@ use super::{Dialect, ToolNames};
 use crate::format::agent::Agent;
 use crate::format::detect::{Evidence, Line};
 use crate::format::shapes::splice::{Splice, Summary};
-use crate::format::{Summaries, finish};
+use crate::format::{Summaries, Unsent, finish, unsent};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Parse, Value};
 use crate::transcript::{
@@ -89,6 +89,13 @@ impl Dialect for Copilot {
         blocks: &IdSet<u32>,
     ) -> ChangeSet {
         compaction::without(transcript, conversation, blocks)
+    }
+
+    fn unsent(&self, transcript: &Transcript<'_>, show: &mut unsent::Show<'_>) {
+        unsent::by_line(transcript, show, |line| {
+            let is_prompt = line.field("type").string() == Some(b"system.message");
+            is_prompt.then_some((Unsent::Instructions, 1))
+        });
     }
 
     fn summaries(&self) -> Summaries {

@@ -35,7 +35,7 @@ use crate::format::agent::Agent;
 use crate::format::detect::{Evidence, Line, Part, Unrecognised};
 use crate::format::shapes::answered;
 use crate::format::shapes::splice::{Splice, Summary};
-use crate::format::{Summaries, finish};
+use crate::format::{Summaries, Unsent, finish, unsent};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Parse, Value};
 use crate::transcript::{ChangeSet, Conversation, LineKind, Link, Message, Record, Transcript};
@@ -113,6 +113,14 @@ impl Dialect for Gemini {
         blocks: &IdSet<u32>,
     ) -> ChangeSet {
         removal::without(transcript, blocks)
+    }
+
+    fn unsent(&self, transcript: &Transcript<'_>, show: &mut unsent::Show<'_>) {
+        unsent::by_line(transcript, show, |message| {
+            let mut thoughts = 0;
+            message.field("thoughts").elements(|_| thoughts += 1);
+            (thoughts > 0).then_some((Unsent::Thinking, thoughts))
+        });
     }
 
     fn summaries(&self) -> Summaries {

@@ -29,11 +29,11 @@ mod usage;
 mod window;
 
 use super::{Dialect, ToolNames};
-use crate::format::Summaries;
 use crate::format::agent::Agent;
 use crate::format::detect::{Evidence, Line, Part};
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::format::usage::Share;
+use crate::format::{Summaries, unsent};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Parse, Value};
 use crate::transcript::{
@@ -105,6 +105,12 @@ impl Dialect for Kimi {
         share: Share,
     ) -> Vec<Replace> {
         usage::corrected(transcript, share)
+    }
+
+    fn unsent(&self, transcript: &Transcript<'_>, show: &mut unsent::Show<'_>) {
+        unsent::by_line(transcript, show, |line| {
+            unsent::instructions(line.field("systemPrompt"))
+        });
     }
 
     fn summaries(&self) -> Summaries {

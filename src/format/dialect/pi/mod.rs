@@ -27,7 +27,7 @@ use super::{Dialect, ToolNames};
 use crate::format::agent::Agent;
 use crate::format::detect::{Evidence, Line, Part};
 use crate::format::shapes::splice::{Splice, Summary};
-use crate::format::{Share, Summaries, usage as recorded};
+use crate::format::{Share, Summaries, Unsent, unsent, usage as recorded};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Parse, Value};
 use crate::transcript::{
@@ -100,6 +100,19 @@ impl Dialect for Pi {
         share: Share,
     ) -> Vec<Replace> {
         usage::corrected(transcript, conversation, share)
+    }
+
+    fn unsent(&self, transcript: &Transcript<'_>, show: &mut unsent::Show<'_>) {
+        unsent::by_line(transcript, show, |line| {
+            let message = line.field("message");
+            let mut parts = 0;
+            message.field("content").elements(|_| parts += 1);
+            let broke_off = matches!(
+                message.field("stopReason").string(),
+                Some(b"error" | b"aborted")
+            );
+            (broke_off && parts > 0).then_some((Unsent::Answer, 1))
+        });
     }
 
     fn summaries(&self) -> Summaries {
