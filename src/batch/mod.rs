@@ -21,6 +21,7 @@ mod input;
 mod inspect;
 mod limits;
 mod load;
+mod look;
 mod memory;
 mod one;
 mod origin;

@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::Source;
-use super::walking::Look;
+use super::look::Look;
 
 /// How many inputs may wait: enough to find the large ones early, and few beside what one of them takes.
 const MOST: usize = 4_096;

@@ -308,13 +308,13 @@ fn forgiven(line: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Whether a value is an error as [`with_error`] writes it.
+/// Whether a value is an error as [`with_error`] writes it: of the same form, and of a kind that this program knows.
 fn is_ours(value: Value<'_>) -> bool {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     #[expect(dead_code, reason = "only its form counts")]
     struct Ours {
-        kind: String,
+        kind: FaultKind,
         message: String,
     }
     serde_json::from_slice::<Ours>(value.raw()).is_ok()

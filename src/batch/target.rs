@@ -12,8 +12,8 @@ mod below;
 
 use super::emitted;
 use super::find::{COMPACT, PlaceKey, place_key, split_ending};
+use super::look::Look;
 use super::queue::Met;
-use super::walking::Look;
 use super::{Effect, FileSource, Found, Options, Origin, Source};
 use crate::emit::Messages;
 use crate::error::{Error, ErrorKind, Result};

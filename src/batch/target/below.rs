@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Destination, RunStore, Target, Targets, check_kind, durability, kept};
-use crate::batch::walking::Look;
+use crate::batch::look::Look;
 use crate::batch::{Effect, Options, Source};
 use crate::error::Result;
 use crate::store::FOLDER;

@@ -1,0 +1,32 @@
+//! A look at an input: what it was, and when.
+//!
+//! Plain data; looks at nothing itself.
+
+use std::time::{Duration, Instant};
+
+use crate::store::Seen;
+
+/// So long after an input was looked at, it may count as what it was then: as if its turn had come at once.
+const A_MOMENT: Duration = Duration::from_secs(1);
+
+/// What an input was when a walk met it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Look {
+    /// What was seen.
+    pub(super) seen: Seen,
+    /// When.
+    at: Instant,
+}
+
+impl Look {
+    /// What is seen now.
+    pub(super) fn now(seen: Seen) -> Self {
+        let at = Instant::now();
+        Look { seen, at }
+    }
+
+    /// Whether that is a moment ago at most.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.at.elapsed() < A_MOMENT
+    }
+}
