@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::io;
 
-use crate::outcome::{Entries, Examined, FileStatus, Outcome, Status, Totals};
+use crate::outcome::{Entries, Examined, FileStatus, Interrupted, Outcome, Status, Totals};
 use crate::text::{count, size, thousands};
 
 /// A batch of up to this many inputs is shown whole.
@@ -97,7 +97,8 @@ pub(super) fn problems(outcome: &Outcome) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// `2 compacted, 1 failed; 1 degraded`: the statuses that occur, and how many of the inputs lack what was asked for.
+/// `2 compacted, 1 failed; 1 degraded`: the statuses that occur, how many of the inputs lack what was asked for, and how many an
+/// interrupted run has not come to.
 pub(super) fn statuses(totals: &Totals) -> String {
     let mut text = [
         (totals.compacted, Status::Compacted),
@@ -114,6 +115,10 @@ pub(super) fn statuses(totals: &Totals) -> String {
     .join(", ");
     if totals.degraded > 0 {
         text.push_str(&format!("; {} degraded", thousands(totals.degraded)));
+    }
+    if let Some(Interrupted { left }) = totals.interrupted {
+        let before = if text.is_empty() { "" } else { "; " };
+        text.push_str(&format!("{before}interrupted, {} left", thousands(left)));
     }
     text
 }

@@ -34,8 +34,9 @@ pub(super) fn write(report: View<'_>, out: &mut dyn Write) -> io::Result<()> {
         saved(before, after),
         count(totals.files, "file")
     )?;
-    if totals.files > 0 {
-        write!(out, ": {}", statuses(totals))?;
+    let statuses = statuses(totals);
+    if !statuses.is_empty() {
+        write!(out, ": {statuses}")?;
     }
     writeln!(out)?;
 

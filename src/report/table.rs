@@ -112,8 +112,9 @@ fn write_shown(
     }
     table.write(screen, out)?;
     let totals = report.totals;
-    if totals.files > 0 {
-        writeln!(out, "{}", statuses(totals))?;
+    let statuses = statuses(totals);
+    if !statuses.is_empty() {
+        writeln!(out, "{statuses}")?;
     }
     if let Some(note) = stored(totals) {
         writeln!(out, "{note}")?;

@@ -150,6 +150,13 @@ fn a_signal_ends_a_batch_in_order() {
         let report = place.json("out/ctxpack.stats.json");
         assert_eq!(report["totals"]["files"], done);
         assert_eq!(report["totals"]["interrupted"]["left"], FILES - done);
+        for name in ["r.md", "r.html"] {
+            let command = format!("report out/ctxpack.stats.json -o {name}");
+            place.run(&command).exits(0);
+            let says = format!("; interrupted, {} left", FILES - done);
+            assert!(place.text(name).contains(&says), "{name}");
+            fs::remove_file(place.path(name)).unwrap();
+        }
         if flags.is_empty() {
             can_be_undone_and_taken_up(&place);
         }

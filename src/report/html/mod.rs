@@ -37,7 +37,7 @@ pub(super) fn write(report: View<'_>, out: &mut dyn Write) -> io::Result<()> {
             saved(totals.tokens_before, totals.tokens_after)
         ),
         lead: match totals.files {
-            0 => "No file was given.".to_owned(),
+            0 if totals.interrupted.is_none() => "No file was given.".to_owned(),
             n => format!("{}: {}", amount_of(n, "file"), statuses(totals)),
         },
         bar: (totals.tokens_before > 0).then(|| change(totals.tokens_before, totals.tokens_after)),
