@@ -146,12 +146,18 @@ pub(super) fn write(
     format: ReportFormat,
     overwrite: Overwrite,
 ) -> Result<()> {
-    let path = &spot.path().to_owned();
-    let existing = existing(&spot, format, overwrite)?;
-    let mut file = Replace::create(spot, existing, Mode::Default, Durability::Lazy)?;
-    let written = report.render(format, &mut file);
-    written.map_err(|e| Error::io(path, "write the report", e))?;
-    file.commit().map(drop)
+    let try_once = || {
+        let existing = existing(&spot, format, overwrite)?;
+        let mut file = Replace::create(spot.clone(), existing, Mode::Default, Durability::Lazy)?;
+        let written = report.render(format, &mut file);
+        written.map_err(|e| Error::io(spot.path(), "write the report", e))?;
+        file.commit().map(drop)
+    };
+    match try_once() {
+        // Another run of the same command may just have written its own, which may be replaced like any other.
+        Err(error) if error.kind == ErrorKind::Exists => try_once(),
+        written => written,
+    }
 }
 
 /// What may become of what is there.
