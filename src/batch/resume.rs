@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -21,7 +22,7 @@ use crate::store::finished::{
     Elsewhere, Ended, Finished, FinishedWork, Glance, Meanwhile, Note, Noted, Work,
 };
 use crate::store::manifest::RecordedOutputs;
-use crate::store::{self, Missing, Seen};
+use crate::store::{self, Missing, Seen, is_offload_name};
 
 /// How often, and how long each time, it is waited for the note on an output that another run has just written.
 const TRIES: u32 = 300;
@@ -294,6 +295,11 @@ impl<'r> Earlier<'r> {
             let (noted, now) = (glance.output_seen?, spot.seen().ok()?);
             if !note.is_untouched_output(noted, now) {
                 self.has_stayed(noted, now, (|| spot.read_seen(), after))?;
+                // What may have happened to the output may have happened to what it needs.
+                let is_whole = |name: &str| kept.store.copy_offload(name, &mut io::sink()).is_ok();
+                let mut offloads = glance.contents.iter().filter(|name| is_offload_name(name));
+                (self.options.trust == Trust::Time || offloads.all(|name| is_whole(name)))
+                    .then_some(())?;
             }
             self.is_still(target, Some(glance.input_seen), Some(before))
         };

@@ -373,12 +373,12 @@ impl Store {
         Ok(())
     }
 
-    /// Whether the store has a content of this name.
+    /// Whether the store has a content of this name. One without a byte was lost: none is kept for nothing.
     pub fn has_content(&self, name: &str) -> bool {
         let (part, file) = name.split_once('/').unwrap_or_default();
         let folder: Option<Folder> = self.part(part).ok().flatten();
         let seen = folder.and_then(|folder| folder.look(OsStr::new(file)).ok().flatten());
-        seen.is_some_and(|seen| seen.is_file())
+        seen.is_some_and(|seen| seen.is_file() && seen.len() > 0)
     }
 }
 

@@ -183,7 +183,7 @@ impl Store {
             .collect()
     }
 
-    fn copy_offload(&self, name: &str, to: &mut impl Write) -> Result<()> {
+    pub fn copy_offload(&self, name: &str, to: &mut impl Write) -> Result<()> {
         file_of(name)?;
         let mut hashing = Tee(OffloadHash::default(), to);
         let path = self.root.join(name);
