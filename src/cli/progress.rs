@@ -3,12 +3,13 @@
 //! By bytes, since inputs differ too much in size for their number to tell how long the rest takes. While inputs are still being
 //! found, how many bytes there will be is estimated from how many inputs were counted; before they are, nothing is said of that.
 
+use std::fmt;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::Voice;
 use super::beside::BesideReports;
@@ -35,9 +36,8 @@ pub(super) struct Bar {
     work_ended: Arc<AtomicBool>,
 }
 
-const KNOWN: &str = "{wide_bar} {bytes} of {total_bytes}, {msg}, {bytes_per_sec}, {eta} left";
-const ESTIMATED: &str =
-    "{wide_bar} {bytes} of about {total_bytes}, {msg}, {bytes_per_sec}, {eta} left";
+const KNOWN: &str = "{wide_bar} {bytes} of {total_bytes}, {msg}, {bytes_per_sec}{rest}";
+const ESTIMATED: &str = "{wide_bar} {bytes} of about {total_bytes}, {msg}, {bytes_per_sec}{rest}";
 const UNKNOWN: &str = "{bytes}, {msg}, {bytes_per_sec}";
 
 impl Bar {
@@ -82,7 +82,7 @@ impl Bar {
 
     fn show_as(&self, template: &str) {
         if let Ok(style) = ProgressStyle::with_template(template) {
-            self.bar.set_style(style);
+            self.bar.set_style(style.with_key("rest", rest));
         }
     }
 
@@ -136,6 +136,14 @@ impl Bar {
     }
 }
 
+/// How long the rest takes: nothing before anything is done.
+fn rest(state: &ProgressState, to: &mut dyn fmt::Write) {
+    if state.pos() > 0 {
+        // What cannot be written to a terminal is not missed.
+        let _ = write!(to, ", {:#} left", HumanDuration(state.eta()));
+    }
+}
+
 impl Progress for Bar {
     fn done(&self, bytes: u64) {
         self.done.fetch_add(1, Ordering::Relaxed);
@@ -156,6 +164,7 @@ impl Progress for Bar {
             // One alone has no bar.
             if others == 1 {
                 self.bar.set_draw_target(ProgressDrawTarget::stderr());
+                self.say();
             }
         }
     }
