@@ -11,7 +11,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::exclude::Exclude;
 use super::globs::refused;
-use super::passed::Passed;
+use super::passed::{Passed, PassedBy};
 use super::walk::{Interest, Leave, Walked, walk};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::path_text;
@@ -194,7 +194,7 @@ fn search(paths: &[PathBuf], leave: Leave<'_>, wanted: Wanted) -> Result<Found> 
     let Named {
         sources,
         mut missing,
-        passed,
+        mut passed,
     } = named;
     // Two arguments may name one folder.
     let mut said = BTreeSet::new();
@@ -211,7 +211,11 @@ fn search(paths: &[PathBuf], leave: Leave<'_>, wanted: Wanted) -> Result<Found> 
         Source::Stdin => true,
         Source::File(file) => {
             let plain = file.path.canonicalize();
-            seen.insert(place_key(plain.as_ref().unwrap_or(&file.path)))
+            let is_new = seen.insert(place_key(plain.as_ref().unwrap_or(&file.path)));
+            if !is_new {
+                passed.count(file.path.clone(), PassedBy::SameFile);
+            }
+            is_new
         }
     });
     sources.shrink_to_fit();

@@ -19,6 +19,8 @@ pub enum PassedBy {
     NoFile,
     /// A link that leads nowhere, without the name of a transcript.
     BrokenLink,
+    /// A file that is an input by another path.
+    SameFile,
     /// A file without the name of a transcript.
     OtherExtension,
     /// By a glob of the command line.
@@ -48,6 +50,7 @@ impl PassedBy {
             PassedBy::FolderLink => "folder_link",
             PassedBy::NoFile => "no_file",
             PassedBy::BrokenLink => "broken_link",
+            PassedBy::SameFile => "same_file",
             PassedBy::OtherExtension => "other_extension",
             PassedBy::Excluded => "excluded",
             PassedBy::Ignored => "ignored",
@@ -79,6 +82,7 @@ impl PassedBy {
             PassedBy::FolderLink => "links to folders are not followed",
             PassedBy::NoFile => "not a regular file, not read",
             PassedBy::BrokenLink => "the link is broken, not read",
+            PassedBy::SameFile => "not read again: the file is an input by another path",
             PassedBy::OtherExtension => {
                 "not read: the name does not end in .jsonl, .jsonl.gz or .jsonl.zst"
             }
@@ -105,6 +109,7 @@ impl PassedBy {
             PassedBy::Vanished => Some("--prune-outputs removes such outputs"),
             PassedBy::NoFile
             | PassedBy::BrokenLink
+            | PassedBy::SameFile
             | PassedBy::OtherExtension
             | PassedBy::Excluded
             | PassedBy::Ignored
@@ -123,6 +128,7 @@ impl PassedBy {
             PassedBy::FolderLink
             | PassedBy::NoFile
             | PassedBy::BrokenLink
+            | PassedBy::SameFile
             | PassedBy::OtherExtension
             | PassedBy::Vanished
             | PassedBy::VanishedButChanged => false,

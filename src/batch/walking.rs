@@ -3,13 +3,14 @@
 //! Only where nothing depends on the whole list: see [`Walking::of`]. What is found, and what is said of the rest, is what
 //! [`super::find`] finds and says. Holds no path longer than its input is on its way.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use super::find::{PlaceKey, place_key};
 use super::find::{interest, no_transcript, nothing};
+use super::look::Look;
 use super::passed::PassedBy;
 use super::walk::{Leave, Met, Shows, walk_each};
 use super::{
@@ -18,31 +19,6 @@ use super::{
 use crate::error::Result;
 use crate::store::folder::below;
 use crate::store::{FOLDER, Seen};
-
-/// So long after an input was looked at, it may count as what it was then: as if its turn had come at once.
-const A_MOMENT: Duration = Duration::from_secs(1);
-
-/// What an input was when a walk met it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Look {
-    /// What was seen.
-    pub(super) seen: Seen,
-    /// When.
-    at: Instant,
-}
-
-impl Look {
-    /// What is seen now.
-    pub(super) fn now(seen: Seen) -> Self {
-        let at = Instant::now();
-        Look { seen, at }
-    }
-
-    /// Whether that is a moment ago at most.
-    pub(super) fn is_fresh(&self) -> bool {
-        self.at.elapsed() < A_MOMENT
-    }
-}
 
 /// A folder whose inputs are worked on while it is walked.
 #[derive(Debug)]
@@ -136,13 +112,12 @@ impl Walking {
         let mut met = 0;
         let mut is_empty = true;
         let mut links = Links::default();
+        let passed = RefCell::new(Passed::default());
         let is_of_shard = |path: &Path| self.shard.is_none_or(|shard| shard.has(path));
         let show_file = &mut |file, shows: &Shows<'_>| {
             is_empty = false;
             let plain = plain.as_deref();
-            let Some(path) = links.once(file, (&folder, plain), shows) else {
-                return;
-            };
+            let (path, is_new) = links.once(file, (&folder, plain), shows);
             let file = FileSource {
                 path,
                 folder: Some(Arc::clone(&folder)),
@@ -151,17 +126,19 @@ impl Walking {
             if !is_of_shard(file.relative()) {
                 return;
             }
+            if is_new == Times::Again {
+                return passed.borrow_mut().count(file.path, PassedBy::SameFile);
+            }
             met += 1;
             let seen = file.path.metadata().ok();
             let look = seen.map(|seen| Look::now(Seen::of_input(&file.path, &seen)));
             show(Source::File(file), look);
         };
-        let mut passed = Passed::default();
         let mut is_left_out = false;
         let pass = &mut |path: PathBuf, why: PassedBy| {
             is_left_out |= why.is_asked_for();
             if is_of_shard(&path) {
-                passed.count(path, why);
+                passed.borrow_mut().count(path, why);
             }
         };
         let unseen = walk_each(&folder, leave, |_, name| interest(name), (show_file, pass));
@@ -176,7 +153,7 @@ impl Walking {
             sources: Vec::new(),
             folders: vec![self.folder.clone()],
             missing: unseen,
-            passed,
+            passed: passed.into_inner(),
             met,
         };
         if let Some(shard) = self.shard {
@@ -191,30 +168,42 @@ impl Walking {
 struct Links(HashSet<PlaceKey>);
 
 impl Links {
-    /// The path of a file, unless it is an input by another path. `plain` is the folder without links.
+    /// The path of a file, and whether it is an input by another path. `plain` is the folder without links.
     fn once(
         &mut self,
         file: Met,
         (folder, plain): (&Path, Option<&Path>),
         shows: &Shows<'_>,
-    ) -> Option<PathBuf> {
-        match file {
+    ) -> (PathBuf, Times) {
+        let (path, is_new) = match file {
             Met::File(path) => {
                 let is_new = self.0.is_empty() || {
                     let below = path.strip_prefix(folder).ok();
                     let place = plain.zip(below).map(|(plain, below)| plain.join(below));
                     !place.is_some_and(|place| self.0.contains(&place_key(&place)))
                 };
-                is_new.then_some(path)
+                (path, is_new)
             }
             Met::Link(path, target) => {
                 let below = plain.and_then(|plain| target.strip_prefix(plain).ok());
                 let own = below.map(|below| folder.join(below));
                 let is_old = own.is_some_and(|own| own < path && shows(&own));
-                (!is_old && self.0.insert(place_key(&target))).then_some(path)
+                (path, !is_old && self.0.insert(place_key(&target)))
             }
-        }
+        };
+        let times = match is_new {
+            true => Times::First,
+            false => Times::Again,
+        };
+        (path, times)
     }
+}
+
+/// Whether a file is met for the first time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Times {
+    First,
+    Again,
 }
 
 /// Whether a walk of `folder` could meet what a run writes to `written`, or outputs could replace inputs there. A folder that is
