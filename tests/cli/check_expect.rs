@@ -243,6 +243,26 @@ fn an_expectation_that_means_nothing_is_an_error() {
 }
 
 #[test]
+fn a_golden_that_lists_nothing_is_an_error() {
+    let (before, _) = sample();
+    for golden in ["expected.counts.json", "expected.replay.json"] {
+        let place = Place::with(&[("fixtures/case/input.jsonl", before.as_str())]);
+        for text in ["{}\n", "{\"files\": [{}]}\n"] {
+            place.write(&format!("fixtures/case/{golden}"), text);
+            for args in ["check", "check --update=force"] {
+                let says = format!("{golden}: expects nothing\nhint: ");
+                place.run(args).exits(3).says(&[&says]);
+            }
+        }
+        place.write(
+            &format!("fixtures/case/{golden}"),
+            "{\"files\": [{\"error\": null}]}\n",
+        );
+        place.run("check").exits(0);
+    }
+}
+
+#[test]
 fn a_figure_of_a_golden_can_be_a_limit() {
     let (before, after) = sample();
     let golden = "{\"files\": [{\"tokens_after\": \"<= 1\", \"status\": \"unchanged\"}]}";

@@ -52,6 +52,19 @@ pub(super) fn subset(listed: &Value, stats: &Value, path: &str, how: &mut String
     }
 }
 
+/// Whether every report would be as listed. That it has one input is said of each.
+pub(super) fn lists_nothing(listed: &Value) -> bool {
+    let Value::Object(listed) = listed else {
+        return false;
+    };
+    listed.iter().all(|(key, value)| match value {
+        Value::Array(files) if key == "files" && files.len() == 1 => {
+            files.iter().all(lists_nothing)
+        }
+        value => lists_nothing(value),
+    })
+}
+
 /// `listed` with the values of `stats`, and no other keys. A limit is what somebody meant: it stays, even where there is nothing
 /// any more that it could be on. Entries of a list that was empty have the keys that they have in `fresh`, the expectations of a
 /// new case, so that what an update writes does not depend on what was there before.
@@ -249,6 +262,22 @@ mod tests {
             json!({"tokens": "<= 9", "name": "<= 9", "kept": [2]})
         );
     }
+
+    #[test]
+    fn what_every_report_is_like_is_nothing() {
+        for nothing in [json!({}), json!({"files": [{}]}), json!({"totals": {}})] {
+            assert!(lists_nothing(&nothing), "{nothing}");
+        }
+        for something in [
+            json!({"files": [{"status": "replayed"}]}),
+            json!({"files": [{"sessions": []}]}),
+            json!({"totals": {"files": null}}),
+            json!([]),
+        ] {
+            assert!(!lists_nothing(&something), "{something}");
+        }
+    }
+
     #[test]
     fn a_limit_stays_where_there_is_nothing_to_limit() {
         let listed = json!({"name": "x", "summary": {"tokens": "<= 9", "source": "a"}, "files": [{"n": 1}, {"n": "> 2", "m": 3}]});
