@@ -32,7 +32,7 @@ pub use entries::Entries;
 pub use figures::Figures;
 pub use file::FileRecord;
 #[doc(hidden)]
-pub use file::{Entry, Examined, FileCounts, FileStatus, Find};
+pub use file::{Entry, Examined, FileCounts, FileStatus, Find, Unread};
 #[doc(hidden)]
 pub use not_read::{EXAMPLES, NotRead, NotReads};
 #[doc(hidden)]

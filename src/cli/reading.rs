@@ -136,7 +136,9 @@ pub(super) fn unsupported<T>(files: &[Examined<T>], left: &str) -> Notices {
     let mut notices = Notices::default();
     for file in files {
         match &file.status {
-            FileStatus::Unsupported(why) => notices.unsupported(&file.file.path, why, left),
+            FileStatus::Unsupported(unread) => {
+                notices.unsupported(&file.file.path, &unread.why, left);
+            }
             FileStatus::Examined | FileStatus::Failed => {}
         }
     }

@@ -1,24 +1,30 @@
 //! `ctxpack verify`: is this history valid for the provider's API?
 
+use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
 
 use clap::Args;
 use serde_json::json;
 
-use super::reading::{Reading, say, unsupported};
+use super::reading::{Reading, say};
 use super::shape::{Shape, ShapeArgs};
 use super::timings::{TimingArgs, wall};
-use super::{Context, Voice, flush, json_line, put};
-use crate::batch::{self, Job};
-use crate::error::Result;
-use crate::outcome::{Examined, FileStatus};
+use super::{Context, Fault, Voice, flush, json_line, put};
+use crate::batch::{self, Found, Job, Origin, Source};
+use crate::error::{ErrorKind, Result};
+use crate::format::Fit;
+use crate::outcome::{Examined, FileStatus, Notices, Unread, path_text};
 use crate::report::times_line;
 use crate::text::{count, printable};
 use crate::verify::{Finding, Severity};
 
+/// What is said of an input of no supported format.
+const NOT_CHECKED: &str = "not checked";
+
 /// Check histories against their provider's rules.
 ///
-/// The exit code is 1 if a rule is broken. Warnings are shown and do not count.
+/// The exit code is 1 if a rule is broken, or if a file could not be checked that is named, or of which a part is a transcript.
+/// Other files of a folder are warned of. Warnings are shown and do not count.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -38,18 +44,37 @@ impl Verify {
         self.reading.check_named()?;
         let clock = self.timings.clock();
         let job = (Job::Once, clock.as_ref());
-        let (files, _) = self.reading.each(context, job, batch::verify)?;
+        let verify = |over: &batch::Over<'_>| Ok((batch::verify(over)?, named(over.found)));
+        let ((files, named), _) = self.reading.each(context, job, verify)?;
         let failed = say(context, &files);
+        let is_checked = |file: &Examined<_>| file.status == FileStatus::Examined;
+        let is_any_checked = files.iter().any(is_checked);
         let mut out = BufWriter::new(io::stdout().lock());
         let mut broken = false;
+        let mut foreign = Notices::default();
         for file in &files {
+            let path = &file.file.path;
+            if let FileStatus::Unsupported(unread) = &file.status {
+                let is_needed =
+                    !is_any_checked || unread.fit == Fit::Part || named.contains(path.as_str());
+                let severity = match is_needed {
+                    true => Severity::Error,
+                    false => Severity::Warning,
+                };
+                broken |= is_needed;
+                self.unchecked(context, (path, unread, severity), &mut foreign);
+                put(
+                    &mut out,
+                    self.line_unchecked(path, unread, severity).as_bytes(),
+                )?;
+            }
             for finding in &file.found {
                 broken |= finding.severity == Severity::Error;
-                put(&mut out, self.line(&file.file.path, finding).as_bytes())?;
+                put(&mut out, self.line(path, finding).as_bytes())?;
             }
         }
         flush(&mut out)?;
-        context.notices(unsupported(&files, "not checked"));
+        context.notices(foreign);
         if context.voice > Voice::Quiet {
             let mut err = io::stderr().lock();
             // Of one file the findings say everything, and none is no news.
@@ -63,6 +88,39 @@ impl Verify {
         Ok(if failed { 3 } else { u8::from(broken) })
     }
 
+    /// Says on stderr that an input was not checked.
+    fn unchecked(
+        &self,
+        context: &Context,
+        (path, unread, severity): (&str, &Unread, Severity),
+        notices: &mut Notices,
+    ) {
+        match severity {
+            Severity::Warning => notices.unsupported(path, &unread.why, NOT_CHECKED),
+            Severity::Error => context.fault(&Fault {
+                kind: json!(ErrorKind::Unsupported),
+                file: Some(path.to_owned()),
+                line: None,
+                message: &format!("{}; {NOT_CHECKED}", unread.why),
+                hint: None,
+            }),
+        }
+    }
+
+    /// The same for a program, to which an empty output says that all is well.
+    fn line_unchecked(&self, path: &str, unread: &Unread, severity: Severity) -> String {
+        match self.shape.shape() {
+            Shape::Text => String::new(),
+            Shape::Json => {
+                let json = json!({
+                    "path": path, "line": null, "rule": "not-checked", "severity": severity_name(severity),
+                    "conversation": null, "id": "", "message": unread.why,
+                });
+                format!("{}\n", json_line(&json))
+            }
+        }
+    }
+
     fn line(&self, path: &str, finding: &Finding) -> String {
         let Finding {
             rule,
@@ -72,10 +130,7 @@ impl Verify {
             id,
             message,
         } = finding;
-        let severity = match severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        };
+        let severity = severity_name(*severity);
         match self.shape.shape() {
             Shape::Text => format!(
                 "{}:{line}: {severity}: {}: {}\n",
@@ -92,6 +147,23 @@ impl Verify {
             }
         }
     }
+}
+
+fn severity_name(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    }
+}
+
+/// The inputs that somebody named, as reports name them.
+fn named(found: &Found) -> BTreeSet<String> {
+    let is_named = |source: &&Source| match source {
+        Source::Stdin => true,
+        Source::File(file) => file.origin == Origin::Named,
+    };
+    let sources = found.sources.iter().filter(is_named);
+    sources.map(|source| path_text(source.path())).collect()
 }
 
 /// `3 files checked: 2 errors, 1 warning in 1 of them`

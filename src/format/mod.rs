@@ -18,7 +18,7 @@ use crate::scan::{Eol, NO_STRINGS, RawLine, Strings, Text, document, lines};
 use crate::transcript::{ChangeSet, Conversation, LineKind, Record, Transcript};
 use crate::verify::{Finding, Findings};
 
-pub use detect::{Detected, Detector, Layout, Unsupported, may_be_document, unsupported};
+pub use detect::{Detected, Detector, Fit, Layout, Unsupported, may_be_document, unsupported};
 pub use dialect::codex::SUMMARY_BEGINS;
 pub(crate) use dialect::{Dialect, Plain, ToolNames};
 pub use line::{LineWarning, WarningKind, Warnings};

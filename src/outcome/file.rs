@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{OutcomeError, Timings, path_text};
 use crate::error::Error;
-use crate::format::Unsupported;
+use crate::format::{Fit, Unsupported};
 
 /// What every report says of an input.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
@@ -81,10 +81,19 @@ pub struct Examined<T> {
 pub enum FileStatus {
     /// It was examined.
     Examined,
-    /// Its format is not supported, and why, in words.
-    Unsupported(String),
+    /// Its format is not supported.
+    Unsupported(Unread),
     /// It could not be read.
     Failed,
+}
+
+/// Why an input of no supported format is not examined.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Unread {
+    /// In words.
+    pub why: String,
+    /// How much of it fits; a report does not hold this.
+    pub fit: Fit,
 }
 
 /// What a command finds in an input.
@@ -125,7 +134,10 @@ impl<T: Find> Examined<T> {
     /// An input whose format is not supported.
     pub fn unsupported(path: &Path, why: Unsupported, bytes: u64) -> Self {
         Examined {
-            status: FileStatus::Unsupported(why.to_string()),
+            status: FileStatus::Unsupported(Unread {
+                why: why.to_string(),
+                fit: why.fit(),
+            }),
             ..Examined::new(path, why.name, bytes)
         }
     }
@@ -185,7 +197,7 @@ impl<T: Find + Serialize> Serialize for Examined<T> {
             },
             error: file.error.as_ref(),
             reason: match &self.status {
-                FileStatus::Unsupported(why) => Some(why),
+                FileStatus::Unsupported(unread) => Some(&unread.why),
                 FileStatus::Examined | FileStatus::Failed => None,
             },
             found: &self.found,
@@ -209,7 +221,10 @@ impl<'de, T: Find + Deserialize<'de>> Deserialize<'de> for Examined<T> {
         }
         let entry = Entry::<T>::deserialize(deserializer)?;
         let status = match &*entry.status {
-            "unsupported" => FileStatus::Unsupported(entry.reason.unwrap_or_default()),
+            "unsupported" => FileStatus::Unsupported(Unread {
+                why: entry.reason.unwrap_or_default(),
+                fit: Fit::default(),
+            }),
             "failed" => FileStatus::Failed,
             other if other == entry.found.status() => FileStatus::Examined,
             other => return Err(D::Error::custom(format!("no status is called {other:?}"))),

@@ -84,7 +84,7 @@ pub(super) fn trouble(outcome: &Outcome) -> Option<String> {
 pub(super) fn not_examined<T>(file: &Examined<T>) -> String {
     match (&file.status, &file.file.error) {
         (FileStatus::Examined, _) => String::new(),
-        (FileStatus::Unsupported(why), _) => why.clone(),
+        (FileStatus::Unsupported(unread), _) => unread.why.clone(),
         (FileStatus::Failed, Some(error)) => format!("failed: {}", error.message),
         (FileStatus::Failed, None) => "failed".to_owned(),
     }

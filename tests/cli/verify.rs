@@ -126,14 +126,63 @@ fn what_is_not_supported_is_said_not_to_be_checked() {
         "in.jsonl",
         "{\"conversations\":[{\"from\":\"human\",\"value\":\"hi\"}]}\n",
     )]);
-    let ran = place.run("verify in.jsonl").exits(0);
+    let says = "in.jsonl: the format sharegpt is not supported; not checked\n";
+    for args in ["verify in.jsonl", "verify -q in.jsonl", "verify *.jsonl"] {
+        let ran = place.run(args).exits(1);
+        assert_eq!(
+            (ran.text().as_str(), ran.err.as_str()),
+            ("", says),
+            "{args}"
+        );
+    }
+    let piped = place.pipe("verify -", place.text("in.jsonl")).exits(1);
+    assert_eq!(piped.err, says.replace("in.jsonl", "-"));
+    // In a folder with transcripts, it is something else.
+    place.write("a/valid.jsonl", sample().0);
+    let ran = place.run("verify .").exits(0);
+    ran.says(&["./in.jsonl: warning: the format sharegpt is not supported; not checked\n"]);
+    place
+        .run("verify a/valid.jsonl in.jsonl")
+        .exits(1)
+        .says(&[says]);
+}
+
+#[test]
+fn a_transcript_that_is_not_understood_is_not_passed_over() {
+    let typo = sample().0.replacen("\"assistant\"", "\"asistant\"", 1);
+    let place = Place::with(&[
+        ("in/typo.jsonl", typo.as_str()),
+        ("in/valid.jsonl", &sample().0),
+        ("in/log.jsonl", "{\"kind\":\"a log\"}\n"),
+    ]);
+    let why = "looks like anthropic, but has 1 message by the role asistant that no reader knows";
+    for args in ["verify in", "verify in -q"] {
+        let says = format!("in/typo.jsonl: {why}; not checked\n");
+        place.run(args).exits(1).says(&[&says]);
+    }
+    let ran = place.run("verify in --json").exits(1).text();
+    let lines: Vec<Value> = ran
+        .lines()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect();
+    let line = |path: &str, severity: &str, why: &str| {
+        json!({
+            "path": path, "line": null, "rule": "not-checked", "severity": severity, "conversation": null, "id": "",
+            "message": why,
+        })
+    };
     assert_eq!(
-        (ran.text().as_str(), ran.err.as_str()),
-        (
-            "",
-            "in.jsonl: warning: the format sharegpt is not supported; not checked\n"
-        )
+        lines,
+        [
+            line("in/log.jsonl", "warning", "not a known transcript format"),
+            line("in/typo.jsonl", "error", why),
+        ]
     );
+    // Nor is one of another format than the one that is named.
+    place
+        .run("verify in/valid.jsonl --input-format codex")
+        .exits(1)
+        .says(&["in/valid.jsonl: not codex, but "]);
 }
 
 #[test]

@@ -1,7 +1,6 @@
-//! What `verify` prints for programs: a line for each rule that is broken in one place.
+//! What `verify` prints for programs: a line for each rule that is broken in one place, and for each input that was not checked.
 
-use super::build::{Schema, from_one, key, object, one_of, text};
-use super::common::conversation_id;
+use super::build::{Schema, from_one, key, object, one_of, or_null, text};
 use super::words::every;
 use crate::verify::Rule;
 
@@ -14,14 +13,26 @@ pub(super) fn schema() -> Schema {
     );
     let root = object(vec![
         key("path", text(), "The input; `-` is standard input."),
-        key("line", from_one(), "The line."),
-        key("rule", one_of(rules), "The rule's stable name."),
+        key(
+            "line",
+            or_null(from_one()),
+            "The line; null where the input was not checked.",
+        ),
+        key(
+            "rule",
+            one_of(rules.into_iter().chain(["not-checked"])),
+            "The rule's stable name; `not-checked` where the input is of no format that ctxpack reads.",
+        ),
         key(
             "severity",
             one_of(["error", "warning"]),
             "Whether the exit code is 1 for it.",
         ),
-        conversation_id("conversation"),
+        key(
+            "conversation",
+            or_null(text()),
+            "`main`, the id of a sidechain, or `line:7`; null where the input was not checked.",
+        ),
         key(
             "id",
             text(),
@@ -31,7 +42,7 @@ pub(super) fn schema() -> Schema {
     ]);
     Schema {
         title: "ctxpack verify",
-        about: "A rule of a provider that a history breaks: a line of verify --json.",
+        about: "A rule of a provider that a history breaks, or an input that was not checked: a line of verify --json.",
         root,
         parts: Vec::new(),
     }

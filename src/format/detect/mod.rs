@@ -32,7 +32,7 @@ pub(crate) use message_shape::Unrecognised;
 pub(in crate::format) use message_shape::is_call;
 use message_shape::{Features, MessageShape};
 use reason::{Extent, Kinds, add};
-pub use reason::{Unsupported, unsupported};
+pub use reason::{Fit, Unsupported, unsupported};
 
 use super::Format;
 use crate::scan::{BOM, RawLine, Strings, lines};

@@ -25,6 +25,16 @@ pub struct Unsupported {
     pub(super) extent: Extent,
 }
 
+/// How much of a file that is of no supported format fits one all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fit {
+    /// Nothing: it is something else.
+    #[default]
+    None,
+    /// A part: it would be a transcript but for some of its lines, or for where it ends.
+    Part,
+}
+
 /// How much of a file was looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Extent {
@@ -102,6 +112,17 @@ impl Unsupported {
         let is_only_read = Format::named(self.name).is_some();
         let is_told = is_only_read || !self.joined.is_empty() || !self.unrecognised.is_empty();
         is_told.then(|| self.to_string())
+    }
+}
+
+impl Unsupported {
+    /// How much of the file fits a supported format.
+    pub fn fit(&self) -> Fit {
+        let is_broken = matches!(self.name, "cut-off" | "documents" | "two-lists");
+        match self.like.is_some() || self.given.is_some() || !self.joined.is_empty() || is_broken {
+            true => Fit::Part,
+            false => Fit::None,
+        }
     }
 }
 
