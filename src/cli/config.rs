@@ -184,7 +184,13 @@ impl Loaded {
 
     /// A file that nobody named, which may set less.
     fn found(path: &Path) -> Result<Self> {
-        let File { policy, overrides } = File::read(path, &read_found(path)?, Trust::Found, &[])?;
+        let text = read_found(path).map_err(|error| match path.is_file() {
+            true => error,
+            false => {
+                error.hint("put a policy file in its place, or remove it; --isolated ignores it")
+            }
+        })?;
+        let File { policy, overrides } = File::read(path, &text, Trust::Found, &[])?;
         Loaded::of(path, policy, overrides)
     }
 
@@ -268,9 +274,9 @@ fn find() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     let mut way = PathBuf::new();
     for folder in here.ancestors() {
-        // A pipe or a device of that name is found, too, and then refused.
-        let found = folder.join(FILE).metadata();
-        if found.is_ok_and(|found| !found.is_dir()) {
+        // Whatever has that name is found, and refused if it is no file that can be read: a link that leads nowhere, a folder, a
+        // pipe. Somebody means it to hold.
+        if folder.join(FILE).symlink_metadata().is_ok() {
             return Some(way.join(FILE));
         }
         way.push("..");

@@ -50,6 +50,31 @@ fn flags_beat_the_environment_and_that_a_file_and_that_a_preset() {
     assert_eq!(keep(&shown(place.run_with(&env, &flag))), of(6, "flag"));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_there_by_name_alone_is_an_error() {
+    let dangling = Place::with(&[("in.jsonl", sample().0)]);
+    std::os::unix::fs::symlink("gone.toml", dangling.path("ctxpack.toml")).unwrap();
+    let folder = Place::with(&[("in.jsonl", sample().0), ("ctxpack.toml/x", String::new())]);
+    for (place, says) in [
+        (dangling, "ctxpack.toml: cannot open: "),
+        (folder, "ctxpack.toml: not a regular file"),
+    ] {
+        place.write("below/in.jsonl", sample().0);
+        for (from, args) in [
+            ("", "config show"),
+            ("", "compact in.jsonl"),
+            ("below", SHOW),
+        ] {
+            let ran = place.run_in(from, args).exits(2);
+            let hint = "hint: put a policy file in its place, or remove it";
+            ran.says(&[says, hint]);
+        }
+        assert!(!place.path("in.compact.jsonl").exists());
+        place.run("config show --isolated").exits(0);
+    }
+}
+
 #[test]
 fn an_empty_value_is_none() {
     let place = Place::new();
