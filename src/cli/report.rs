@@ -10,6 +10,7 @@ use clap::{Args, Subcommand};
 use super::reports::{Planned, ReportArgs, RowArgs, write_all};
 use super::{Context, flush, stdout_failed};
 use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::{NoticeLevel, Notices};
 use crate::report::{AnyReport, CsvRows, read};
 use crate::store::read_regular;
 
@@ -69,7 +70,20 @@ impl ReportCommand {
         match (&self.verb, &self.file) {
             (Some(Verb::Merge { files, out }), _) => {
                 let files = files.iter().map(|file| load(file));
-                let merged = read::merge(files.collect::<Result<_>>()?)?;
+                let reports = files.collect::<Result<Vec<_>>>()?;
+                let mut notices = Notices::default();
+                for input in read::shared(&reports) {
+                    let message = "in more than one of the reports, and counted in each";
+                    notices.add(
+                        NoticeLevel::Warning,
+                        "counted_twice",
+                        message,
+                        None,
+                        (input, None),
+                    );
+                }
+                context.notices(notices);
+                let merged = read::merge(reports)?;
                 tell(context, &out.planned(merged.finer_rows())?, &merged)
             }
             (None, Some(_)) if !self.others.is_empty() => Err(Error::new(

@@ -334,6 +334,57 @@ fn reports_of_every_command_are_rendered_again() {
 }
 
 #[test]
+fn a_report_that_has_lost_entries_is_refused() {
+    for command in ["compact in -n", "stats in", "replay in", "eval in"] {
+        let place = mixed();
+        let reports = "--report r.json --report r.jsonl";
+        place.run(&format!("{command} {reports}")).exits(3);
+        let text = place.text("r.jsonl");
+        let last = text.lines().last().unwrap();
+        place.write("bare.jsonl", format!("{last}\n"));
+        let ran = place.run("report bare.jsonl").exits(2);
+        // Of `eval`, all sums are compared at once.
+        ran.says(&[match command {
+            "eval in" => "bare.jsonl:1: its totals are not those of its files",
+            _ => "bare.jsonl:1: its totals say files 7, and its files add up to 0\nhint: ",
+        }]);
+        if command == "compact in -n" {
+            let (_, cut) = text.split_once('\n').unwrap();
+            place.write("cut.jsonl", cut);
+            let says = "cut.jsonl:7: its totals say files 7, and its files add up to 6";
+            place
+                .run("report merge r.json cut.jsonl")
+                .exits(2)
+                .says(&[says]);
+            let whole = place.text("r.json");
+            let changed = whole.replacen("\"compacted\": 4,", "\"compacted\": 5,", 1);
+            place.write("changed.json", changed);
+            let says = "its totals say compacted 5, and its files add up to 4\nhint: ";
+            place.run("report changed.json").exits(2).says(&[says]);
+        }
+    }
+}
+
+#[test]
+fn what_more_than_one_report_has_is_said() {
+    let place = mixed();
+    for command in ["compact in/lines.jsonl -n", "stats in/lines.jsonl"] {
+        place.run(&format!("{command} --report a.json")).exits(0);
+        let others = command.replace("in/lines.jsonl", "in --exclude lines.jsonl");
+        place.run(&format!("{others} --report b.json")).exits(3);
+        let says = "in/lines.jsonl: warning: in more than one of the reports, and counted in each";
+        place
+            .run("report merge a.json b.json a.json")
+            .exits(0)
+            .says(&[says]);
+        let apart = place.run("report merge a.json b.json").exits(0);
+        assert_eq!(apart.err, "");
+        let quiet = place.run("report merge a.json a.json -q").exits(0);
+        assert_eq!(quiet.err, "");
+    }
+}
+
+#[test]
 fn what_adds_up_is_merged_and_what_does_not_is_refused() {
     let place = mixed();
     for (command, name) in [

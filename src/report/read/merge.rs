@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::AnyReport;
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{NotRead, NotReads, Totals};
+use crate::outcome::{Entry, NotRead, NotReads, Totals};
 use crate::report::times::RunTimings;
 use crate::report::{Head, PolicyRef, Report, Stats};
 
@@ -37,6 +37,27 @@ pub fn merge(reports: Vec<AnyReport>) -> Result<AnyReport> {
         (true, false) => merged_stats(stats).map(|merged| AnyReport::Stats(Box::new(merged))),
         (false, true) | (true, true) => Ok(AnyReport::Compact(merged(compact))),
     }
+}
+
+/// The inputs that more than one of the reports has; `merge` counts them in each. Of standard input nobody knows.
+pub fn shared(reports: &[AnyReport]) -> BTreeSet<&str> {
+    let mut seen = BTreeSet::new();
+    let mut shared = BTreeSet::new();
+    for report in reports {
+        let inputs: BTreeSet<&str> = match report {
+            AnyReport::Compact(report) => paths(report.files()),
+            AnyReport::Stats(report) => paths(report.files()),
+            AnyReport::Replay(_) | AnyReport::Eval(_) => BTreeSet::new(),
+        };
+        shared.extend(inputs.intersection(&seen));
+        seen.extend(inputs);
+    }
+    shared
+}
+
+fn paths<E: Entry>(files: &[E]) -> BTreeSet<&str> {
+    let paths = files.iter().map(|file| file.file().path.as_str());
+    paths.filter(|path| *path != "-").collect()
 }
 
 fn refused(why: String) -> Error {

@@ -1,7 +1,8 @@
 //! Reports of every command read back from JSON or JSON lines.
 //!
 //! One reader for all: a head and entries, whose types are those of the command. Sums are computed again and never taken from the
-//! file (but for the means of `eval`, whose parts are rounded). A report of a later version, or of a command whose reports are
+//! file (but for the means of `eval`, whose parts are rounded), and a report whose own sums are others is refused: it has lost
+//! entries, or somebody has changed it. A report of a later version, or of a command whose reports are
 //! not read, is refused: nothing is guessed.
 
 mod any;
@@ -10,8 +11,9 @@ mod merge;
 use std::borrow::Cow;
 use std::path::Path;
 
-use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::run::{RunReport, SCHEMA_VERSION};
 use super::times::RunTimings;
@@ -20,7 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Interrupted, NotRead};
 
 pub use any::AnyReport;
-pub use merge::merge;
+pub use merge::{merge, shared};
 
 /// What tells whether the rest can be understood, and whose it is.
 #[derive(Deserialize)]
@@ -138,6 +140,13 @@ struct Left {
     interrupted: Option<Interrupted>,
 }
 
+/// The sums that a report says, whatever they are of.
+#[derive(Deserialize)]
+struct Said {
+    #[serde(default)]
+    totals: Map<String, Value>,
+}
+
 /// Totals that are taken from the file.
 #[derive(Deserialize)]
 struct TotalsOf<T> {
@@ -234,12 +243,25 @@ impl<'r> Source<'r> {
         Ok((about, files))
     }
 
-    /// The same report with what every head says.
-    fn headed<A, T, F>(
+    /// The same report with what every head says. Fails where the sums that it says are not those of its entries.
+    fn headed<A, T: Serialize, F>(
         &self,
         mut report: RunReport<A, T, F>,
         command: Command,
     ) -> Result<RunReport<A, T, F>> {
+        let said: Said = self.head(command)?;
+        let counted = serde_json::to_value(report.totals()).unwrap_or_default();
+        for (key, said) in &said.totals {
+            // Shares are rounded.
+            if let (Some(said), Some(counted)) = (said.as_u64(), counted[key].as_u64())
+                && said != counted
+            {
+                let why = format!("its totals say {key} {said}, and its files add up to {counted}");
+                return Err(self.refused(why).hint(
+                    "it is damaged, or was changed; run the command again to have it whole",
+                ));
+            }
+        }
         let common: Common = self.head(command)?;
         report.head.version = Cow::Owned(common.version);
         report.head.not_read = common.not_read;
