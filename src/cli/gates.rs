@@ -112,8 +112,8 @@ impl BudgetArgs {
 
     /// Of the largest request of each policy.
     pub(super) fn of_replay(&self, totals: &replay::Totals) -> Vec<Closed> {
-        if self.budget.is_some() && totals.sessions == 0 {
-            return vec![nothing()];
+        if let Some(nothing) = self.budget.and_then(|_| not_replayed(totals)) {
+            return vec![nothing];
         }
         let peaks = totals.policies.iter();
         let peaks = peaks.map(|policy| {
@@ -143,8 +143,8 @@ impl SavingsArgs {
 
     /// Of what each policy sends.
     pub(super) fn of_replay(&self, totals: &replay::Totals) -> Vec<Closed> {
-        if self.min_savings.is_some() && totals.sessions == 0 {
-            return vec![nothing()];
+        if let Some(nothing) = self.min_savings.and_then(|_| not_replayed(totals)) {
+            return vec![nothing];
         }
         let policies = totals.policies.iter();
         policies
@@ -324,6 +324,19 @@ fn nothing() -> Closed {
         "nothing was read, so no limit can be checked".to_owned(),
         Some("name files that ctxpack reads"),
     )
+}
+
+/// Why no limit can be checked, if there is no request that one could be on.
+fn not_replayed(totals: &replay::Totals) -> Option<Closed> {
+    if totals.sessions == 0 {
+        return Some(nothing());
+    }
+    (totals.requests == 0).then(|| {
+        Closed::new(
+            "no request was replayed, so no limit can be checked".to_owned(),
+            Some("name sessions in which a model answers"),
+        )
+    })
 }
 
 /// A conversation's file, and its id where it is not the main one.

@@ -108,6 +108,18 @@ fn nothing_passes_that_was_not_read() {
 }
 
 #[test]
+fn nothing_passes_of_which_no_request_was_replayed() {
+    let place = Place::with(&[("in.jsonl", "{\"role\":\"user\",\"content\":\"hi\"}\n")]);
+    for gate in ["--budget 5", "--min-savings 5"] {
+        place
+            .run(&format!("replay in.jsonl --policy auto {gate}"))
+            .exits(1)
+            .says(&["no request was replayed, so no limit can be checked\nhint: "]);
+    }
+    place.run("replay in.jsonl --policy auto").exits(0);
+}
+
+#[test]
 fn what_a_model_invents_or_fails_to_write_is_counted() {
     let place = Place::with(&[
         ("in.jsonl", anthropic(9, 0)),
