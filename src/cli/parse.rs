@@ -11,7 +11,7 @@ use clap::error::{ContextKind, ContextValue};
 use serde_json::json;
 
 use super::screen::Color;
-use super::{Cli, Context, ErrorFormat, Voice, json_line};
+use super::{Cli, Context, ErrorFormat, Voice, json_line, stdout_failed};
 use crate::error::{Error, ErrorKind};
 use crate::text::printable;
 
@@ -42,14 +42,20 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> std::result::Result<C
         } else {
             let is_plain =
                 |word: &OsString| matches!(printable(&word.to_string_lossy()), Cow::Borrowed(_));
-            let _ = if words.iter().all(is_plain) {
+            let printed = if words.iter().all(is_plain) {
                 // With colours, where the terminal has them.
-                error.print()
+                error.print().and_then(|()| io::stdout().flush())
             } else {
                 let text = error.to_string();
                 let shown: Vec<_> = text.lines().map(printable).collect();
                 writeln!(io::stderr(), "{}", shown.join("\n"))
             };
+            // Nobody is left to tell when stderr itself fails.
+            if let Err(failed) = printed
+                && !error.use_stderr()
+            {
+                return unprinted(&failed, error_format(&words));
+            }
         }
         u8::try_from(error.exit_code()).unwrap_or(USAGE)
     })
@@ -66,6 +72,24 @@ fn path_as_command(error: &clap::Error) -> Option<String> {
 
 /// Says that a path needs a command before it.
 fn say_compact(path: &str, error_format: ErrorFormat) {
+    let error = Error::new(ErrorKind::Usage, format!("there is no command {path:?}"));
+    say(
+        &error.hint(format!("to compact a transcript: ctxpack compact {path}")),
+        error_format,
+    );
+}
+
+/// Says that help could not be written; the exit code is that of a command whose output cannot be.
+fn unprinted(failed: &io::Error, error_format: ErrorFormat) -> u8 {
+    let error = stdout_failed(failed);
+    if error.kind == ErrorKind::ClosedPipe {
+        return 0;
+    }
+    say(&error, error_format);
+    USAGE
+}
+
+fn say(error: &Error, error_format: ErrorFormat) {
     let context = Context {
         voice: Voice::Normal,
         color: Color::Auto,
@@ -73,8 +97,7 @@ fn say_compact(path: &str, error_format: ErrorFormat) {
         stop: Arc::default(),
         work_ended: Arc::default(),
     };
-    let error = Error::new(ErrorKind::Usage, format!("there is no command {path:?}"));
-    context.error(&error.hint(format!("to compact a transcript: ctxpack compact {path}")));
+    context.error(error);
 }
 
 /// What `--error-format` asks for on a command line that cannot be read.

@@ -458,10 +458,24 @@ mod unix {
             .exits(3)
             .says(&["cannot write the output"]);
         place.write("bad.jsonl", orphan());
-        place
-            .shell("\"$CTXPACK\" verify bad.jsonl >/dev/full")
-            .exits(2)
-            .says(&["cannot write to standard output"]);
+        for args in [
+            "verify bad.jsonl",
+            "--version",
+            "-h",
+            "compact --help",
+            "help keys",
+        ] {
+            place
+                .shell(&format!("\"$CTXPACK\" {args} >/dev/full"))
+                .exits(2)
+                .says(&["cannot write to standard output"]);
+            place
+                .shell(&format!(
+                    "\"$CTXPACK\" --error-format json {args} >/dev/full"
+                ))
+                .exits(2)
+                .says(&["{\"kind\":\"io\",\"message\":\"cannot write to standard output"]);
+        }
     }
 }
 
