@@ -63,7 +63,7 @@ pub(super) struct Diff {
     /// Print FILE as text without ids and times, as git's textconv wants it
     #[arg(long, conflicts_with_all = ["policies", "stat", "json", "reports", "exit_code", "stats", "store"])]
     textconv: bool,
-    /// Exit with 1 if there are differences
+    /// Exit with 1 if there are differences in messages or other lines; ends of lines are none
     #[arg(long)]
     exit_code: bool,
     #[command(flatten)]

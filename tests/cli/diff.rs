@@ -308,6 +308,19 @@ fn the_exit_code_tells_of_differences_if_asked() {
         .exits(0)
         .text();
     assert!(same.contains("no message has changed"), "{same}");
+    // No model reads how lines end; `ctxpack help diff` says so.
+    let crlf = sample().0.replace('\n', "\r\n");
+    place.write("crlf.jsonl", &crlf);
+    place.write("cut.jsonl", sample().0.trim_end());
+    place.write(
+        "more.jsonl",
+        sample().0 + "{\"role\":\"user\",\"content\":\"x\"}\n",
+    );
+    for (file, code) in [("crlf.jsonl", 0), ("cut.jsonl", 0), ("more.jsonl", 1)] {
+        place
+            .run(&format!("diff in.jsonl {file} --exit-code"))
+            .exits(code);
+    }
     place
         .run("diff --policy auto --policy none in.jsonl --exit-code")
         .exits(1);
