@@ -211,6 +211,29 @@ fn what_is_left_alone_says_why() {
         "looks like anthropic, but has 1 line of type tool_use, 1 message by the role model, \
          1 message whose content is an object and 1 message with a block without a type that no reader knows"
     );
+    for (strange, why) in [
+        (
+            r#"[[{"type":"text","text":"x"}]]"#,
+            "a list in its list of blocks",
+        ),
+        (
+            r#"[{"type":"text","text":{"value":"x"}}]"#,
+            "a text that is no string",
+        ),
+        (
+            r#"[{"type":"text","content":"x"}]"#,
+            "a text that is no string",
+        ),
+    ] {
+        let strange = format!(r#"{{"role":"user","content":{strange}}}"#);
+        assert_eq!(
+            said(&[user, &strange]),
+            format!("looks like anthropic, but has 1 message with {why} that no reader knows")
+        );
+    }
+    // Nothing is said there.
+    let silent = r#"{"role":"user","content":[{"type":"text","text":null}]}"#;
+    assert_eq!(said(&[user, silent]), "anthropic");
     let kinds: Vec<String> = (0..99)
         .map(|n| format!(r#"{{"type":"tool_{n}","input":1}}"#))
         .collect();

@@ -37,6 +37,10 @@ pub(crate) enum Unrecognised<'a> {
     Role(&'a [u8]),
     /// A block of the content, by its type, if it has one.
     Block(&'a [u8]),
+    /// A list among the blocks of the content.
+    ListInList,
+    /// A block of text whose text is no string.
+    Text,
     /// A content that is neither a string nor a list.
     Content,
     /// A result whose content is neither.
@@ -134,6 +138,8 @@ pub(in crate::format) struct MessageShape<'a> {
     has_calls: bool,
     /// The parts of its content that a reader has to understand, each once.
     content: Vec<Part<'a>>,
+    /// A part of it that no reader understands.
+    strange: Option<Unrecognised<'static>>,
     calls_unread: bool,
     is_piece: bool,
     responses: bool,
@@ -157,6 +163,7 @@ impl<'a> MessageShape<'a> {
             (b"content", _) => {
                 self.has_content = true;
                 self.content.clear();
+                self.strange = None;
                 match kind {
                     Kind::Array => drop(c.array(|c| self.part(c))?),
                     Kind::Object => {
@@ -226,12 +233,17 @@ impl<'a> MessageShape<'a> {
                 self.content(Part::BareString);
                 return c.skip().map(drop);
             }
-            Kind::Array | Kind::Number | Kind::Bool | Kind::Null => return c.skip().map(drop),
+            kind @ (Kind::Array | Kind::Number | Kind::Bool | Kind::Null) => {
+                if kind == Kind::Array {
+                    self.strange = Some(Unrecognised::ListInList);
+                }
+                return c.skip().map(drop);
+            }
         }
         let line = c.line();
         let mut kind: &[u8] = b"";
         let (mut has_words, mut names_media, mut calls) = (false, false, false);
-        let mut is_object = false;
+        let (mut is_object, mut says_otherwise) = (false, false);
         c.object(|key, c| {
             match (key, c.kind()?) {
                 (b"type", Kind::String) => {
@@ -239,7 +251,10 @@ impl<'a> MessageShape<'a> {
                     return Ok(());
                 }
                 (b"text", Kind::String) => has_words = true,
-                (b"content", Kind::Object) => is_object = true,
+                (b"content", Kind::Object) => (is_object, says_otherwise) = (true, true),
+                (b"text", Kind::Object | Kind::Array) | (b"content" | b"value", _) => {
+                    says_otherwise = true;
+                }
                 (b"image" | b"mediaType" | b"mimeType", _) => names_media = true,
                 _ => calls |= CALLING.contains(&key),
             }
@@ -255,6 +270,10 @@ impl<'a> MessageShape<'a> {
             _ => Features::default(),
         });
         self.responses |= matches!(kind, b"input_text" | b"output_text" | b"input_image");
+        let is_text = matches!(kind, b"text" | b"input_text" | b"output_text");
+        if is_text && !has_words && says_otherwise {
+            self.strange = Some(Unrecognised::Text);
+        }
         if is_object && kind == b"tool_result" {
             self.content(Part::ObjectResult);
         }
@@ -304,6 +323,8 @@ impl<'a> MessageShape<'a> {
             Some(Unrecognised::Key("text"))
         } else if self.is_piece && !understands(Part::Piece) {
             Some(Unrecognised::Piece)
+        } else if let Some(strange) = self.strange {
+            Some(strange)
         } else {
             let mut content = self.content.iter().copied();
             content

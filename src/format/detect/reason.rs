@@ -82,6 +82,8 @@ impl fmt::Display for Unrecognised<'_> {
             Unrecognised::Role(role) => write!(f, "message by the role {}", name(role)),
             Unrecognised::Block(b"") => f.write_str("message with a block without a type"),
             Unrecognised::Block(kind) => write!(f, "message with a block of type {}", name(kind)),
+            Unrecognised::ListInList => f.write_str("message with a list in its list of blocks"),
+            Unrecognised::Text => f.write_str("message with a text that is no string"),
             Unrecognised::Content => f.write_str("message whose content is an object"),
             Unrecognised::Result => f.write_str("message with a result that is an object"),
             Unrecognised::Calls => f.write_str("message with tool_calls of another shape"),
