@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::{Findings, Rule, Severity};
 use crate::ids::IdSet;
-use crate::scan::Value;
+use crate::scan::{Kind, Value};
 use crate::transcript::{Answer, Block, BlockKind, Conversation, Message, Role, Transcript};
 
 /// Who sends the messages as a request.
@@ -120,7 +120,7 @@ impl<'c, 't> Check<'c, 't, '_> {
             for block in blocks {
                 let block = self.block(*block);
                 self.f.readable(block);
-                self.content(block);
+                self.content(block, message.role);
             }
         }
         if let Some(last) = sent.last()
@@ -142,8 +142,17 @@ impl<'c, 't> Check<'c, 't, '_> {
     }
 
     /// Checks a block by itself.
-    fn content(&mut self, block: &Block) {
+    fn content(&mut self, block: &Block, role: Role) {
         match block.kind {
+            BlockKind::Call if role != Role::Assistant => {
+                self.f.call_error(Rule::MisplacedBlock, block);
+            }
+            BlockKind::Result if role == Role::Assistant => {
+                self.f.call_error(Rule::MisplacedBlock, block);
+            }
+            BlockKind::Call if !self.is_whole(block) => {
+                self.f.call_error(Rule::MalformedCall, block);
+            }
             BlockKind::Text if self.is_empty(block) => {
                 self.f
                     .error(Rule::EmptyText, block.line, self.f.uuid(block.line));
@@ -169,6 +178,12 @@ impl<'c, 't> Check<'c, 't, '_> {
             | BlockKind::Attachment
             | BlockKind::Other => {}
         }
+    }
+
+    /// Whether a call names its tool and has an input.
+    fn is_whole(&self, call: &Block) -> bool {
+        let [name, input] = self.value(call).fields(["name", "input"]);
+        name.string().is_some_and(|name| !name.is_empty()) && input.kind() == Some(Kind::Object)
     }
 
     fn value(&self, block: &Block) -> Value<'t> {

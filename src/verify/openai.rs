@@ -125,8 +125,11 @@ impl<'t> Check<'_, 't, '_> {
     fn calls(&mut self, message: &Message) {
         for call in self.blocks(message, BlockKind::Call) {
             let raw = self.f.id_of(call);
-            if call.shape == Shape::Other {
-                self.f.error(Rule::ArgumentsNotString, call.line, raw);
+            match call.shape {
+                Shape::Other => self.f.error(Rule::ArgumentsNotString, call.line, raw),
+                Shape::Absent => self.f.error(Rule::MalformedCall, call.line, raw),
+                _ if call.tool.is_empty() => self.f.error(Rule::MalformedCall, call.line, raw),
+                _ => {}
             }
             let id = self.f.call_id(call);
             let same = self.by_id.entry(id.clone()).or_default();

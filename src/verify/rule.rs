@@ -24,6 +24,10 @@ pub enum Rule {
     OrphanServerResult,
     /// A call's arguments are a string (OpenAI).
     ArgumentsNotString,
+    /// A call names its tool, and has an input that is an object (Anthropic) or arguments (OpenAI).
+    MalformedCall,
+    /// Calls are in answers, and results are not (Anthropic).
+    MisplacedBlock,
     /// A text block has text (Anthropic).
     EmptyText,
     /// A message has content.
@@ -125,6 +129,14 @@ impl Rule {
                 "arguments-not-string",
                 "a call's arguments are not a string",
             ),
+            Rule::MalformedCall => (
+                "malformed-call",
+                "a call has no name, or not the input that the provider asks for",
+            ),
+            Rule::MisplacedBlock => (
+                "misplaced-block",
+                "a call is not in an answer, or a result is",
+            ),
             Rule::EmptyText => ("empty-text", "a text block is empty"),
             Rule::EmptyMessage => ("empty-message", "a message has no content"),
             Rule::UnsignedThinking => ("unsigned-thinking", "a thinking block has no signature"),
@@ -197,6 +209,8 @@ impl Rule {
             | Rule::MissingServerResult
             | Rule::OrphanServerResult
             | Rule::ArgumentsNotString
+            | Rule::MalformedCall
+            | Rule::MisplacedBlock
             | Rule::UnsignedThinking
             | Rule::FirstNotUser
             | Rule::MisplacedSystem
@@ -237,6 +251,8 @@ impl Rule {
             | Rule::MissingServerResult
             | Rule::OrphanServerResult
             | Rule::ArgumentsNotString
+            | Rule::MalformedCall
+            | Rule::MisplacedBlock
             | Rule::EmptyText
             | Rule::EmptyMessage
             | Rule::UnsignedThinking
@@ -272,6 +288,8 @@ impl Rule {
             | Rule::MissingServerResult
             | Rule::OrphanServerResult
             | Rule::ArgumentsNotString
+            | Rule::MalformedCall
+            | Rule::MisplacedBlock
             | Rule::EmptyText
             | Rule::EmptyMessage
             | Rule::UnsignedThinking

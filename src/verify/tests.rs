@@ -35,7 +35,7 @@ fn check(format: Format, cases: &[Case<'_>]) {
     }
 }
 
-const ALL: [Rule; 30] = [
+const ALL: [Rule; 32] = [
     Rule::MissingResult,
     Rule::OrphanResult,
     Rule::DuplicateCall,
@@ -45,6 +45,8 @@ const ALL: [Rule; 30] = [
     Rule::MissingServerResult,
     Rule::OrphanServerResult,
     Rule::ArgumentsNotString,
+    Rule::MalformedCall,
+    Rule::MisplacedBlock,
     Rule::EmptyText,
     Rule::EmptyMessage,
     Rule::UnsignedThinking,

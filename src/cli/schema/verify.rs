@@ -7,7 +7,7 @@ use crate::verify::Rule;
 pub(super) fn schema() -> Schema {
     let rules = every!(Rule.name:
         MissingResult OrphanResult DuplicateCall DuplicateResult InvalidId ResultsNotFirst MissingServerResult
-        OrphanServerResult ArgumentsNotString EmptyText EmptyMessage UnsignedThinking ThinkingLast ThinkingNotFirst
+        OrphanServerResult ArgumentsNotString MalformedCall MisplacedBlock EmptyText EmptyMessage UnsignedThinking ThinkingLast ThinkingNotFirst
         FirstNotUser LastNotUser MisplacedSystem InvalidJson NoConversation ChainParentMissing ChainBroken BoundaryAlone
         SummaryNotSent SummaryMalformed PreservedMissing DuplicateUuid LeafMissing HeaderMissing ContentNotList UsageMissing
     );

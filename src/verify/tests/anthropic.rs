@@ -179,6 +179,27 @@ fn calls_and_results_belong_together() {
                 &["error invalid-id 2 Bash:0"],
             ),
             (
+                "a call without a name, and one whose input is a text",
+                vec![
+                    go(),
+                    assistant(&[
+                        call("a").replace("Bash", ""),
+                        call("b").replace("{}", r#""{}""#),
+                    ]),
+                    user(&[result("a"), result("b")]),
+                ],
+                &["error malformed-call 2 a", "error malformed-call 2 b"],
+            ),
+            (
+                "a call of the user, and a result in an answer",
+                vec![
+                    go(),
+                    assistant(&[call("a"), result("a")]),
+                    user(&[result("a"), call("b")]),
+                ],
+                &["error misplaced-block 2 a", "error misplaced-block 3 b"],
+            ),
+            (
                 "no ids",
                 vec![go(), assistant(&[call("")]), user(&[result("")])],
                 &["error invalid-id 2 ", "error orphan-result 3 "],

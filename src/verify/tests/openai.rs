@@ -165,6 +165,16 @@ fn messages_have_contents_and_calls_have_arguments() {
                 &["error arguments-not-string 1 a"],
             ),
             (
+                "a call without a name, and one without arguments",
+                vec![
+                    calls(&["a"]).replace(r#""name":"f""#, r#""name":"""#),
+                    result("a"),
+                    calls(&["b"]).replace(r#","arguments":"{}""#, ""),
+                    result("b"),
+                ],
+                &["error malformed-call 1 a", "error malformed-call 3 b"],
+            ),
+            (
                 "no messages",
                 raw(r#"{"messages":[]}"#),
                 &["error no-conversation 1 "],
