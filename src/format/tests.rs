@@ -231,6 +231,9 @@ fn what_is_left_alone_says_why() {
             format!("looks like anthropic, but has 1 message with {why} that no reader knows")
         );
     }
+    let answer = r#"{"role":"assistant","content":"hello"}"#;
+    assert_eq!(said(&[user, answer]), "anthropic");
+    assert_eq!(said(&[answer, user]), "openai");
     // Nothing is said there.
     let silent = r#"{"role":"user","content":[{"type":"text","text":null}]}"#;
     assert_eq!(said(&[user, silent]), "anthropic");

@@ -653,3 +653,15 @@ fn a_named_format_is_that_of_the_run_in_memory_too() {
     assert_eq!(&found["tokens_after"], after);
     assert_ne!(found["tokens_before"], found["tokens_after"]);
 }
+
+#[test]
+fn what_has_no_mark_of_its_format_is_compared_as_what_it_came_from() {
+    let call = json!({"role": "assistant", "content": null, "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]});
+    let result = json!({"role": "tool", "tool_call_id": "a", "content": "out"});
+    let plain = json!({"role": "user", "content": "So?"});
+    let before = format!("{plain}\n{call}\n{result}\n");
+    let place = Place::with(&[("in.jsonl", before), ("out.jsonl", format!("{plain}\n"))]);
+    let found = json(&place.run("diff in.jsonl out.jsonl --json").exits(0));
+    assert_eq!(found["format"], "openai");
+    assert_eq!(with_fate(&rows(&found), "kept").len(), 1);
+}

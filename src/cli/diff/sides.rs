@@ -14,7 +14,7 @@ use crate::artifacts::Replies;
 use crate::batch::{Loaded, Loading, compact_detected, split_ending};
 use crate::diff::{Differ, Source};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{Detected, Format, Layout};
+use crate::format::{Detected, Detector, Format, Layout};
 use crate::outcome::{Exit, NoticeLevel, Notices, Outcome, path_text};
 use crate::pipeline::Pipeline;
 use crate::plan::Keeping;
@@ -58,6 +58,17 @@ fn of(bytes: &[u8], format: Format, layout: Layout) -> Source<'_> {
         bytes,
         format,
         layout,
+    }
+}
+
+/// The same as one of another format, where its messages have no mark of their own: what is left after a summary may be of
+/// either.
+fn as_format(source: Source<'_>, format: Format) -> Source<'_> {
+    let mut detector = Detector::default();
+    detector.look(source.bytes);
+    match detector.given(format) {
+        Detected::Known(format, layout) => of(source.bytes, format, layout),
+        Detected::Unsupported(_) => source,
     }
 }
 
@@ -174,8 +185,12 @@ impl Input<'_> {
         (new, is): (&Path, &Loaded),
         policy: Option<&String>,
     ) -> Result<DiffReport> {
-        let newer = self.known(new, is)?;
         let older = self.known(Path::new(old), was)?;
+        let newer = self.known(new, is)?;
+        let newer = match newer.format == older.format {
+            true => newer,
+            false => as_format(newer, older.format),
+        };
         if older.format != newer.format || older.layout != newer.layout {
             let message = format!(
                 "{} is of the format {}, and this file of {}: they cannot be compared",

@@ -58,6 +58,8 @@ pub(super) struct Bare {
     ai_sdk: u64,
     pictures: u64,
     system: u64,
+    /// Whether the first of them is an answer.
+    begins_with_answer: bool,
     /// What the reader of each format does not understand.
     pub(super) unrecognised: [Kinds; Format::ALL.len()],
 }
@@ -65,6 +67,7 @@ pub(super) struct Bare {
 impl Bare {
     /// Counts a message, and what the readers of those formats that it may still be of do not understand.
     pub(super) fn add(&mut self, features: Features, says: &MessageShape<'_>) {
+        self.begins_with_answer |= self.messages == 0 && says.role == b"assistant";
         self.messages += 1;
         for (feature, count) in [
             (Features::ITEM, &mut self.items),
@@ -107,6 +110,8 @@ impl Bare {
             (false, false, false) if self.pictures > 0 => Some(Format::Anthropic),
             // Anthropic's system prompt is not a message; a line for it is OpenAI's way, unless blocks indicate otherwise.
             (false, false, false) if self.system > 0 => Some(Format::OpenAi),
+            // Anthropic's API refuses a conversation that begins with an answer.
+            (false, false, false) if self.begins_with_answer => Some(Format::OpenAi),
             (false, false, false) => Some(Format::Anthropic),
             (_, _, _) => None,
         }
