@@ -123,11 +123,15 @@ impl Walking {
                 folder: Some(Arc::clone(&folder)),
                 origin: Origin::Walked,
             };
-            if !is_of_shard(file.relative()) {
+            if is_new == Times::Again {
+                // Sharded like all that is passed by.
+                if is_of_shard(&file.path) {
+                    passed.borrow_mut().count(file.path, PassedBy::SameFile);
+                }
                 return;
             }
-            if is_new == Times::Again {
-                return passed.borrow_mut().count(file.path, PassedBy::SameFile);
+            if !is_of_shard(file.relative()) {
+                return;
             }
             met += 1;
             let seen = file.path.metadata().ok();

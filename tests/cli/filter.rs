@@ -14,7 +14,7 @@ fn odd_records() -> Vec<(&'static str, Option<&'static str>)> {
         (r#" { } "#, Some("unsupported")),
         (r#"{"a":1,"error":null}"#, Some("unsupported")),
         (
-            r#"{"a":1,"error":{"kind":"old","message":"gone"},"b":2}"#,
+            r#"{"a":1,"error":{"kind":"bad_line","message":"gone"},"b":2}"#,
             Some("unsupported"),
         ),
         (r#"{"messages":[]}"#, Some("unsupported")),
