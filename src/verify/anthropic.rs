@@ -183,7 +183,7 @@ impl<'c, 't> Check<'c, 't, '_> {
     /// Whether a call names its tool and has an input.
     fn is_whole(&self, call: &Block) -> bool {
         let [name, input] = self.value(call).fields(["name", "input"]);
-        name.string().is_some_and(|name| !name.is_empty()) && input.kind() == Some(Kind::Object)
+        name.string().is_some() && input.kind() == Some(Kind::Object)
     }
 
     fn value(&self, block: &Block) -> Value<'t> {

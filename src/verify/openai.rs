@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::{Findings, Rule};
 use crate::ids::{IdMap, IdSet};
-use crate::scan::{Kind, Value};
+use crate::scan::{Kind, Span, Value};
 use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Shape};
 
 /// A call that tool messages may answer.
@@ -128,7 +128,9 @@ impl<'t> Check<'_, 't, '_> {
             match call.shape {
                 Shape::Other => self.f.error(Rule::ArgumentsNotString, call.line, raw),
                 Shape::Absent => self.f.error(Rule::MalformedCall, call.line, raw),
-                _ if call.tool.is_empty() => self.f.error(Rule::MalformedCall, call.line, raw),
+                _ if call.tool == Span::default() => {
+                    self.f.error(Rule::MalformedCall, call.line, raw)
+                }
                 _ => {}
             }
             let id = self.f.call_id(call);

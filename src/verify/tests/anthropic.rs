@@ -183,7 +183,7 @@ fn calls_and_results_belong_together() {
                 vec![
                     go(),
                     assistant(&[
-                        call("a").replace("Bash", ""),
+                        call("a").replace(r#","name":"Bash""#, ""),
                         call("b").replace("{}", r#""{}""#),
                     ]),
                     user(&[result("a"), result("b")]),

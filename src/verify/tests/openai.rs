@@ -167,7 +167,7 @@ fn messages_have_contents_and_calls_have_arguments() {
             (
                 "a call without a name, and one without arguments",
                 vec![
-                    calls(&["a"]).replace(r#""name":"f""#, r#""name":"""#),
+                    calls(&["a"]).replace(r#""name":"f","#, ""),
                     result("a"),
                     calls(&["b"]).replace(r#","arguments":"{}""#, ""),
                     result("b"),
