@@ -30,6 +30,7 @@ pub(super) fn changes(
             hash(&[
                 &tied(of.transcript, block).to_le_bytes(),
                 value(of.transcript, block),
+                of.transcript.bytes(block.line, block.tool),
             ])
         },
         |of, block| kind_and_id(of.transcript, block),
@@ -102,7 +103,11 @@ pub(super) fn changes(
 /// Whether a model reads the same bytes in both.
 fn is_same(was: Window<'_>, is: Window<'_>, old: u32, new: u32) -> bool {
     let (old, new) = (was.transcript.block(old), is.transcript.block(new));
-    old.kind == new.kind && value(was.transcript, old) == value(is.transcript, new)
+    let tool = was.transcript.bytes(old.line, old.tool);
+    // In some formats, the tool and whether it failed stand elsewhere.
+    (old.kind, old.outcome) == (new.kind, new.outcome)
+        && value(was.transcript, old) == value(is.transcript, new)
+        && tool == is.transcript.bytes(new.line, new.tool)
 }
 
 /// What a part that now says `text` has become.

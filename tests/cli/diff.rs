@@ -665,3 +665,22 @@ fn what_has_no_mark_of_its_format_is_compared_as_what_it_came_from() {
     assert_eq!(found["format"], "openai");
     assert_eq!(with_fate(&rows(&found), "kept").len(), 1);
 }
+
+#[test]
+fn another_tool_is_a_difference_wherever_its_name_stands() {
+    let before = json!({"sessionId": "s", "projectHash": "p", "startTime": "2026-04-13T09:00:00.000Z", "lastUpdated": "2026-04-13T09:00:01.000Z", "messages": [
+        {"id": "1", "timestamp": "2026-04-13T09:00:00.000Z", "type": "user", "content": "Look."},
+        {"id": "2", "timestamp": "2026-04-13T09:00:01.000Z", "type": "gemini", "content": "", "model": "m", "toolCalls": [
+            {"id": "c", "name": "read_file", "args": {"path": "a"}, "status": "success", "timestamp": "2026-04-13T09:00:01.000Z",
+             "result": [{"functionResponse": {"id": "c", "name": "read_file", "response": {"output": "x"}}}]},
+        ]},
+    ]});
+    let mut after = before.clone();
+    after["messages"][1]["toolCalls"][0]["name"] = json!("list_files");
+    let place = Place::with(&[
+        ("a.json", before.to_string()),
+        ("b.json", after.to_string()),
+    ]);
+    let found = json(&place.run("diff a.json b.json --exit-code --json").exits(1));
+    assert_eq!(with_fate(&rows(&found), "edited").len(), 1, "{found}");
+}
