@@ -11,7 +11,7 @@ use memchr::memmem;
 
 use super::composer::Composer;
 use crate::facts::{MessageOrigin, block_text, describes_pictures, picture};
-use crate::summarizer::extractive::{Section, is_agent_text, parse, words_with_results};
+use crate::summarizer::extractive::{Section, parse, typed_in, words_with_results};
 use crate::transcript::{Message, Typed};
 
 /// What became of the typed messages that a summary replaced.
@@ -95,8 +95,8 @@ impl Composer<'_> {
         let blocks = self.subject.conversation.blocks(message).iter();
         let blocks = blocks.map(|block| self.subject.transcript.block(*block));
         let texts = blocks.filter(|block| block.is_words());
-        let texts = texts.map(|block| block_text(self.subject.transcript, block).into_owned());
-        texts.filter(|text| !is_agent_text(text))
+        let texts = texts.map(|block| block_text(self.subject.transcript, block));
+        texts.filter_map(|text| Some(typed_in(&text)?.to_owned()))
     }
 }
 

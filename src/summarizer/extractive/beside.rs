@@ -2,11 +2,9 @@
 //!
 //! What the agent added itself is none of it: notices in tags, and notes that the user interrupted something.
 
-use std::borrow::Cow;
-
 use memchr::memmem;
 
-use super::requests::is_agent_text;
+use super::requests::typed_in;
 use crate::facts::block_text;
 use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Transcript, Typed};
 
@@ -30,9 +28,9 @@ pub fn words_with_results(
             BlockKind::Result if may_hand_on(transcript.bytes(block.line, block.content)) => {
                 handed_on(&text()).map(str::to_owned)
             }
-            BlockKind::Text if message.role == Role::User && block.is_words() => Some(text())
-                .filter(|text| is_by_user(text))
-                .map(Cow::into_owned),
+            BlockKind::Text if message.role == Role::User && block.is_words() => {
+                by_user(&text()).map(str::to_owned)
+            }
             _ => None,
         };
         words.map(|words| (block.line, words))
@@ -40,9 +38,9 @@ pub fn words_with_results(
     blocks().filter_map(words).collect()
 }
 
-/// Whether a text beside results is the user's.
-fn is_by_user(text: &str) -> bool {
-    !text.trim_start().starts_with('<') && !is_agent_text(text)
+/// What of a text beside results is the user's.
+fn by_user(text: &str) -> Option<&str> {
+    typed_in(text).filter(|words| !words.trim_start().starts_with('<'))
 }
 
 /// Whether the JSON of a result may hold what [`handed_on`] looks for: most results are not read for it.

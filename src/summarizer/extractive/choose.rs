@@ -213,7 +213,7 @@ impl<'c> Choice<'c> {
         // The last message that is quoted, and the lines of it that are, if those are not all.
         let mut quoted: Option<(u32, IdSet<u64>)> = None;
         for (number, unit) in self.units() {
-            let is_last = |request| self.extract.found.last_request == Some(request);
+            let is_last = |request| self.extract.found.last_requests.contains(&request);
             let counts = match (unit.claim, words) {
                 (Claim::Request(_) | Claim::Picture(_), UserWords::Verbatim) => Counts::No,
                 (Claim::Request(request) | Claim::Picture(request), UserWords::Budget)

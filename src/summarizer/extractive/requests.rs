@@ -3,7 +3,7 @@
 //!
 //! Words are quoted exactly, with blanks around a message and empty lines in it.
 
-use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::form::{Mark, Row, Section};
 use super::gather::{Gather, line_of};
@@ -27,27 +27,45 @@ const NOTICE: f64 = 1.0;
 pub(super) fn words(transcript: &Transcript<'_>, blocks: &[u32]) -> String {
     let texts = blocks.iter().map(|block| transcript.block(*block));
     let texts = texts.filter(|block| block.is_words());
-    let words: Vec<Cow<'_, str>> = texts
+    let words: Vec<String> = texts
         .map(|block| block_text(transcript, block))
-        .filter(|text| !is_agent_text(text))
+        .filter_map(|text| Some(typed_in(&text)?.to_owned()))
         .collect();
     words.join("\n")
 }
 
-/// Whether a text in a user message was added by an agent: reminders, context from an editor, the note that the user interrupted
-/// something.
-pub fn is_agent_text(text: &str) -> bool {
-    const TAGS: [&str; 5] = [
-        "<system-reminder>",
-        "<ide_opened_file>",
-        "<ide_selection>",
-        "<current_datetime>",
-        "<system_reminder>",
-    ];
-    const BROKEN_OFF: &str = "[Request interrupted by user";
+/// What a user typed of a text in a message: without the reminders and the context that the agent put before it, if anything is
+/// left.
+pub fn typed_in(text: &str) -> Option<&str> {
+    let mut rest = text;
+    while let Some(tag) = TAGS.iter().find(|tag| rest.trim_start().starts_with(*tag)) {
+        let end = format!("</{}", &tag[1..]);
+        rest = rest
+            .split_once(&end)
+            .map_or("", |(_, after)| after.trim_start());
+    }
+    let is_agents = rest.trim().is_empty() && !text.trim().is_empty() || is_broken_off(rest);
+    (!is_agents).then_some(rest)
+}
+
+/// How texts begin that agents put into messages of the user: reminders, and context from an editor.
+const TAGS: [&str; 5] = [
+    "<system-reminder>",
+    "<ide_opened_file>",
+    "<ide_selection>",
+    "<current_datetime>",
+    "<system_reminder>",
+];
+
+/// Whether a text is the note that the user interrupted something.
+fn is_broken_off(text: &str) -> bool {
     let text = text.trim();
-    TAGS.iter().any(|tag| text.starts_with(tag))
-        || text.starts_with(BROKEN_OFF) && text.ends_with(']') && !text.contains('\n')
+    text.starts_with("[Request interrupted by user") && text.ends_with(']') && !text.contains('\n')
+}
+
+/// Whether all of a text in a user message was added by an agent.
+pub(super) fn is_agent_text(text: &str) -> bool {
+    typed_in(text).is_none()
 }
 
 /// The text after the elements that an agent's notice begins with.
@@ -188,7 +206,7 @@ fn pasted(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark, num
     }
 }
 
-/// Finds the last request, if no message that follows the span was typed.
+/// Finds the last requests, if no message that follows the span was typed.
 pub(super) fn keep_last(gather: &mut Gather<'_, '_>) {
     let end = gather.end;
     let mut after = gather.conversation.messages[end..]
@@ -197,7 +215,50 @@ pub(super) fn keep_last(gather: &mut Gather<'_, '_>) {
     if after.any(|(message, left)| message.typed == Typed::Yes && *left == MessageOrigin::Session) {
         return;
     }
-    let requests = (0..).zip(&gather.found.requests);
-    let last = requests.max_by_key(|(_, request)| request.message);
-    gather.found.last_request = last.map(|(number, _)| number);
+    let messages = &gather.conversation.messages;
+    let requests = || (0..).zip(&gather.found.requests);
+    let is_typed = |request: &Request| messages[request.message as usize].typed == Typed::Yes;
+    let last = requests().max_by_key(|(_, request)| request.message);
+    let typed = requests()
+        .filter(|(_, request)| is_typed(request))
+        .max_by_key(|(_, request)| request.message);
+    let lasts: BTreeSet<u32> = [last, typed]
+        .into_iter()
+        .flatten()
+        .map(|(n, _)| n)
+        .collect();
+    gather.found.last_requests = lasts.into_iter().collect();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_agent_put_before_words_is_no_part_of_them() {
+        for (text, typed) in [
+            ("do it", Some("do it")),
+            (" do it ", Some(" do it ")),
+            ("", Some("")),
+            ("<b>do it</b>", Some("<b>do it</b>")),
+            ("<system-reminder>x</system-reminder>\ndo it", Some("do it")),
+            (
+                "\n<ide_selection>x</ide_selection> <system-reminder>y</system-reminder>do it",
+                Some("do it"),
+            ),
+            ("<system-reminder>x</system-reminder>\n", None),
+            ("<system-reminder>x", None),
+            (
+                "do <system-reminder>x</system-reminder>it",
+                Some("do <system-reminder>x</system-reminder>it"),
+            ),
+            ("[Request interrupted by user for tool use]", None),
+            (
+                "<system-reminder>x</system-reminder>[Request interrupted by user]",
+                None,
+            ),
+        ] {
+            assert_eq!(typed_in(text), typed, "{text}");
+        }
+    }
 }

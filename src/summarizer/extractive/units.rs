@@ -97,8 +97,9 @@ pub(super) struct Units {
     /// The value of each name.
     pub(super) weights: Vec<f64>,
     pub(super) requests: Vec<Request>,
-    /// The last request of the conversation, if it is in the span.
-    pub(super) last_request: Option<u32>,
+    /// The last request of the conversation, if it is in the span; and the last typed message, if that request is words in a
+    /// message of another kind.
+    pub(super) last_requests: Vec<u32>,
     /// The folder that paths may be relative to.
     pub(super) folder: Option<String>,
     /// Names that occur in messages after the span.

@@ -193,7 +193,8 @@ impl<'t, 'a> Source<'t, 'a> {
                 "{} > {tokens}",
                 summary.counted
             );
-            let has_to = matches!(words, UserWords::Budget) && extract.found.last_request.is_some();
+            let has_to =
+                matches!(words, UserWords::Budget) && !extract.found.last_requests.is_empty();
             assert_eq!(least > 0, has_to && text.contains("## User"), "{least}");
             if words == UserWords::Verbatim {
                 self.check_words(conversation, span.clone(), policy, &estimator, &summary);
