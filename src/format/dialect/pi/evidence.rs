@@ -1,7 +1,7 @@
 //! By what an entry of a pi session is recognised: a header, and messages within entries.
 
 use crate::format::Format;
-use crate::format::detect::{CWD, Evidence, Family, ID, LONG_ID, Line, Part, TIMESTAMP, VERSION};
+use crate::format::detect::{CWD, Evidence, Family, LONG_ID, Line, Part, VERSION};
 
 const OWN: Family = Family::Of(Format::Pi);
 
@@ -9,12 +9,8 @@ const OWN: Family = Family::Of(Format::Pi);
 pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     match (line.kind, &line.message) {
         (b"session", _) if line.has(CWD) || line.has(VERSION) => Some(Evidence::mark(OWN)),
-        // Those of Factory Droid have long ids, and a log of somebody else may have none, nor a time.
-        (b"message", Some(says))
-            if line.own.role.is_empty()
-                && !line.has(LONG_ID)
-                && (line.has(ID) || line.has(TIMESTAMP)) =>
-        {
+        // Those of Factory Droid have long ids.
+        (b"message", Some(says)) if line.own.role.is_empty() && !line.has(LONG_ID) => {
             Some(Evidence::message(OWN, says.unrecognised(Format::Pi)))
         }
         (_, _) => None,
