@@ -183,6 +183,10 @@ impl Store {
             .collect()
     }
 
+    /// Writes an offloaded content to `to`, and checks that it is the one of this name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Store`] when it is missing or another one; [`ErrorKind::Io`] when the system refuses.
     pub fn copy_offload(&self, name: &str, to: &mut impl Write) -> Result<()> {
         file_of(name)?;
         let mut hashing = Tee(OffloadHash::default(), to);
