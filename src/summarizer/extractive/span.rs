@@ -119,18 +119,23 @@ impl Gather<'_, '_> {
         }
     }
 
-    /// Adds the last words of the user beyond the input limit: they are always quoted.
+    /// Adds the last typed message beyond the input limit, and the last words in a message with results if they follow it: they
+    /// are always quoted.
     fn unread(&mut self) {
         let (transcript, conversation) = (self.transcript, self.conversation);
         let messages = &conversation.messages;
-        let has_words = |message: &Message| {
-            message.typed == Typed::Yes
-                || !words_with_results(transcript, conversation, message).is_empty()
+        let last = |is_it: &dyn Fn(&Message) -> bool| {
+            let is_it =
+                |n: &usize| self.origins[*n] == MessageOrigin::Session && is_it(&messages[*n]);
+            (self.span.end..self.end).rfind(is_it)
         };
-        let is_typed =
-            |n: &usize| self.origins[*n] == MessageOrigin::Session && has_words(&messages[*n]);
-        if let Some(last) = (self.span.end..self.end).rfind(is_typed) {
-            self.by_user(last as u32, &messages[last]);
+        let typed = last(&|message| message.typed == Typed::Yes);
+        let beside =
+            last(&|message| !words_with_results(transcript, conversation, message).is_empty());
+        // What is older than the last typed message is not the last.
+        let beside = beside.filter(|beside| Some(*beside) > typed);
+        for number in typed.into_iter().chain(beside) {
+            self.by_user(number as u32, &messages[number]);
         }
     }
 
