@@ -9,7 +9,7 @@ use super::Span;
 use super::defects::{Bad, Oddities, Parse};
 use super::string::{self, Text};
 use super::strings::{Memory, Strings};
-use super::wide;
+use super::wide::Way;
 
 /// The kind of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ const KEYS_COMPARED: usize = 32;
 #[derive(Debug, Clone)]
 pub struct Cursor<'a> {
     line: &'a [u8],
-    bytes: Option<string::Bytes>,
+    way: Way,
     at: usize,
     /// The number of open containers around `at`, in which the caller is.
     depth: usize,
@@ -68,7 +68,7 @@ impl<'a> Cursor<'a> {
     pub fn new(line: &'a [u8]) -> Self {
         Cursor {
             line,
-            bytes: wide::properties(line),
+            way: Way::through(line),
             at: 0,
             depth: 0,
             memory: Memory::None,
@@ -205,22 +205,34 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a string.
+    #[inline]
     pub fn string(&mut self) -> Parse<Text> {
         self.white();
         if self.line.get(self.at) != Some(&b'"') {
             return Err(self.bad("a string was expected"));
         }
         let start = self.at + 1;
+        if let Some(end) = self.way.plain(self.line, start) {
+            self.at = end + 1;
+            return Ok(Text::plain(start, end));
+        }
+        self.other_string(start)
+    }
+
+    /// Reads the rest of a string that is not short and plain.
+    #[inline(never)]
+    fn other_string(&mut self, start: usize) -> Parse<Text> {
         if let Some(known) = self.memory.at(start) {
             debug_assert_eq!(
-                wide::string(self.line, start, self.bytes, &mut Oddities::default())
+                self.way
+                    .string(self.line, start, &mut Oddities::default())
                     .map(|(text, _)| text),
                 Ok(known)
             );
             self.at = known.span.end() + 1;
             return Ok(known);
         }
-        let (text, next) = wide::string(self.line, start, self.bytes, &mut self.oddities)?;
+        let (text, next) = self.way.string(self.line, start, &mut self.oddities)?;
         if !self.oddities.contains(Oddities::LONE_SURROGATE) {
             self.memory.note(text);
         }

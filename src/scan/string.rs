@@ -21,6 +21,17 @@ pub struct Text {
 }
 
 impl Text {
+    /// A text whose bytes, from `start` to before `end`, are all characters.
+    #[inline]
+    pub(super) fn plain(start: usize, end: usize) -> Text {
+        let span = Span::new(start, end);
+        Text {
+            span,
+            scalars: span.len,
+            astral: 0,
+        }
+    }
+
     /// UTF-16 code units after unescaping, as JavaScript's `length` counts.
     pub fn utf16(self) -> u64 {
         u64::from(self.scalars) + u64::from(self.astral)

@@ -1,46 +1,65 @@
 //! Strings by 64 bytes at a time, where the processor has AVX2; which is found out while the program runs.
 //!
-//! Gives the same answers as [`super::string`], or none: what is wrong with a string, and where, only that says. The first step
-//! looks at 32 bytes, since most strings are keys and end there.
+//! Gives the same answers as [`super::string`], or none: what is wrong with a string, and where, only that says. Most strings are
+//! keys, which end within 32 bytes and have nothing in them that needs a closer look: they are looked for first.
 
+#[cfg(not(target_arch = "x86_64"))]
+mod none;
 #[cfg(target_arch = "x86_64")]
 mod x86;
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) use none::Wide;
+#[cfg(target_arch = "x86_64")]
+pub(super) use x86::Wide;
 
 use super::defects::{Oddities, Parse};
 use super::string::{Bytes, Found, Text, narrow};
 
-/// What a cursor needs to know of a line before it reads strings in it; `None` where that is nothing.
-pub(super) fn properties(line: &[u8]) -> Option<Bytes> {
-    (!is_available()).then(|| Bytes::of(line))
+/// How the strings of a line are read.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Way {
+    /// By registers.
+    Wide(Wide),
+    /// By words, with what must be known of the line for that.
+    Narrow(Bytes),
 }
 
-/// Reads a string whose opening quote is before `at`, in one way or the other; returns the text and the position after its
-/// closing quote. `bytes` are the [`properties`] of the line.
-#[inline]
-pub(super) fn string(
-    line: &[u8],
-    at: usize,
-    bytes: Option<Bytes>,
-    odd: &mut Oddities,
-) -> Parse<(Text, usize)> {
-    if bytes.is_none()
-        && let Some(found) = find(line, at)
-    {
-        if found.has_lone_surrogate {
-            odd.insert(Oddities::LONE_SURROGATE);
+impl Way {
+    /// The quickest one for a line.
+    #[inline]
+    pub(super) fn through(line: &[u8]) -> Self {
+        match Wide::here() {
+            Some(wide) => Way::Wide(wide),
+            None => Way::Narrow(Bytes::of(line)),
         }
-        return Ok(found.text(at));
     }
-    narrow(line, at, bytes.unwrap_or_else(Bytes::unknown), odd)
-}
 
-/// Whether strings can be read in this way here.
-#[inline]
-pub(super) fn is_available() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return x86::is_available();
-    #[cfg(not(target_arch = "x86_64"))]
-    false
+    /// The end of the string whose first byte is at `start`, if it is a short one whose bytes are all characters, as most keys
+    /// are; `None` for others, and where that takes as long as to read it.
+    #[inline]
+    pub(super) fn plain(self, line: &[u8], start: usize) -> Option<usize> {
+        match self {
+            Way::Wide(wide) => wide.plain(line, start),
+            Way::Narrow(_) => None,
+        }
+    }
+
+    /// Reads a string whose opening quote is before `at`; returns the text and the position after its closing quote.
+    pub(super) fn string(self, line: &[u8], at: usize, odd: &mut Oddities) -> Parse<(Text, usize)> {
+        match self {
+            Way::Wide(wide) => match wide.find(line, at) {
+                Some(found) => {
+                    if found.has_lone_surrogate {
+                        odd.insert(Oddities::LONE_SURROGATE);
+                    }
+                    Ok(found.text(at))
+                }
+                None => narrow(line, at, Bytes::unknown(), odd),
+            },
+            Way::Narrow(bytes) => narrow(line, at, bytes, odd),
+        }
+    }
 }
 
 /// What a string has in it that others would write in another way.
@@ -67,29 +86,10 @@ pub(crate) struct Inside {
     pub(crate) deletes: u64,
 }
 
-/// Reads the string whose first byte is at `start`, as of [`find`], and counts what is in it; `units` gets the place of the
-/// backslash of every `\u`.
+/// Reads the string whose first byte is at `start`, if it is a whole and valid one, and counts what is in it; `units` gets the
+/// place of the backslash of every `\u`. `None` also where the processor lacks what this takes.
 pub(crate) fn inside(line: &[u8], start: usize, units: &mut impl FnMut(usize)) -> Option<Inside> {
-    #[cfg(target_arch = "x86_64")]
-    return x86::inside(line, start, units);
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        let _ = (line, start, units);
-        None
-    }
-}
-
-/// Reads the string whose first byte is at `start`, if it is a whole and valid one; `None` also where the processor lacks what
-/// this takes.
-#[inline]
-pub(super) fn find(line: &[u8], start: usize) -> Option<Found> {
-    #[cfg(target_arch = "x86_64")]
-    return x86::find(line, start);
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        let _ = (line, start);
-        None
-    }
+    Wide::here()?.inside(line, start, units)
 }
 
 #[cfg(test)]
@@ -102,13 +102,20 @@ mod tests {
     fn agree(line: &[u8], start: usize) -> Result<(), TestCaseError> {
         let mut odd = Oddities::default();
         let expected = narrow(line, start, Bytes::of(line), &mut odd);
-        match (find(line, start), expected) {
+        let wide = Wide::here();
+        if let Some(end) = wide.and_then(|wide| wide.plain(line, start)) {
+            prop_assert_eq!(
+                Ok(Text::plain(start, end)),
+                expected.as_ref().map(|(text, _)| *text)
+            );
+        }
+        match (wide.and_then(|wide| wide.find(line, start)), expected) {
             (Some(found), Ok(text)) => {
                 prop_assert_eq!(found.text(start), text);
                 prop_assert_eq!(found.has_lone_surrogate, !odd.is_empty());
             }
             (Some(found), Err(bad)) => prop_assert!(false, "{found:?}, {bad:?}"),
-            (None, Ok(text)) => prop_assert!(!is_available(), "{text:?}"),
+            (None, Ok(text)) => prop_assert!(wide.is_none(), "{text:?}"),
             (None, Err(_)) => {}
         }
         Ok(())

@@ -5,9 +5,10 @@
 
 use serde_json::value::RawValue;
 
+use crate::scan::Cursor;
 use crate::scan::defects::Oddities;
-use crate::scan::string::{Bytes, narrow};
-use crate::scan::{Cursor, wide};
+use crate::scan::string::{Bytes, Text, narrow};
+use crate::scan::wide::Wide;
 
 /// Small and the same on every machine.
 struct Dice(u64);
@@ -127,7 +128,13 @@ fn many_lines_are_read_as_serde_json_reads_them_in_both_ways() {
             strings += 1;
             let mut odd = Oddities::default();
             let expected = narrow(&line, start, Bytes::of(&line), &mut odd);
-            match (wide::find(&line, start), expected) {
+            let wide = Wide::here();
+            if let Some(end) = wide.and_then(|wide| wide.plain(&line, start)) {
+                let plain = Text::plain(start, end);
+                let text = expected.as_ref().map(|(text, _)| *text);
+                assert_eq!(Ok(plain), text, "line {number}: {line:?}");
+            }
+            match (wide.and_then(|wide| wide.find(&line, start)), expected) {
                 (Some(found), expected) => {
                     assert_eq!(Ok(found.text(start)), expected, "line {number}: {line:?}");
                     assert_eq!(
@@ -136,7 +143,7 @@ fn many_lines_are_read_as_serde_json_reads_them_in_both_ways() {
                         "line {number}: {line:?}"
                     );
                 }
-                (None, Ok(_)) => assert!(!wide::is_available(), "line {number}: {line:?}"),
+                (None, Ok(_)) => assert!(wide.is_none(), "line {number}: {line:?}"),
                 (None, Err(_)) => {}
             }
         }

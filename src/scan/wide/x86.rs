@@ -12,35 +12,55 @@ const WIDTH: usize = 32;
 /// Bytes in a block of two registers.
 const BLOCK: usize = 2 * WIDTH;
 
-#[inline]
-pub(super) fn is_available() -> bool {
-    is_x86_feature_detected!("avx2")
-        && is_x86_feature_detected!("bmi1")
-        && is_x86_feature_detected!("popcnt")
-}
+/// Leave to read by registers: there is one only where the processor has AVX2, BMI1 and POPCNT.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::scan) struct Wide(());
 
-#[inline]
-pub(super) fn find(line: &[u8], start: usize) -> Option<Found> {
-    if !is_available() {
-        return None;
+impl Wide {
+    /// Finds out whether it can be done here.
+    #[inline]
+    pub(in crate::scan) fn here() -> Option<Wide> {
+        let has_all = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("popcnt");
+        has_all.then_some(Wide(()))
     }
-    // SAFETY: `walk` is unsafe to call only because it is compiled for processors with AVX2, BMI1 and POPCNT, and the line
-    // above returns on every other. It takes and returns plain values and slices, and its body is safe code: it reads memory
-    // only by checked indexing.
-    #[allow(unsafe_code)]
-    unsafe {
-        walk(line, start, |_, _| {})
-    }
-}
 
-pub(super) fn inside(line: &[u8], start: usize, units: &mut impl FnMut(usize)) -> Option<Inside> {
-    if !is_available() {
-        return None;
+    /// The end of the string whose first byte is at `start`, if it is a short one whose bytes are all characters, as most keys
+    /// are.
+    #[inline]
+    pub(in crate::scan) fn plain(self, line: &[u8], start: usize) -> Option<usize> {
+        // SAFETY: `plain_end` is unsafe to call only because it is compiled for processors with AVX2 and BMI1, and `here`, which
+        // alone makes a `Wide`, has seen that this is one. It takes and returns plain values and slices, and its body is safe
+        // code: it reads memory only by checked indexing.
+        #[allow(unsafe_code)]
+        unsafe {
+            plain_end(line, start)
+        }
     }
-    // SAFETY: as for `walk` in `find`.
-    #[allow(unsafe_code)]
-    unsafe {
-        counted(line, start, units)
+
+    /// Reads the string whose first byte is at `start`, if it is a whole and valid one.
+    #[inline]
+    pub(in crate::scan) fn find(self, line: &[u8], start: usize) -> Option<Found> {
+        // SAFETY: as for `plain_end` in `plain`; `walk` is compiled for processors with POPCNT, too.
+        #[allow(unsafe_code)]
+        unsafe {
+            walk(line, start, |_, _| {})
+        }
+    }
+
+    /// The same, and counts what is in it; `units` gets the place of the backslash of every `\u`.
+    pub(in crate::scan) fn inside(
+        self,
+        line: &[u8],
+        start: usize,
+        units: &mut impl FnMut(usize),
+    ) -> Option<Inside> {
+        // SAFETY: as for `walk` in `find`.
+        #[allow(unsafe_code)]
+        unsafe {
+            counted(line, start, units)
+        }
     }
 }
 
@@ -127,15 +147,24 @@ fn is_four(bytes: __m256i) -> __m256i {
     _mm256_cmpeq_epi8(_mm256_max_epu8(bytes, all(0xf0)), bytes)
 }
 
-/// The bits of the bytes in some registers, up to two, for which `of` gives a byte with the highest bit.
+/// The bits of the bytes in a block for which `of` gives a byte with the highest bit.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn bits_of(block: &[__m256i], of: impl Fn(__m256i) -> __m256i) -> u64 {
-    let mut all = 0;
-    for (n, register) in block.iter().enumerate() {
-        all |= bits(of(*register)) << (n * WIDTH);
-    }
-    all
+fn bits_of(block: &[__m256i; 2], of: impl Fn(__m256i) -> __m256i) -> u64 {
+    let [low, high] = *block;
+    bits(of(low)) | bits(of(high)) << WIDTH
+}
+
+/// The end of a string within one register in which every byte is a character.
+#[target_feature(enable = "avx2,bmi1")]
+fn plain_end(line: &[u8], start: usize) -> Option<usize> {
+    let bytes = load(line.get(start..)?.first_chunk()?);
+    let ends = bits(equal(bytes, b'"'));
+    let inside = ends.wrapping_sub(1) & !ends;
+    let odd = _mm256_or_si256(equal(bytes, b'\\'), at_most(bytes, 0x1f));
+    // Of a byte beyond ASCII, the highest bit is its own.
+    let odd = bits(_mm256_or_si256(bytes, odd));
+    (ends != 0 && odd & inside == 0).then(|| start + ends.trailing_zeros() as usize)
 }
 
 /// A block of a string that was found valid.
@@ -186,15 +215,9 @@ fn counted(line: &[u8], start: usize, units: &mut impl FnMut(usize)) -> Option<I
 /// Reads a string; `each` gets every block of it.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 #[inline]
-fn walk(line: &[u8], start: usize, mut each: impl FnMut(&[__m256i], Looked)) -> Option<Found> {
+fn walk(line: &[u8], start: usize, mut each: impl FnMut(&[__m256i; 2], Looked)) -> Option<Found> {
     let mut string = String::default();
     let mut at = start;
-    if let Some(chunk) = line.get(at..)?.first_chunk() {
-        if string.goes_on(line, at, [load(chunk)], &mut each)? == Next::End {
-            return Some(string.found);
-        }
-        at += WIDTH;
-    }
     loop {
         let rest = line.get(at..)?;
         let mut last = [b' '; BLOCK];
@@ -236,18 +259,18 @@ impl String {
     /// Looks at the next block, which begins at `at`; `None` where the string is not valid.
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     #[inline]
-    fn goes_on<const N: usize>(
+    fn goes_on(
         &mut self,
         line: &[u8],
         at: usize,
-        block: [__m256i; N],
-        each: &mut impl FnMut(&[__m256i], Looked),
+        block: [__m256i; 2],
+        each: &mut impl FnMut(&[__m256i; 2], Looked),
     ) -> Option<Next> {
-        let block = block.as_slice();
+        let block = &block;
         let slashes = bits_of(block, |bytes| equal(bytes, b'\\'));
         let quotes = bits_of(block, |bytes| equal(bytes, b'"'));
         let controls = bits_of(block, |bytes| at_most(bytes, 0x1f));
-        let escaped = self.escaped::<N>(slashes);
+        let escaped = self.escaped(slashes);
         let ends = quotes & !escaped;
         // The bytes before the end.
         let inside = ends.wrapping_sub(1) & !ends;
@@ -285,7 +308,13 @@ impl String {
     /// Counts the escapes whose letters are `letters`, which are `\u` or wrong; `None` where one is.
     #[target_feature(enable = "avx2,popcnt")]
     #[inline]
-    fn unicode(&mut self, line: &[u8], at: usize, block: &[__m256i], letters: u64) -> Option<()> {
+    fn unicode(
+        &mut self,
+        line: &[u8],
+        at: usize,
+        block: &[__m256i; 2],
+        letters: u64,
+    ) -> Option<()> {
         let hex = bits_of(block, |bytes| is_hex(bytes));
         let units = bits_of(block, |bytes| equal(bytes, b'u'));
         // Surrogates, and a few others, begin with D.
@@ -316,20 +345,14 @@ impl String {
 
     /// The bytes of a block that a backslash before them escapes.
     #[inline]
-    fn escaped<const N: usize>(&mut self, slashes: u64) -> u64 {
+    fn escaped(&mut self, slashes: u64) -> u64 {
         const EVEN: u64 = 0x5555_5555_5555_5555;
         // Runs of backslashes: in each, every other one escapes the byte after it.
         let slashes = slashes & !self.carry;
         let follow = slashes << 1 | self.carry;
         let odd_starts = slashes & !EVEN & !follow;
         let (sum, is_carried) = odd_starts.overflowing_add(slashes);
-        let escaped = (EVEN ^ (sum << 1)) & follow;
-        if N * WIDTH == BLOCK {
-            self.carry = u64::from(is_carried);
-            return escaped;
-        }
-        // The bit after a single register is that of the next block's first byte.
-        self.carry = escaped >> WIDTH;
-        escaped & !(u64::MAX << WIDTH)
+        self.carry = u64::from(is_carried);
+        (EVEN ^ (sum << 1)) & follow
     }
 }
