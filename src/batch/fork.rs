@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::agent::{Agent, id_of_copy, under_id};
+use crate::format::agent::{Agent, Names, id_of_copy, under_id};
 use crate::format::{Detected, Format, Layout};
 use crate::store::{hash_of, open_transcript};
 
@@ -15,8 +15,8 @@ use crate::store::{hash_of, open_transcript};
 pub struct Fork {
     /// The file of the new session.
     pub output: PathBuf,
-    /// The format of its agent.
-    format: Format,
+    /// The formats of the agents that name their files so.
+    formats: Vec<Format>,
     /// The new id.
     id: String,
 }
@@ -28,45 +28,38 @@ impl Fork {
     /// [`ErrorKind::Usage`] where the file has not the name of a session; [`ErrorKind::Io`] where it cannot be read.
     pub fn of(path: &Path) -> Result<Fork> {
         let name = path.file_name().and_then(|name| name.to_str());
-        let of_format = |format: Format| {
-            let id = format.agent()?.id_of_name(name?)?;
-            Some((format, id))
+        let id_of = |format: &Format| format.agent()?.id_of_name(name?);
+        let mut formats = Format::of_agents();
+        let Some(id) = formats.iter().find_map(id_of) else {
+            return Err(without_id(path, &formats));
         };
-        let formats = Format::of_agents();
-        let Some((format, id)) = formats.iter().copied().find_map(of_format) else {
-            let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
-            let message = "a fork is made of a session, and this file has not the name of one";
-            return Err(Error::new(ErrorKind::Usage, message).at(path).hint(format!(
-                "name a session of {}; -o FILE writes a copy of any file",
-                names.join(", ")
-            )));
-        };
+        formats.retain(|format| id_of(format) == Some(id));
         let (mut file, _) = open_transcript(path)?;
         let hash = hash_of(&mut file).map_err(|e| Error::io(path, "read", e))?;
         let new = id_of_copy(id, &hash);
         let renamed = name.unwrap_or_default().replace(id, &new);
         Ok(Fork {
             output: path.with_file_name(renamed),
-            format,
+            formats,
             id: new,
         })
     }
 
     /// Refuses what its agent does not read.
     pub(super) fn check(&self, detected: &Detected) -> Result<&'static dyn Agent> {
-        let is_its =
-            matches!(detected, Detected::Known(format, Layout::File) if *format == self.format);
-        match self.format.agent().filter(|_| is_its) {
-            Some(agent) => Ok(agent),
-            None => {
-                let message = format!(
-                    "this is not a session of {}, although its name is that of one",
-                    self.format.name()
-                );
-                Err(Error::new(ErrorKind::Unsupported, message)
-                    .hint("-o FILE writes a copy of any file"))
+        let its = match detected {
+            Detected::Known(format, Layout::File) if self.formats.contains(format) => {
+                format.agent()
             }
-        }
+            Detected::Known(..) | Detected::Unsupported(_) => None,
+        };
+        its.ok_or_else(|| {
+            let message = format!(
+                "this is not a session of {}, although its name is that of one",
+                in_a_list(&self.formats, " or ")
+            );
+            Error::new(ErrorKind::Unsupported, message).hint("-o FILE writes a copy of any file")
+        })
     }
 
     /// The bytes of the original under the new id.
@@ -78,5 +71,29 @@ impl Fork {
         let mut text = Vec::new();
         pieces.for_each(|piece| text.extend_from_slice(piece));
         under_id(agent, &text, &self.id)
+    }
+}
+
+/// Why a file whose name has no id cannot be forked.
+fn without_id(path: &Path, formats: &[Format]) -> Error {
+    let (unnamed, named): (Vec<Format>, Vec<Format>) = formats.iter().partition(|format| {
+        let agent = format.agent();
+        agent.is_some_and(|agent| agent.names() == Names::Nothing)
+    });
+    let message =
+        "a fork is made of a session whose file has its id in its name, and this one has none";
+    Error::new(ErrorKind::Usage, message).at(path).hint(format!(
+        "name a session of {}; those of {} have folders of their own and cannot be forked; -o FILE writes a copy of any file",
+        in_a_list(&named, " or "),
+        in_a_list(&unnamed, " and ")
+    ))
+}
+
+/// The names of formats as a sentence has them.
+fn in_a_list(formats: &[Format], last: &str) -> String {
+    let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
+    match names.split_last() {
+        Some((end, rest)) if !rest.is_empty() => [&rest.join(", "), last, end].concat(),
+        Some(_) | None => names.concat(),
     }
 }

@@ -60,7 +60,7 @@ pub(super) fn whole_id(agent: &dyn Agent, path: &Path, named: &str) -> String {
         id_on_lines(agent, &head).filter(|id| id.starts_with(named))
     };
     let found = match agent.names() {
-        Names::Whole => None,
+        Names::Whole | Names::Nothing => None,
         Names::Beginning => on_lines(),
     };
     found.unwrap_or_else(|| named.to_owned())

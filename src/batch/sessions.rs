@@ -21,6 +21,9 @@ use crate::stats::{Counting, FileStats};
 use crate::text::shown_path;
 use crate::transcript::{Conversation, Role, Transcript};
 
+/// What to do where no agent can have a folder.
+pub const NO_HOME: &str = "agents keep sessions below HOME, which is not set";
+
 /// The most sessions that an error names.
 const NAMED: usize = 5;
 
@@ -59,6 +62,15 @@ pub enum Wanted<'w> {
     Latest,
     /// The one whose id begins so.
     Id(&'w str),
+}
+
+/// A session that was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meant<'s> {
+    /// The one that was named, or the latest one of this project.
+    Named(&'s Session),
+    /// The latest one of all: this project has none.
+    LatestElsewhere(&'s Session),
 }
 
 /// What is in a session.
@@ -290,22 +302,27 @@ impl Sessions {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] where there is none, or more than one.
-    pub fn find(&self, wanted: Wanted<'_>, here: Option<&Path>) -> Result<&Session> {
+    pub fn find(&self, wanted: Wanted<'_>, here: Option<&Path>) -> Result<Meant<'_>> {
         let begins = match wanted {
             Wanted::Latest => {
                 let is_here = |session: &&Session| here.is_some_and(|here| session.is_of(here));
-                let latest = self.list.iter().find(is_here).or_else(|| self.list.first());
+                let of_here = self.list.iter().find(is_here).map(Meant::Named);
+                let of_all = || self.list.first().map(Meant::LatestElsewhere);
+                let latest = of_here.or_else(of_all);
                 return latest.ok_or_else(|| self.none("there is no session"));
             }
             Wanted::Id(begins) => begins.to_ascii_lowercase(),
         };
-        let is_meant = |session: &&Session| session.id.to_ascii_lowercase().starts_with(&begins);
+        let is_meant = |session: &&Session| {
+            let id = session.id.to_ascii_lowercase();
+            id.starts_with(&begins) || number_of(&id).starts_with(&begins)
+        };
         let meant: Vec<&Session> = self.list.iter().filter(is_meant).collect();
         match meant.as_slice() {
             [] => Err(self.none(&format!(
                 "there is no file of that name, and no session whose id begins with {begins}"
             ))),
-            [one] => Ok(one),
+            [one] => Ok(Meant::Named(one)),
             several => {
                 let named = several
                     .iter()
@@ -316,30 +333,40 @@ impl Sessions {
                     "{} sessions have an id that begins with {begins}: {named}",
                     several.len()
                 );
-                Err(Error::new(ErrorKind::Usage, message)
-                    .hint("name more of the id, the agent with --agent, or the file"))
+                let (first, rest) = (several[0], &several[1..]);
+                let hint = match () {
+                    () if rest.iter().any(|other| other.id != first.id) => {
+                        "name more of the id, or the file"
+                    }
+                    () if rest.iter().any(|other| other.format != first.format) => {
+                        "name the agent with --agent, or the file"
+                    }
+                    () => "name the file",
+                };
+                Err(Error::new(ErrorKind::Usage, message).hint(hint))
             }
         }
     }
 
     fn none(&self, message: &str) -> Error {
-        let hint = format!(
-            "`ctxpack sessions --all` lists those of {}",
-            self.looked_into()
-        );
+        let hint = match self.folders.is_empty() {
+            true => NO_HOME.to_owned(),
+            false => format!(
+                "`ctxpack sessions --all` lists those of {}",
+                self.looked_into()
+            ),
+        };
         Error::new(ErrorKind::Usage, message).hint(hint)
     }
 
     /// The folders that were looked into, for a message.
     pub fn looked_into(&self) -> String {
-        let folders: Vec<String> = self
-            .folders
-            .iter()
-            .map(|folder| shown_path(folder))
-            .collect();
-        if folders.is_empty() {
-            return "no folder, since HOME is not set".to_owned();
-        }
-        folders.join(", ")
+        let folders = self.folders.iter().map(|folder| shown_path(folder));
+        folders.collect::<Vec<_>>().join(", ")
     }
+}
+
+/// The part of an id behind the word that all ids of its agent begin with, if there is such a word: `session_` of Kimi Code.
+pub fn number_of(id: &str) -> &str {
+    id.split_once('_').map_or(id, |(_, number)| number)
 }

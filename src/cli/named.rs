@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::{Context, Voice};
-use crate::batch::{Session, Sessions, Wanted, sessions};
+use crate::batch::{Meant, Sessions, Wanted, number_of, sessions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
 use crate::format::agent::Surroundings;
@@ -19,7 +19,7 @@ use crate::text::{nearest, printable, shown_path};
 const LATEST: &str = "latest";
 /// The shortest accepted prefix of an id, in characters.
 const FEWEST: usize = 4;
-/// The longest id, in characters.
+/// The longest number in an id, in characters.
 const MOST: usize = 36;
 
 /// Whose sessions are meant.
@@ -75,10 +75,11 @@ impl AgentArgs {
                 continue;
             };
             let found = found.get_or_insert_with(|| sessions(&surroundings(), format));
-            let session = found.find(wanted, env::current_dir().ok().as_deref())?;
+            let meant = found.find(wanted, env::current_dir().ok().as_deref())?;
             if context.voice > Voice::Quiet {
-                say(session);
+                say(meant);
             }
+            let (Meant::Named(session) | Meant::LatestElsewhere(session)) = meant;
             all.push(session.path.clone());
         }
         if format.is_some() && found.is_none() {
@@ -91,11 +92,18 @@ impl AgentArgs {
 }
 
 /// Says which session was taken.
-fn say(session: &Session) {
+fn say(meant: Meant<'_>) {
+    let (session, why) = match meant {
+        Meant::Named(session) => (session, ""),
+        Meant::LatestElsewhere(session) => (
+            session,
+            " (no session is of this folder: the latest one of all)",
+        ),
+    };
     let (agent, path) = (session.format.name(), shown_path(&session.path));
     let _ = writeln!(
         io::stderr().lock(),
-        "{agent} session {}: {}",
+        "{agent} session {}: {}{why}",
         printable(&session.id),
         printable(&path)
     );
@@ -104,11 +112,15 @@ fn say(session: &Session) {
 /// The session that an argument means, if it is not a path.
 fn wanted(path: &Path) -> Option<Wanted<'_>> {
     let word = path.to_str()?;
-    let is_id = (FEWEST..=MOST).contains(&word.len())
-        && word
+    let number = number_of(word);
+    let is_id = (FEWEST..=MOST).contains(&number.len())
+        && number
             .bytes()
             .all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
-        && word.starts_with(|c: char| c.is_ascii_hexdigit());
+        && number.starts_with(|c: char| c.is_ascii_hexdigit())
+        && word[..word.len() - number.len()]
+            .bytes()
+            .all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
     let wanted = match word {
         LATEST => Wanted::Latest,
         id if is_id => Wanted::Id(id),
@@ -124,11 +136,27 @@ mod tests {
 
     #[test]
     fn ids_and_latest_are_sessions_and_all_else_is_a_path() {
-        for word in ["5c03", "5c030e11-0000-4000-8000-000000000001", "ABCD"] {
+        for word in [
+            "5c03",
+            "5c030e11-0000-4000-8000-000000000001",
+            "ABCD",
+            "session_5c030e11-0000-4000-8000-000000000001",
+        ] {
             assert_eq!(wanted(Path::new(word)), Some(Wanted::Id(word)));
         }
         assert_eq!(wanted(Path::new("latest")), Some(Wanted::Latest));
-        for word in ["5c0", "-abc", "./5c03", "5c03.jsonl", "newest", "src", "-"] {
+        for word in [
+            "5c0",
+            "-abc",
+            "./5c03",
+            "5c03.jsonl",
+            "newest",
+            "src",
+            "-",
+            "1_5c03",
+            "session_",
+            "a_5c0",
+        ] {
             assert_eq!(wanted(Path::new(word)), None, "{word}");
         }
     }

@@ -20,7 +20,8 @@ use super::since::since;
 use super::table::{Aligned, Table};
 use super::{Context, flush, json_line, put};
 use crate::batch::{
-    self, BadLines, Contents, Filter, Job, Limits, Over, PassedBy, Session, Sessions,
+    self, BadLines, Contents, Filter, Job, Limits, NO_HOME, Over, PassedBy, Session, Sessions,
+    number_of,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Notices, path_text};
@@ -175,7 +176,8 @@ fn short_ids(list: &[Session]) -> BTreeMap<String, String> {
             .checked_sub(1)
             .map_or(0, |before| common(id, all[before]));
         let after = all.get(at + 1).map_or(0, |after| common(id, after));
-        let length = (before.max(after) + 1).clamp(ID, id.len().max(ID));
+        let least = id.len() - number_of(id).len() + ID;
+        let length = (before.max(after) + 1).clamp(least, id.len().max(least));
         (id.to_owned(), id.get(..length).unwrap_or(id).to_owned())
     };
     (0..all.len()).map(short).collect()
@@ -221,6 +223,9 @@ fn to_text(
     more: usize,
     sessions: &Sessions,
 ) -> String {
+    if rows.is_empty() && sessions.folders.is_empty() {
+        return format!("no sessions: {NO_HOME}\n");
+    }
     if rows.is_empty() {
         return format!("no sessions in {}\n", printable(&sessions.looked_into()));
     }

@@ -57,6 +57,8 @@ pub enum Names {
     Whole,
     /// The beginning, which the agent does not take for the id: that is on the lines.
     Beginning,
+    /// Nothing: each session has a folder of its own, which holds the id.
+    Nothing,
 }
 
 /// Which lines name the session.

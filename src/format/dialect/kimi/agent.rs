@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use crate::format::agent::{Agent, Named, Naming, Surroundings, is_uuid, text_of};
+use crate::format::agent::{Agent, Named, Names, Naming, Surroundings, is_uuid, text_of};
 use crate::scan::{Span, Value};
 
 /// The variable that replaces `~/.kimi-code`.
@@ -45,6 +45,10 @@ impl Agent for KimiAgent {
     /// All sessions have files of the same name.
     fn id_of_name<'n>(&self, _name: &'n str) -> Option<&'n str> {
         None
+    }
+
+    fn names(&self) -> Names {
+        Names::Nothing
     }
 
     fn directory(&self, line: &[u8]) -> Option<String> {
