@@ -104,7 +104,7 @@ impl BudgetArgs {
             (name(&file.file.path, &conversation.id), conversation.tokens)
         });
         if self.budget.is_some() && stats.conversations().next().is_none() {
-            return vec![nothing()];
+            return vec![nothing("limit")];
         }
         let hint = "ctxpack compact --target N makes a conversation that small";
         self.closed(found, hint).into_iter().collect()
@@ -232,7 +232,7 @@ impl Watch<'_> {
     pub(super) fn closed(self, totals: &Totals) -> Vec<Closed> {
         let gates = self.gates;
         if gates.is_any() && totals.compacted + totals.unchanged + totals.rejected == 0 {
-            return vec![nothing()];
+            return vec![nothing("limit")];
         }
         let tokens = [totals.tokens_before, totals.tokens_after];
         let hint = "--target N makes conversations that small, where what must stay allows it";
@@ -319,9 +319,10 @@ impl Few {
     }
 }
 
-fn nothing() -> Closed {
+/// Why nothing can be checked: there is no input.
+pub(super) fn nothing(what: &str) -> Closed {
     Closed::new(
-        "nothing was read, so no limit can be checked".to_owned(),
+        format!("nothing was read, so no {what} can be checked"),
         Some("name files that ctxpack reads"),
     )
 }
@@ -329,7 +330,7 @@ fn nothing() -> Closed {
 /// Why no limit can be checked, if there is no request that one could be on.
 fn not_replayed(totals: &replay::Totals) -> Option<Closed> {
     if totals.sessions == 0 {
-        return Some(nothing());
+        return Some(nothing("limit"));
     }
     (totals.requests == 0).then(|| {
         Closed::new(
