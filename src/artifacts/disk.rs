@@ -46,6 +46,8 @@ pub enum NotRead {
     Refused,
     /// Its last read shows a text that its tool never writes for a file.
     Unclear,
+    /// What was read is known, and something since may have changed it.
+    MayHaveChanged,
 }
 
 impl NotRead {
@@ -58,6 +60,7 @@ impl NotRead {
             NotRead::NoFile => "it is not a regular file, or its path goes through a link",
             NotRead::NoText => "it is not text in UTF-8",
             NotRead::Refused => "the system refused",
+            NotRead::MayHaveChanged => "something may have changed it since it was read",
             NotRead::Unclear => "its last read has no line numbers, which this tool always writes",
         }
     }

@@ -35,6 +35,8 @@ pub(super) fn recents<'t>(
     let Some(root) = root else {
         let unclear = recents.unclear(policy.restore.files).into_iter();
         unread.extend(unclear.map(|path| (path, NotRead::Unclear)));
+        let changed = recents.may_have_changed(policy.restore.files).into_iter();
+        unread.extend(changed.map(|path| (path, NotRead::MayHaveChanged)));
         return (Some(recents), unread);
     };
     let mut read = 0;

@@ -4,10 +4,12 @@
 
 use std::ops::Range;
 
-use super::exchanges::Exchange;
-use super::files::{File, files};
+use super::exchanges::{Exchange, FactLocation};
+use super::files::{File, files_and_strays};
 use super::inner::calls;
 use super::operation::Operation;
+use super::touches::{Touch, touches};
+use crate::ids::IdSet;
 use crate::policy::Tools;
 use crate::transcript::{Conversation, Transcript};
 
@@ -18,14 +20,26 @@ pub struct Acts {
     pub calls: Vec<Exchange>,
     /// The files, in the order in which they were first named.
     pub files: Vec<File>,
+    /// What commands did to files that nothing had named before.
+    pub strays: Vec<(String, Operation)>,
+    /// What may have changed any of them besides.
+    pub(super) touches: Vec<Touch>,
 }
 
 impl Acts {
     /// Those of a conversation. `added` are the policy's names for kinds of tools.
     pub fn of(transcript: &Transcript<'_>, conversation: &Conversation, added: &Tools) -> Acts {
         let calls = calls(transcript, conversation, added);
-        let files = files(transcript, &calls);
-        Acts { calls, files }
+        let (files, strays) = files_and_strays(transcript, &calls);
+        let operations = files.iter().flat_map(|file| &file.operations);
+        let places: IdSet<u32> = operations.map(|operation| operation.call.block).collect();
+        let is_operation = |call: FactLocation| places.contains(&call.block);
+        Acts {
+            touches: touches(transcript, conversation, &calls, &is_operation),
+            calls,
+            files,
+            strays,
+        }
     }
 
     /// The files that the calls of these messages name, with what these did: a later call changes nothing of that.

@@ -1,8 +1,10 @@
 //! Commands that were run and services that were called, and how that ended if the results say so.
 
 use super::exchanges::Ended;
+use super::failures::is_error_message;
 use super::input::Input;
 use super::looks::{ended, name_in};
+use super::refused::{says_it_was_refused, was_refused};
 use super::service::said as called;
 use super::status::{End, Exit, Names, ends, recorded, status_in};
 use super::tools::steers;
@@ -78,10 +80,13 @@ pub(super) fn text(input: &Input<'_>) -> Option<String> {
 /// How a call of a service ended: in other words than a command does.
 fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
     let Some(result) = exchange.result else {
-        return Exit::Unknown;
+        return Exit::Unanswered;
     };
     let block = transcript.block(result.block);
     let said = ends(transcript, block);
+    if says_it_was_refused(&said) {
+        return Exit::Refused;
+    }
     let is_error = said.starts_with("Error: ") || said.starts_with("{\"error\":");
     match block.outcome {
         Outcome::Failed => Exit::Badly,
@@ -103,9 +108,12 @@ fn exit_of_inner(ended: Ended) -> Exit {
 
 fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
     let Some(result) = exchange.result else {
-        return Exit::Unknown;
+        return Exit::Unanswered;
     };
     let block = transcript.block(result.block);
+    if was_refused(transcript, exchange) {
+        return Exit::Refused;
+    }
     let recorded = recorded(transcript, result);
     if let Some(record) = &recorded {
         if record.is_true(&["interrupted"]) {
@@ -125,7 +133,13 @@ fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
     }
     // If results name their tools, the session is from another agent, which flags failures in that way.
     let names_tools = !transcript.links().is_empty() && !block.tool.is_empty();
+    let may_have_failed = || {
+        let input = exchange.input(transcript);
+        let is_hidden = text(&input).is_some_and(|command| hides_failures(&command));
+        is_hidden && tells_of_a_failure(&said)
+    };
     match (block.outcome, code) {
+        (Outcome::Fine, None | Some(0)) if may_have_failed() => Exit::Unknown,
         (Outcome::Failed, Some(0)) => Exit::Badly,
         (_, Some(code)) => Exit::Code(code),
         (Outcome::Failed, None) => Exit::Badly,
@@ -136,7 +150,31 @@ fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
     }
 }
 
-/// Whether a command was stopped, or never ran because the user did not want it.
+/// Whether the status of a command is that of a part of it, so that the others may have failed.
+fn hides_failures(command: &str) -> bool {
+    let command = command.trim();
+    command.contains(['|', ';', '\n'])
+}
+
+/// Whether an output has a line that tells of a failure.
+fn tells_of_a_failure(output: &str) -> bool {
+    const WORDS: [&str; 6] = [
+        "FAIL",
+        " failed",
+        "Failed ",
+        "*** [",
+        "exited with code ",
+        "Traceback (most",
+    ];
+    let is_none = |line: &str| line.contains(" 0 failed") || line.contains("0 failures");
+    output.lines().any(|line| {
+        !is_none(line)
+            && (is_error_message(line, Outcome::Fine)
+                || WORDS.iter().any(|word| line.contains(word)))
+    })
+}
+
+/// Whether a command was stopped, or did not go on because the user did not want it.
 fn is_stopped(said: &str, outcome: Outcome) -> bool {
     const REFUSED: [&str; 3] = [
         "[Operation Cancelled]",
@@ -144,10 +182,8 @@ fn is_stopped(said: &str, outcome: Outcome) -> bool {
         "The user doesn't want to ",
     ];
     // In a result without a flag, only the whole sentence of the agent counts.
-    const STOPPED: [&str; 2] = [
-        "Command was cancelled by user before it could ",
-        "Command was automatically cancelled because it exceeded the timeout of ",
-    ];
+    const STOPPED: [&str; 1] =
+        ["Command was automatically cancelled because it exceeded the timeout of "];
     let begins = |words: &[&str]| words.iter().any(|words| said.starts_with(words));
     begins(&STOPPED)
         || outcome == Outcome::Failed

@@ -4,6 +4,8 @@
 //! of the window, has the role that the policy gives it, and begins like the summaries of this policy or of a preset. Text alone
 //! does not make a summary, since anyone can type it.
 
+use std::ops::Range;
+
 use crate::error::Result;
 use crate::format::SUMMARY_BEGINS;
 use crate::policy::{self, Policy, Template, presets};
@@ -49,19 +51,56 @@ pub fn note_of_original(tokens: u64) -> String {
 
 /// The text of a summary before that line, and the number in it. Only restored entries may follow the line.
 fn noted(summary: &str) -> Option<(&str, u64)> {
-    summary.rmatch_indices(ORIGINAL.0).find_map(|(at, prefix)| {
-        let (before, note) = (&summary[..at], &summary[at + prefix.len()..]);
-        let (digits, after) = note.split_once(ORIGINAL.1)?;
-        let is_number = digits.bytes().all(|b| b.is_ascii_digit());
-        let is_last =
-            after.is_empty() || after.strip_prefix("\n\n").is_some_and(is_restored_header);
-        let is_line = before.is_empty() || before.ends_with('\n');
-        let tokens = digits
-            .parse()
-            .ok()
-            .filter(|_| is_number && is_last && is_line)?;
-        Some((before.trim_end_matches('\n'), tokens))
-    })
+    let quoted = quotations(summary);
+    let is_quoted = |at: usize| quoted.iter().any(|quotation| quotation.contains(&at));
+    let notes = summary.rmatch_indices(ORIGINAL.0);
+    notes
+        .filter(|(at, _)| !is_quoted(*at))
+        .find_map(|(at, prefix)| {
+            let (before, note) = (&summary[..at], &summary[at + prefix.len()..]);
+            let (digits, after) = note.split_once(ORIGINAL.1)?;
+            let is_number = digits.bytes().all(|b| b.is_ascii_digit());
+            let is_last =
+                after.is_empty() || after.strip_prefix("\n\n").is_some_and(is_restored_header);
+            let is_line = before.is_empty() || before.ends_with('\n');
+            let tokens = digits
+                .parse()
+                .ok()
+                .filter(|_| is_number && is_last && is_line)?;
+            Some((before.trim_end_matches('\n'), tokens))
+        })
+}
+
+/// Where a summary quotes messages of several lines: between two equal rows of tildes, the first of which is below a line that has
+/// the number of a line alone. What stands there is not the summary's.
+fn quotations(summary: &str) -> Vec<Range<usize>> {
+    let is_mark = |line: &str| {
+        let mark = line
+            .strip_prefix('[')
+            .and_then(|line| line.strip_suffix(']'));
+        let numbers = mark.unwrap_or(line).strip_prefix('L').unwrap_or_default();
+        let is_part = |b: u8| b.is_ascii_digit() || matches!(b, b',' | b'L');
+        !numbers.is_empty() && numbers.bytes().all(is_part)
+    };
+    let is_fence = |line: &str| line.len() >= 3 && line.bytes().all(|b| b == b'~');
+    let mut found = Vec::new();
+    let mut open: Option<(&str, usize)> = None;
+    let (mut above, mut at) = ("", 0);
+    for whole in summary.split_inclusive('\n') {
+        let line = whole.trim_end_matches('\n');
+        match open {
+            Some((fence, from)) if line == fence => {
+                found.push(from..at);
+                open = None;
+            }
+            Some(_) => {}
+            None if is_fence(line) && is_mark(above) => open = Some((line, at)),
+            None => {}
+        }
+        above = line;
+        at += whole.len();
+    }
+    found
 }
 
 /// Whether a line is the header of a restored entry.
@@ -172,9 +211,14 @@ impl Earlier {
         conversation: &Conversation,
         message: &Message,
     ) -> bool {
-        // In formats whose lines form a tree, a summary is a record of its own.
+        // In formats whose lines form a tree, and in Codex's with a header, a summary is a record of its own.
         let is_tree = transcript.units().is_empty();
-        let words = first_words(transcript, conversation, message).filter(|_| !is_tree);
+        let has_header = || {
+            let first = transcript.lines().first().map(|_| transcript.line(0));
+            first.is_some_and(|line| memchr::memmem::find(line, b"\"session_meta\"").is_some())
+        };
+        let has_records = is_tree || has_header();
+        let words = first_words(transcript, conversation, message).filter(|_| !has_records);
         words.is_some_and(|words| {
             let is_by = |role: Role| message.role == Role::User || message.role == role;
             let mut own = self.summaries.iter();
@@ -226,6 +270,11 @@ mod tests {
             noted(&summary("\n\n[File restored: a.rs]\nx")),
             Some((before, 46_166))
         );
+        // Nor is what the user quotes.
+        let quoted = format!("L1\n~~~\nx\n{note}\n\n[File restored: a.rs]\n~~~\nL3 go on");
+        assert_eq!(noted(&quoted), None);
+        let both = format!("{quoted}\n\n[Original: 7 tokens]\n\n[File restored: a.rs]\nL1\n~~~");
+        assert_eq!(noted(&both), Some((&quoted[..], 7)));
         // Text of the transcript is not a note.
         assert_eq!(noted(&summary("\nmore")), None);
         assert_eq!(noted(&format!("L1 {note}")), None);

@@ -7,7 +7,7 @@ use super::exchanges::{Ended, Exchange, FactLocation};
 use super::input::Input;
 use super::looks::{ended, name_in};
 use super::operation::Done;
-use super::refused::{is_empty, is_refusal, may_be_refusal};
+use super::refused::{is_empty, is_refusal, may_be_refusal, was_refused};
 use super::shell::VIEWERS;
 use super::status::{Exit, ends, status, status_in};
 use super::tools::kind_of;
@@ -27,6 +27,7 @@ pub(super) fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Done
     let is_shell = exchange.kind == ToolKind::Shell;
     match block.outcome {
         Outcome::Failed => Done::Failed,
+        Outcome::Fine if was_refused(transcript, exchange) => Done::Failed,
         Outcome::Fine if is_shell => {
             let said = ends(transcript, block);
             let exit = match name_in(transcript, block, &said) {
@@ -36,7 +37,11 @@ pub(super) fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Done
             match exit {
                 Exit::Code(0) | Exit::Well => Done::Yes,
                 Exit::Code(_) | Exit::Badly => Done::Failed,
-                Exit::Interrupted | Exit::Running | Exit::Unknown => Done::Unclear,
+                Exit::Interrupted
+                | Exit::Running
+                | Exit::Refused
+                | Exit::Unanswered
+                | Exit::Unknown => Done::Unclear,
             }
         }
         Outcome::Fine => Done::Yes,
@@ -108,12 +113,102 @@ pub(super) fn of_change(transcript: &Transcript<'_>, exchange: &Exchange, answer
     if says_why_not(&beginning) {
         return Done::Failed;
     }
-    let beginning = beginning.to_lowercase();
-    let may_say_why_not = MAY_SAY_WHY_NOT.iter().any(|b| beginning.starts_with(b));
-    match may_say_why_not {
-        true => Done::Unclear,
-        false => Done::Yes,
+    // Of this tool, Codex flags nothing.
+    if flags_failures(transcript, exchange) && exchange.tool(transcript) != "apply_patch" {
+        let beginning = beginning.to_lowercase();
+        let may_say_why_not = MAY_SAY_WHY_NOT.iter().any(|b| beginning.starts_with(b));
+        return match may_say_why_not {
+            true => Done::Unclear,
+            false => Done::Yes,
+        };
     }
+    let said = block_text(transcript, transcript.block(result.block));
+    match says_it_is_done(&said) {
+        true => Done::Yes,
+        false => Done::Unclear,
+    }
+}
+
+/// Whether a result is what a tool has to say of a change that it has made. Where no agent flags its results, what is not known to
+/// be that may say why nothing was changed, in the words of any program and any language.
+fn says_it_is_done(said: &str) -> bool {
+    /// Parts of the first line, in lower case.
+    const DONE: [&str; 34] = [
+        "success",
+        "has been updated",
+        "have been updated",
+        "has been edited",
+        "has been created",
+        "has been written",
+        "has been replaced",
+        "has been saved",
+        "has been deleted",
+        "file created",
+        "file updated",
+        "file written",
+        "file saved",
+        "created file",
+        "updated file",
+        "wrote ",
+        "written",
+        "applied",
+        "done",
+        "ok",
+        "edited",
+        "updated",
+        "created",
+        "replaced",
+        "saved",
+        "deleted",
+        "modified",
+        "removed",
+        "here's the result of running `cat -n`",
+        "here's a snippet",
+        "已",
+        "成功",
+        "完成",
+        "moved",
+    ];
+    /// Words with which such a line says that it was not.
+    const NOT: [&str; 26] = [
+        "not ",
+        "n't",
+        "error",
+        "fail",
+        "denied",
+        "reject",
+        "refus",
+        "cancel",
+        "abort",
+        "interrupt",
+        "unable",
+        "cannot",
+        "invalid",
+        "no match",
+        "no such",
+        "no change",
+        "false",
+        "missing",
+        "未",
+        "不",
+        "失败",
+        "错误",
+        "没有",
+        "拒绝",
+        "取消",
+        "nothing",
+    ];
+    let first = said.trim().lines().next().unwrap_or_default();
+    let first = first.chars().take(200).collect::<String>().to_lowercase();
+    // Names of files may be any words.
+    let is_name = |word: &&str| word.contains('/') || word.trim_end_matches('.').contains('.');
+    let words = first.split_whitespace().filter(|word| !is_name(word));
+    let first = words.collect::<Vec<_>>().join(" ");
+    let has = |words: &[&str]| words.iter().any(|word| first.contains(word));
+    first.is_empty()
+        || has(&DONE) && !has(&NOT)
+        || first.starts_with("diff --git")
+        || first.starts_with("--- ")
 }
 
 /// Whether a result begins with the words that one of the known tools, and nothing else, has for a failure that it does not flag

@@ -102,7 +102,15 @@ fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, result: &Block) -> 
         match looks::end(transcript, result) {
             Some(Exit::Code(code)) => code != 0,
             Some(Exit::Badly) => true,
-            Some(Exit::Well | Exit::Interrupted | Exit::Running | Exit::Unknown) | None => false,
+            Some(
+                Exit::Well
+                | Exit::Interrupted
+                | Exit::Running
+                | Exit::Refused
+                | Exit::Unanswered
+                | Exit::Unknown,
+            )
+            | None => false,
         }
     };
     let is_tagged = || {

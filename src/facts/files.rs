@@ -34,7 +34,16 @@ pub struct File {
 
 /// The files of a conversation, in the order in which they were first named.
 pub fn files(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<File> {
+    files_and_strays(transcript, exchanges).0
+}
+
+/// The same, and what commands did to files that nothing has named before.
+pub(super) fn files_and_strays(
+    transcript: &Transcript<'_>,
+    exchanges: &[Exchange],
+) -> (Vec<File>, Vec<(String, Operation)>) {
     let mut files: Vec<File> = Vec::new();
+    let mut strays = Vec::new();
     let mut by_path: IdMap<String, usize> = IdMap::default();
     // Those that may still be there: a folder is deleted with what is in it.
     let mut there: BTreeMap<String, usize> = BTreeMap::new();
@@ -44,33 +53,55 @@ pub fn files(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<File> {
             let file = push(&mut files, &mut by_path, path, operation);
             there.entry(files[file].path.clone()).or_insert(file);
         }
-        for (path, operation) in removals(transcript, &folders, exchange) {
+        let mut left = String::new();
+        for (path, mut operation) in removals(transcript, &folders, exchange) {
             let folder = path.clone();
             let mut gone = vec![path];
-            if operation.what == FileAction::Delete {
+            if operation.what == FileAction::Arrive {
+                let mut to = folder;
+                let below = format!("{to}/");
+                // Into a folder.
+                let is_folder = there.range(below.clone()..).next();
+                if is_folder.is_some_and(|(path, _)| path.starts_with(&below))
+                    && let Some(name) = left.rsplit('/').next()
+                {
+                    to = format!("{below}{name}");
+                    operation.written = format!("{}/{name}", operation.written);
+                }
+                let file = push(&mut files, &mut by_path, to, operation);
+                there.entry(files[file].path.clone()).or_insert(file);
+                continue;
+            }
+            if operation.what == FileAction::Leave {
+                left.clone_from(&folder);
+            }
+            if matches!(operation.what, FileAction::Delete | FileAction::Leave) {
                 let below = format!("{folder}/");
                 let inside = there.range(below.clone()..).map(|(path, _)| path);
                 gone.extend(inside.take_while(|path| path.starts_with(&below)).cloned());
             }
             for path in gone {
                 let file = match operation.what {
-                    FileAction::Delete => there.remove(&path),
+                    FileAction::Delete | FileAction::Leave => there.remove(&path),
                     FileAction::Read(_)
                     | FileAction::Search
                     | FileAction::Write
-                    | FileAction::Edit => there.get(&path).copied(),
+                    | FileAction::Edit
+                    | FileAction::Arrive => there.get(&path).copied(),
                 };
-                if let Some(file) = file {
-                    let mut operation = operation.clone();
-                    if path != folder {
-                        operation.written = path;
-                    }
-                    files[file].operations.push(operation);
+                let mut operation = operation.clone();
+                if path != folder {
+                    operation.written.clone_from(&path);
+                }
+                match file {
+                    Some(file) => files[file].operations.push(operation),
+                    // It may have been named before an earlier summary.
+                    None => strays.push((path, operation)),
                 }
             }
         }
     }
-    files
+    (files, strays)
 }
 
 /// The same files and those that the agent attached, each with its operations in order.
@@ -123,6 +154,7 @@ fn removals(
         return Vec::new();
     };
     let done = match (removals.row, answered(transcript, exchange)) {
+        (_, Done::Yes) if complains(transcript, exchange) => Done::Unclear,
         (Row::One, done) => done,
         (Row::And, Done::Yes) => Done::Yes,
         // Another command of the row may be the one that failed.
@@ -143,15 +175,26 @@ fn removals(
         };
         (path, operation)
     };
-    let gone = removals
-        .gone
+    let gone = removals.gone.iter();
+    let gone = gone.map(|path| one(path, FileAction::Delete));
+    let moved = removals
+        .moved
         .iter()
-        .map(|path| one(path, FileAction::Delete));
-    let replaced = removals
-        .replaced
-        .iter()
-        .map(|path| one(path, FileAction::Edit));
-    gone.chain(replaced).collect()
+        .flat_map(|(from, to)| [one(from, FileAction::Leave), one(to, FileAction::Arrive)]);
+    let replaced = removals.replaced.iter();
+    let replaced = replaced.map(|path| one(path, FileAction::Edit));
+    gone.chain(moved).chain(replaced).collect()
+}
+
+/// Whether a command that removes files has said anything: where its result has no flag, it may have failed, or have asked.
+fn complains(transcript: &Transcript<'_>, exchange: &Exchange) -> bool {
+    const PROGRAMS: [&str; 5] = ["rm: ", "mv: ", "cp: ", "unlink: ", "fatal: "];
+    let Some(result) = exchange.result else {
+        return false;
+    };
+    let said = text_of(transcript, result, exchange.inner.as_deref());
+    said.lines()
+        .any(|line| PROGRAMS.iter().any(|program| line.starts_with(program)))
 }
 
 /// The operations of one call: one, except for a patch, which may change many files.
@@ -212,8 +255,8 @@ fn operations(
         && let Some([from, to]) = moved(&tool, &input)
     {
         return vec![
-            operation(&from, FileAction::Delete, done()),
-            operation(&to, FileAction::Edit, done()),
+            operation(&from, FileAction::Leave, done()),
+            operation(&to, FileAction::Arrive, done()),
         ];
     }
     let Some(written) = written else {

@@ -465,7 +465,7 @@ mod tests {
             let transcript = session(cells);
             let files = files(&transcript, &calls_of(&transcript));
             let file = files.iter().find(|file| file.path == "/w/a.txt").unwrap();
-            let known = file.known(&transcript, &Effort::default());
+            let known = file.known(&transcript, &[], &Effort::default());
             (
                 known.map(|known| known.content.text),
                 file.operations.last().unwrap().done,

@@ -22,6 +22,7 @@ use super::refused::{is_empty, is_hint, is_unchanged_note};
 use super::shape::{CONTENT, NEW, OLD};
 use super::shell::{is_shell_tool, output};
 use super::tools::Basis;
+use super::touches::Touch;
 use crate::transcript::{BlockKind, Transcript};
 
 impl Operation {
@@ -35,7 +36,12 @@ impl Operation {
                 text.map(Cow::into_owned)
             }
             (
-                FileAction::Read(_) | FileAction::Search | FileAction::Edit | FileAction::Delete,
+                FileAction::Read(_)
+                | FileAction::Search
+                | FileAction::Edit
+                | FileAction::Delete
+                | FileAction::Leave
+                | FileAction::Arrive,
                 _,
             ) => None,
         }
@@ -196,15 +202,36 @@ impl File {
 
     /// The content after all operations, if the conversation shows it: whole, or the part that was read last. Unknown if finding
     /// it out takes more than is left of `effort`.
-    pub fn known(&self, transcript: &Transcript<'_>, effort: &Effort) -> Option<Known> {
+    ///
+    /// `touches` are those of the conversation, in its order.
+    pub fn known(
+        &self,
+        transcript: &Transcript<'_>,
+        touches: &[Touch],
+        effort: &Effort,
+    ) -> Option<Known> {
         let mut known: Option<Known> = None;
+        let mut touches = touches.iter().peekable();
+        // The message in which it was changed last.
+        let mut changed = None;
         for operation in &self.operations {
+            // What an operation is part of comes before it: a command that writes a file and shows it.
+            while let Some(touch) = touches.next_if(|touch| touch.at <= operation.call) {
+                known = touch.after(transcript, &self.path, known);
+            }
             known = match (operation.what, operation.done) {
                 (FileAction::Search, _) => known,
                 (
-                    FileAction::Read(_) | FileAction::Write | FileAction::Edit | FileAction::Delete,
+                    FileAction::Read(_)
+                    | FileAction::Write
+                    | FileAction::Edit
+                    | FileAction::Delete
+                    | FileAction::Leave
+                    | FileAction::Arrive,
                     Done::Failed,
                 ) => known.filter(|_| !operation.finds_it_changed(transcript)),
+                // Of calls that are made together, nobody knows which comes first.
+                (FileAction::Read(_), Done::Yes) if changed == Some(operation.call.message) => None,
                 (FileAction::Read(lines), Done::Yes) => match operation.shown(transcript, lines) {
                     Some(content) => {
                         let shown_by = operation.result;
@@ -226,12 +253,23 @@ impl File {
                     after_edits(known, &operation.replacements(transcript), effort)
                 }
                 // What is not clear may have changed it, or shown that it has changed.
-                (FileAction::Delete, Done::Yes)
+                (FileAction::Delete | FileAction::Leave | FileAction::Arrive, Done::Yes)
                 | (
-                    FileAction::Read(_) | FileAction::Write | FileAction::Edit | FileAction::Delete,
+                    FileAction::Read(_)
+                    | FileAction::Write
+                    | FileAction::Edit
+                    | FileAction::Delete
+                    | FileAction::Leave
+                    | FileAction::Arrive,
                     Done::Unclear,
                 ) => None,
             };
+            if matches!(operation.what, FileAction::Write | FileAction::Edit) {
+                changed = Some(operation.call.message);
+            }
+        }
+        for touch in touches {
+            known = touch.after(transcript, &self.path, known);
         }
         known
     }
@@ -239,7 +277,7 @@ impl File {
     /// The same, without the place.
     #[cfg(test)]
     pub(super) fn content(&self, transcript: &Transcript<'_>) -> Option<Content> {
-        let known = self.known(transcript, &Effort::default());
+        let known = self.known(transcript, &[], &Effort::default());
         known.map(|known| known.content)
     }
 }

@@ -31,6 +31,7 @@ mod postings;
 mod reads;
 mod refused;
 mod removals;
+mod script;
 mod service;
 mod shape;
 mod shell;
@@ -39,6 +40,7 @@ mod stance;
 mod status;
 mod todos;
 mod tools;
+mod touches;
 
 use std::borrow::Cow;
 
@@ -69,6 +71,7 @@ pub use stance::{corrects, decides, leaves_open, refuses};
 pub use status::Exit;
 pub use todos::{Proposal, Todo, TodoState, Todos, listed, proposal, todos};
 pub use tools::{kind_of, kind_of_call};
+pub use touches::Touch;
 
 /// The texts of a block, separated by line breaks. Invalid UTF-8 is replaced.
 pub fn block_text<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {

@@ -40,6 +40,10 @@ pub enum FileAction {
     Edit,
     /// Deletes the file.
     Delete,
+    /// Moves it to another place, or gives it another name.
+    Leave,
+    /// Puts another file in its place, as it was where it was.
+    Arrive,
 }
 
 /// Whether an operation succeeded.

@@ -90,7 +90,7 @@ pub(super) fn parts(patch: &str) -> Vec<Part<'_>> {
             if header == "*** Move to: "
                 && let Some(old) = parts.last_mut()
             {
-                old.what = FileAction::Delete;
+                old.what = FileAction::Leave;
                 // What the new path held before is gone, too.
                 parts.push(Part {
                     path,

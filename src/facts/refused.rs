@@ -3,12 +3,49 @@
 //! A file may begin with any text, including error messages, so a text counts only if all of it is such a message. Does not
 //! look at flags: a result with a flag needs no test of its text.
 
+use super::beginning;
+use super::exchanges::Exchange;
+use crate::transcript::Transcript;
+
 /// Whether a result without line numbers only states why it does not show a file: the file is empty, an error message, or a
 /// hint where the content is.
 pub(super) fn is_refusal(text: &str) -> bool {
     let text = text.trim();
     text.is_empty() || is_hint(text) || is_message(text)
 }
+
+/// Whether the user did not let the agent make a call: then nothing has happened.
+pub(super) fn was_refused(transcript: &Transcript<'_>, call: &Exchange) -> bool {
+    let Some(result) = call.result.filter(|_| call.inner.is_none()) else {
+        return false;
+    };
+    let said = beginning(transcript, transcript.block(result.block), LONGEST_REFUSAL);
+    says_it_was_refused(&said)
+}
+
+/// Whether a result begins with the whole sentence that an agent has for a call that the user refused.
+pub(super) fn says_it_was_refused(said: &str) -> bool {
+    /// Claude Code's and those that imitate it, Gemini CLI's, Codex's, Cline's.
+    const SENTENCES: [&str; 9] = [
+        "The user doesn't want to proceed with this tool use.",
+        "The user doesn't want to take this action right now.",
+        "[Request interrupted by user for tool use]",
+        "[Operation Cancelled] Reason: User denied execution",
+        "patch rejected by user",
+        "exec command rejected by user",
+        "Command was cancelled by user before it could ",
+        "The user denied this operation.",
+        "Permission to ",
+    ];
+    let begins = |sentence: &&str| said.starts_with(*sentence);
+    match SENTENCES.iter().find(|sentence| begins(sentence)) {
+        Some(&"Permission to ") => said.contains(" denied") || said.contains("been denied"),
+        found => found.is_some(),
+    }
+}
+
+/// At least as long as the longest of these sentences, in characters.
+const LONGEST_REFUSAL: usize = 160;
 
 /// Whether a result shows nothing: the file is empty, or that is what the tool says of a failure.
 pub(super) fn is_empty(text: &str) -> bool {

@@ -8,8 +8,10 @@ use super::shell::words;
 /// Files that a command deletes, moves or replaces, by their paths as written.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Removals {
-    /// Files and folders that are no longer where they were.
+    /// Files and folders that are deleted.
     pub(super) gone: Vec<String>,
+    /// Files and folders that are moved, with where they are moved to.
+    pub(super) moved: Vec<(String, String)>,
     /// Files that contain something else, if they are no folders.
     pub(super) replaced: Vec<String>,
     /// Whether all commands in the row have ended well if its last one has.
@@ -35,7 +37,7 @@ pub(super) fn removals(command: &str) -> Option<Removals> {
     }
     let (commands, row) = row(command)?;
     let mut folder = String::new();
-    let (mut gone, mut replaced) = (Vec::new(), Vec::new());
+    let (mut gone, mut moved, mut replaced) = (Vec::new(), Vec::new(), Vec::new());
     for command in commands {
         let Some(words) = words(command) else {
             continue;
@@ -44,45 +46,58 @@ pub(super) fn removals(command: &str) -> Option<Removals> {
         if let ["cd", path] = words[..] {
             folder = below(&folder, path);
         }
-        let (its_gone, its_replaced) = removed(&words);
-        gone.extend(its_gone.iter().map(|path| below(&folder, path)));
-        replaced.extend(its_replaced.iter().map(|path| below(&folder, path)));
+        let Some((verb, paths)) = removed(&words) else {
+            continue;
+        };
+        let paths = paths.iter().map(|path| below(&folder, path));
+        let mut paths: Vec<String> = paths.collect();
+        match verb {
+            "mv" | "cp" => {
+                let Some(to) = paths.pop().filter(|_| !paths.is_empty()) else {
+                    continue;
+                };
+                let is_folder = paths.len() > 1 || to.ends_with('/');
+                match verb {
+                    "mv" => moved.extend(paths.into_iter().map(|from| {
+                        let name = from.trim_end_matches('/').rsplit('/').next();
+                        let to = match (is_folder, name) {
+                            (true, Some(name)) => format!("{}/{name}", to.trim_end_matches('/')),
+                            (true, None) | (false, _) => to.clone(),
+                        };
+                        (from, to)
+                    })),
+                    _ => replaced.push(to),
+                }
+            }
+            _ => gone.extend(paths),
+        }
     }
-    (!gone.is_empty() || !replaced.is_empty()).then_some(Removals {
+    let is_any = !gone.is_empty() || !moved.is_empty() || !replaced.is_empty();
+    is_any.then_some(Removals {
         gone,
+        moved,
         replaced,
         row,
     })
 }
 
-/// The paths that one command removes, and those that it replaces.
-fn removed<'w>(words: &[&'w str]) -> (Vec<&'w str>, Vec<&'w str>) {
+/// What one command does, if it removes anything, and the paths that it names.
+fn removed<'w>(words: &[&'w str]) -> Option<(&'w str, Vec<&'w str>)> {
     /// Flags with which a command removes nothing, or whose next word is no path.
     const OTHERS: [&str; 6] = ["--cached", "-n", "--dry-run", "-WhatIf", "-t", "-Include"];
-    let nothing = (Vec::new(), Vec::new());
     let (verb, rest) = match words {
         ["git", verb @ ("rm" | "mv"), rest @ ..] => (*verb, rest),
         [
             verb @ ("rm" | "mv" | "cp" | "unlink" | "Remove-Item"),
             rest @ ..,
         ] => (*verb, rest),
-        _ => return nothing,
+        _ => return None,
     };
     if rest.iter().any(|word| OTHERS.contains(word)) {
-        return nothing;
+        return None;
     }
     let paths = rest.iter().copied().filter(|word| !word.starts_with('-'));
-    let mut paths: Vec<&str> = paths.collect();
-    if !matches!(verb, "mv" | "cp") {
-        return (paths, Vec::new());
-    }
-    let to = paths.pop().filter(|_| !paths.is_empty());
-    let gone = if verb == "mv" && to.is_some() {
-        paths
-    } else {
-        Vec::new()
-    };
-    (gone, to.into_iter().collect())
+    Some((verb, paths.collect()))
 }
 
 /// A path below a folder.
@@ -131,7 +146,12 @@ mod tests {
     use super::*;
 
     fn of(command: &str) -> Option<(Vec<String>, Vec<String>, Row)> {
-        removals(command).map(|removals| (removals.gone, removals.replaced, removals.row))
+        removals(command).map(|removals| {
+            let moved = removals.moved.into_iter();
+            let moved = moved.map(|(from, to)| format!("{from} > {to}"));
+            let gone = removals.gone.into_iter().chain(moved).collect();
+            (gone, removals.replaced, removals.row)
+        })
     }
 
     #[test]
@@ -148,7 +168,9 @@ mod tests {
             ("make; unlink a", vec!["a"], vec![], Row::Other),
             ("rm a || true", vec!["a"], vec![], Row::Other),
             ("rm a\nls", vec!["a"], vec![], Row::Other),
-            ("mv a b", vec!["a"], vec!["b"], Row::One),
+            ("mv a b", vec!["a > b"], vec![], Row::One),
+            ("git mv x/a b/", vec!["x/a > b/a"], vec![], Row::One),
+            ("mv a x/b c", vec!["a > c/a", "x/b > c/b"], vec![], Row::One),
             ("cp a b", vec![], vec!["b"], Row::One),
             ("Remove-Item -Force a", vec!["a"], vec![], Row::One),
         ] {

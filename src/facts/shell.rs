@@ -74,6 +74,13 @@ pub(super) fn look(
     Some(look)
 }
 
+/// The file that a command shows, if it does nothing else.
+pub(super) fn shows(command: &str) -> Option<String> {
+    let words = words(command)?;
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    shown(&words).map(|(path, _)| path.to_owned())
+}
+
 /// Commands that show files, select lines or change the folder.
 pub(super) const VIEWERS: [&str; 22] = [
     "cat", "nl", "head", "tail", "sed", "awk", "less", "more", "bat", "grep", "egrep", "fgrep",

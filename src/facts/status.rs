@@ -23,7 +23,11 @@ pub enum Exit {
     Interrupted,
     /// It had not ended when the result was written.
     Running,
-    /// There is no result, or it does not state how the command ended.
+    /// The user did not let the agent run it.
+    Refused,
+    /// There is no result.
+    Unanswered,
+    /// The result does not state how the command ended.
     Unknown,
 }
 

@@ -9,7 +9,8 @@ use std::cell::OnceCell;
 
 use crate::error::Result;
 use crate::facts::{
-    self, Acts, Content, Done, Effort, FactLocation, File, FileAction, Operation, with_attached,
+    self, Acts, Content, Done, Effort, FactLocation, File, FileAction, Known, Operation, Touch,
+    with_attached,
 };
 use crate::outcome::RestoredFrom;
 use crate::policy::{Policy, Replacement, Template, presets};
@@ -66,6 +67,8 @@ pub struct Recents<'t> {
     placeholders: &'t Placeholders,
     /// The operations on each file, and its content once that was asked for.
     files: Vec<(File, OnceCell<Recent>)>,
+    /// What may have changed files besides.
+    touches: Vec<Touch>,
     /// The effort that is left for finding out contents.
     effort: Effort,
 }
@@ -89,6 +92,7 @@ pub fn recent<'t>(
     Recents {
         transcript,
         placeholders,
+        touches: acts.touches().to_vec(),
         files: read
             .into_iter()
             .map(|(_, file)| (file, OnceCell::new()))
@@ -145,9 +149,24 @@ impl Recents<'_> {
         let newest = others.take(usize::try_from(most).unwrap_or(usize::MAX));
         let unclear = newest.filter(|(file, known)| {
             let last = file.operations.last().filter(is_read);
-            last.is_some_and(shows_text) && known.get_or_init(|| self.look(file)).content.is_none()
+            last.is_some_and(shows_text)
+                && known.get_or_init(|| self.look(file)).content.is_none()
+                && self.known(file, &[]).is_none()
         });
         unclear.map(|(file, _)| written(file).to_owned()).collect()
+    }
+
+    /// The paths of those among the newest `most` files, without secret ones, whose content would be known if something since could
+    /// not have changed them.
+    pub fn may_have_changed(&self, most: u64) -> Vec<String> {
+        let others = self.files.iter();
+        let others = others.filter(|(file, _)| !is_secret_file(&file.path));
+        let newest = others.take(usize::try_from(most).unwrap_or(usize::MAX));
+        let changed = newest.filter(|(file, known)| {
+            known.get_or_init(|| self.look(file)).content.is_none()
+                && self.known(file, &[]).is_some()
+        });
+        changed.map(|(file, _)| written(file).to_owned()).collect()
     }
 
     /// The file `number`, counted from 0.
@@ -160,8 +179,8 @@ impl Recents<'_> {
         self.files[number].1 = OnceCell::from(recent);
     }
 
-    fn look(&self, file: &File) -> Recent {
-        let path = written(file).to_owned();
+    /// What is known of a file after these touches.
+    fn known(&self, file: &File, touches: &[Touch]) -> Option<Known> {
         // The result was replaced: it shows nothing of the file any more.
         let is_gone =
             |o: &&Operation| is_read(o) && self.placeholders.stand_for(self.transcript, o);
@@ -170,15 +189,20 @@ impl Recents<'_> {
             path: file.path.clone(),
             operations: operations.cloned().collect(),
         };
+        file.known(self.transcript, touches, &self.effort)
+    }
+
+    fn look(&self, file: &File) -> Recent {
+        let path = written(file).to_owned();
         let known = match is_secret_file(&file.path) {
             // Never restored, whatever the transcript has of it.
             true => None,
-            false => file.known(self.transcript, &self.effort),
+            false => self.known(file, &self.touches),
         };
         let shown_by = known.as_ref().and_then(|known| known.shown_by);
         Recent {
             path,
-            full: file.path,
+            full: file.path.clone(),
             content: known.map(|known| known.content),
             source: RestoredFrom::Transcript,
             shown_by,

@@ -71,7 +71,7 @@ fn a_status_is_what_the_result_says() {
             Exit::Unknown,
         ),
         (ResultText::Fine("Exit code five"), Exit::Unknown),
-        (ResultText::Nothing, Exit::Unknown),
+        (ResultText::Nothing, Exit::Unanswered),
     ] {
         let transcript = anthropic(&[("Bash", r#"{"command":"x"}"#, said)]);
         assert_eq!(ended(&transcript), [("x".to_owned(), exit)], "{said:?}");
@@ -93,7 +93,7 @@ fn a_call_of_a_service_failed_where_its_answer_says_so() {
         (ResultText::Fine("{\"error\": \"not found\"}"), Exit::Badly),
         (ResultText::Fine("No error: exit code: 3"), Exit::Unknown),
         (ResultText::Failed("nothing"), Exit::Badly),
-        (ResultText::Nothing, Exit::Unknown),
+        (ResultText::Nothing, Exit::Unanswered),
     ] {
         let transcript = anthropic(&[
             ("cancel_reservation", input, said),

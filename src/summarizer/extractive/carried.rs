@@ -1,7 +1,7 @@
 //! Repeats an earlier summary: its rows if it has our form, else its lines.
 //!
 //! The source of these rows is the line of that summary now, since their old line numbers belong to another file. Text after a
-//! summary in its message does not belong to it.
+//! summary in its message does not belong to it: it is the user's.
 
 use super::clip::{CUT, clip};
 use super::form::{self, Mark, Row, Section};
@@ -11,7 +11,7 @@ use super::units::Claim;
 use super::{facts_of, requests, state};
 use crate::facts::{block_text, folder, is_relative, is_restored_header, spelled};
 use crate::summarizer::cite::without_citations;
-use crate::transcript::{BlockKind, Message};
+use crate::transcript::{BlockKind, Message, Role};
 
 /// Adds the summary in `message`.
 pub(super) fn gather(gather: &mut Gather<'_, '_>, number: u32, message: &Message) {
@@ -25,8 +25,17 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, number: u32, message: &Message
             continue;
         }
         let text = block_text(transcript, block);
-        let form::Parsed { before, rows, .. } = form::parse(gather.earlier.summary_in(&text));
+        let form::Parsed {
+            before,
+            rows,
+            after,
+        } = form::parse(gather.earlier.summary_in(&text));
         prose(gather, before, number, mark);
+        // Nothing of ours stands there but restored entries: these are words of whoever quotes a summary.
+        let after = after.trim();
+        if message.role == Role::User && !after.is_empty() && !is_restored_header(after) {
+            requests::carry(gather, after, number, mark);
+        }
         for row in rows {
             carry(gather, Row { mark, ..row }, number, folder.as_deref());
         }
@@ -74,6 +83,7 @@ fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option
         if let Some(unit) = gather.files.get(&hash(&path)) {
             return facts_of::changed_before(&mut gather.found.units[*unit], &row);
         }
+        facts_of::removed_since(gather, &path, &mut row);
         if is_relative(&row.text) && gather.found.folder.as_deref() != folder {
             row.text = path;
         }
@@ -85,7 +95,7 @@ fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option
     }
     // Whether it has ended since, only its call could tell.
     if row.section == Section::Commands && row.label == facts_of::IS_RUNNING {
-        facts_of::HAS_RUN.clone_into(&mut row.label);
+        facts_of::WAS_RUNNING.clone_into(&mut row.label);
     }
     let (section, claim, base) = match row.section {
         Section::Requests => return,

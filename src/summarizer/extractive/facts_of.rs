@@ -158,13 +158,21 @@ fn outputs(own: &[Exchange], files: &[File]) -> IdMap<u32, Output> {
             let lines = match (operation.what, operation.done) {
                 (FileAction::Read(lines), Done::Yes) => lines,
                 // The earlier content no longer exists.
-                (FileAction::Write | FileAction::Delete, Done::Yes) => break,
+                (
+                    FileAction::Write | FileAction::Delete | FileAction::Leave | FileAction::Arrive,
+                    Done::Yes,
+                ) => break,
                 (FileAction::Search, _) | (FileAction::Edit, Done::Yes) | (_, Done::Failed) => {
                     continue;
                 }
                 // The earlier content may no longer exist.
                 (
-                    FileAction::Read(_) | FileAction::Write | FileAction::Edit | FileAction::Delete,
+                    FileAction::Read(_)
+                    | FileAction::Write
+                    | FileAction::Edit
+                    | FileAction::Delete
+                    | FileAction::Leave
+                    | FileAction::Arrive,
                     Done::Unclear,
                 ) => break,
             };
@@ -251,6 +259,20 @@ fn add_file(gather: &mut Gather<'_, '_>, file: &File) {
     }
 }
 
+/// A file of an earlier summary that a command has deleted or moved since, itself or a folder that it is in.
+pub(super) fn removed_since(gather: &Gather<'_, '_>, path: &str, row: &mut Row) {
+    let is_it = |(removed, operation): &&(String, Operation)| {
+        let rest = path.strip_prefix(&removed[..]);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            && gather.span.contains(&(operation.call.message as usize))
+            && operation.done != Done::Failed
+    };
+    if let Some((_, operation)) = gather.acts.strays.iter().rfind(is_it) {
+        row.label = label(gather, operation);
+        row.mark = mark(gather, operation.call, operation.result, &row.label);
+    }
+}
+
 /// A file that was changed according to an earlier summary: it stays marked as changed even if it was read since.
 pub(super) fn changed_before(unit: &mut Unit, earlier: &Row) {
     if is_change(&earlier.label) && !is_change(&unit.row.label) {
@@ -271,6 +293,9 @@ fn label(gather: &Gather<'_, '_>, operation: &Operation) -> String {
         (FileAction::Write, Done::Failed) => "write failed",
         (FileAction::Edit, Done::Failed) => "edit failed",
         (FileAction::Delete, Done::Failed) => "delete failed",
+        (FileAction::Leave | FileAction::Arrive, Done::Failed) => "move failed",
+        (FileAction::Leave, _) => "moved away",
+        (FileAction::Arrive, _) => "moved here",
         (FileAction::Search, _) => "searched",
         (FileAction::Write, _) => "wrote",
         (FileAction::Edit, _) => "edited",
@@ -302,7 +327,7 @@ pub(super) fn is_closed(row: &Row) -> bool {
 /// Whether the label of a file is about a change.
 pub(super) fn is_change(label: &str) -> bool {
     let is_one = |words: &str| {
-        ["wrote", "edited", "deleted"]
+        ["wrote", "edited", "deleted", "moved"]
             .iter()
             .any(|what| words.starts_with(what))
     };
@@ -344,7 +369,7 @@ fn add_edits(gather: &mut Gather<'_, '_>, files: &[File]) {
             let mut lines: Vec<String> = Vec::new();
             match operation.what {
                 FileAction::Read(_) | FileAction::Search => continue,
-                FileAction::Delete => break,
+                FileAction::Delete | FileAction::Leave | FileAction::Arrive => break,
                 FileAction::Write => {
                     let text = operation.content(transcript).unwrap_or_default();
                     let new = text.split('\n').filter(is_there);
@@ -524,6 +549,8 @@ fn add_todos(gather: &mut Gather<'_, '_>, todos: Option<Todos>) {
 /// The label of a command that had not ended, and of one of which nobody knows how it did.
 pub(super) const IS_RUNNING: &str = "running";
 pub(super) const HAS_RUN: &str = "ran";
+/// That of one which was running when an earlier summary was made.
+pub(super) const WAS_RUNNING: &str = "was running";
 
 /// How a command ended, in this program's wording, with its status if it failed and that is known.
 fn ended(exit: Exit) -> String {
@@ -533,6 +560,8 @@ fn ended(exit: Exit) -> String {
         Exit::Badly => "failed".to_owned(),
         Exit::Interrupted => "interrupted".to_owned(),
         Exit::Running => IS_RUNNING.to_owned(),
+        Exit::Refused => "refused".to_owned(),
+        Exit::Unanswered => "unanswered".to_owned(),
         Exit::Unknown => HAS_RUN.to_owned(),
     }
 }

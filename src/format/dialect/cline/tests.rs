@@ -193,7 +193,7 @@ fn a_file_that_was_read_is_known_without_its_line_numbers() {
     let reads = |at: usize| matches!(found[at].operations[0].what, FileAction::Read(_));
     assert!(reads(0) && reads(1) && reads(2));
     let content = |at: usize| {
-        let known = found[at].known(&transcript, &Effort::default());
+        let known = found[at].known(&transcript, &[], &Effort::default());
         known.map(|known| known.content.text)
     };
     assert_eq!(content(0).as_deref(), Some("fn a()\n    b | c"));

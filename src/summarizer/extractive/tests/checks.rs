@@ -13,8 +13,9 @@ use crate::scan::{lines, unescape};
 use crate::transcript::Typed;
 
 /// All labels, without the numbers in them.
-const LABELS: [&str; 33] = [
+const LABELS: [&str; 38] = [
     "accepted",
+    "away",
     "before",
     "call",
     "calls",
@@ -27,8 +28,11 @@ const LABELS: [&str; 33] = [
     "edited",
     "exit",
     "failed",
+    "here",
     "in",
     "interrupted",
+    "move",
+    "moved",
     "not",
     "ok",
     "outcome",
@@ -45,6 +49,7 @@ const LABELS: [&str; 33] = [
     "searched",
     "unanswered",
     "unknown",
+    "was",
     "write",
     "wrote",
 ];

@@ -198,7 +198,7 @@ fn each_line_of_an_error_is_told_once_where_it_was_last() {
 fn a_command_that_was_running_at_an_earlier_summary_is_not_said_to_run() {
     let earlier = r#"{"role":"user","content":"[Earlier conversation, summarised by ctxpack]\n## Commands\nL4 running: make serve\nL6 exit 1: make test"}"#;
     let later = summary(&[&[earlier][..], &READ].concat());
-    let expected = [("ran", "make serve"), ("exit 1", "make test")];
+    let expected = [("was running", "make serve"), ("exit 1", "make test")];
     assert_eq!(rows(&later, Section::Commands), expected);
 }
 

@@ -1,0 +1,437 @@
+//! The text that a shell is given, as the plain commands that it runs.
+//!
+//! PURE. Finds the words of each command, where its output goes, and the document that it is given. Expands nothing: a word that a
+//! shell would expand is marked. What it cannot take apart it says so, and guesses nothing.
+
+mod effects;
+mod inline;
+
+pub(super) use effects::{Effects, effects};
+
+/// A command: a program and its arguments.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Simple {
+    pub(super) words: Vec<Word>,
+    /// The files that its output goes to.
+    pub(super) outputs: Vec<Word>,
+    /// The document that stands behind it, if there is one.
+    pub(super) document: Option<String>,
+}
+
+/// A word of a command.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) text: String,
+    pub(super) kind: WordKind,
+}
+
+/// Whether a word is what it says.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WordKind {
+    #[default]
+    Literal,
+    /// A shell puts something else in its place.
+    Expanded,
+}
+
+/// How deep commands may stand in others.
+const DEEPEST: usize = 8;
+
+/// The commands of a text, those within others, too; `None` where it cannot be taken apart.
+pub(super) fn commands(text: &str) -> Option<Vec<Simple>> {
+    let mut found = Vec::new();
+    Reader::new(text, 0, Until::End).all(&mut found)?;
+    Some(found)
+}
+
+/// A position in a text.
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+    depth: usize,
+    until: Until,
+    /// The brackets that are open.
+    open: usize,
+    command: Simple,
+    word: Option<Word>,
+    /// What the next word is.
+    next: Next,
+    /// The ends of documents that begin on the next line.
+    documents: Vec<Document>,
+}
+
+/// Where a list of commands ends.
+#[derive(PartialEq, Eq)]
+enum Until {
+    End,
+    /// At the bracket that closes it.
+    Bracket,
+}
+
+enum Next {
+    Word,
+    Output,
+    Input,
+    Document { tabs: Tabs },
+}
+
+enum Tabs {
+    Stay,
+    Go,
+}
+
+/// A document that has been announced.
+struct Document {
+    end: String,
+    tabs: Tabs,
+    kind: WordKind,
+    /// The number of its command among those that were found, where the line has ended that command already.
+    of: Option<usize>,
+}
+
+impl<'t> Reader<'t> {
+    fn new(text: &'t str, depth: usize, until: Until) -> Self {
+        Reader {
+            text,
+            at: 0,
+            depth,
+            until,
+            open: 0,
+            command: Simple::default(),
+            word: None,
+            next: Next::Word,
+            documents: Vec::new(),
+        }
+    }
+
+    fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
+    /// Reads all of it; returns where it ends.
+    fn all(mut self, found: &mut Vec<Simple>) -> Option<usize> {
+        if self.depth > DEEPEST {
+            return None;
+        }
+        while let Some(c) = self.rest().chars().next() {
+            let after = &self.rest()[c.len_utf8()..];
+            match c {
+                ' ' | '\t' | '\r' => self.end_word()?,
+                '\\' => {
+                    let escaped = after.chars().next();
+                    self.at += escaped.map_or(0, char::len_utf8);
+                    if let Some(escaped) = escaped.filter(|c| *c != '\n') {
+                        self.word().text.push(escaped);
+                    }
+                }
+                '\'' => {
+                    let end = after.find('\'')?;
+                    self.word().text.push_str(&after[..end]);
+                    self.at += end + 1;
+                }
+                '"' => {
+                    self.at += 1;
+                    self.quoted(found)?;
+                    continue;
+                }
+                '$' | '`' => {
+                    self.word().kind = WordKind::Expanded;
+                    self.expansion(found)?;
+                    continue;
+                }
+                // A program of that name.
+                '[' if self.word.as_ref().is_none_or(|word| word.text == "[")
+                    && after.starts_with([' ', '[']) =>
+                {
+                    self.word().text.push(c);
+                }
+                '*' | '?' | '[' => {
+                    let word = self.word();
+                    word.text.push(c);
+                    word.kind = WordKind::Expanded;
+                }
+                '{' if self.word.is_some() || after.starts_with(|c: char| !c.is_whitespace()) => {
+                    let word = self.word();
+                    word.text.push(c);
+                    word.kind = WordKind::Expanded;
+                }
+                '~' => {
+                    let word = self.word();
+                    word.text.push(c);
+                }
+                '#' if self.word.is_none() => {
+                    self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+                    continue;
+                }
+                '<' => {
+                    self.end_word()?;
+                    self.input(found)?;
+                    continue;
+                }
+                '>' => {
+                    self.output(found)?;
+                    continue;
+                }
+                '&' if after.starts_with('>') => {
+                    self.end_word()?;
+                    self.at += 1;
+                    self.output(found)?;
+                    continue;
+                }
+                '\n' => {
+                    self.end_command(found)?;
+                    self.at += 1;
+                    self.bodies(found)?;
+                    continue;
+                }
+                ';' | '&' | '|' => self.end_command(found)?,
+                '(' => {
+                    // A function, or a list of values.
+                    if self.word.is_some() {
+                        return None;
+                    }
+                    self.end_command(found)?;
+                    if after.starts_with('(') {
+                        return None;
+                    }
+                    self.open += 1;
+                }
+                ')' => {
+                    self.end_command(found)?;
+                    match self.open.checked_sub(1) {
+                        Some(left) => self.open = left,
+                        None if self.until == Until::Bracket && self.documents.is_empty() => {
+                            return Some(self.at);
+                        }
+                        None => return None,
+                    }
+                }
+                c => self.word().text.push(c),
+            }
+            self.at += c.len_utf8();
+        }
+        self.end_command(found)?;
+        let is_whole = self.documents.is_empty() && self.open == 0 && self.until == Until::End;
+        is_whole.then_some(self.at)
+    }
+
+    /// Reads the commands in brackets that begin here; the position is behind them then.
+    fn nested(&mut self, opening: &str, found: &mut Vec<Simple>) -> Option<()> {
+        let inside = self.rest().strip_prefix(opening)?;
+        let end = Reader::new(inside, self.depth + 1, Until::Bracket).all(found)?;
+        self.at += opening.len() + end + 1;
+        Some(())
+    }
+
+    fn word(&mut self) -> &mut Word {
+        self.word.get_or_insert_default()
+    }
+
+    fn end_word(&mut self) -> Option<()> {
+        let Some(word) = self.word.take() else {
+            return Some(());
+        };
+        match std::mem::replace(&mut self.next, Next::Word) {
+            Next::Word => self.command.words.push(word),
+            Next::Output => self.command.outputs.push(word),
+            Next::Input => {}
+            Next::Document { tabs } => {
+                let is_quoted = self.text[..self.at].ends_with(['\'', '"']);
+                self.documents.push(Document {
+                    end: word.text,
+                    tabs,
+                    kind: match is_quoted {
+                        true => WordKind::Literal,
+                        false => WordKind::Expanded,
+                    },
+                    of: None,
+                });
+            }
+        }
+        Some(())
+    }
+
+    fn end_command(&mut self, found: &mut Vec<Simple>) -> Option<()> {
+        self.end_word()?;
+        if !matches!(self.next, Next::Word) {
+            return None;
+        }
+        let command = std::mem::take(&mut self.command);
+        let is_any = !command.words.is_empty() || !command.outputs.is_empty();
+        for document in &mut self.documents {
+            document.of.get_or_insert(found.len());
+        }
+        if is_any || self.documents.iter().any(|d| d.of == Some(found.len())) {
+            found.push(command);
+        }
+        Some(())
+    }
+
+    /// Reads a text in double quotes, behind the first of them.
+    fn quoted(&mut self, found: &mut Vec<Simple>) -> Option<()> {
+        self.word();
+        loop {
+            let c = self.rest().chars().next()?;
+            match c {
+                '"' => {
+                    self.at += 1;
+                    return Some(());
+                }
+                '$' | '`' => {
+                    self.word().kind = WordKind::Expanded;
+                    self.expansion(found)?;
+                    continue;
+                }
+                '\\' => {
+                    let escaped = self.rest()[1..].chars().next()?;
+                    self.at += 1 + escaped.len_utf8();
+                    self.word().text.push(escaped);
+                    continue;
+                }
+                c => self.word().text.push(c),
+            }
+            self.at += c.len_utf8();
+        }
+    }
+
+    /// Reads what stands for something else: a variable, or the output of commands, which are found.
+    fn expansion(&mut self, found: &mut Vec<Simple>) -> Option<()> {
+        let rest = self.rest();
+        if let Some(inside) = rest.strip_prefix('`') {
+            let end = inside.find('`')?;
+            Reader::new(&inside[..end], self.depth + 1, Until::End).all(found)?;
+            self.at += end + 2;
+            return Some(());
+        }
+        if let Some(sum) = rest.strip_prefix("$((") {
+            let end = sum
+                .find("))")
+                .filter(|end| !sum[..*end].contains("$(") && !sum[..*end].contains('`'))?;
+            self.at += end + 5;
+            return Some(());
+        }
+        if rest.starts_with("$(") {
+            return self.nested("$(", found);
+        }
+        if rest.starts_with("${") {
+            let mut open = 0_usize;
+            let end = rest.char_indices().find_map(|(at, c)| {
+                match c {
+                    '{' => open += 1,
+                    '}' => open -= 1,
+                    _ => {}
+                }
+                (at > 1 && open == 0).then_some(at)
+            })?;
+            // Commands may be in it.
+            if rest[2..end].contains("$(") || rest[2..end].contains(['`', '\'']) {
+                return None;
+            }
+            self.at += end + 1;
+            return Some(());
+        }
+        let name = rest[1..]
+            .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .unwrap_or(rest.len() - 1);
+        // One sign of those that name something, or a dollar of its own.
+        let name = name.max(usize::from(
+            rest[1..].starts_with(['?', '!', '#', '@', '*', '$']),
+        ));
+        self.at += 1 + name;
+        Some(())
+    }
+
+    /// Reads where the input of a command comes from.
+    fn input(&mut self, found: &mut Vec<Simple>) -> Option<()> {
+        let rest = self.rest();
+        self.next = if rest.starts_with("<<<") {
+            self.at += 3;
+            Next::Input
+        } else if rest.starts_with("<<-") {
+            self.at += 3;
+            Next::Document { tabs: Tabs::Go }
+        } else if rest.starts_with("<<") {
+            self.at += 2;
+            Next::Document { tabs: Tabs::Stay }
+        } else if rest.starts_with("<(") {
+            return self.nested("<(", found);
+        } else {
+            self.at += 1;
+            Next::Input
+        };
+        self.skip_blanks();
+        Some(())
+    }
+
+    /// Reads where the output of a command goes.
+    fn output(&mut self, found: &mut Vec<Simple>) -> Option<()> {
+        // A number before it says which output.
+        if let Some(word) = self
+            .word
+            .take_if(|word| word.text.bytes().all(|b| b.is_ascii_digit()))
+        {
+            drop(word);
+        }
+        self.end_word()?;
+        let rest = self.rest();
+        if rest.starts_with(">(") {
+            return self.nested(">(", found);
+        }
+        if let Some(other) = rest.strip_prefix(">&") {
+            let number = other.find(|c: char| !c.is_ascii_digit() && c != '-');
+            match number.unwrap_or(other.len()) {
+                0 => self.at += 2,
+                digits => {
+                    self.at += 2 + digits;
+                    return Some(());
+                }
+            }
+        } else {
+            self.at += 1 + usize::from(rest[1..].starts_with(['>', '|']));
+        }
+        self.next = Next::Output;
+        self.skip_blanks();
+        Some(())
+    }
+
+    fn skip_blanks(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start_matches([' ', '\t']).len();
+    }
+
+    /// Reads the documents that begin here.
+    fn bodies(&mut self, found: &mut Vec<Simple>) -> Option<()> {
+        for document in std::mem::take(&mut self.documents) {
+            let mut body = String::new();
+            loop {
+                let rest = self.rest();
+                if rest.is_empty() {
+                    return None;
+                }
+                let line = rest.split('\n').next().unwrap_or_default();
+                self.at += line.len();
+                self.at += usize::from(self.rest().starts_with('\n'));
+                let line = match document.tabs {
+                    Tabs::Go => line.trim_start_matches('\t'),
+                    Tabs::Stay => line,
+                };
+                if line == document.end {
+                    break;
+                }
+                body.push_str(line);
+                body.push('\n');
+            }
+            // Commands in it are run, too.
+            if document.kind == WordKind::Expanded && (body.contains("$(") || body.contains('`')) {
+                return None;
+            }
+            if let Some(command) = document.of.and_then(|of| found.get_mut(of)) {
+                command.document = Some(body);
+            }
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

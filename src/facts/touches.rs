@@ -1,0 +1,393 @@
+//! What may have changed files without a call that names them: commands, agents of the agent, other tools, the user.
+//!
+//! PURE. Says what may have happened, never what did: whoever asks what a file contains must not answer with what was shown before.
+//! Errs towards a change that was none, never the other way.
+
+use super::commands;
+use super::exchanges::{Exchange, FactLocation, text_of};
+use super::known::Known;
+use super::refused::was_refused;
+use super::script::{Effects, effects};
+use super::shell::{is_shell_tool, output, shows};
+use super::tools::steers;
+use super::{Acts, block_text};
+use crate::policy::ToolKind;
+use crate::transcript::{BlockKind, Conversation, LineKind, Role, Transcript, Typed};
+
+/// Something that may have changed files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Touch {
+    /// Where it stands.
+    pub(super) at: FactLocation,
+    what: What,
+}
+
+/// Which files it may have changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum What {
+    /// Any.
+    Anything,
+    /// Those of these paths, or in folders of these paths.
+    Paths(Vec<String>),
+    /// Those that these blocks name.
+    Named(Vec<u32>),
+    /// Those that this line names.
+    Noted(u32),
+    /// Those that the user names in a sentence about a change.
+    Said(u32),
+    /// Those that the result says are not there.
+    Missing(u32),
+    /// Those of which the result, a comparison with what is recorded, shows something else than was known.
+    Compared(u32),
+    /// One that the result shows, if it shows something else than was known.
+    Shown { path: String, result: FactLocation },
+}
+
+/// Agents of the agent that only look.
+const ONLY_LOOK: [&str; 4] = ["Explore", "Plan", "explore", "plan"];
+
+/// The tools that start them, of those that steer an agent.
+const AGENTS: [&str; 6] = [
+    "Agent",
+    "Task",
+    "task",
+    "spawn_agent",
+    "delegate",
+    "dispatch_agent",
+];
+
+/// How agents tell that somebody else has changed a file that they have read.
+const CHANGED: [&[u8]; 3] = [
+    b"was modified, either by the user or by a linter",
+    b"\"edited_text_file\"",
+    b"has been modified externally",
+];
+
+/// Everything that may have changed files, in the order of the conversation.
+pub(super) fn touches(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    calls: &[Exchange],
+    is_operation: &dyn Fn(FactLocation) -> bool,
+) -> Vec<Touch> {
+    let mut touches: Vec<Touch> = Vec::new();
+    for call in calls {
+        of_call(transcript, call, is_operation, &mut touches);
+    }
+    of_words(transcript, conversation, &mut touches);
+    of_notes(transcript, conversation, &mut touches);
+    touches.sort_by_key(|touch| touch.at);
+    touches
+}
+
+fn of_call(
+    transcript: &Transcript<'_>,
+    call: &Exchange,
+    is_operation: &dyn Fn(FactLocation) -> bool,
+    touches: &mut Vec<Touch>,
+) {
+    if was_refused(transcript, call) {
+        return;
+    }
+    let mut push = |what: What| {
+        touches.push(Touch {
+            at: call.call,
+            what,
+        })
+    };
+    let named = || {
+        let blocks = [Some(call.call), call.result];
+        What::Named(
+            blocks
+                .into_iter()
+                .flatten()
+                .map(|place| place.block)
+                .collect(),
+        )
+    };
+    match call.kind {
+        ToolKind::Shell => {
+            let Some(command) = commands::text(&call.input(transcript)) else {
+                return;
+            };
+            match effects(&command) {
+                Effects::Anything => push(What::Anything),
+                Effects::Paths(paths) if paths.is_empty() => {}
+                Effects::Paths(paths) => push(What::Paths(paths)),
+            }
+            let Some(result) = call.result else {
+                return;
+            };
+            if !is_shell_tool(&call.tool(transcript))
+                && let Some(path) = shows(&command)
+            {
+                push(What::Shown { path, result });
+            }
+            if command.split_whitespace().take(2).eq(["git", "diff"]) {
+                push(What::Compared(result.block));
+            }
+            let said = transcript.block(result.block);
+            let raw = transcript.bytes(said.line, said.content);
+            if memchr::memmem::find(raw, b"o such file").is_some() {
+                push(What::Missing(result.block));
+            }
+        }
+        ToolKind::Write | ToolKind::Edit if !is_operation(call.call) => push(named()),
+        ToolKind::Other => {
+            let tool = call.tool(transcript);
+            if AGENTS.contains(&&*tool) {
+                let input = call.input(transcript);
+                let kind = input.text(&["subagent_type", "agent_type"]);
+                if !kind.is_some_and(|kind| ONLY_LOOK.contains(&&*kind)) {
+                    push(What::Anything);
+                }
+            } else if !steers(&tool) {
+                push(named());
+            }
+        }
+        ToolKind::Write | ToolKind::Edit | ToolKind::Read | ToolKind::Search | ToolKind::Web => {}
+    }
+}
+
+/// What the user and the agent's own notes say.
+fn of_words(transcript: &Transcript<'_>, conversation: &Conversation, touches: &mut Vec<Touch>) {
+    for (number, message) in (0..).zip(&conversation.messages) {
+        if message.role != Role::User {
+            continue;
+        }
+        for block in conversation.blocks(message) {
+            let said = transcript.block(*block);
+            let at = FactLocation {
+                message: number,
+                line: said.line,
+                block: *block,
+            };
+            let raw = transcript.bytes(said.line, said.value);
+            let is_note = CHANGED
+                .iter()
+                .any(|note| memchr::memmem::find(raw, note).is_some());
+            if is_note {
+                touches.push(Touch {
+                    at,
+                    what: What::Named(vec![*block]),
+                });
+            }
+            if message.typed == Typed::Yes && said.kind == BlockKind::Text && said.is_words() {
+                touches.push(Touch {
+                    at,
+                    what: What::Said(*block),
+                });
+            }
+        }
+    }
+}
+
+/// What the agent noted on lines that are no messages, as of the message before them.
+fn of_notes(transcript: &Transcript<'_>, conversation: &Conversation, touches: &mut Vec<Touch>) {
+    for (line, kind) in (0..).zip(transcript.lines().iter().map(|line| line.kind)) {
+        if kind == LineKind::Message {
+            continue;
+        }
+        let bytes = transcript.line(line);
+        if !CHANGED
+            .iter()
+            .any(|note| memchr::memmem::find(bytes, note).is_some())
+        {
+            continue;
+        }
+        let messages = &conversation.messages;
+        let after = messages.partition_point(|message| conversation.first_line(message) < line);
+        touches.push(Touch {
+            at: FactLocation {
+                message: after.saturating_sub(1) as u32,
+                line,
+                block: u32::MAX,
+            },
+            what: What::Noted(line),
+        });
+    }
+}
+
+impl Touch {
+    /// What is known of the file of this path after it.
+    pub(super) fn after(
+        &self,
+        transcript: &Transcript<'_>,
+        path: &str,
+        known: Option<Known>,
+    ) -> Option<Known> {
+        let known = known?;
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let names = |block: &u32| {
+            let block = transcript.block(*block);
+            let raw = transcript.bytes(block.line, block.value);
+            memchr::memmem::find(raw, name.as_bytes()).is_some()
+        };
+        let is_changed = match &self.what {
+            What::Anything => true,
+            What::Paths(paths) => paths.iter().any(|touched| may_be(touched, path)),
+            What::Named(blocks) => blocks.iter().any(names),
+            What::Noted(line) => {
+                memchr::memmem::find(transcript.line(*line), name.as_bytes()).is_some()
+            }
+            What::Compared(block) => {
+                names(block) && {
+                    let text = block_text(transcript, transcript.block(*block));
+                    is_another(&text, path, &known.content.text)
+                }
+            }
+            What::Said(block) => {
+                names(block) && {
+                    let text = block_text(transcript, transcript.block(*block));
+                    tells_of_a_change(&text, name)
+                }
+            }
+            What::Missing(block) => {
+                names(block) && {
+                    let text = block_text(transcript, transcript.block(*block));
+                    text.lines()
+                        .any(|line| line.contains("o such file") && line.contains(name))
+                }
+            }
+            What::Shown {
+                path: shown,
+                result,
+            } => {
+                may_be(shown, path) && {
+                    let said = output(text_of(transcript, *result, None));
+                    let lines: Vec<&str> = known.content.text.lines().collect();
+                    let mut said = said.lines().filter(|line| !line.trim().is_empty());
+                    !said.all(|line| lines.contains(&line))
+                }
+            }
+        };
+        (!is_changed).then_some(known)
+    }
+}
+
+/// Whether a path, as a command writes it, may be that of a file, or of a folder that it is in.
+fn may_be(touched: &str, path: &str) -> bool {
+    let touched = touched.trim_start_matches("./").trim_end_matches('/');
+    let (touched, from_home) = match touched.strip_prefix("~/") {
+        Some(rest) => (rest, true),
+        None => (touched, false),
+    };
+    if matches!(touched, "" | "." | ".." | "~") || touched.contains("../") {
+        return true;
+    }
+    let is_end = |whole: &str, end: &str| {
+        whole.strip_suffix(end).is_some_and(|before| {
+            before.is_empty() || before.ends_with('/') || end.starts_with('/')
+        })
+    };
+    if is_end(path, touched) || is_end(touched, path) {
+        return true;
+    }
+    // In a folder of that path.
+    let folder = format!("{touched}/");
+    match touched.starts_with('/') && !from_home {
+        true => path.starts_with(&folder) || !path.starts_with('/'),
+        false => path.starts_with(&folder) || path.contains(&format!("/{folder}")),
+    }
+}
+
+/// Whether a comparison shows lines of a file that a text has not.
+fn is_another(comparison: &str, path: &str, text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut is_its = false;
+    comparison.lines().any(|line| {
+        if let Some(named) = line.strip_prefix("+++ ") {
+            let named = named.strip_prefix("b/").unwrap_or(named);
+            is_its = may_be(named.trim_end(), path);
+            return false;
+        }
+        let is_now = line.strip_prefix('+').or_else(|| line.strip_prefix(' '));
+        is_its && is_now.is_some_and(|now| !now.trim().is_empty() && !lines.contains(&now))
+    })
+}
+
+/// Whether a sentence that names a file is about a change of it.
+fn tells_of_a_change(text: &str, name: &str) -> bool {
+    /// Parts of words, in lower case.
+    const WORDS: [&str; 62] = [
+        "delet",
+        "remov",
+        "chang",
+        "edit",
+        "modif",
+        "renam",
+        "mov",
+        "updat",
+        "fixed",
+        "rewrote",
+        "revert",
+        "restor",
+        "replac",
+        "adjust",
+        "tweak",
+        "undid",
+        "undo",
+        "overw",
+        "gelösch",
+        "geänder",
+        "bearbeit",
+        "umbenann",
+        "verschob",
+        "supprim",
+        "chang",
+        "renomm",
+        "déplac",
+        "borr",
+        "cambi",
+        "elimin",
+        "renombr",
+        "apagu",
+        "exclu",
+        "mudei",
+        "alter",
+        "удал",
+        "измен",
+        "переим",
+        "перемес",
+        "исправ",
+        "删",
+        "改",
+        "移",
+        "重命名",
+        "更新",
+        "削除",
+        "変更",
+        "編集",
+        "修正",
+        "삭제",
+        "변경",
+        "수정",
+        "이동",
+        "حذف",
+        "عدل",
+        "غير",
+        "हटा",
+        "बदल",
+        "संपाद",
+        "ganti",
+        "zmien",
+        "usun",
+    ];
+    text.split(['\n', '!', '?', '。', '！', '？'])
+        .any(|sentence| {
+            sentence.contains(name) && {
+                let sentence = sentence.to_lowercase();
+                WORDS.iter().any(|word| sentence.contains(word))
+            }
+        })
+}
+
+impl Acts {
+    /// What may have changed files, in the order of the conversation.
+    pub fn touches(&self) -> &[Touch] {
+        &self.touches
+    }
+}
+
+#[cfg(test)]
+mod tests;
