@@ -27,7 +27,7 @@ pub use degraded::{Degraded, DegradedKind, Warning, WarningKind};
 #[doc(hidden)]
 pub use degraded::{NO_SUMMARY, TO_BE_SENT, WAITS_FOR};
 #[doc(hidden)]
-pub use entries::Entries;
+pub use entries::{Entries, Listed, ReadBack, unread};
 #[doc(hidden)]
 pub use figures::Figures;
 pub use file::FileRecord;
@@ -271,6 +271,10 @@ impl Outcome {
 impl Entry for Outcome {
     fn file(&self) -> &FileRecord {
         &self.file
+    }
+
+    fn file_mut(&mut self) -> &mut FileRecord {
+        &mut self.file
     }
 }
 

@@ -88,7 +88,7 @@ pub use sessions::{
     directory_of_head, number_of, session_at, sessions,
 };
 pub use shard::Shard;
-pub use spool::{Outcomes, Sorted, unread};
+pub use spool::{Kept, Outcomes, Sorted, Spool, unread};
 pub use stdin::Stdin;
 pub use stream::{Stream, filter};
 pub use strict::BadLines;

@@ -1,62 +1,86 @@
-//! The outcomes of a run: in memory while they are few, on the disk when they are many.
+//! The entries of a report as a run makes them: in memory while they are few, on the disk when they are many.
 //!
 //! Files on the disk have no names, so that nothing is left of them however the run ends. Decides nothing about content.
 
 use std::borrow::Cow;
+use std::fmt::Debug;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 mod disk;
+mod outcomes;
 mod places;
 
 use disk::{Filed, Spooled};
-use places::{Place, Says};
+use places::Says;
 
-use super::find::place_key;
-use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{Entries, Exit, Figures, Outcome, Totals, Warning};
-use crate::store::finished::Elsewhere;
-use crate::store::folder::read_exact_at;
+use crate::error::Result;
+use crate::outcome::{Entries, Examined, Find, Listed, Outcome, ReadBack};
+use crate::report::in_turn;
+
+pub use crate::outcome::unread;
 
 pub(super) use disk::Written;
+pub use outcomes::Outcomes;
 
-/// How much memory outcomes may take before they go to the disk, in bytes, as it is estimated.
+/// How much memory entries may take before they go to the disk, in bytes, as it is estimated.
 const MOST_HELD: u64 = 32 << 20;
 /// So many are in memory in any case.
 const FEW: usize = 50;
-/// The estimate for an outcome without its actions and warnings, and for each of these.
-const AN_OUTCOME: u64 = 3 << 10;
+/// The estimate for an entry without its parts, and for each of these.
+const AN_ENTRY: u64 = 3 << 10;
 const A_PART: u64 = 256;
 
-/// The outcomes of a run.
+/// An entry that can be kept on the disk: its JSON says all of it, but for the hint of its error.
+pub trait Kept: Listed + ReadBack + Send + Sync + Debug {
+    /// What is added up as entries come, because it is asked for more often than they are read.
+    type Sums: Copy + Default + Send + Sync + Debug;
+
+    /// Adds it to the sums.
+    fn add_to(&self, sums: &mut Self::Sums);
+}
+
+impl<T> Kept for Examined<T>
+where
+    T: Find + Clone + Debug + Serialize + Send + Sync,
+    Examined<T>: ReadBack,
+{
+    type Sums = ();
+
+    fn add_to(&self, (): &mut ()) {}
+}
+
+/// Entries on their way into their order.
 #[derive(Debug)]
-pub struct Outcomes {
-    held: Vec<Outcome>,
+pub struct Spool<E: Kept> {
+    held: Vec<E>,
     weight: u64,
     most: u64,
     /// Where the file goes.
     folder: PathBuf,
-    spooled: Option<Spooled>,
+    spooled: Option<Spooled<E>>,
 }
 
-/// The outcomes, sorted by the paths of their inputs.
+/// Entries sorted by the paths of their inputs; of equal paths, the first that was added comes first.
 #[derive(Debug)]
-pub enum Sorted {
+pub enum Sorted<E: Kept = Outcome> {
     /// Few.
-    Held(Vec<Outcome>),
+    Held(Vec<E>),
     /// Many.
-    Spooled(Box<Filed>),
+    Spooled(Box<Filed<E>>),
 }
 
-impl Outcomes {
+impl<E: Kept> Spool<E> {
     /// None yet. A file, if there is one, will be in `folder`, if that exists, or else where the system has such files.
     pub fn new(folder: &Path) -> Self {
-        Outcomes::with_most(folder, MOST_HELD)
+        Spool::with_most(folder, MOST_HELD)
     }
 
     fn with_most(folder: &Path, most: u64) -> Self {
-        Outcomes {
+        Spool {
             held: Vec::new(),
             weight: 0,
             most,
@@ -75,7 +99,7 @@ impl Outcomes {
         self.len() == 0
     }
 
-    /// Whether they are on the disk, so that [`Outcomes::push_written`] is the way to add one.
+    /// Whether they are on the disk, so that [`Spool::push_written`] is the way to add one.
     pub fn are_spooled(&self) -> bool {
         self.spooled.is_some()
     }
@@ -84,16 +108,16 @@ impl Outcomes {
     ///
     /// # Errors
     /// Where it cannot be written to the disk.
-    pub fn push(&mut self, outcome: Outcome) -> Result<()> {
+    pub fn push(&mut self, entry: E) -> Result<()> {
         if let Some(spooled) = &mut self.spooled {
-            return spooled.push(&Written::of(outcome)?);
+            return spooled.push(&Written::of(entry)?);
         }
-        self.weight += weight(&outcome);
-        self.held.push(outcome);
+        self.weight += AN_ENTRY + A_PART * entry.parts() as u64;
+        self.held.push(entry);
         if self.weight > self.most && self.held.len() > FEW {
             let mut spooled = Spooled::new(&self.folder)?;
-            for outcome in self.held.drain(..) {
-                spooled.push(&Written::of(outcome)?)?;
+            for entry in self.held.drain(..) {
+                spooled.push(&Written::of(entry)?)?;
             }
             self.held = Vec::new();
             self.spooled = Some(spooled);
@@ -105,73 +129,46 @@ impl Outcomes {
     ///
     /// # Errors
     /// Where it cannot be written to the disk.
-    pub fn push_written(&mut self, written: Written) -> Result<()> {
+    pub fn push_written(&mut self, written: Written<E>) -> Result<()> {
         match &mut self.spooled {
             Some(spooled) => spooled.push(&written),
-            None => self.push(written.into_outcome()),
+            None => self.push(written.into_entry()),
         }
     }
 
-    /// Adds one that is on the disk already. `path` is that of its input.
-    ///
-    /// # Errors
-    /// Where it cannot be read from there.
-    pub fn push_elsewhere(
-        &mut self,
-        path: String,
-        figures: Figures,
-        place: &Elsewhere,
-    ) -> Result<()> {
-        if let Some(spooled) = &mut self.spooled
-            && let Some(file) = spooled.number_of(&place.file)
-        {
-            let place = Place {
-                offset: place.offset,
-                bytes: place.bytes,
-                file,
-                hint: 0,
-                says: Says::of(&figures),
-                saved: figures.tokens_saved(),
-            };
-            return spooled.add(path.into(), place, figures);
-        }
-        let mut json = vec![0; place.bytes as usize];
-        read_exact_at(&place.file, &mut json, place.offset).map_err(unread)?;
-        let outcome = serde_json::from_slice(&json).map_err(|e| unread(e.into()))?;
-        self.push(outcome)
-    }
-
-    /// Adds a warning to that of an input.
-    pub fn warn(&mut self, path: &str, warning: Warning) {
-        if let Some(spooled) = &mut self.spooled {
-            spooled.warn(path, warning);
-        } else if let Some(outcome) = self.held.iter_mut().find(|o| o.file.path == path) {
-            outcome.warnings.push(warning);
-        }
-    }
-
-    /// All of them, in the order of a report.
+    /// All of them, in the order of a report; `see` is shown the path of each in this order.
     ///
     /// # Errors
     /// Where they cannot be written to the disk.
-    pub fn sorted(self) -> Result<Sorted> {
+    pub fn sorted(self, see: &mut dyn FnMut(&str)) -> Result<Sorted<E>> {
         Ok(match self.spooled {
             None => {
-                let mut held = self.held;
-                held.sort_by(|a, b| a.file.path.cmp(&b.file.path));
+                let held = sorted(self.held);
+                held.iter().for_each(|entry| see(&entry.file().path));
                 Sorted::Held(held)
             }
-            Some(spooled) => Sorted::Spooled(Box::new(spooled.sorted()?)),
+            Some(spooled) => {
+                let mut amend = |path: &str, _: &dyn Fn() -> io::Result<E>| {
+                    see(path);
+                    Ok(None)
+                };
+                Sorted::Spooled(Box::new(spooled.sorted(&mut amend)?))
+            }
         })
     }
 }
 
-impl Sorted {
+fn sorted<E: Kept>(mut held: Vec<E>) -> Vec<E> {
+    held.sort_by(|a, b| a.file().path.cmp(&b.file().path));
+    held
+}
+
+impl<E: Kept> Sorted<E> {
     /// All of them in memory.
     ///
     /// # Errors
     /// Where the disk does not give them back.
-    pub fn into_vec(self) -> Result<Vec<Outcome>> {
+    pub fn into_vec(self) -> Result<Vec<E>> {
         match self {
             Sorted::Held(held) => Ok(held),
             Sorted::Spooled(spooled) => {
@@ -180,57 +177,9 @@ impl Sorted {
             }
         }
     }
-
-    /// Their sums.
-    pub fn totals(&self) -> Totals {
-        match self {
-            Sorted::Held(held) => Totals::of(held),
-            Sorted::Spooled(spooled) => spooled.totals(),
-        }
-    }
-
-    /// The exit code for all of them.
-    pub fn exit(&self) -> Exit {
-        match self {
-            Sorted::Held(held) => Exit::of(held),
-            Sorted::Spooled(spooled) => spooled.exit(),
-        }
-    }
-
-    /// The places of those that have something by one name, together, in the order of paths; those without a name are left out.
-    /// Holds some bytes for each, but no names.
-    ///
-    /// # Errors
-    /// Where the disk does not give them back.
-    pub fn together(
-        &self,
-        name: &dyn Fn(&Outcome) -> Option<PathBuf>,
-    ) -> io::Result<impl Iterator<Item = Vec<usize>> + use<>> {
-        let mut named = Vec::new();
-        for (at, number) in (0..self.len()).zip(0_u32..) {
-            if let Some(name) = name(&*self.get(at)?) {
-                named.push((place_key(&name), number));
-            }
-        }
-        named.sort_unstable();
-        let mut groups: Vec<(u32, u32)> = Vec::with_capacity(named.len());
-        for group in named.chunk_by(|a, b| a.0 == b.0) {
-            groups.extend(group.iter().map(|(_, at)| (group[0].1, *at)));
-        }
-        groups.sort_unstable();
-        let mut rest = groups.into_iter().peekable();
-        Ok(std::iter::from_fn(move || {
-            let (first, at) = rest.next()?;
-            let mut group = vec![at as usize];
-            while let Some((_, at)) = rest.next_if(|(other, _)| *other == first) {
-                group.push(at as usize);
-            }
-            Some(group)
-        }))
-    }
 }
 
-impl Entries for Sorted {
+impl<E: Kept> Entries<E> for Sorted<E> {
     fn len(&self) -> usize {
         match self {
             Sorted::Held(held) => held.len(),
@@ -238,7 +187,7 @@ impl Entries for Sorted {
         }
     }
 
-    fn get(&self, at: usize) -> io::Result<Cow<'_, Outcome>> {
+    fn get(&self, at: usize) -> io::Result<Cow<'_, E>> {
         match self {
             Sorted::Held(held) => held.get(at).map(Cow::Borrowed).ok_or_else(no_such),
             Sorted::Spooled(spooled) => spooled.get(at).map(Cow::Owned),
@@ -248,8 +197,8 @@ impl Entries for Sorted {
     fn json(&self, at: usize) -> io::Result<Cow<'_, [u8]>> {
         match self {
             Sorted::Held(held) => {
-                let outcome = held.get(at).ok_or_else(no_such)?;
-                Ok(Cow::Owned(serde_json::to_vec(outcome)?))
+                let entry = held.get(at).ok_or_else(no_such)?;
+                Ok(Cow::Owned(serde_json::to_vec(entry)?))
             }
             Sorted::Spooled(spooled) => spooled.json(at).map(Cow::Owned),
         }
@@ -278,10 +227,21 @@ impl Entries for Sorted {
         }
     }
 
-    fn saved(&self, at: usize) -> io::Result<u64> {
+    fn each(&self, show: &mut dyn FnMut(&E) -> io::Result<()>) -> io::Result<()> {
         match self {
-            Sorted::Held(held) => Ok(held.get(at).ok_or_else(no_such)?.tokens_saved()),
-            Sorted::Spooled(spooled) => Ok(spooled.place(at)?.saved),
+            Sorted::Held(held) => held.iter().try_for_each(show),
+            Sorted::Spooled(spooled) => in_turn(
+                self,
+                |places| spooled.several(places),
+                &mut |several: &Vec<E>| several.iter().try_for_each(&mut *show),
+            ),
+        }
+    }
+
+    fn weight(&self, at: usize) -> io::Result<u64> {
+        match self {
+            Sorted::Held(held) => Ok(held.get(at).ok_or_else(no_such)?.weight()),
+            Sorted::Spooled(spooled) => Ok(spooled.place(at)?.weight),
         }
     }
 
@@ -294,24 +254,7 @@ impl Entries for Sorted {
 }
 
 fn no_such() -> io::Error {
-    io::Error::other("there is no such outcome")
-}
-
-/// An outcome that the disk does not give back.
-pub fn unread(error: io::Error) -> Error {
-    Error::new(
-        ErrorKind::Io,
-        format!("an outcome cannot be read back from the disk: {error}"),
-    )
-}
-
-/// About how much memory an outcome takes.
-fn weight(outcome: &Outcome) -> u64 {
-    let actions = outcome.conversations.iter().map(|c| c.actions.len()).sum();
-    let parts: usize = [actions, outcome.conversations.len(), outcome.warnings.len()]
-        .iter()
-        .sum();
-    AN_OUTCOME + A_PART * parts as u64
+    io::Error::other("there is no such entry")
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::Find;
+use crate::outcome::{Examined, Find, ReadBack};
 
 pub use candidate::Candidate;
 pub use cutting::Cutting;
@@ -70,6 +70,12 @@ pub use totals::{FormatTotals, Totals};
 pub struct FileEval {
     /// Its sessions, in the order of the transcript.
     pub sessions: Vec<SessionEval>,
+}
+
+impl ReadBack for Examined<FileEval> {
+    fn read_back(json: &[u8]) -> serde_json::Result<Self> {
+        serde_json::from_slice(json)
+    }
 }
 
 impl Find for FileEval {

@@ -1,18 +1,80 @@
-//! The outcomes of a run wherever they are: whoever tells of them asks for one after the other, as often as is wanted.
+//! The entries of a report wherever they are: whoever tells of them asks for one after the other, as often as is wanted.
 //!
-//! PURE. Says what can be asked, and answers it for outcomes in memory.
+//! PURE. Says what can be asked, and answers it for entries in memory.
 
 use std::borrow::Cow;
 use std::io;
 use std::ops::Range;
 
-use super::{Figures, Outcome};
+use serde::Serialize;
+
+use super::{Entry, Examined, Figures, FileStatus, Find, Outcome};
+use crate::error::{Error, ErrorKind};
 
 /// More bytes than most outcomes have before their format.
 const A_BEGIN: usize = 512;
 
-/// Outcomes in the order of a report, of which not all need be in memory. Places count from 0.
-pub trait Entries: Sync {
+/// What decides whether a short list names an entry, and what holding it costs.
+pub trait Listed: Entry + Clone + Serialize {
+    /// How much it matters among others, in tokens.
+    fn weight(&self) -> u64;
+
+    /// Whether anything is said of it besides its figures.
+    fn is_remarkable(&self) -> bool;
+
+    /// How many parts it has that take memory.
+    fn parts(&self) -> usize;
+}
+
+impl Listed for Outcome {
+    fn weight(&self) -> u64 {
+        self.tokens_saved()
+    }
+
+    fn is_remarkable(&self) -> bool {
+        Figures::of(self).is_remarkable()
+    }
+
+    fn parts(&self) -> usize {
+        let actions: usize = self.conversations.iter().map(|c| c.actions.len()).sum();
+        actions + self.conversations.len() + self.warnings.len()
+    }
+}
+
+impl<T: Find + Clone + Serialize> Listed for Examined<T> {
+    fn weight(&self) -> u64 {
+        self.found.weight()
+    }
+
+    fn is_remarkable(&self) -> bool {
+        match self.status {
+            FileStatus::Examined => self.file.error.is_some(),
+            FileStatus::Unsupported(_) | FileStatus::Failed => true,
+        }
+    }
+
+    fn parts(&self) -> usize {
+        self.found.parts()
+    }
+}
+
+/// An entry that can be read back from its JSON.
+pub trait ReadBack: Sized {
+    /// The entry that this JSON is.
+    ///
+    /// # Errors
+    /// What is no such entry.
+    fn read_back(json: &[u8]) -> serde_json::Result<Self>;
+}
+
+impl ReadBack for Outcome {
+    fn read_back(json: &[u8]) -> serde_json::Result<Self> {
+        serde_json::from_slice(json)
+    }
+}
+
+/// Entries in the order of a report, of which not all need be in memory. Places count from 0.
+pub trait Entries<E: Listed = Outcome>: Sync {
     /// How many there are.
     fn len(&self) -> usize;
 
@@ -25,7 +87,7 @@ pub trait Entries: Sync {
     ///
     /// # Errors
     /// Where it cannot be read.
-    fn get(&self, at: usize) -> io::Result<Cow<'_, Outcome>>;
+    fn get(&self, at: usize) -> io::Result<Cow<'_, E>>;
 
     /// The same as JSON on one line, without its end.
     ///
@@ -56,15 +118,15 @@ pub trait Entries: Sync {
         Ok(())
     }
 
-    /// The tokens that were saved.
+    /// Its [`Listed::weight`].
     ///
     /// # Errors
     /// Where it cannot be read.
-    fn saved(&self, at: usize) -> io::Result<u64> {
-        Ok(self.get(at)?.tokens_saved())
+    fn weight(&self, at: usize) -> io::Result<u64> {
+        Ok(self.get(at)?.weight())
     }
 
-    /// Whether [`Outcome::is_remarkable`].
+    /// Whether [`Listed::is_remarkable`].
     ///
     /// # Errors
     /// Where it cannot be read.
@@ -76,7 +138,7 @@ pub trait Entries: Sync {
     ///
     /// # Errors
     /// Those of `show`, and where one cannot be read.
-    fn each(&self, show: &mut dyn FnMut(&Outcome) -> io::Result<()>) -> io::Result<()> {
+    fn each(&self, show: &mut dyn FnMut(&E) -> io::Result<()>) -> io::Result<()> {
         (0..self.len()).try_for_each(|at| show(&*self.get(at)?))
     }
 
@@ -84,10 +146,7 @@ pub trait Entries: Sync {
     ///
     /// # Errors
     /// Those of `show`, and where one cannot be read.
-    fn each_remarkable(
-        &self,
-        show: &mut dyn FnMut(usize, &Outcome) -> io::Result<()>,
-    ) -> io::Result<()> {
+    fn each_remarkable(&self, show: &mut dyn FnMut(usize, &E) -> io::Result<()>) -> io::Result<()> {
         (0..self.len()).try_for_each(|at| match self.is_remarkable(at)? {
             true => show(at, &*self.get(at)?),
             false => Ok(()),
@@ -95,15 +154,23 @@ pub trait Entries: Sync {
     }
 }
 
-impl Entries for &[Outcome] {
+impl<E: Listed + Sync> Entries<E> for &[E] {
     fn len(&self) -> usize {
-        <[Outcome]>::len(self)
+        <[E]>::len(self)
     }
 
-    fn get(&self, at: usize) -> io::Result<Cow<'_, Outcome>> {
-        let there = <[Outcome]>::get(self, at).map(Cow::Borrowed);
-        there.ok_or_else(|| io::Error::other("there is no such outcome"))
+    fn get(&self, at: usize) -> io::Result<Cow<'_, E>> {
+        let there = <[E]>::get(self, at).map(Cow::Borrowed);
+        there.ok_or_else(|| io::Error::other("there is no such entry"))
     }
+}
+
+/// Why an entry cannot be read.
+pub fn unread(error: io::Error) -> Error {
+    Error::new(
+        ErrorKind::Io,
+        format!("an outcome cannot be read back from the disk: {error}"),
+    )
 }
 
 impl Outcome {
@@ -124,10 +191,5 @@ impl Outcome {
     /// The tokens that were saved.
     pub fn tokens_saved(&self) -> u64 {
         self.tokens_before().saturating_sub(self.tokens_after())
-    }
-
-    /// Whether anything is said of it besides its figures.
-    pub fn is_remarkable(&self) -> bool {
-        Figures::of(self).is_remarkable()
     }
 }

@@ -57,11 +57,18 @@ impl FileRecord {
 pub trait Entry {
     /// What it says of its input, as every report does.
     fn file(&self) -> &FileRecord;
+
+    /// The same, where something is still to be added to it.
+    fn file_mut(&mut self) -> &mut FileRecord;
 }
 
 impl<T> Entry for Examined<T> {
     fn file(&self) -> &FileRecord {
         &self.file
+    }
+
+    fn file_mut(&mut self) -> &mut FileRecord {
+        &mut self.file
     }
 }
 
@@ -105,6 +112,16 @@ pub trait Find: Default {
 
     /// The status that a report gives an input in which this was found.
     fn status(&self) -> &'static str;
+
+    /// The tokens by which a short list of inputs chooses the largest.
+    fn weight(&self) -> u64 {
+        0
+    }
+
+    /// How many parts it has that take memory.
+    fn parts(&self) -> usize {
+        0
+    }
 }
 
 /// The numbers of inputs by status.
@@ -149,6 +166,32 @@ impl<T: Find> Examined<T> {
             status: FileStatus::Failed,
             found: T::in_bytes(0),
         }
+    }
+}
+
+impl<T: Find> Examined<T> {
+    /// An input with the status that a report names, and with the reason why it is not examined, if it gives one. Says what is
+    /// wrong with the name of the status.
+    pub fn of_status(
+        file: FileRecord,
+        status: &str,
+        reason: Option<String>,
+        found: T,
+    ) -> Result<Self, String> {
+        let status = match status {
+            "unsupported" => FileStatus::Unsupported(Unread {
+                why: reason.unwrap_or_default(),
+                fit: Fit::default(),
+            }),
+            "failed" => FileStatus::Failed,
+            other if other == found.status() => FileStatus::Examined,
+            other => return Err(format!("no status is called {other:?}")),
+        };
+        Ok(Examined {
+            file,
+            status,
+            found,
+        })
     }
 }
 
@@ -220,19 +263,7 @@ impl<'de, T: Find + Deserialize<'de>> Deserialize<'de> for Examined<T> {
             found: T,
         }
         let entry = Entry::<T>::deserialize(deserializer)?;
-        let status = match &*entry.status {
-            "unsupported" => FileStatus::Unsupported(Unread {
-                why: entry.reason.unwrap_or_default(),
-                fit: Fit::default(),
-            }),
-            "failed" => FileStatus::Failed,
-            other if other == entry.found.status() => FileStatus::Examined,
-            other => return Err(D::Error::custom(format!("no status is called {other:?}"))),
-        };
-        Ok(Examined {
-            file: entry.file,
-            status,
-            found: entry.found,
-        })
+        let read = Examined::of_status(entry.file, &entry.status, entry.reason, entry.found);
+        read.map_err(D::Error::custom)
     }
 }

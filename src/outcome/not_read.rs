@@ -64,13 +64,16 @@ impl NotReads {
 
     /// Adds the files whose format is not supported.
     pub fn add_files<T>(&mut self, files: &[Examined<T>]) {
-        for file in files {
-            match file.status {
-                FileStatus::Unsupported(_) => {
-                    self.add_unsupported(file.file.format.as_deref(), &file.file.path);
-                }
-                FileStatus::Examined | FileStatus::Failed => {}
+        files.iter().for_each(|file| self.add_file(file));
+    }
+
+    /// Adds a file if its format is not supported.
+    pub fn add_file<T>(&mut self, file: &Examined<T>) {
+        match file.status {
+            FileStatus::Unsupported(_) => {
+                self.add_unsupported(file.file.format.as_deref(), &file.file.path);
             }
+            FileStatus::Examined | FileStatus::Failed => {}
         }
     }
 

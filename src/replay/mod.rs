@@ -38,7 +38,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::Find;
+use crate::outcome::{Examined, Find, ReadBack};
 use crate::policy::Layer;
 
 pub use play::{Player, Replaying};
@@ -50,6 +50,12 @@ pub use totals::Totals;
 pub struct FileReplay {
     /// Its sessions, in the order of the transcript.
     pub sessions: Vec<SessionReplay>,
+}
+
+impl ReadBack for Examined<FileReplay> {
+    fn read_back(json: &[u8]) -> serde_json::Result<Self> {
+        serde_json::from_slice(json)
+    }
 }
 
 impl Find for FileReplay {

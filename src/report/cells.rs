@@ -32,7 +32,7 @@ pub(super) fn select(files: &dyn Entries) -> io::Result<Vec<usize>> {
         if next.next_if_eq(&at).is_some() {
             continue;
         }
-        let saved = files.saved(at)?;
+        let saved = files.weight(at)?;
         let rank = savers.partition_point(|(other, _)| *other >= saved);
         if saved > 0 && rank < SAVINGS_SHOWN {
             savers.insert(rank, (saved, at));

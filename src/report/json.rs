@@ -6,16 +6,11 @@ use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 
-use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::outcome::Entries;
+use super::pieces::in_turn;
+use crate::outcome::{Entries, Listed};
 use crate::text::{PrintableJson, printable_json};
-
-/// So many entries are made ready by one thread at a time, as far as they have no more bytes than this: one of a large input has
-/// megabytes.
-const A_PIECE: usize = 256;
-const A_PIECE_BYTES: u64 = 1 << 20;
 
 /// Writes one indented object, and a line end after it.
 pub(super) fn write_pretty(report: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
@@ -35,9 +30,9 @@ pub(super) fn write_line(report: &impl Serialize, out: &mut dyn Write) -> io::Re
 
 /// Writes a report with the keys of `head` and then its `files`, which are elsewhere: to the byte as [`write_pretty`] would. All
 /// threads of the pool in which this is called make entries ready.
-pub(super) fn write_list(
+pub(super) fn write_list<E: Listed>(
     head: &impl Serialize,
-    files: &dyn Entries,
+    files: &dyn Entries<E>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     #[derive(Serialize)]
@@ -61,7 +56,7 @@ pub(super) fn write_list(
 }
 
 /// Writes each of the `files` on a line. All threads of the pool in which this is called make them ready.
-pub(super) fn write_each(files: &dyn Entries, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_each<E: Listed>(files: &dyn Entries<E>, out: &mut dyn Write) -> io::Result<()> {
     write_pieces(files, out, |_, json, text| {
         text.extend_from_slice(json);
         text.push(b'\n');
@@ -69,8 +64,8 @@ pub(super) fn write_each(files: &dyn Entries, out: &mut dyn Write) -> io::Result
 }
 
 /// Writes the texts of all entries one after the other; `add` adds that of one by its place and its JSON.
-fn write_pieces(
-    files: &dyn Entries,
+fn write_pieces<E: Listed>(
+    files: &dyn Entries<E>,
     out: &mut dyn Write,
     add: impl Fn(usize, &[u8], &mut Vec<u8>) + Sync,
 ) -> io::Result<()> {
@@ -79,45 +74,7 @@ fn write_pieces(
         files.each_json(places, &mut |at, json| add(at, json, &mut text))?;
         printable(text)
     };
-    let mut next = 0;
-    let mut some_places = || {
-        let mut places = Vec::new();
-        while places.len() < rayon::current_num_threads() && next < files.len() {
-            let end = piece_end(files, next);
-            places.push(next..end);
-            next = end;
-        }
-        places
-    };
-    let ready = |places: Vec<Range<usize>>| -> io::Result<Vec<Vec<u8>>> {
-        places.into_par_iter().map(piece).collect()
-    };
-    let mut pieces = ready(some_places())?;
-    while !pieces.is_empty() {
-        let places = some_places();
-        let mut following = Ok(Vec::new());
-        // The next ones are made ready while these are written.
-        rayon::in_place_scope(|scope| {
-            scope.spawn(|_| following = ready(places));
-            pieces.iter().try_for_each(|piece| out.write_all(piece))
-        })?;
-        pieces = following?;
-    }
-    Ok(())
-}
-
-/// Where the piece that begins at an entry ends: it has at least this one.
-fn piece_end(files: &dyn Entries, begin: usize) -> usize {
-    let mut bytes = files.bytes_on_disk(begin);
-    let most = (begin + A_PIECE).min(files.len());
-    let fits = |at: &usize| {
-        bytes += files.bytes_on_disk(*at);
-        bytes <= A_PIECE_BYTES
-    };
-    (begin + 1..most)
-        .take_while(fits)
-        .last()
-        .map_or(begin + 1, |last| last + 1)
+    in_turn(files, piece, &mut |text: &Vec<u8>| out.write_all(text))
 }
 
 /// JSON, safe to display.
@@ -224,41 +181,6 @@ pub(super) fn write_lines<T: Serialize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Outcome;
-
-    /// Outcomes of which only the sizes are known.
-    struct Large(Vec<u64>);
-
-    impl Entries for Large {
-        fn len(&self) -> usize {
-            self.0.len()
-        }
-
-        fn get(&self, _: usize) -> io::Result<Cow<'_, Outcome>> {
-            Err(io::Error::other("nothing is read"))
-        }
-
-        fn bytes_on_disk(&self, at: usize) -> u64 {
-            self.0[at]
-        }
-    }
-
-    #[test]
-    fn a_piece_has_so_many_entries_and_so_many_bytes() {
-        let ends = |sizes: &[u64]| {
-            let files = Large(sizes.to_vec());
-            let mut ends = vec![0];
-            while let Some(begin) = ends.last().copied().filter(|begin| *begin < sizes.len()) {
-                ends.push(piece_end(&files, begin));
-            }
-            ends.split_off(1)
-        };
-        let (half, more) = (A_PIECE_BYTES / 2, A_PIECE_BYTES + 1);
-        assert_eq!(ends(&[1; 520]), [256, 512, 520]);
-        assert_eq!(ends(&[half, half, half, 1, more, more, 1]), [2, 4, 5, 6, 7]);
-        assert_eq!(ends(&[more]), [1]);
-        assert!(ends(&[]).is_empty());
-    }
 
     #[test]
     fn lines_that_are_made_of_text_are_those_of_the_serialiser() {

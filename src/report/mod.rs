@@ -27,6 +27,7 @@ mod json;
 mod left_out;
 mod markdown;
 mod page;
+mod pieces;
 mod quoted;
 pub mod read;
 mod reasons;
@@ -51,6 +52,7 @@ pub use diff::{
     write_comparison_stat, write_diff, write_diff_json, write_diff_stat, write_differences,
 };
 pub use eval::{Evals, Rows, write_eval_csv, write_eval_table};
+pub(crate) use pieces::in_turn;
 #[cfg(feature = "cli")]
 pub(crate) use quoted::quoted;
 pub use read::AnyReport;

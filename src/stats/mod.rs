@@ -7,6 +7,7 @@
 
 mod count;
 mod estimates;
+mod stored;
 mod subject;
 #[cfg(test)]
 mod tests;
@@ -50,6 +51,26 @@ impl Find for FileStats {
 
     fn status(&self) -> &'static str {
         "counted"
+    }
+
+    fn weight(&self) -> u64 {
+        self.counts.live.tokens
+    }
+
+    fn parts(&self) -> usize {
+        let Counts {
+            roles,
+            blocks,
+            tools,
+            paths,
+            largest,
+            presets,
+            ..
+        } = &self.counts;
+        let turns = |c: &ConversationStats| c.timeline.len() + c.compactions.len();
+        let turns: usize = self.conversations.iter().map(turns).sum();
+        let named = roles.len() + blocks.len() + tools.len() + paths.len();
+        named + largest.len() + presets.0.len() + self.conversations.len() + turns
     }
 }
 
@@ -255,6 +276,12 @@ impl<T> Default for By<T> {
     }
 }
 
+impl<T> By<T> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
 impl<T: Weigh + Default> By<T> {
     /// The count of that name.
     pub fn entry(&mut self, name: &str) -> &mut T {
@@ -282,18 +309,5 @@ impl<T: Weigh + Default + Serialize> Serialize for By<T> {
                 .into_iter()
                 .map(|(name, count)| Named { name, count }),
         )
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for By<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Named<T> {
-            name: String,
-            #[serde(flatten)]
-            count: T,
-        }
-        let all = Vec::<Named<T>>::deserialize(deserializer)?.into_iter();
-        Ok(By(all.map(|named| (named.name, named.count)).collect()))
     }
 }

@@ -1,84 +1,81 @@
-//! Outcomes on the disk: written one behind the other as they come, and read by their places once all have come.
+//! Entries on the disk: written one behind the other as they come, and read by their places once all have come.
 //!
-//! Outcomes that other files have already are read from there.
+//! Entries that other files have already are read from there.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::no_such;
 use super::places::{Place, Places, Placing, Says};
+use super::{Kept, no_such};
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{Exit, Figures, Outcome, Totals, Warning};
 use crate::store::folder::read_exact_at;
 use crate::store::unnamed::unnamed;
 
-/// Outcomes are read at once from a part of a file that is not more than this many times as long as they are.
+/// Entries are read at once from a part of a file that is not more than this many times as long as they are.
 const SPREAD: u64 = 4;
-/// More bytes than the JSON of most outcomes has.
+/// More bytes than the JSON of most entries has.
 const A_LINE: usize = 2 << 10;
 
-/// An outcome on its way to the disk: what takes time is done before the others have to wait for it.
+/// An entry on its way to the disk: what takes time is done before the others have to wait for it.
 #[derive(Debug)]
-pub struct Written {
-    outcome: Outcome,
+pub struct Written<E> {
+    entry: E,
     /// Its JSON, and behind it the hint of its error, which no report has.
     line: Vec<u8>,
     hint: u16,
 }
 
-/// Outcomes that are written to the disk.
+/// Entries that are written to the disk.
 #[derive(Debug)]
-pub(super) struct Spooled {
+pub(super) struct Spooled<E: Kept> {
     tape: BufWriter<File>,
     end: u64,
-    /// Other files that have outcomes.
+    /// Other files that have entries.
     others: Vec<Arc<File>>,
     places: Placing,
-    /// What is to be added to outcomes that were written, by the paths of their inputs.
-    late: BTreeMap<String, Vec<Warning>>,
-    totals: Totals,
-    exit: Exit,
+    pub(super) sums: E::Sums,
 }
 
-/// Outcomes on the disk, sorted by the paths of their inputs.
+/// Entries on the disk, sorted by the paths of their inputs.
 #[derive(Debug)]
-pub struct Filed {
+pub struct Filed<E: Kept> {
     files: Files,
     places: Places,
-    totals: Totals,
-    exit: Exit,
+    pub(super) sums: E::Sums,
 }
 
-impl Written {
-    /// Makes an outcome ready for the disk.
+/// What sees each path in its order, and may read its entry and make another one of it.
+pub(super) type Amend<'a, E> =
+    &'a mut dyn FnMut(&str, &dyn Fn() -> io::Result<E>) -> io::Result<Option<E>>;
+
+/// What is shown what is on the disk of an entry, with its number in the order and its place.
+type ShowLine<'a> = &'a mut dyn FnMut(usize, Place, &[u8]) -> io::Result<()>;
+
+impl<E: Kept> Written<E> {
+    /// Makes an entry ready for the disk.
     ///
     /// # Errors
     /// [`ErrorKind::Internal`] where there is no JSON of it.
-    pub fn of(outcome: Outcome) -> Result<Self> {
+    pub fn of(entry: E) -> Result<Self> {
         let mut line = Vec::with_capacity(A_LINE);
-        serde_json::to_writer(&mut line, &outcome).map_err(|e| {
+        serde_json::to_writer(&mut line, &entry).map_err(|e| {
             Error::new(ErrorKind::Internal, format!("cannot write an outcome: {e}"))
         })?;
-        let error = outcome.file.error.as_ref();
+        let error = entry.file().error.as_ref();
         let hint = error.and_then(|error| error.hint.as_deref());
         // One that is longer than any of ours is left out.
         let hint = hint.filter(|hint| hint.len() <= usize::from(u16::MAX));
         let hint = hint.unwrap_or_default().as_bytes();
         line.extend_from_slice(hint);
         let hint = hint.len() as u16;
-        Ok(Written {
-            outcome,
-            line,
-            hint,
-        })
+        Ok(Written { entry, line, hint })
     }
 
-    pub(super) fn into_outcome(self) -> Outcome {
-        self.outcome
+    pub(super) fn into_entry(self) -> E {
+        self.entry
     }
 
     /// Its place, if it begins there on the tape.
@@ -90,22 +87,13 @@ impl Written {
             bytes,
             file: 0,
             hint: self.hint,
-            says: Says::of(&Figures::of(&self.outcome)),
-            saved: self.outcome.tokens_saved(),
+            says: Says::more_if(self.entry.is_remarkable()),
+            weight: self.entry.weight(),
         })
     }
 }
 
-impl Says {
-    pub(super) fn of(figures: &Figures) -> Self {
-        match figures.is_remarkable() {
-            true => Says::More,
-            false => Says::Figures,
-        }
-    }
-}
-
-impl Spooled {
+impl<E: Kept> Spooled<E> {
     pub(super) fn new(folder: &Path) -> Result<Self> {
         let tape = unnamed(folder).map_err(unkept)?;
         Ok(Spooled {
@@ -113,9 +101,7 @@ impl Spooled {
             end: 0,
             others: Vec::new(),
             places: Placing::new(folder),
-            late: BTreeMap::new(),
-            totals: Totals::default(),
-            exit: Exit::Done,
+            sums: E::Sums::default(),
         })
     }
 
@@ -123,20 +109,14 @@ impl Spooled {
         self.places.len()
     }
 
-    pub(super) fn push(&mut self, written: &Written) -> Result<()> {
+    pub(super) fn push(&mut self, written: &Written<E>) -> Result<()> {
         let place = self.write(written)?;
-        let outcome = &written.outcome;
-        self.add(
-            outcome.file.path.as_str().into(),
-            place,
-            Figures::of(outcome),
-        )
+        written.entry.add_to(&mut self.sums);
+        self.add(written.entry.file().path.as_str().into(), place)
     }
 
-    /// Adds an outcome that is at this place.
-    pub(super) fn add(&mut self, path: Box<str>, place: Place, figures: Figures) -> Result<()> {
-        self.totals += figures;
-        self.exit = self.exit.max(figures.exit());
+    /// Adds an entry that is at this place, and is in the sums.
+    pub(super) fn add(&mut self, path: Box<str>, place: Place) -> Result<()> {
         self.places.add(path, place).map_err(unkept)
     }
 
@@ -154,11 +134,7 @@ impl Spooled {
         Some(number)
     }
 
-    pub(super) fn warn(&mut self, path: &str, warning: Warning) {
-        self.late.entry(path.to_owned()).or_default().push(warning);
-    }
-
-    fn write(&mut self, written: &Written) -> Result<Place> {
+    fn write(&mut self, written: &Written<E>) -> Result<Place> {
         let place = written.place(self.end)?;
         self.tape.write_all(&written.line).map_err(unkept)?;
         self.end += written.line.len() as u64;
@@ -166,19 +142,17 @@ impl Spooled {
     }
 
     /// All of them, in the order of a report.
-    pub(super) fn sorted(self) -> Result<Filed> {
+    pub(super) fn sorted(self, amend: Amend<'_, E>) -> Result<Filed<E>> {
         let mut files = Files {
             tape: self.tape.into_inner().map_err(|e| unkept(e.into()))?,
             others: self.others,
         };
-        let (mut late, mut end) = (self.late, self.end);
+        let mut end = self.end;
         let places = self.places.sorted(&mut |path, place| {
-            let Some(warnings) = late.remove(path) else {
+            let Some(entry) = amend(path, &|| files.read(place))? else {
                 return Ok(place);
             };
-            let mut outcome = files.read(place)?;
-            outcome.warnings.extend(warnings);
-            let written = Written::of(outcome).map_err(|e| io::Error::other(e.message))?;
+            let written = Written::of(entry).map_err(|e| io::Error::other(e.message))?;
             let place = written
                 .place(end)
                 .map_err(|e| io::Error::other(e.message))?;
@@ -190,30 +164,30 @@ impl Spooled {
         Ok(Filed {
             places: places.map_err(unkept)?,
             files,
-            totals: self.totals,
-            exit: self.exit,
+            sums: self.sums,
         })
     }
 }
 
-impl Filed {
+impl Says {
+    pub(super) fn more_if(is_remarkable: bool) -> Self {
+        match is_remarkable {
+            true => Says::More,
+            false => Says::Figures,
+        }
+    }
+}
+
+impl<E: Kept> Filed<E> {
     pub(super) fn len(&self) -> usize {
         self.places.len()
-    }
-
-    pub(super) fn totals(&self) -> Totals {
-        self.totals
-    }
-
-    pub(super) fn exit(&self) -> Exit {
-        self.exit
     }
 
     pub(super) fn place(&self, at: usize) -> io::Result<Place> {
         self.places.get(at)
     }
 
-    pub(super) fn get(&self, at: usize) -> io::Result<Outcome> {
+    pub(super) fn get(&self, at: usize) -> io::Result<E> {
         self.files.read(self.place(at)?)
     }
 
@@ -221,29 +195,48 @@ impl Filed {
         self.files.json(self.place(at)?)
     }
 
-    /// Shows the JSON of several. Where they are close to each other, as what a walk finds in one folder is, they are read at once.
+    /// Shows the JSON of several.
     pub(super) fn each(
         &self,
         places: Range<usize>,
         show: &mut dyn FnMut(usize, &[u8]),
     ) -> io::Result<()> {
+        self.each_line(places, &mut |at, place, line| {
+            show(at, &line[..place.bytes as usize]);
+            Ok(())
+        })
+    }
+
+    /// Several of them.
+    pub(super) fn several(&self, places: Range<usize>) -> io::Result<Vec<E>> {
+        let mut several = Vec::with_capacity(places.len());
+        self.each_line(places, &mut |_, place, line| {
+            several.push(entry(place, line)?);
+            Ok(())
+        })?;
+        Ok(several)
+    }
+
+    /// Shows what is on the disk of several. Where they are close to each other, as what a walk finds in one folder is, they are
+    /// read at once.
+    fn each_line(&self, places: Range<usize>, show: ShowLine<'_>) -> io::Result<()> {
         let here = self.places.range(places.start, places.end)?;
         let Some((span, bytes)) = span(&here) else {
             for (at, place) in places.zip(here) {
-                show(at, &self.files.json(place)?);
+                show(at, place, &self.files.line(place)?)?;
             }
             return Ok(());
         };
         let all = self.files.bytes_at(span, bytes)?;
         for (at, place) in places.zip(here) {
             let begin = (place.offset - span.1) as usize;
-            show(at, &all[begin..begin + place.bytes as usize]);
+            show(at, place, &all[begin..begin + place.whole() as usize])?;
         }
         Ok(())
     }
 }
 
-/// The files that have outcomes.
+/// The files that have entries.
 #[derive(Debug)]
 struct Files {
     tape: File,
@@ -265,16 +258,26 @@ impl Files {
         self.bytes_at((place.file, place.offset), place.bytes as usize)
     }
 
-    fn read(&self, place: Place) -> io::Result<Outcome> {
-        let json = place.bytes as usize;
-        let bytes = json + usize::from(place.hint);
-        let line = self.bytes_at((place.file, place.offset), bytes)?;
-        let mut outcome: Outcome = serde_json::from_slice(&line[..json])?;
-        if let Some(error) = outcome.file.error.as_mut().filter(|_| place.hint > 0) {
-            error.hint = Some(String::from_utf8_lossy(&line[json..]).into_owned());
-        }
-        Ok(outcome)
+    /// All that is on the disk of one.
+    fn line(&self, place: Place) -> io::Result<Vec<u8>> {
+        self.bytes_at((place.file, place.offset), place.whole() as usize)
     }
+
+    fn read<E: Kept>(&self, place: Place) -> io::Result<E> {
+        entry(place, &self.line(place)?)
+    }
+}
+
+/// The entry of which this is on the disk.
+fn entry<E: Kept>(place: Place, line: &[u8]) -> io::Result<E> {
+    let (json, hint) = line.split_at(place.bytes as usize);
+    let mut entry = E::read_back(json)?;
+    if !hint.is_empty()
+        && let Some(error) = &mut entry.file_mut().error
+    {
+        error.hint = Some(String::from_utf8_lossy(hint).into_owned());
+    }
+    Ok(entry)
 }
 
 /// Where the first of some places begins, and how many bytes they are with all between them, if these are few.
@@ -283,9 +286,9 @@ fn span(places: &[Place]) -> Option<((u16, u64), usize)> {
     let begin = places.iter().map(|place| place.offset).min()?;
     let end = places
         .iter()
-        .map(|place| place.offset + u64::from(place.bytes))
+        .map(|place| place.offset + place.whole())
         .max()?;
-    let wanted: u64 = places.iter().map(|place| u64::from(place.bytes)).sum();
+    let wanted: u64 = places.iter().map(|place| place.whole()).sum();
     let is_close = end - begin <= SPREAD * wanted && places.iter().all(|place| place.file == file);
     let bytes = usize::try_from(end - begin).ok()?;
     is_close.then_some(((file, begin), bytes))

@@ -1,4 +1,4 @@
-//! Where the outcomes on the disk are, in the order of the paths of their inputs.
+//! Where the entries on the disk are, in the order of the paths of their inputs.
 //!
 //! They come in any order. A bounded number is held: what is more is sorted in parts, which go to a file without a name, and the
 //! parts are merged into another one at the end. Knows nothing of what is at a place.
@@ -21,7 +21,7 @@ const A_WINDOW: usize = 2_048;
 /// The bytes of a place on the disk.
 const SIZE: usize = 25;
 
-/// Where an outcome is.
+/// Where an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) offset: u64,
@@ -32,11 +32,11 @@ pub(super) struct Place {
     /// How long the hint of its error is, if it has one.
     pub(super) hint: u16,
     pub(super) says: Says,
-    /// How many tokens were saved.
-    pub(super) saved: u64,
+    /// How much it matters among others, in tokens.
+    pub(super) weight: u64,
 }
 
-/// Whether anything is said of an outcome besides its figures.
+/// Whether anything is said of an entry besides its figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Says {
     Figures,
@@ -100,7 +100,7 @@ impl Placing {
         self.len
     }
 
-    /// Adds the place of the outcome of an input.
+    /// Adds the place of the entry of an input.
     ///
     /// # Errors
     /// Where the disk takes no more.
@@ -196,10 +196,15 @@ fn sort(part: &mut [(Box<str>, Place)]) {
 }
 
 impl Place {
+    /// How many bytes are there, with the hint.
+    pub(super) fn whole(self) -> u64 {
+        u64::from(self.bytes) + u64::from(self.hint)
+    }
+
     fn to_bytes(self) -> [u8; SIZE] {
         let mut bytes = [0; SIZE];
         bytes[..8].copy_from_slice(&self.offset.to_le_bytes());
-        bytes[8..16].copy_from_slice(&self.saved.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.weight.to_le_bytes());
         bytes[16..20].copy_from_slice(&self.bytes.to_le_bytes());
         bytes[20..22].copy_from_slice(&self.file.to_le_bytes());
         bytes[22..24].copy_from_slice(&self.hint.to_le_bytes());
@@ -216,7 +221,7 @@ impl Place {
         let [b0, b1, b2, b3, f0, f1, h0, h1, says] = rest;
         Place {
             offset: u64::from_le_bytes([o0, o1, o2, o3, o4, o5, o6, o7]),
-            saved: u64::from_le_bytes([s0, s1, s2, s3, s4, s5, s6, s7]),
+            weight: u64::from_le_bytes([s0, s1, s2, s3, s4, s5, s6, s7]),
             bytes: u32::from_le_bytes([b0, b1, b2, b3]),
             file: u16::from_le_bytes([f0, f1]),
             hint: u16::from_le_bytes([h0, h1]),
@@ -303,7 +308,7 @@ mod tests {
             } else {
                 Says::More
             },
-            saved: n.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            weight: n.wrapping_mul(0x9e37_79b9_7f4a_7c15),
         }
     }
 
@@ -322,7 +327,7 @@ mod tests {
             let places = placing.sorted(&mut |path, place| {
                 seen.push(path.to_owned());
                 Ok(Place {
-                    saved: place.saved ^ 1,
+                    weight: place.weight ^ 1,
                     ..place
                 })
             });

@@ -1,11 +1,13 @@
-//! Outcomes come back alike from memory and from the disk, in the order of their paths.
+//! Entries come back alike from memory and from the disk, in the order of their paths.
 
 use std::fs::File;
 use std::sync::Arc;
 
 use super::*;
-use crate::outcome::WarningKind;
+use crate::error::{Error, ErrorKind};
+use crate::outcome::{Exit, Figures, Warning, WarningKind};
 use crate::report::{PolicyRef, Render, ReportFormat, StreamedReport};
+use crate::store::finished::Elsewhere;
 
 fn outcome(n: u64) -> Outcome {
     let path = format!("in/{:03}.jsonl", n * 7 % 100);
@@ -48,7 +50,7 @@ fn many_outcomes_come_back_as_few_do() {
         outcomes.sorted().unwrap()
     };
     let few = all(u64::MAX);
-    let many = all(30 * AN_OUTCOME);
+    let many = all(30 * AN_ENTRY);
     assert!(matches!(many, Sorted::Spooled(_)));
     assert_eq!(many.totals(), few.totals());
     assert_eq!((many.exit(), few.exit()), (Exit::Partial, Exit::Partial));
@@ -106,7 +108,7 @@ fn outcomes_of_other_files_are_as_if_they_were_pushed() {
         std::fs::write(dir.path().join(name), &noted).unwrap();
         Arc::new(File::open(dir.path().join(name)).unwrap())
     });
-    for most in [0, 30 * AN_OUTCOME, u64::MAX] {
+    for most in [0, 30 * AN_ENTRY, u64::MAX] {
         let mut pushed = Outcomes::with_most(dir.path(), most);
         let mut kept = Outcomes::with_most(dir.path(), most);
         for (at, outcome) in all.iter().enumerate() {
@@ -133,7 +135,7 @@ fn outcomes_of_other_files_are_as_if_they_were_pushed() {
         assert_eq!(kept.exit(), pushed.exit());
         for at in 0..100 {
             assert_eq!(kept.json(at).unwrap(), pushed.json(at).unwrap());
-            assert_eq!(kept.saved(at).unwrap(), pushed.saved(at).unwrap());
+            assert_eq!(kept.weight(at).unwrap(), pushed.weight(at).unwrap());
             let is = |of: &Sorted| of.is_remarkable(at).unwrap();
             assert_eq!(is(&kept), is(&pushed));
         }

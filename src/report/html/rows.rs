@@ -68,11 +68,31 @@ impl Rows for Files<'_> {
     }
 
     fn row(&self, at: usize) -> io::Result<Vec<Cell<'_>>> {
-        let outcome = self.files.get(at)?;
+        Ok(self.cells(&*self.files.get(at)?))
+    }
+
+    fn detail(&self, at: usize) -> io::Result<Option<Detail>> {
+        Ok(self.unfolds(&*self.files.get(at)?))
+    }
+
+    fn each_row(&self, show: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
+        self.files.each(&mut |outcome| show(&self.cells(outcome)))
+    }
+
+    fn each_detail(
+        &self,
+        show: &mut dyn FnMut(Option<Detail>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.files.each(&mut |outcome| show(self.unfolds(outcome)))
+    }
+}
+
+impl Files<'_> {
+    fn cells(&self, outcome: &Outcome) -> Vec<Cell<'static>> {
         let format = outcome.file.format.clone();
         let mut cells = vec![
             Cell::Text(outcome.file.path.clone().into()),
-            Cell::Text(unbroken(&why(&outcome)).into()),
+            Cell::Text(unbroken(&why(outcome)).into()),
             Cell::Text(outcome.status.to_string().into()),
             Cell::Text(format.unwrap_or_default().into()),
         ];
@@ -82,24 +102,23 @@ impl Rows for Files<'_> {
             true => Cell::Fall(before, after),
             false => Cell::Nothing,
         });
-        let row = known.then_some(&*outcome);
+        let row = known.then_some(outcome);
         let figures = shown(&self.columns);
         cells.extend(figures.into_iter().flat_map(|c| c.page_cells(row)));
-        Ok(cells)
+        cells
     }
 
-    fn detail(&self, at: usize) -> io::Result<Option<Detail>> {
-        let outcome = self.files.get(at)?;
+    fn unfolds(&self, outcome: &Outcome) -> Option<Detail> {
         let tables = outcome.conversations.iter();
         let mut detail = Detail {
-            facts: facts(&outcome),
+            facts: facts(outcome),
             tables: tables.filter_map(|c| self.conversation(c)).collect(),
         };
-        detail.tables.extend(self.warnings(&outcome));
+        detail.tables.extend(self.warnings(outcome));
         let aligned = self.diff.into_iter().flat_map(messages::tables);
         detail.tables.extend(aligned);
         let says = !detail.facts.is_empty() || !detail.tables.is_empty();
-        Ok(says.then_some(detail))
+        says.then_some(detail)
     }
 }
 

@@ -17,18 +17,21 @@ pub(super) fn write(table: &Table<'_>, out: &mut dyn Write) -> io::Result<()> {
     let columns: Vec<_> = table.columns.iter().map(column).collect();
     let (what, columns) = (json!(table.what), json!(columns));
     write!(out, "{{\"what\":{what},\"columns\":{columns},\"rows\":[")?;
-    for at in 0..table.rows.len() {
-        out.write_all(if at == 0 { b"\n" } else { b",\n" })?;
-        serde_json::to_writer(Inert(&mut *out), &table.rows.row(at)?)?;
-    }
+    let mut before: &[u8] = b"\n";
+    table.rows.each_row(&mut |row| {
+        out.write_all(before)?;
+        before = b",\n";
+        Ok(serde_json::to_writer(Inert(&mut *out), row)?)
+    })?;
     writeln!(out, "\n]}}</script>")?;
     write!(out, "<script type=\"application/json\" id=\"details\">")?;
-    for at in 0..table.rows.len() {
+    table.rows.each_detail(&mut |detail| {
         out.write_all(b"\n")?;
-        if let Some(detail) = table.rows.detail(at)? {
-            serde_json::to_writer(Inert(&mut *out), &detail)?;
+        match detail {
+            Some(detail) => Ok(serde_json::to_writer(Inert(&mut *out), &detail)?),
+            None => Ok(()),
         }
-    }
+    })?;
     writeln!(out, "\n</script>")
 }
 

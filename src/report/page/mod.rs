@@ -205,6 +205,25 @@ pub(super) trait Rows {
     /// # Errors
     /// Where it cannot be read.
     fn detail(&self, at: usize) -> io::Result<Option<Detail>>;
+
+    /// Shows the cells of all rows.
+    ///
+    /// # Errors
+    /// Those of `show`, and where one cannot be read.
+    fn each_row(&self, show: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
+        (0..self.len()).try_for_each(|at| show(&self.row(at)?))
+    }
+
+    /// Shows what unfolds below all rows.
+    ///
+    /// # Errors
+    /// Those of `show`, and where one cannot be read.
+    fn each_detail(
+        &self,
+        show: &mut dyn FnMut(Option<Detail>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        (0..self.len()).try_for_each(|at| show(self.detail(at)?))
+    }
 }
 
 /// A cell.
