@@ -5,6 +5,7 @@ use std::path::Path;
 use super::inspect::each;
 use super::origin::SessionOrigin;
 use super::over::{self, Over};
+use super::spool::{Shared, Sorted};
 use crate::error::Result;
 use crate::eval::{Evaluator, FileEval};
 use crate::format::{Detected, Detector, Format, Warnings};
@@ -33,20 +34,27 @@ impl Find for Vec<Finding> {
     }
 }
 
-/// Counts what was found; the entries are in path order.
+/// Counts what was found; the entries are in path order, and on the disk when they are many.
 ///
 /// # Errors
-/// What stops the run: threads that do not start, a signal ([`crate::error::ErrorKind::Interrupted`]).
-pub fn stats(over: &Over<'_>, counting: &Counting<'_>) -> Result<Vec<Examined<FileStats>>> {
-    examine(over, |found: &mut FileStats, read| {
+/// What stops the run: threads that do not start, a signal ([`crate::error::ErrorKind::Interrupted`]), a disk that takes no more.
+pub fn stats(over: &Over<'_>, counting: &Counting<'_>) -> Result<Sorted<Examined<FileStats>>> {
+    let add = |found: &mut FileStats, read: Read<'_>| {
         counting.add(found, read.format, read.transcript, read.line);
-    })
+    };
+    let counted = Shared::new(&std::env::temp_dir());
+    over.pour(
+        |path: &Path, read, laps| file(path, read, (laps, over.clock), &add),
+        Examined::failed,
+        |_, entry| counted.push(entry),
+    )?;
+    counted.into_spool().sorted(&mut |_| {})
 }
 
-/// Checks what was found against the rules of providers; otherwise as [`stats`].
+/// Checks what was found against the rules of providers; otherwise as [`stats`], but all entries are in memory.
 ///
 /// # Errors
-/// As [`stats`].
+/// What stops the run.
 pub fn verify(over: &Over<'_>) -> Result<Vec<Examined<Vec<Finding>>>> {
     examine(over, |found: &mut Vec<Finding>, read| {
         let findings = read.format.verify(read.transcript).into_iter();
@@ -57,20 +65,20 @@ pub fn verify(over: &Over<'_>) -> Result<Vec<Examined<Vec<Finding>>>> {
     })
 }
 
-/// Measures what was found; otherwise as [`stats`].
+/// Measures what was found; otherwise as [`verify`].
 ///
 /// # Errors
-/// As [`stats`].
+/// As [`verify`].
 pub fn eval(over: &Over<'_>, evaluator: &Evaluator<'_>) -> Result<Vec<Examined<FileEval>>> {
     examine(over, |found: &mut FileEval, read| {
         eval_one(evaluator, found, &read);
     })
 }
 
-/// Replays what was found; otherwise as [`stats`].
+/// Replays what was found; otherwise as [`verify`].
 ///
 /// # Errors
-/// As [`stats`].
+/// As [`verify`].
 pub fn replay(over: &Over<'_>, replaying: &Replaying<'_>) -> Result<Vec<Examined<FileReplay>>> {
     examine(over, |found, read| replay_one(replaying, found, read))
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
@@ -64,6 +65,28 @@ impl Over<'_> {
         look: impl Fn(&Path, Read<'_>, Laps) -> T + Sync,
         failed: impl Fn(&Path, &Error) -> T + Sync,
     ) -> Result<Vec<T>> {
+        let kept = Mutex::new(Vec::new());
+        let keep = |path: &Path, looked: T| {
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.push((path_text(path), looked));
+            Ok(())
+        };
+        self.pour(look, failed, keep)?;
+        let mut looked = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+        looked.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(looked.into_iter().map(|(_, looked)| looked).collect())
+    }
+
+    /// The same, which `keep` takes in as it comes, in no order.
+    ///
+    /// # Errors
+    /// Those of [`Over::each`], and those of `keep`, which stop the run.
+    pub(super) fn pour<T>(
+        &self,
+        look: impl Fn(&Path, Read<'_>, Laps) -> T + Sync,
+        failed: impl Fn(&Path, &Error) -> T + Sync,
+        keep: impl Fn(&Path, T) -> Result<()> + Sync,
+    ) -> Result<()> {
         let pool = pool(self.jobs)?;
         let sources = self.found.sources.iter();
         let mut order: Vec<(u64, &Source)> = sources.map(|s| (bytes_of(s), s)).collect();
@@ -86,33 +109,34 @@ impl Over<'_> {
                 looked => looked,
             }
             .inspect(|_| self.progress.done(*bytes))
+            .and_then(|looked| keep(source.path(), looked))
         };
-        let together = |input: &(u64, &Source)| {
+        let is_left = |input: &&(u64, &Source)| {
             if *input.1 == Source::Stdin && order.len() > 1 {
-                return Ok(None);
+                return Ok(true);
             }
             match one(input) {
-                Err(error) if error.kind == ErrorKind::Crowded => Ok(None),
-                looked => looked.map(Some),
+                Err(error) if error.kind == ErrorKind::Crowded => Ok(true),
+                kept => kept.map(|()| false),
             }
         };
-        let tried: Result<Vec<Option<T>>> = pool.install(|| {
+        let left: Result<Vec<&(u64, &Source)>> = pool.install(|| {
             let inputs = order.par_iter().with_max_len(1);
-            inputs.map(together).collect()
+            let left = inputs.filter_map(|input| match is_left(&input) {
+                Ok(true) => Some(Ok(input)),
+                Ok(false) => None,
+                Err(error) => Some(Err(error)),
+            });
+            left.collect()
         });
-        let mut looked = Vec::with_capacity(order.len());
-        for (input, tried) in order.iter().zip(tried?) {
+        for input in left? {
             // What the others left no memory for, and a stream, which cannot be read twice, comes when they are done.
-            let alone = || pool.install(|| one(input));
-            let result = tried.map_or_else(alone, Ok)?;
-            looked.push((path_text(input.1.path()), result));
+            pool.install(|| one(input))?;
         }
-        looked.extend(self.found.missing.iter().map(|error| {
+        self.found.missing.iter().try_for_each(|error| {
             let path = error.path.clone().unwrap_or_default();
-            (path_text(&path), failed(&path, error))
-        }));
-        looked.sort_by(|(a, _), (b, _)| a.cmp(b));
-        Ok(looked.into_iter().map(|(_, looked)| looked).collect())
+            keep(&path, failed(&path, error))
+        })
     }
 
     fn one<T>(

@@ -13,6 +13,7 @@ use serde::Serialize;
 mod disk;
 mod outcomes;
 mod places;
+mod shared;
 
 use disk::{Filed, Spooled};
 use places::Says;
@@ -25,6 +26,7 @@ pub use crate::outcome::unread;
 
 pub(super) use disk::Written;
 pub use outcomes::Outcomes;
+pub(super) use shared::Shared;
 
 /// How much memory entries may take before they go to the disk, in bytes, as it is estimated.
 const MOST_HELD: u64 = 32 << 20;

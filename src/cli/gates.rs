@@ -2,6 +2,8 @@
 //!
 //! Decides nothing about content. A message says by how much a limit is missed and what to try.
 
+use std::io;
+
 use clap::Args;
 use serde_json::json;
 
@@ -85,29 +87,25 @@ fn budget(text: &str) -> Result<u64, String> {
 }
 
 impl BudgetArgs {
-    /// Conversations over the budget, of these, by name and tokens.
-    fn closed(
-        &self,
-        conversations: impl Iterator<Item = (String, u64)>,
-        hint: &'static str,
-    ) -> Option<Closed> {
-        let mut over = Over::default();
-        for (name, tokens) in conversations {
-            over.see(self, tokens, || name);
-        }
-        over.closed(self, hint)
-    }
-
     /// Of live windows that were counted.
-    pub(super) fn of_stats(&self, stats: &Stats) -> Vec<Closed> {
-        let found = stats.conversations().map(|(file, conversation)| {
-            (name(&file.file.path, &conversation.id), conversation.tokens)
-        });
-        if self.budget.is_some() && stats.conversations().next().is_none() {
-            return vec![nothing("limit")];
+    ///
+    /// # Errors
+    /// Where an entry cannot be read.
+    pub(super) fn of_stats(&self, stats: &Stats<'_>) -> io::Result<Vec<Closed>> {
+        if self.budget.is_none() {
+            return Ok(Vec::new());
         }
+        if stats.conversations() == 0 {
+            return Ok(vec![nothing("limit")]);
+        }
+        let mut over = Over::default();
+        stats.each_conversation(&mut |file, conversation| {
+            let named = || name(&file.file.path, &conversation.id);
+            over.see(self, conversation.tokens, named);
+            Ok(())
+        })?;
         let hint = "ctxpack compact --target N makes a conversation that small";
-        self.closed(found, hint).into_iter().collect()
+        Ok(over.closed(self, hint).into_iter().collect())
     }
 
     /// Of the largest request of each policy.
@@ -115,13 +113,13 @@ impl BudgetArgs {
         if let Some(nothing) = self.budget.and_then(|_| not_replayed(totals)) {
             return vec![nothing];
         }
-        let peaks = totals.policies.iter();
-        let peaks = peaks.map(|policy| {
-            let name = format!("the largest request under {}", policy.policy);
-            (name, policy.tokens.peak)
-        });
+        let mut over = Over::default();
+        for policy in &totals.policies {
+            let name = || format!("the largest request under {}", policy.policy);
+            over.see(self, policy.tokens.peak, name);
+        }
         let hint = "lower the policy's trigger.tokens, or raise the budget";
-        self.closed(peaks, hint).into_iter().collect()
+        over.closed(self, hint).into_iter().collect()
     }
 }
 

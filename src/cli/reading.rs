@@ -51,6 +51,11 @@ impl Reading {
         Ok(())
     }
 
+    /// How many threads look at them.
+    pub(super) fn threads(&self) -> usize {
+        threads(self.jobs)
+    }
+
     /// What `look` makes of them, with a bar meanwhile, and what was not read. Standard input is looked at where nothing is named
     /// and it is no terminal.
     pub(super) fn each<T>(
@@ -135,31 +140,36 @@ pub(super) fn not_read(found: &Found) -> NotReads {
 pub(super) fn unsupported<T>(files: &[Examined<T>], left: &str) -> Notices {
     let mut notices = Notices::default();
     for file in files {
-        match &file.status {
-            FileStatus::Unsupported(unread) => {
-                notices.unsupported(&file.file.path, &unread.why, left);
-            }
-            FileStatus::Examined | FileStatus::Failed => {}
-        }
+        add_unsupported(file, left, &mut notices);
     }
     notices
 }
 
+/// Adds an input if its format is not supported; otherwise as [`unsupported`].
+pub(super) fn add_unsupported<T>(file: &Examined<T>, left: &str, notices: &mut Notices) {
+    match &file.status {
+        FileStatus::Unsupported(unread) => notices.unsupported(&file.file.path, &unread.why, left),
+        FileStatus::Examined | FileStatus::Failed => {}
+    }
+}
+
 /// Says why inputs could not be read, each on a line; whether there were any.
 pub(super) fn say<T>(context: &Context, files: &[Examined<T>]) -> bool {
-    let mut failed = false;
-    for file in files {
-        let Some(error) = &file.file.error else {
-            continue;
-        };
-        failed = true;
-        context.fault(&Fault {
-            kind: json!(error.kind),
-            file: Some(file.file.path.clone()),
-            line: error.line,
-            message: &error.message,
-            hint: error.hint.as_deref(),
-        });
-    }
-    failed
+    let said = files.iter().filter(|file| say_of(context, file));
+    said.count() > 0
+}
+
+/// Says why an input could not be read; whether that is so.
+pub(super) fn say_of<T>(context: &Context, file: &Examined<T>) -> bool {
+    let Some(error) = &file.file.error else {
+        return false;
+    };
+    context.fault(&Fault {
+        kind: json!(error.kind),
+        file: Some(file.file.path.clone()),
+        line: error.line,
+        message: &error.message,
+        hint: error.hint.as_deref(),
+    });
+    true
 }

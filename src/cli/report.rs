@@ -1,7 +1,9 @@
 //! `ctxpack report`: a report in another form, without another run; and several reports in one.
 //!
-//! Reads reports only, never transcripts.
+//! Reads reports only, never transcripts. Entries of `compact` and of `stats` are on the disk when they are many.
 
+use std::env::temp_dir;
+use std::fs::Metadata;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
@@ -9,12 +11,16 @@ use clap::{Args, Subcommand};
 
 use super::reports::{Planned, ReportArgs, RowArgs, write_all};
 use super::{Context, flush, stdout_failed};
+use crate::batch::Spool;
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{NoticeLevel, Notices};
-use crate::report::{AnyReport, CsvRows, read};
-use crate::store::read_regular;
+use crate::outcome::{Examined, NoticeLevel, Notices, Outcome, Totals};
+use crate::report::read::{self, Command, Merged, Parts};
+use crate::report::{AnyReport, CsvRows};
+use crate::stats::{self, FileStats};
+use crate::store::open_transcript;
+use crate::text::count;
 
-/// A larger report is refused.
+/// A larger report is refused, if it has to be in memory.
 const MOST: u64 = 4 << 30;
 
 /// Render a report again, or add several up.
@@ -68,44 +74,135 @@ enum Verb {
 impl ReportCommand {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         match (&self.verb, &self.file) {
-            (Some(Verb::Merge { files, out }), _) => {
-                let files = files.iter().map(|file| load(file));
-                let reports = files.collect::<Result<Vec<_>>>()?;
-                let mut notices = Notices::default();
-                for input in read::shared(&reports) {
-                    let message = "in more than one of the reports, and counted in each";
-                    notices.add(
-                        NoticeLevel::Warning,
-                        "counted_twice",
-                        message,
-                        None,
-                        (input, None),
-                    );
-                }
-                context.notices(notices);
-                let merged = read::merge(reports)?;
-                tell(context, &out.planned(merged.finer_rows())?, &merged)
-            }
+            (Some(Verb::Merge { files, out }), _) => merge(context, files, out),
             (None, Some(_)) if !self.others.is_empty() => Err(Error::new(
                 ErrorKind::Usage,
                 "`ctxpack report` takes one report",
             )
             .hint("`ctxpack report merge FILE...` adds several up")),
-            (None, Some(file)) => {
-                let report = load(file)?;
-                tell(context, &self.out.planned(report.finer_rows())?, &report)
-            }
+            (None, Some(file)) => render(context, file, &self.out),
             (None, None) => Err(Error::new(ErrorKind::Usage, "no report is named")),
         }
     }
 }
 
-fn load(path: &Path) -> Result<AnyReport> {
-    read::read(path, &read_regular(path, MOST)?)
+/// Renders a report again.
+fn render(context: &Context, path: &Path, out: &Out) -> Result<u8> {
+    let (mut text, metadata) = open_transcript(path)?;
+    let stored = read::open(path, &mut text)?;
+    match stored.command() {
+        Command::Compact => {
+            let mut outcomes = Spool::<Outcome>::new(&temp_dir());
+            let back = stored.compact(&mut |outcome| outcomes.push(outcome))?;
+            let outcomes = outcomes.sorted(&mut |_| {})?;
+            let report = back.report(outcomes.totals(), &outcomes)?;
+            tell(context, out, &AnyReport::Compact(Box::new(report)))
+        }
+        Command::Stats => {
+            let mut counted = Spool::<Examined<FileStats>>::new(&temp_dir());
+            let back = stored.stats(&mut |file| counted.push(file))?;
+            let counted = counted.sorted(&mut |_| {})?;
+            let report = back.report(&counted)?;
+            tell(context, out, &AnyReport::Stats(Box::new(report)))
+        }
+        Command::Replay => {
+            check_size(path, &metadata)?;
+            tell(context, out, &AnyReport::Replay(stored.replay()?))
+        }
+        Command::Eval => {
+            check_size(path, &metadata)?;
+            tell(context, out, &AnyReport::Eval(stored.eval()?))
+        }
+    }
+}
+
+/// Adds reports up.
+fn merge(context: &Context, files: &[PathBuf], out: &Out) -> Result<u8> {
+    let mut parts = Parts::default();
+    let mut outcomes = Spool::<Outcome>::new(&temp_dir());
+    let mut counted = Spool::<Examined<FileStats>>::new(&temp_dir());
+    for path in files {
+        let (mut text, metadata) = open_transcript(path)?;
+        let stored = read::open(path, &mut text)?;
+        let command = stored.command();
+        match command {
+            Command::Compact => {
+                let mut totals = Totals::default();
+                let part = stored.compact(&mut |outcome| {
+                    totals += &outcome;
+                    outcomes.push(outcome)
+                })?;
+                parts.add_compact(part, &totals)?;
+            }
+            Command::Stats => {
+                let mut totals = stats::Totals::default();
+                let part = stored.stats(&mut |file| {
+                    totals.add(&file, 0);
+                    counted.push(file)
+                })?;
+                parts.add_stats(part, &totals)?;
+            }
+            // Whether it is whole is said before that it does not add up.
+            Command::Replay => {
+                check_size(path, &metadata)?;
+                stored.replay()?;
+                parts.add_other(command);
+            }
+            Command::Eval => {
+                check_size(path, &metadata)?;
+                stored.eval()?;
+                parts.add_other(command);
+            }
+        }
+    }
+    let mut twice = Twice::default();
+    match parts.merged()? {
+        Merged::Compact(merged) => {
+            let outcomes = outcomes.sorted(&mut |path| twice.see(path))?;
+            context.notices(twice.notices);
+            let report = merged.report(outcomes.totals(), &outcomes);
+            tell(context, out, &AnyReport::Compact(Box::new(report)))
+        }
+        Merged::Stats(merged) => {
+            let counted = counted.sorted(&mut |path| twice.see(path))?;
+            context.notices(twice.notices);
+            let report = merged.report(&counted)?;
+            tell(context, out, &AnyReport::Stats(Box::new(report)))
+        }
+    }
+}
+
+/// The inputs that occur more than once among paths in their order. Of standard input nobody knows.
+#[derive(Default)]
+struct Twice {
+    last: String,
+    notices: Notices,
+}
+
+impl Twice {
+    fn see(&mut self, path: &str) {
+        if path == self.last && path != "-" {
+            let message = "named more than once in these reports, and counted each time";
+            let (level, kind) = (NoticeLevel::Warning, "counted_twice");
+            self.notices.add(level, kind, message, None, (path, None));
+        }
+        path.clone_into(&mut self.last);
+    }
+}
+
+/// Entries of `replay` and of `eval` are held in memory, so that a report that would not fit there is refused.
+fn check_size(path: &Path, metadata: &Metadata) -> Result<()> {
+    if metadata.len() <= MOST {
+        return Ok(());
+    }
+    let message = format!("it has more than {}", count(MOST, "byte"));
+    let error = Error::new(ErrorKind::Io, message).at(path);
+    Err(error.hint("files of ctxpack are smaller; check what it is"))
 }
 
 /// Writes what was asked for, or else the table to stdout.
-fn tell(context: &Context, planned: &[Planned], report: &AnyReport) -> Result<u8> {
+fn tell(context: &Context, out: &Out, report: &AnyReport<'_>) -> Result<u8> {
+    let planned = out.planned(report.finer_rows())?;
     if planned.is_empty() {
         let mut out = BufWriter::new(io::stdout().lock());
         let screen = context.color.screen(&io::stdout());
@@ -114,7 +211,7 @@ fn tell(context: &Context, planned: &[Planned], report: &AnyReport) -> Result<u8
         flush(&mut out)?;
         return Ok(0);
     }
-    Ok(if write_all(context, planned, report) {
+    Ok(if write_all(context, &planned, report) {
         0
     } else {
         2

@@ -6,18 +6,23 @@ use clap::{Args, ValueEnum};
 
 use super::config::PolicyArgs;
 use super::gates::BudgetArgs;
-use super::reading::{Reading, say, unsupported};
-use super::reports::{OUTPUT, ReportArgs, RowArgs, write_all};
+use super::reading::{Reading, add_unsupported, say_of};
+use super::reports::{OUTPUT, Planned, ReportArgs, RowArgs, write_all};
 use super::saying::policy_ref;
 use super::shape::{Shape, ShapeArgs};
 use super::timings::{TimingArgs, wall};
 use super::{Context, Voice, flush, stdout_failed};
-use crate::batch::{self, Job};
+use crate::batch::{self, Job, Sorted, unread};
 use crate::error::Result;
+use crate::outcome::{Entries, Notices};
 use crate::report::{
-    CsvRows, Render, ReportFormat, Stats as Report, Turns, View, write_stats_table,
+    Counting as Counted, CsvRows, Render, ReportFormat, Stats as Report, Turns, View,
+    write_stats_table,
 };
 use crate::stats::{Counting, Exact};
+
+/// With so many inputs, threads cost more than they save.
+const FEW: usize = 256;
 
 /// Count tokens by role, tool, file and turn.
 ///
@@ -78,19 +83,41 @@ impl Stats {
                 .each(context, (Job::Once, clock.as_ref()), |over| {
                     batch::stats(over, &counting)
                 })?;
-        let failed = say(context, &files);
-        context.notices(unsupported(&files, "not counted"));
-        not_read.add_files(&files);
-        let report = Report::new(
+        let mut failed = false;
+        let mut notices = Notices::default();
+        let mut see = |_, file: &_| {
+            failed |= say_of(context, file);
+            add_unsupported(file, "not counted", &mut notices);
+            not_read.add_file(file);
+            Ok(())
+        };
+        files.each_remarkable(&mut see).map_err(unread)?;
+        context.notices(notices);
+        let about = Counted::new(
             policy_ref(&effective),
             counting.estimator(),
             counting.thresholds().clone(),
-            files,
             self.top,
-        )
-        .with_not_read(not_read.into_list())
-        .with_timings(wall(clock.as_ref()));
-        let failed = !write_all(context, &planned, &report) || failed;
+        );
+        let tell = || {
+            let report = Report::of(about, &files)
+                .map_err(unread)?
+                .with_not_read(not_read.into_list())
+                .with_timings(wall(clock.as_ref()));
+            self.tell(context, &planned, &report)
+        };
+        let told = match &files {
+            Sorted::Held(files) if files.len() <= FEW => tell()?,
+            Sorted::Held(_) | Sorted::Spooled(_) => {
+                batch::pool(self.reading.threads())?.install(tell)?
+            }
+        };
+        Ok(if failed { 3 } else { told })
+    }
+
+    /// Writes the reports and the table; the exit code.
+    fn tell(&self, context: &Context, planned: &[Planned], report: &Report<'_>) -> Result<u8> {
+        let all = write_all(context, planned, report);
         let mut out = BufWriter::new(io::stdout().lock());
         let view = View {
             screen: context.color.screen(&io::stdout()),
@@ -104,12 +131,13 @@ impl Stats {
             (Some(Form::Csv), _) => {
                 report.render(ReportFormat::Csv(CsvRows::Conversation), &mut out)
             }
-            (None, Shape::Text) => write_stats_table(&report, view, &mut out),
+            (None, Shape::Text) => write_stats_table(report, view, &mut out),
             (None, Shape::Json) => report.render(ReportFormat::Json, &mut out),
         };
         written.map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;
-        let code = context.gates(&self.gate.of_stats(&report));
-        Ok(if failed { 3 } else { code })
+        let closed = self.gate.of_stats(report).map_err(unread)?;
+        let code = context.gates(&closed);
+        Ok(if all { code } else { 3 })
     }
 }

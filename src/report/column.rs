@@ -51,6 +51,17 @@ pub(super) enum Cell {
     Number(String),
 }
 
+/// What a column reads from several rows, added up row by row.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sum {
+    rows: u64,
+    /// That of the only row, where texts do not add up.
+    text: String,
+    /// Whether any of the amounts is known.
+    known: bool,
+    amounts: [u64; 2],
+}
+
 /// The columns of reports for people, in their order there.
 pub(super) fn shown<R>(columns: &[Column<R>]) -> Vec<&Column<R>> {
     let mut shown: Vec<_> = columns.iter().filter(|c| c.shown.is_some()).collect();
@@ -200,36 +211,54 @@ impl<R> Column<R> {
 
     /// The figures of one row or of several together, as people read them; texts and percentages do not add up.
     pub(super) fn figures(&self, rows: &[&R]) -> Vec<String> {
-        let sum = |read: &Reader<R, [u64; 2]>| {
-            let amounts = rows.iter().map(|row| read(row));
-            amounts.fold([0, 0], |[a, b], [c, d]| [a + c, b + d])
-        };
-        let one = |shown: &dyn Fn(&R) -> String| match rows {
-            [row] => vec![shown(row)],
-            _ => vec![String::new()],
+        let mut sum = Sum::default();
+        rows.iter().for_each(|row| self.add(&mut sum, row));
+        self.figures_of(&sum)
+    }
+
+    /// Adds a row to a sum of this column.
+    pub(super) fn add(&self, sum: &mut Sum, row: &R) {
+        sum.rows += 1;
+        // Only that of a single row is shown.
+        let only = |text: &dyn Fn() -> String| match sum.rows {
+            1 => text(),
+            _ => String::new(),
         };
         match &self.read {
-            Read::Text(read) => one(read),
-            Read::Number(unit, read) => {
-                let known: Vec<u64> = rows.iter().filter_map(|row| read(row)).collect();
-                match known.is_empty() && !rows.is_empty() {
-                    true => vec![String::new()],
-                    false => vec![unit.figure(known.iter().sum())],
+            Read::Text(read) => sum.text = only(&|| read(row)),
+            Read::Number(_, read) => {
+                if let Some(amount) = read(row) {
+                    sum.known = true;
+                    sum.amounts[0] += amount;
                 }
             }
-            Read::Change(unit, read) => sum(read).map(|amount| unit.figure(amount)).to_vec(),
-            Read::Ratio(read) => {
-                let [before, after] = sum(read);
-                vec![saved(before, after)]
+            Read::Change(_, read) | Read::Ratio(read) | Read::Part(read) => {
+                let [a, b] = read(row);
+                sum.amounts[0] += a;
+                sum.amounts[1] += b;
             }
-            Read::Part(read) => {
-                let [part, whole] = sum(read);
-                vec![cells::percent(part, whole)]
+            Read::Percent(read) => {
+                sum.text = only(&|| match read(row) {
+                    Some(share) => format!("{share:.1}"),
+                    None => "-".to_owned(),
+                });
             }
-            Read::Percent(read) => one(&|row| match read(row) {
-                Some(share) => format!("{share:.1}"),
-                None => "-".to_owned(),
-            }),
+            Read::Seconds(_) => {}
+        }
+    }
+
+    /// The figures of what was added up, as people read them.
+    pub(super) fn figures_of(&self, sum: &Sum) -> Vec<String> {
+        let [first, second] = sum.amounts;
+        match &self.read {
+            Read::Text(_) | Read::Percent(_) => vec![sum.text.clone()],
+            Read::Number(unit, _) => match sum.known || sum.rows == 0 {
+                true => vec![unit.figure(first)],
+                false => vec![String::new()],
+            },
+            Read::Change(unit, _) => sum.amounts.map(|amount| unit.figure(amount)).to_vec(),
+            Read::Ratio(_) => vec![saved(first, second)],
+            Read::Part(_) => vec![cells::percent(first, second)],
             Read::Seconds(_) => vec![String::new()],
         }
     }

@@ -197,18 +197,58 @@ impl Table {
 pub(super) fn common_folder<'n>(names: impl IntoIterator<Item = &'n str>) -> &'n str {
     let mut names = names.into_iter();
     let Some(first) = names.next() else { return "" };
-    let folder = |text: &str| text.rfind('/').map_or(0, |at| at + 1);
-    let mut common = folder(first);
+    let mut common = folder_of(first);
     let mut number = 1;
     for name in names {
         number += 1;
-        let alike = first.bytes().zip(name.bytes()).take_while(|(a, b)| a == b);
-        let alike = alike.count().min(common);
-        // A character may differ in its second byte.
-        let alike = (0..=alike).rev().find(|at| first.is_char_boundary(*at));
-        common = folder(&first[..alike.unwrap_or_default()]);
+        common = shared(first, common, name);
     }
     if number > 1 { &first[..common] } else { "" }
+}
+
+/// The same of names that come one by one.
+#[derive(Debug, Default)]
+pub(super) struct Folder {
+    first: Option<String>,
+    common: usize,
+    is_shared: bool,
+}
+
+impl Folder {
+    pub(super) fn see(&mut self, name: &str) {
+        match &self.first {
+            None => {
+                self.common = folder_of(name);
+                self.first = Some(name.to_owned());
+            }
+            Some(first) => {
+                self.common = shared(first, self.common, name);
+                self.is_shared = true;
+            }
+        }
+    }
+
+    /// As [`common_folder`].
+    pub(super) fn name(&self) -> &str {
+        match &self.first {
+            Some(first) if self.is_shared => &first[..self.common],
+            Some(_) | None => "",
+        }
+    }
+}
+
+/// How many bytes the folder of a name has.
+fn folder_of(name: &str) -> usize {
+    name.rfind('/').map_or(0, |at| at + 1)
+}
+
+/// How many bytes the folder has that a further name shares with the first one, of which it shared `common` with the others.
+fn shared(first: &str, common: usize, name: &str) -> usize {
+    let alike = first.bytes().zip(name.bytes()).take_while(|(a, b)| a == b);
+    let alike = alike.count().min(common);
+    // A character may differ in its second byte.
+    let alike = (0..=alike).rev().find(|at| first.is_char_boundary(*at));
+    folder_of(&first[..alike.unwrap_or_default()])
 }
 
 #[cfg(test)]
@@ -225,6 +265,9 @@ mod tests {
             (vec!["x", "y/1"], ""),
             (vec!["é/1", "è/1"], ""),
         ] {
+            let mut folder = Folder::default();
+            names.iter().for_each(|name| folder.see(name));
+            assert_eq!(folder.name(), common);
             assert_eq!(common_folder(names), common);
         }
     }

@@ -101,13 +101,6 @@ impl<A, T, F> RunReport<A, T, F> {
         self
     }
 
-    /// The same report, with the times of the runs that it was merged from.
-    #[must_use]
-    pub(super) fn with_merged_timings(mut self, timings: Option<RunTimings>) -> Self {
-        self.head.timings = timings;
-        self
-    }
-
     /// What it says about the run as a whole.
     pub fn head(&self) -> &Head<A, T> {
         &self.head

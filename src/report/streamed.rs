@@ -20,7 +20,7 @@ use crate::outcome::{Entries, Interrupted, NotRead, Timings, Totals};
 /// A report whose entries are elsewhere.
 #[expect(missing_debug_implementations, reason = "entries need not have one")]
 pub struct StreamedReport<'e> {
-    head: Head<Compacting, Totals>,
+    pub(super) head: Head<Compacting, Totals>,
     entries: &'e dyn Entries,
     diff: Option<Diff>,
 }

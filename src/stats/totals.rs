@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{
     By, Consumer, Counts, Dead, FileStats, Live, Mirrors, PathCount, Share, ToolCount, Weigh,
 };
-use crate::outcome::{Examined, FileCounts};
+use crate::outcome::{Examined, FileStatus};
 
 /// Sums over many inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -29,28 +29,34 @@ pub struct Totals {
 impl Totals {
     /// The sums over `files`, which are in path order, with the `top` largest consumers of all.
     pub fn of(files: &[Examined<FileStats>], top: usize) -> Self {
-        let FileCounts {
-            examined,
-            unsupported,
-            failed,
-        } = FileCounts::of(files);
-        let mut totals = Totals {
-            files: files.len() as u64,
-            counted: examined,
-            unsupported,
-            failed,
-            counts: Counts::default(),
-        };
-        for file in files {
-            totals.counts += &file.found.counts;
-            let located = file.found.counts.largest.iter().map(|consumer| Consumer {
-                path: Some(file.file.path.clone()),
-                ..consumer.clone()
-            });
-            totals.counts.largest.extend(located);
-            keep_largest(&mut totals.counts.largest, top);
-        }
+        let mut totals = Totals::default();
+        files.iter().for_each(|file| totals.add(file, top));
         totals
+    }
+
+    /// Adds a file, which comes after all others in path order, and keeps the `top` largest consumers.
+    pub fn add(&mut self, file: &Examined<FileStats>, top: usize) {
+        self.files += 1;
+        *match file.status {
+            FileStatus::Examined => &mut self.counted,
+            FileStatus::Unsupported(_) => &mut self.unsupported,
+            FileStatus::Failed => &mut self.failed,
+        } += 1;
+        self.counts += &file.found.counts;
+        let largest = &mut self.counts.largest;
+        let least = match largest.len() < top {
+            true => None,
+            false => largest.last().map(|consumer| consumer.tokens),
+        };
+        // The first of equals stays, and most are too small to be copied.
+        let found = file.found.counts.largest.iter();
+        let found = found.filter(|consumer| least.is_none_or(|least| consumer.tokens > least));
+        let located = found.map(|consumer| Consumer {
+            path: Some(file.file.path.clone()),
+            ..consumer.clone()
+        });
+        largest.extend(located);
+        keep_largest(largest, top);
     }
 }
 

@@ -5,8 +5,13 @@ use std::sync::Arc;
 
 use super::*;
 use crate::error::{Error, ErrorKind};
-use crate::outcome::{Exit, Figures, Warning, WarningKind};
-use crate::report::{PolicyRef, Render, ReportFormat, StreamedReport};
+use crate::outcome::{Exit, Figures, Phase, Timings, Warning, WarningKind};
+use crate::policy::preset;
+use crate::report::{
+    Counting, CsvRows, PolicyRef, Render, ReportFormat, Screen, Stats, StreamedReport, Turns, View,
+    write_stats_table,
+};
+use crate::stats::{self, Exact, FileStats};
 use crate::store::finished::Elsewhere;
 
 fn outcome(n: u64) -> Outcome {
@@ -140,4 +145,114 @@ fn outcomes_of_other_files_are_as_if_they_were_pushed() {
             assert_eq!(is(&kept), is(&pushed));
         }
     }
+}
+
+/// What `stats` finds in an input of so many messages.
+fn counted(counting: &stats::Counting<'_>, n: u64) -> Examined<FileStats> {
+    let path = format!("in/{:03}.jsonl", n * 7 % 100);
+    let path = Path::new(&path);
+    let message = |k: u64| {
+        let role = if k.is_multiple_of(2) {
+            "user"
+        } else {
+            "assistant"
+        };
+        let content = "word ".repeat((n * 13 % 17 + k) as usize);
+        format!("{{\"role\":\"{role}\",\"content\":\"{content}\"}}\n")
+    };
+    match n {
+        19 => {
+            let error = Error::new(ErrorKind::Io, "cannot open");
+            Examined::failed(path, &error.hint("look at it"))
+        }
+        23 => crate::batch::stats_bytes(path, b"nothing that is known", counting),
+        _ => {
+            let text: String = (0..n % 9 + 1).map(message).collect();
+            let mut file = crate::batch::stats_bytes(path, text.as_bytes(), counting);
+            let timings = format!("{{\"read\":{}.25}}", n % 3);
+            file.file.timings = serde_json::from_str::<Timings>(&timings).ok();
+            file
+        }
+    }
+}
+
+#[test]
+fn many_counted_inputs_are_reported_as_few_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let policy = preset("auto").unwrap();
+    let counting = stats::Counting::new(&policy, 3, Exact::No).unwrap();
+    let all = |most| {
+        let mut spool = Spool::with_most(dir.path(), most);
+        for n in 0..100 {
+            spool.push(counted(&counting, n)).unwrap();
+        }
+        let mut paths = Vec::new();
+        let sorted = spool.sorted(&mut |path| paths.push(path.to_owned()));
+        assert!(paths.is_sorted() && paths.len() == 100);
+        sorted.unwrap()
+    };
+    let few = all(u64::MAX);
+    let many = all(30 * AN_ENTRY);
+    assert!(matches!(
+        (&few, &many),
+        (Sorted::Held(_), Sorted::Spooled(_))
+    ));
+    let remarkable = |of: &Sorted<Examined<FileStats>>| {
+        let mut all = Vec::new();
+        let mut show = |at, file: &Examined<FileStats>| {
+            all.push((at, file.status.clone(), file.file.error.clone()));
+            Ok(())
+        };
+        of.each_remarkable(&mut show).unwrap();
+        all
+    };
+    let [(33, _, Some(failed)), (61, _, None)] = &remarkable(&many)[..] else {
+        panic!("{:?}", remarkable(&many));
+    };
+    assert_eq!(failed.hint.as_deref(), Some("look at it"));
+    for at in 0..100 {
+        assert_eq!(many.weight(at).unwrap(), few.weight(at).unwrap());
+        let timed = |of: &Sorted<Examined<FileStats>>| {
+            let file = of.get(at).unwrap().into_owned();
+            file.file.timings.map(|timings| timings.of(Phase::Read))
+        };
+        assert_eq!(timed(&many), timed(&few));
+    }
+    let rendered = |of: &Sorted<Examined<FileStats>>| {
+        let policy = PolicyRef {
+            name: "auto".to_owned(),
+            hash: "blake3:p".to_owned(),
+            overrides: Vec::new(),
+        };
+        let thresholds = counting.thresholds().clone();
+        let about = Counting::new(policy, counting.estimator(), thresholds, 3);
+        let report = Stats::of(about, of).unwrap();
+        let report = report.with_timings(Some(std::time::Duration::from_secs(7)));
+        let finer = [CsvRows::Turn, CsvRows::Conversation].map(ReportFormat::Csv);
+        let plain = ["a.json", "a.jsonl", "a.csv", "a.md", "a.html"];
+        let plain = plain.map(|name| ReportFormat::from_path(Path::new(name)).unwrap());
+        let mut texts = Vec::new();
+        for format in plain.into_iter().chain(finer) {
+            let mut bytes = Vec::new();
+            report.render(format, &mut bytes).unwrap();
+            texts.push(String::from_utf8(bytes).unwrap());
+        }
+        for turns in [Turns::Some, Turns::All] {
+            let view = View {
+                screen: Screen::plain(100),
+                top: 3,
+                turns,
+            };
+            let mut bytes = Vec::new();
+            write_stats_table(&report, view, &mut bytes).unwrap();
+            texts.push(String::from_utf8(bytes).unwrap());
+        }
+        texts
+    };
+    let (many, few) = (rendered(&many), rendered(&few));
+    for (many, few) in many.iter().zip(&few) {
+        assert_eq!(many, few);
+    }
+    assert!(many[2].contains("in/033.jsonl,"), "{}", many[2]);
+    assert_eq!(dir.path().read_dir().unwrap().count(), 0);
 }

@@ -16,7 +16,7 @@ use super::goldens::{
 use super::met::Compacted;
 use super::names::Listed;
 use super::verdict::{Difference, Golden, Verdict};
-use crate::batch::{compact_bytes, replay_bytes, stats_bytes};
+use crate::batch::{compact_bytes, replay_bytes, stats_bytes, unread};
 use crate::cli::config::{Chosen, load_found_file};
 use crate::cli::replay::replaying;
 use crate::cli::saying::policy_ref;
@@ -25,7 +25,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Pipeline;
 use crate::plan::Keeping;
 use crate::policy::{self, Effective};
-use crate::report::{Render, Replays, Report, ReportFormat, Stats};
+use crate::report::{Counting as Counted, Render, Replays, Report, ReportFormat, Stats};
 use crate::stats::{Counting, Exact};
 use crate::store::folder::Durability;
 use crate::store::{Store, read_regular};
@@ -191,7 +191,9 @@ impl Run<'_> {
         let file = stats_bytes(name, &self.read(Part::Input)?, &counting);
         let policy = policy_ref(&self.effective);
         let thresholds = counting.thresholds().clone();
-        let stats = Stats::new(policy, counting.estimator(), thresholds, vec![file], TOP);
+        let counted = Counted::new(policy, counting.estimator(), thresholds, TOP);
+        let files = &[file][..];
+        let stats = Stats::of(counted, &files).map_err(unread)?;
         let counts = self.json(|out| stats.render(ReportFormat::Json, out))?;
         let mut found = Found::default();
         let fresh = essence_of_counts(&counts);

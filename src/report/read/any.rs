@@ -4,34 +4,24 @@ use std::io::{self, Write};
 
 use crate::report::stats::{Turns, View};
 use crate::report::{
-    CsvRows, Depth, Detail, Evals, Render, Replays, Report, ReportFormat, Rows, Screen, Stats,
-    write_eval_table, write_replay_table, write_stats_table, write_table,
+    CsvRows, Depth, Detail, Evals, Render, Replays, ReportFormat, Rows, Screen, Stats,
+    StreamedReport, write_eval_table, write_replay_table, write_stats_table,
 };
 
 /// A report of whichever command.
-#[derive(Debug, Clone, PartialEq)]
-pub enum AnyReport {
+#[expect(missing_debug_implementations, reason = "entries need not have one")]
+pub enum AnyReport<'e> {
     /// Of `compact`.
-    Compact(Report),
+    Compact(Box<StreamedReport<'e>>),
     /// Of `stats`.
-    Stats(Box<Stats>),
+    Stats(Box<Stats<'e>>),
     /// Of `replay`.
     Replay(Replays),
     /// Of `eval`.
     Eval(Evals),
 }
 
-impl AnyReport {
-    /// The name of its command.
-    pub fn command(&self) -> &'static str {
-        match self {
-            AnyReport::Compact(_) => "compact",
-            AnyReport::Stats(_) => "stats",
-            AnyReport::Replay(_) => "replay",
-            AnyReport::Eval(_) => "eval",
-        }
-    }
-
+impl AnyReport<'_> {
     /// What a row of CSV can be beside a file.
     pub fn finer_rows(&self) -> &'static [CsvRows] {
         match self {
@@ -45,10 +35,10 @@ impl AnyReport {
     /// Writes the table for this screen.
     ///
     /// # Errors
-    /// The writer's.
+    /// The writer's, and where an entry cannot be read.
     pub fn write_table(&self, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
         match self {
-            AnyReport::Compact(report) => write_table(report, Depth::Sums, screen, out),
+            AnyReport::Compact(report) => report.write_table(Depth::Sums, screen, out),
             AnyReport::Stats(report) => {
                 let view = View {
                     screen,
@@ -63,7 +53,7 @@ impl AnyReport {
     }
 }
 
-impl Render for AnyReport {
+impl Render for AnyReport<'_> {
     fn render(&self, format: ReportFormat, out: &mut dyn Write) -> io::Result<()> {
         match self {
             AnyReport::Compact(report) => report.render(format, out),

@@ -1,98 +1,156 @@
 //! Several reports in one: those of `compact`, and those of `stats` by one way of counting.
 //!
-//! What cannot be added up is refused with its reason: shares, means and peaks of different runs are not sums.
+//! What cannot be added up is refused with its reason: shares, means and peaks of different runs are not sums. Of the reports only
+//! the heads are here.
 
 use std::collections::BTreeSet;
 
-use super::AnyReport;
+use super::{Back, Command};
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{Entry, NotRead, NotReads, Totals};
+use crate::outcome::{Entries, Examined, NotRead, NotReads, Totals, unread};
 use crate::report::times::RunTimings;
-use crate::report::{Head, PolicyRef, Report, Stats};
+use crate::report::{Compacting, Counting, PolicyRef, Stats, StreamedReport};
+use crate::stats::{self, FileStats};
 
-/// All inputs of several reports in one. Where those of `compact` were made under different policies, it names them all.
-///
-/// # Errors
-/// Reports that do not add up.
-pub fn merge(reports: Vec<AnyReport>) -> Result<AnyReport> {
-    let mut compact = Vec::new();
-    let mut stats = Vec::new();
-    for report in reports {
-        match report {
-            AnyReport::Compact(report) => compact.push(report),
-            AnyReport::Stats(report) => stats.push(*report),
-            AnyReport::Replay(_) | AnyReport::Eval(_) => {
-                return Err(refused(format!(
-                    "a report on {} holds peaks and means of one run, which do not add up",
-                    report.command()
-                ))
-                .hint("run the command over all of the files at once"));
-            }
+/// The heads of reports that are to be merged.
+#[derive(Debug, Default)]
+pub struct Parts {
+    compact: Vec<Back<Compacting>>,
+    stats: Vec<Back<Counting>>,
+    /// The presets of each of these that has any.
+    presets: BTreeSet<Vec<String>>,
+    /// The first command whose reports do not add up.
+    other: Option<Command>,
+}
+
+/// What reports add up to one report, by their command.
+#[derive(Debug)]
+pub enum Merged {
+    /// Of `compact`.
+    Compact(MergedCompact),
+    /// Of `stats`.
+    Stats(Box<MergedStats>),
+}
+
+/// Reports of `compact`.
+#[derive(Debug)]
+pub struct MergedCompact(Vec<Back<Compacting>>);
+
+/// Reports of `stats`, all counted in one way.
+#[derive(Debug)]
+pub struct MergedStats {
+    about: Counting,
+    parts: Vec<Back<Counting>>,
+}
+
+impl Parts {
+    /// Adds a report of `compact`, whose entries have these sums.
+    ///
+    /// # Errors
+    /// Those of [`Back::check`].
+    pub fn add_compact(&mut self, part: Back<Compacting>, totals: &Totals) -> Result<()> {
+        part.check(totals)?;
+        self.compact.push(part);
+        Ok(())
+    }
+
+    /// Adds a report of `stats`, whose entries have these sums.
+    ///
+    /// # Errors
+    /// Those of [`Back::check`].
+    pub fn add_stats(&mut self, part: Back<Counting>, totals: &stats::Totals) -> Result<()> {
+        part.check(totals)?;
+        let presets = totals.counts.presets.0.iter();
+        let presets: Vec<String> = presets.map(|preset| preset.policy.clone()).collect();
+        self.presets
+            .extend((!presets.is_empty()).then_some(presets));
+        self.stats.push(part);
+        Ok(())
+    }
+
+    /// Adds a report of a command whose reports do not add up.
+    pub fn add_other(&mut self, command: Command) {
+        self.other.get_or_insert(command);
+    }
+
+    /// What they add up to.
+    ///
+    /// # Errors
+    /// Reports that do not add up.
+    pub fn merged(self) -> Result<Merged> {
+        if let Some(command) = self.other {
+            return Err(refused(format!(
+                "a report on {} holds peaks and means of one run, which do not add up",
+                command.name()
+            ))
+            .hint("run the command over all of the files at once"));
         }
+        if self.stats.is_empty() {
+            return Ok(Merged::Compact(MergedCompact(self.compact)));
+        }
+        if !self.compact.is_empty() {
+            return Err(refused(
+                "reports on compact and on stats say different things, and do not add up"
+                    .to_owned(),
+            ));
+        }
+        let about = counting(&self.stats)?;
+        if self.presets.len() > 1 {
+            return Err(refused(
+                "they were made by versions with different presets, whose counts do not add up"
+                    .to_owned(),
+            )
+            .hint("count the files again with one version"));
+        }
+        let parts = self.stats;
+        Ok(Merged::Stats(Box::new(MergedStats { about, parts })))
     }
-    match (compact.is_empty(), stats.is_empty()) {
-        (false, false) => Err(refused(
-            "reports on compact and on stats say different things, and do not add up".to_owned(),
-        )),
-        (true, false) => merged_stats(stats).map(|merged| AnyReport::Stats(Box::new(merged))),
-        (false, true) | (true, true) => Ok(AnyReport::Compact(merged(compact))),
+}
+
+impl MergedCompact {
+    /// The report on all entries, whose sums are `totals`. Where they were made under different policies, it names them all.
+    pub fn report(self, totals: Totals, entries: &dyn Entries) -> StreamedReport<'_> {
+        let MergedCompact(parts) = self;
+        let policies: Vec<&PolicyRef> = parts.iter().map(|part| &part.about.policy).collect();
+        let policy = joined(&policies);
+        let mut left = Totals::default();
+        for part in &parts {
+            left += Totals {
+                interrupted: part.left,
+                ..Totals::default()
+            };
+        }
+        let (not_read, timings) = common(parts);
+        let mut report =
+            StreamedReport::new(policy, totals, entries).with_left(not_read, left.interrupted);
+        report.head.timings = timings;
+        report
     }
 }
 
-/// The inputs that more than one of the reports has; `merge` counts them in each. Of standard input nobody knows.
-pub fn shared(reports: &[AnyReport]) -> BTreeSet<&str> {
-    let mut seen = BTreeSet::new();
-    let mut shared = BTreeSet::new();
-    for report in reports {
-        let inputs: BTreeSet<&str> = match report {
-            AnyReport::Compact(report) => paths(report.files()),
-            AnyReport::Stats(report) => paths(report.files()),
-            AnyReport::Replay(_) | AnyReport::Eval(_) => BTreeSet::new(),
-        };
-        shared.extend(inputs.intersection(&seen));
-        seen.extend(inputs);
+impl MergedStats {
+    /// The report on all entries.
+    ///
+    /// # Errors
+    /// Where an entry cannot be read.
+    pub fn report(self, entries: &dyn Entries<Examined<FileStats>>) -> Result<Stats<'_>> {
+        let mut report = Stats::of(self.about, entries).map_err(unread)?;
+        (report.head.not_read, report.head.timings) = common(self.parts);
+        Ok(report)
     }
-    shared
 }
 
-fn paths<E: Entry>(files: &[E]) -> BTreeSet<&str> {
-    let paths = files.iter().map(|file| file.file().path.as_str());
-    paths.filter(|path| *path != "-").collect()
-}
-
-fn refused(why: String) -> Error {
-    Error::new(ErrorKind::Usage, why)
-}
-
-fn merged(reports: Vec<Report>) -> Report {
-    let policies = reports.iter().map(|report| report.policy());
-    let policy = joined(&policies.collect::<Vec<_>>());
-    let not_read = all_not_read(reports.iter().map(Report::head));
-    let timings = RunTimings::of_all(reports.iter().map(|report| report.head().timings()));
-    let mut left = Totals::default();
-    for report in &reports {
-        left += Totals {
-            interrupted: report.totals().interrupted,
-            ..Totals::default()
-        };
-    }
-    let files = reports.into_iter().flat_map(Report::into_files);
-    Report::new(policy, files.collect())
-        .with_interrupted(left.interrupted)
-        .with_not_read(not_read)
-        .with_merged_timings(timings)
-}
-
-fn merged_stats(reports: Vec<Stats>) -> Result<Stats> {
-    let abouts: Vec<_> = reports.iter().map(|report| report.head().about()).collect();
-    let Some(first) = abouts.first().copied().cloned() else {
+/// How all of them were counted, with the most of the largest consumers.
+fn counting(parts: &[Back<Counting>]) -> Result<Counting> {
+    let abouts = || parts.iter().map(|part| &part.about);
+    let Some(first) = abouts().next().cloned() else {
         return Err(refused("no report is named".to_owned()));
     };
-    let is_like = |other: &&crate::report::stats::Counting| {
+    let is_like = |other: &&Counting| {
         (&other.policy, &other.estimator, &other.thresholds)
             == (&first.policy, &first.estimator, &first.thresholds)
     };
-    if let Some(other) = abouts.iter().find(|other| !is_like(other)) {
+    if let Some(other) = abouts().find(|other| !is_like(other)) {
         let (one, other) = (&first.policy, &other.policy);
         return Err(refused(format!(
             "they were counted under different policies ({} {} and {} {}), and their tokens do not add up",
@@ -100,43 +158,26 @@ fn merged_stats(reports: Vec<Stats>) -> Result<Stats> {
         ))
         .hint("count the files again under one policy"));
     }
-    let presets = |report: &Stats| -> Vec<String> {
-        let presets = &report.totals().counts.presets.0;
-        presets.iter().map(|preset| preset.policy.clone()).collect()
-    };
-    let known = reports
-        .iter()
-        .map(presets)
-        .filter(|names| !names.is_empty());
-    if known.collect::<BTreeSet<_>>().len() > 1 {
-        return Err(refused(
-            "they were made by versions with different presets, whose counts do not add up"
-                .to_owned(),
-        )
-        .hint("count the files again with one version"));
-    }
-    let top = abouts.iter().map(|about| about.top).max();
-    let not_read = all_not_read(reports.iter().map(Stats::head));
-    let timings = RunTimings::of_all(reports.iter().map(|report| report.head().timings()));
-    let mut files: Vec<_> = reports.into_iter().flat_map(Stats::into_files).collect();
-    files.sort_by(|a, b| a.file.path.cmp(&b.file.path));
-    let report = Stats::new(
-        first.policy,
-        first.estimator,
-        first.thresholds,
-        files,
-        top.unwrap_or_default(),
-    );
-    Ok(report.with_not_read(not_read).with_merged_timings(timings))
+    let top = abouts().map(|about| about.top).max();
+    let top = top.unwrap_or_default();
+    let Counting {
+        policy,
+        estimator,
+        thresholds,
+        ..
+    } = first;
+    Ok(Counting::new(policy, estimator, thresholds, top))
 }
 
-/// What none of them has read.
-fn all_not_read<'r, A: 'r, T: 'r>(heads: impl Iterator<Item = &'r Head<A, T>>) -> Vec<NotRead> {
+/// What none of them has read, and the times of all.
+fn common<A>(parts: Vec<Back<A>>) -> (Vec<NotRead>, Option<RunTimings>) {
+    let timings = parts.iter().map(|part| part.common.timings.as_ref());
+    let timings = RunTimings::of_all(timings);
     let mut all = NotReads::default();
-    for head in heads {
-        all.extend(head.not_read().to_vec());
+    for part in parts {
+        all.extend(part.common.not_read);
     }
-    all.into_list()
+    (all.into_list(), timings)
 }
 
 fn joined(policies: &[&PolicyRef]) -> PolicyRef {
@@ -153,4 +194,8 @@ fn joined(policies: &[&PolicyRef]) -> PolicyRef {
         hash: list(hashes),
         overrides: Vec::new(),
     }
+}
+
+fn refused(why: String) -> Error {
+    Error::new(ErrorKind::Usage, why)
 }

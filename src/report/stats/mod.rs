@@ -5,28 +5,36 @@
 mod columns;
 mod page;
 mod render;
+mod seen;
 mod table;
 #[cfg(test)]
 mod tests;
 mod windows;
 
 use std::borrow::Cow;
+use std::io;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::column::Column;
-use super::groups::{Grouped, Groups};
-use super::rows::common_folder;
-use super::times::with_times;
-use super::{PolicyRef, RunReport, Screen};
-use crate::outcome::{Examined, FileStatus};
+use super::run::Head;
+use super::times::{RunTimings, with_times};
+use super::{PolicyRef, Screen};
+use crate::outcome::{Entries, Examined, NotRead};
 use crate::stats::{ConversationStats, FileStats, Thresholds, Totals};
+use seen::Seen;
 
 pub(super) use columns::csv_headers;
 pub use table::write as write_stats_table;
 
-/// What a run has counted.
-pub type Stats = RunReport<Counting, Totals, Examined<FileStats>>;
+/// What a run has counted. Its inputs are wherever they are, and were all looked at once.
+#[expect(missing_debug_implementations, reason = "entries need not have one")]
+pub struct Stats<'e> {
+    pub(super) head: Head<Counting, Totals>,
+    entries: &'e dyn Entries<Examined<FileStats>>,
+    seen: Seen,
+}
 
 /// How a run has counted. The fields are the JSON's keys, in its order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -69,42 +77,46 @@ pub enum Turns {
     All,
 }
 
-impl Stats {
+/// The most tools, paths, consumers and conversations that a comment shows.
+const TOP_OF_MARKDOWN: usize = 10;
+
+impl<'e> Stats<'e> {
+    /// The sums over `entries`, which are in path order, with the largest consumers, as many as `about` says.
+    ///
+    /// # Errors
+    /// Where an entry cannot be read.
+    pub fn of(about: Counting, entries: &'e dyn Entries<Examined<FileStats>>) -> io::Result<Self> {
+        let windows = about.top.max(TOP_OF_MARKDOWN);
+        let (seen, totals) = Seen::of(entries, about.top, windows)?;
+        Ok(Stats {
+            head: Head::new(about, totals),
+            entries,
+            seen,
+        })
+    }
+
+    /// The same report, which also says what was not read.
+    #[must_use]
+    pub fn with_not_read(mut self, not_read: Vec<NotRead>) -> Self {
+        self.head.not_read = not_read;
+        self
+    }
+
+    /// The same report, which also says how long the run took, and its phases together.
+    #[must_use]
+    pub fn with_timings(mut self, wall: Option<Duration>) -> Self {
+        self.head.timings = wall.map(|wall| RunTimings::new(wall, self.seen.phases.clone()));
+        self
+    }
+
+    /// What it says about the run as a whole.
+    pub fn head(&self) -> &Head<Counting, Totals> {
+        &self.head
+    }
+
     /// The folder that all inputs are in, with its `/` at the end; "" for a single one.
     fn folder(&self) -> &str {
-        common_folder(self.files.iter().map(|file| file.file.path.as_str()))
-    }
-
-    /// The sums over `files`, which are in path order, with the `top` largest consumers; `policy` has counted them.
-    pub fn new(
-        policy: PolicyRef,
-        estimator: impl Into<Cow<'static, str>>,
-        thresholds: Thresholds,
-        files: Vec<Examined<FileStats>>,
-        top: usize,
-    ) -> Self {
-        let about = Counting {
-            policy,
-            estimator: estimator.into(),
-            threshold: thresholds.trigger,
-            thresholds,
-            top,
-        };
-        RunReport::of(about, Totals::of(&files, top), files)
-    }
-
-    /// The inputs that were counted, as they are grouped.
-    fn groups(&self) -> Groups {
-        let counted = self.files.iter();
-        let counted = counted.filter(|file| file.status == FileStatus::Examined);
-        let entry = |file| {
-            let file: &Examined<FileStats> = file;
-            Grouped {
-                file: &file.file,
-                tokens: [file.found.counts.live.tokens; 2],
-            }
-        };
-        counted.map(entry).collect()
+        self.seen.folder.name()
     }
 
     /// What is said of each input.
@@ -112,11 +124,40 @@ impl Stats {
         with_times(columns::columns(), self.head.timings())
     }
 
-    /// Every conversation with its file.
-    pub fn conversations(
+    /// How many conversations there are.
+    pub fn conversations(&self) -> u64 {
+        self.seen.conversations
+    }
+
+    /// Shows every conversation with its file.
+    ///
+    /// # Errors
+    /// Those of `show`, and where an entry cannot be read.
+    pub fn each_conversation(
         &self,
-    ) -> impl Iterator<Item = (&Examined<FileStats>, &ConversationStats)> {
-        let files = self.files.iter();
-        files.flat_map(|file| file.found.conversations.iter().map(move |c| (file, c)))
+        show: &mut dyn FnMut(&Examined<FileStats>, &ConversationStats) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.entries.each(&mut |file| {
+            let mut conversations = file.found.conversations.iter();
+            conversations.try_for_each(|conversation| show(file, conversation))
+        })
+    }
+}
+
+impl Counting {
+    /// That by a policy with these thresholds, with the `top` largest consumers.
+    pub fn new(
+        policy: PolicyRef,
+        estimator: impl Into<Cow<'static, str>>,
+        thresholds: Thresholds,
+        top: usize,
+    ) -> Self {
+        Counting {
+            policy,
+            estimator: estimator.into(),
+            threshold: thresholds.trigger,
+            thresholds,
+            top,
+        }
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! A recorded compaction is marked on a curve where its summary is: what was before it is not in the live window.
 
-use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use super::Stats;
+use super::seen::CURVES;
 use super::windows::name_of;
-use crate::outcome::Examined;
+use crate::outcome::{Entries, Examined};
 use crate::report::cells::{not_examined, percent};
 use crate::report::column::{Column as Described, shown};
 use crate::report::groups::{Sum, files};
@@ -21,16 +21,14 @@ use crate::stats::{By, ConversationStats, FileStats, PathCount, Share, ToolCount
 
 /// The most bars of a chart; others are not shown.
 const BARS: usize = 12;
-/// The most curves.
-const CURVES: usize = 6;
 /// The most conversations and blocks below a row.
 const MOST: usize = 50;
 
 /// Writes the page.
-pub(super) fn write(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(stats: &Stats<'_>, out: &mut dyn Write) -> io::Result<()> {
     let counts = &stats.head.totals.counts;
     let files = Files {
-        files: &stats.files,
+        files: stats.entries,
         columns: stats.columns(),
     };
     let figures = shown(&files.columns)
@@ -61,7 +59,7 @@ pub(super) fn write(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
     page::write(&page, out)
 }
 
-fn facts(stats: &Stats) -> Vec<Fact> {
+fn facts(stats: &Stats<'_>) -> Vec<Fact> {
     let counts = &stats.head.totals.counts;
     let mut facts = vec![
         Fact {
@@ -94,7 +92,7 @@ fn facts(stats: &Stats) -> Vec<Fact> {
     facts
 }
 
-fn charts(stats: &Stats) -> Vec<Chart> {
+fn charts(stats: &Stats<'_>) -> Vec<Chart> {
     let counts = &stats.head.totals.counts;
     let whole = counts.live.tokens;
     let shares = |title, about: &str, by: &By<Share>| {
@@ -146,9 +144,8 @@ fn charts(stats: &Stats) -> Vec<Chart> {
 }
 
 /// Inputs by format, project and week.
-fn grouped(stats: &Stats, whole: u64) -> impl Iterator<Item = Chart> {
-    let groups = stats.groups();
-    let charts = groups.shown().map(|(grouping, groups)| {
+fn grouped(stats: &Stats<'_>, whole: u64) -> impl Iterator<Item = Chart> {
+    let charts = stats.seen.groups.shown().map(|(grouping, groups)| {
         let bar = |(name, sum): (String, Sum)| Bar {
             name,
             note: files(&sum),
@@ -201,27 +198,21 @@ fn bars<T: Weigh + Default>(
 }
 
 /// How the largest windows grew.
-fn growth(stats: &Stats) -> Option<Chart> {
-    let mut largest: Vec<_> = stats
-        .conversations()
-        .filter(|(_, conversation)| conversation.timeline.len() > 1)
-        .collect();
-    // Stable, so that equal ones come in path order.
-    largest.sort_by_key(|(_, conversation)| Reverse(conversation.tokens));
-    let all = largest.len();
-    largest.truncate(CURVES);
+fn growth(stats: &Stats<'_>) -> Option<Chart> {
+    let largest = &stats.seen.largest_curves;
     let mut lines = Vec::new();
-    for (number, (file, conversation)) in largest.iter().enumerate() {
+    for (number, shown) in largest.iter().enumerate() {
+        let conversation = &shown.conversation;
         let points = conversation.timeline.iter();
         lines.push(Line {
-            name: name_of(file, conversation, ""),
+            name: name_of(shown, ""),
             tone: Tone::Nth(number),
             points: points.map(|t| (t.turn as f64, t.context as f64)).collect(),
             marks: marks(conversation),
         });
     }
-    if let [(_, conversation)] = largest[..] {
-        let recorded = conversation.timeline.iter();
+    if let [only] = &largest[..] {
+        let recorded = only.conversation.timeline.iter();
         let points: Vec<_> = recorded
             .filter_map(|t| Some((t.turn as f64, t.recorded? as f64)))
             .collect();
@@ -242,7 +233,7 @@ fn growth(stats: &Stats) -> Option<Chart> {
     (!lines.is_empty()).then(|| {
         Chart::Curves(Curves {
             title: "Context over turns",
-            about: about(all, &lines),
+            about: about(stats.seen.curves, &lines),
             x: Axis {
                 name: "turn",
                 unit: Unit::One,
@@ -258,10 +249,10 @@ fn growth(stats: &Stats) -> Option<Chart> {
 }
 
 /// Which curves are drawn, and what they show, where there are `all` conversations.
-fn about(all: usize, lines: &[Line]) -> String {
+fn about(all: u64, lines: &[Line]) -> String {
     let mut said = Vec::new();
-    if all > CURVES {
-        let all = amount_of(all as u64, "conversation");
+    if all > CURVES as u64 {
+        let all = amount_of(all, "conversation");
         said.push(format!("The {CURVES} largest of {all}."));
     }
     if lines.iter().any(|line| !line.marks.is_empty()) {
@@ -295,7 +286,7 @@ fn lead() -> Vec<Column> {
 }
 
 struct Files<'r> {
-    files: &'r [Examined<FileStats>],
+    files: &'r dyn Entries<Examined<FileStats>>,
     columns: Vec<Described<Examined<FileStats>>>,
 }
 
@@ -305,19 +296,40 @@ impl Rows for Files<'_> {
     }
 
     fn row(&self, at: usize) -> io::Result<Vec<Cell<'_>>> {
-        let file = &self.files[at];
-        let mut cells = vec![
-            Cell::Text(file.file.path.as_str().into()),
-            Cell::Text(not_examined(file).into()),
-            Cell::Text(file.file.format.as_deref().unwrap_or_default().into()),
-        ];
-        let figures = shown(&self.columns);
-        cells.extend(figures.into_iter().flat_map(|c| c.page_cells(Some(file))));
-        Ok(cells)
+        Ok(self.cells(&*self.files.get(at)?))
     }
 
     fn detail(&self, at: usize) -> io::Result<Option<Detail>> {
-        let found = &self.files[at].found;
+        Ok(self.unfolds(&*self.files.get(at)?))
+    }
+
+    fn each_row(&self, show: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
+        self.files.each(&mut |file| show(&self.cells(file)))
+    }
+
+    fn each_detail(
+        &self,
+        show: &mut dyn FnMut(Option<Detail>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.files.each(&mut |file| show(self.unfolds(file)))
+    }
+}
+
+impl Files<'_> {
+    fn cells(&self, file: &Examined<FileStats>) -> Vec<Cell<'static>> {
+        let format = file.file.format.clone();
+        let mut cells = vec![
+            Cell::Text(file.file.path.clone().into()),
+            Cell::Text(not_examined(file).into()),
+            Cell::Text(format.unwrap_or_default().into()),
+        ];
+        let figures = shown(&self.columns);
+        cells.extend(figures.into_iter().flat_map(|c| c.page_cells(Some(file))));
+        cells
+    }
+
+    fn unfolds(&self, file: &Examined<FileStats>) -> Option<Detail> {
+        let found = &file.found;
         let conversations = found.conversations.iter().take(MOST).map(|c| {
             let recorded = c.usage.map(|usage| figure(usage.recorded));
             vec![
@@ -368,7 +380,6 @@ impl Rows for Files<'_> {
             },
         ];
         let tables: Vec<_> = tables.into_iter().filter(|t| !t.rows.is_empty()).collect();
-        let file = &self.files[at];
         let timings = file.file.timings.as_ref();
         let facts = [
             ("project", file.file.project.clone()),
@@ -380,6 +391,6 @@ impl Rows for Files<'_> {
             .filter_map(|(name, value)| Some((name, value?)))
             .collect();
         let says = !tables.is_empty() || !facts.is_empty();
-        Ok(says.then_some(Detail { facts, tables }))
+        says.then_some(Detail { facts, tables })
     }
 }

@@ -6,8 +6,9 @@ use std::io::{self, Write};
 
 use super::columns::{conversation_columns, turn_columns};
 use super::table::parts;
-use super::{Stats, Turns, View, page};
+use super::{Stats, TOP_OF_MARKDOWN, Turns, View, page};
 use crate::report::groups::{self, Figures};
+use crate::report::json::{write_each, write_line, write_list};
 use crate::report::markdown::{write_foot, write_times};
 use crate::report::quoted::quoted;
 use crate::report::{CsvRows, Render, ReportFormat, Screen};
@@ -17,27 +18,41 @@ use crate::text::{count, thousands};
 /// How much of the counts a comment shows.
 const VIEW: View = View {
     screen: Screen::plain(usize::MAX),
-    top: 10,
+    top: TOP_OF_MARKDOWN,
     turns: Turns::Some,
 };
 
-impl Render for Stats {
+impl Render for Stats<'_> {
     fn render(&self, format: ReportFormat, out: &mut dyn Write) -> io::Result<()> {
         match format {
-            ReportFormat::Json => self.write_json(out),
-            ReportFormat::Jsonl => self.write_json_lines(out),
+            ReportFormat::Json => write_list(&self.head, self.entries, out),
+            ReportFormat::Jsonl => {
+                write_each(self.entries, out)?;
+                write_line(&self.head, out)
+            }
             ReportFormat::Csv(CsvRows::Turn) => {
-                let turns = self.conversations().flat_map(|(file, conversation)| {
-                    let timeline = conversation.timeline.iter();
-                    timeline.map(move |turn| (file, conversation, turn))
-                });
-                csv::write(&turn_columns(), turns, out)
+                writeln!(out, "{}", csv::header(&turn_columns()))?;
+                self.entries.each(&mut |file| {
+                    let turns = file.found.conversations.iter().flat_map(|conversation| {
+                        let timeline = conversation.timeline.iter();
+                        timeline.map(move |turn| (file, conversation, turn))
+                    });
+                    csv::write_rows(&turn_columns(), turns, out)
+                })
             }
             ReportFormat::Csv(CsvRows::Conversation) => {
-                csv::write(&conversation_columns(), self.conversations(), out)
+                writeln!(out, "{}", csv::header(&conversation_columns()))?;
+                self.entries.each(&mut |file| {
+                    let conversations = file.found.conversations.iter();
+                    let conversations = conversations.map(|conversation| (file, conversation));
+                    csv::write_rows(&conversation_columns(), conversations, out)
+                })
             }
             ReportFormat::Csv(CsvRows::File | CsvRows::Action) => {
-                csv::write(&self.columns(), &self.files, out)
+                let columns = self.columns();
+                writeln!(out, "{}", csv::header(&columns))?;
+                self.entries
+                    .each(&mut |file| csv::write_rows(&columns, [file], out))
             }
             ReportFormat::Markdown => markdown(self, out),
             ReportFormat::Html => page::write(self, out),
@@ -45,7 +60,7 @@ impl Render for Stats {
     }
 }
 
-fn markdown(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
+fn markdown(stats: &Stats<'_>, out: &mut dyn Write) -> io::Result<()> {
     let live = &stats.head.totals.counts.live;
     writeln!(
         out,
@@ -63,11 +78,11 @@ fn markdown(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
     if !folder.is_empty() {
         writeln!(out, "\nin {}", quoted(folder, usize::MAX))?;
     }
-    for table in parts(stats, VIEW).into_iter().flatten() {
+    for table in parts(stats, VIEW)?.into_iter().flatten() {
         writeln!(out)?;
         table.write_markdown(out)?;
     }
-    groups::write_markdown(&stats.groups(), Figures::Share, out)?;
+    groups::write_markdown(&stats.seen.groups, Figures::Share, out)?;
     left_out::write_markdown(stats.head.not_read(), out)?;
     write_times(stats.head.timings(), out)?;
     write_foot(std::slice::from_ref(&stats.head.about.policy), out)

@@ -2,7 +2,7 @@
 //!
 //! Of long lists, the largest entries are shown; the JSON has all.
 
-use std::cmp::Reverse;
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use super::windows::{estimates, growth, presets, thresholds};
@@ -16,18 +16,15 @@ use crate::stats::{By, Consumer, Counts, FileStats, PathCount, ToolCount, Weigh}
 use crate::text::{count, printable, size, thousands};
 use crate::transcript::BlockKind;
 
-/// A batch of up to this many inputs is shown whole; of a longer one, this many of the largest.
-const FILES_SHOWN: usize = 20;
-
 /// Writes the tables.
 ///
-/// Errors are the writer's.
-pub fn write(stats: &Stats, view: View, out: &mut dyn Write) -> io::Result<()> {
+/// Errors are the writer's, and those of entries that cannot be read.
+pub fn write(stats: &Stats<'_>, view: View, out: &mut dyn Write) -> io::Result<()> {
     let folder = stats.folder();
     if !folder.is_empty() {
         writeln!(out, "in {}", printable(folder))?;
     }
-    let [files, others] = parts(stats, view);
+    let [files, others] = parts(stats, view)?;
     for table in files {
         table.write(view.screen, out)?;
     }
@@ -50,18 +47,19 @@ pub fn write(stats: &Stats, view: View, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// The table of inputs; and those of what they hold, without empty ones.
-pub(super) fn parts(stats: &Stats, view: View) -> [Vec<Table>; 2] {
+pub(super) fn parts(stats: &Stats<'_>, view: View) -> io::Result<[Vec<Table>; 2]> {
     let top = view.top;
     let counts = &stats.head.totals.counts;
-    let mut shown: Vec<&Examined<FileStats>> = stats.files.iter().collect();
-    // Stable, so that equal ones come in path order; then all of them do again.
-    shown.sort_by_key(|file| Reverse(file.found.counts.live.tokens));
-    shown.truncate(FILES_SHOWN);
+    let shown = stats.seen.files.iter();
+    let shown: io::Result<Vec<Cow<'_, _>>> = shown.map(|at| stats.entries.get(*at)).collect();
+    let mut shown = shown?;
+    // Stable: equal paths stay as they are.
     shown.sort_by(|a, b| a.file.path.cmp(&b.file.path));
+    let shown: Vec<&Examined<FileStats>> = shown.iter().map(|file| &**file).collect();
 
     let inputs = vec![files(stats, &shown)];
     if stats.head.totals.counted == 0 {
-        return [inputs, Vec::new()];
+        return Ok([inputs, Vec::new()]);
     }
     let whole = counts.live.tokens;
     let weight = |tokens: u64| vec![thousands(tokens), percent(tokens, whole)];
@@ -102,26 +100,22 @@ pub(super) fn parts(stats: &Stats, view: View) -> [Vec<Table>; 2] {
             [numbers, weight(p.weight())].concat()
         },
     ));
-    tables.push(largest(&counts.largest, stats.files.len(), folder));
+    tables.push(largest(&counts.largest, stats.entries.len(), folder));
     tables.extend(growth(stats, view));
     tables.push(thresholds(stats));
     tables.push(presets(stats));
     tables.push(estimates(stats, &shown));
     tables.retain(|table| !table.rows.is_empty());
-    [inputs, tables]
+    Ok([inputs, tables])
 }
 
-fn files(stats: &Stats, shown: &[&Examined<FileStats>]) -> Table {
+fn files(stats: &Stats<'_>, shown: &[&Examined<FileStats>]) -> Table {
     let folder = stats.folder();
-    let all = stats.columns();
-    let figures = column::shown(&all);
+    let columns = stats.columns();
+    let figures = column::shown(&columns);
     let header = figures.iter().map(|column| column.heading());
     let mut table = Table::new(["file", "format"].into_iter().chain(header));
     table.words = &[0, 1];
-    let of = |files: &[&Examined<FileStats>]| {
-        let cells = figures.iter().flat_map(|column| column.figures(files));
-        cells.collect::<Vec<_>>()
-    };
     for file in shown {
         let format = file.file.format.as_deref().unwrap_or_default();
         let (format, tint) = match file.status {
@@ -135,18 +129,19 @@ fn files(stats: &Stats, shown: &[&Examined<FileStats>]) -> Table {
             printable(&file.file.path[folder.len()..]).into_owned(),
             format,
         ];
-        row.extend(of(&[file]));
+        row.extend(figures.iter().flat_map(|column| column.figures(&[file])));
         table.rows.push(row);
     }
-    if stats.files.len() > 1 {
-        let hidden = (stats.files.len() - shown.len()) as u64;
+    let all = stats.entries.len();
+    if all > 1 {
+        let hidden = (all - shown.len()) as u64;
         let rest = match hidden {
             0 => String::new(),
             _ => format!(", {} not shown", thousands(hidden)),
         };
-        let files = count(stats.files.len() as u64, "file");
+        let files = count(all as u64, "file");
         let mut row = vec![format!("total{rest}"), files];
-        row.extend(of(&stats.files.iter().collect::<Vec<_>>()));
+        row.extend(stats.seen.figures(&figures));
         table.rows.push(row);
         table.foot = Foot::Sum;
     }

@@ -163,14 +163,14 @@ fn turn([turn, line, messages, tokens, context]: [u64; 5], recorded: Option<u64>
     }
 }
 
-fn stats(files: Vec<Examined<FileStats>>) -> Stats {
+fn stats<'e>(files: &'e &'e [Examined<FileStats>]) -> Stats<'e> {
     let policy = PolicyRef {
         name: "auto".to_owned(),
         hash: "00".to_owned(),
         overrides: Vec::new(),
     };
     let thresholds = Thresholds::of(&preset("auto").unwrap());
-    Stats::new(policy, "classes", thresholds, files, 2)
+    Stats::of(Counting::new(policy, "classes", thresholds, 2), files).unwrap()
 }
 
 fn table(files: Vec<Examined<FileStats>>) -> String {
@@ -184,13 +184,15 @@ fn table_with(files: Vec<Examined<FileStats>>, turns: Turns) -> String {
         top: 2,
         turns,
     };
-    write_stats_table(&stats(files), view, &mut out).unwrap();
+    write_stats_table(&stats(&&files[..]), view, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
 fn text_of_json(files: Vec<Examined<FileStats>>) -> String {
     let mut out = Vec::new();
-    stats(files).render(ReportFormat::Json, &mut out).unwrap();
+    stats(&&files[..])
+        .render(ReportFormat::Json, &mut out)
+        .unwrap();
     String::from_utf8(out).unwrap()
 }
 

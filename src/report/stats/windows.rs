@@ -3,8 +3,7 @@
 //!
 //! A single conversation is shown turn by turn; of several, each has one row.
 
-use std::cmp::Reverse;
-
+use super::seen::Shown;
 use super::{Stats, Turns, View};
 use crate::outcome::Examined;
 use crate::policy::Compare;
@@ -24,17 +23,12 @@ const LEVELS: [char; 8] = ['.', ':', '-', '=', '+', '*', '#', '@'];
 const NONE: &str = "-";
 
 /// How the windows grew.
-pub(super) fn growth(stats: &Stats, view: View) -> Vec<Table> {
-    let mut largest: Vec<(&Examined<FileStats>, &ConversationStats)> =
-        stats.conversations().collect();
-    if let [(_, conversation)] = largest[..] {
+pub(super) fn growth(stats: &Stats<'_>, view: View) -> Vec<Table> {
+    if let Some(conversation) = stats.seen.only() {
         return vec![turns("context over turns".to_owned(), conversation, view)];
     }
     let folder = stats.folder();
-    // Stable, so that equal ones come in path order.
-    largest.sort_by_key(|(_, conversation)| Reverse(conversation.tokens));
-    let hidden = largest.len().saturating_sub(view.top) as u64;
-    largest.truncate(view.top);
+    let hidden = stats.seen.conversations.saturating_sub(view.top as u64);
 
     let has_trigger = stats.head.about.thresholds.trigger.is_some();
     let since = has_trigger.then_some("over since turn");
@@ -42,8 +36,9 @@ pub(super) fn growth(stats: &Stats, view: View) -> Vec<Table> {
     let mut table = Table::new(header.into_iter().chain(since));
     table.note = (hidden > 0).then(|| format!("and {} more", thousands(hidden)));
     let mut tables = Vec::new();
-    for (file, conversation) in largest {
-        let name = name_of(file, conversation, folder);
+    for shown in stats.seen.windows.iter().take(view.top) {
+        let conversation = &shown.conversation;
+        let name = name_of(shown, folder);
         let mut row = vec![
             name.clone(),
             thousands(conversation.turns),
@@ -61,15 +56,11 @@ pub(super) fn growth(stats: &Stats, view: View) -> Vec<Table> {
 }
 
 /// A conversation's file, without the folder of all, and its id where there are several in it.
-pub(super) fn name_of(
-    file: &Examined<FileStats>,
-    conversation: &ConversationStats,
-    folder: &str,
-) -> String {
-    let path = &file.file.path[folder.len()..];
-    let name = match file.found.conversations.len() {
+pub(super) fn name_of(shown: &Shown, folder: &str) -> String {
+    let path = &shown.path[folder.len()..];
+    let name = match shown.of {
         1 => path.to_owned(),
-        _ => format!("{path} {}", conversation.id),
+        _ => format!("{path} {}", shown.conversation.id),
     };
     printable(&name).into_owned()
 }
@@ -133,7 +124,7 @@ fn turn_or_none(turn: Option<u64>) -> String {
 }
 
 /// The limits of the policy, and how the conversations compare.
-pub(super) fn thresholds(stats: &Stats) -> Table {
+pub(super) fn thresholds(stats: &Stats<'_>) -> Table {
     let Thresholds {
         trigger,
         compare,
@@ -149,19 +140,18 @@ pub(super) fn thresholds(stats: &Stats) -> Table {
     let policy = format!("policy {}", stats.head.about.policy.name);
     let mut table = Table::new([printable(&policy).as_ref(), "limit", "status"]);
     table.words = &[0, 2];
-    let all: Vec<&ConversationStats> = stats.conversations().map(|(_, c)| c).collect();
+    let only = stats.seen.only();
+    let standings = &stats.seen.standings;
     let mut add = |name: &str, limit: String, status: String| {
         table.rows.push(vec![name.to_owned(), limit, status]);
     };
-    let windows = |by: fn(&Standing) -> Option<Window>| match all[..] {
-        [one] => by(&one.standing).map_or(String::new(), |window| match window.since {
+    let windows = |by: fn(&Standing) -> Option<Window>, over: u64| match only {
+        Some(one) => by(&one.standing).map_or(String::new(), |window| match window.since {
             Some(turn) => format!("over since turn {turn} (now {})", thousands(one.tokens)),
             None => format!("not over it (now {})", thousands(one.tokens)),
         }),
-        _ => {
-            let windows = all.iter().filter_map(|c| by(&c.standing));
-            let over = windows.filter(|window| window.since.is_some()).count() as u64;
-            let all = count(all.len() as u64, "conversation");
+        None => {
+            let all = count(stats.seen.conversations, "conversation");
             format!("{} of {all} over it", thousands(over))
         }
     };
@@ -172,19 +162,18 @@ pub(super) fn thresholds(stats: &Stats) -> Table {
         .iter()
         .map(|(_, tool)| tool.results)
         .sum();
-    let by_result = |by: fn(&Standing) -> Option<ResultsOver>| {
-        let over = all.iter().filter_map(|c| by(&c.standing));
-        let over: u64 = over.map(|stands| stands.results).sum();
-        let since = match all[..] {
-            [one] => by(&one.standing).and_then(|stands| stands.since),
-            _ => None,
-        };
+    let by_result = |by: fn(&Standing) -> Option<ResultsOver>, over: u64| {
+        let since = only.and_then(|one| by(&one.standing)?.since);
         let since = since.map(|turn| format!(", the first in turn {turn}"));
         let results = count(results, "result");
         format!("{} of {results} over it", thousands(over)) + &since.unwrap_or_default()
     };
     if let Some(limit) = trigger {
-        add("summarise", holds(compare, limit), windows(|s| s.trigger));
+        add(
+            "summarise",
+            holds(compare, limit),
+            windows(|s| s.trigger, standings.trigger),
+        );
     }
     if let Some(savings @ 1..) = min_savings {
         add(
@@ -195,22 +184,26 @@ pub(super) fn thresholds(stats: &Stats) -> Table {
     }
     let percent = target_percent.map(|percent| format!("{percent}%"));
     if let Some(limit) = percent.or(target.map(thousands)) {
-        add("target", limit, windows(|s| s.target));
+        add("target", limit, windows(|s| s.target, standings.target));
     }
     if let Some(limit) = offload {
-        add("offload", holds(compare, limit), windows(|s| s.offload));
+        add(
+            "offload",
+            holds(compare, limit),
+            windows(|s| s.offload, standings.offload),
+        );
     }
     if let Some(limit) = demote {
         add(
             "demote",
             holds(Compare::Over, limit),
-            by_result(|s| s.demote),
+            by_result(|s| s.demote, standings.demote),
         );
     }
     if let Some(limit) = clear {
         let keep = clear_keep.unwrap_or(0);
         let chars = clear_chars.map(|chars| format!("; only over {}", count(chars, "character")));
-        let stands = by_result(|s| s.clear) + &chars.unwrap_or_default();
+        let stands = by_result(|s| s.clear, standings.clear) + &chars.unwrap_or_default();
         let stands = format!("{stands}; the newest {keep} stay");
         add("clear", holds(Compare::Over, limit), stands);
     }
@@ -222,7 +215,7 @@ fn holds(compare: Compare, limit: u64) -> String {
 }
 
 /// The presets side by side.
-pub(super) fn presets(stats: &Stats) -> Table {
+pub(super) fn presets(stats: &Stats<'_>) -> Table {
     let counts = &stats.head.totals.counts;
     let conversations = counts.live.conversations;
     let mut table = Table::new(["preset", "estimator", "tokens", "summarises", "would now"]);
@@ -247,7 +240,7 @@ pub(super) fn presets(stats: &Stats) -> Table {
 }
 
 /// The estimates side by side, with what providers counted.
-pub(super) fn estimates(stats: &Stats, shown: &[&Examined<FileStats>]) -> Table {
+pub(super) fn estimates(stats: &Stats<'_>, shown: &[&Examined<FileStats>]) -> Table {
     let totals = stats.head.totals.counts.estimates.named();
     // An estimator that never counted has no column.
     let has_column = |i: &usize| totals[*i].1.is_some();
@@ -283,7 +276,7 @@ pub(super) fn estimates(stats: &Stats, shown: &[&Examined<FileStats>]) -> Table 
         }
         table.rows.push(row);
     }
-    if stats.files.len() > 1 {
+    if stats.entries.len() > 1 {
         table.rows.push(row("total", totals));
         table.foot = Foot::Sum;
     }

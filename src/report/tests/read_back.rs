@@ -1,18 +1,41 @@
 //! Reports that are read again, merged, or refused.
 
+use std::io::Cursor;
 use std::time::Duration;
 
 use super::*;
+use crate::report::read::{Command, Merged, Parts, read_compact};
+
+/// The files and the rest of a report of `compact`.
+fn parts(report: &Report) -> (Vec<Outcome>, read::Back<Compacting>) {
+    let written = text(|out| report.render(ReportFormat::Jsonl, out));
+    let mut written = Cursor::new(written);
+    let stored = read::open(Path::new("r.jsonl"), &mut written).unwrap();
+    assert_eq!(stored.command(), Command::Compact);
+    let mut files = Vec::new();
+    let back = stored.compact(&mut |file| {
+        files.push(file);
+        Ok(())
+    });
+    (files, back.unwrap())
+}
 
 #[test]
 fn a_report_that_is_read_back_is_the_same() {
     for format in [ReportFormat::Json, ReportFormat::Jsonl] {
         let path = PathBuf::from(format!("r.{}", format.extension()));
         let written = text(|out| sample().render(format, out));
-        let read = read::read(&path, written.as_bytes()).unwrap();
+        let read = read_compact(&path, written.as_bytes()).unwrap();
         assert_eq!(text(|out| read.render(format, out)), written);
         let page = |report: &dyn Render| text(|out| report.render(ReportFormat::Html, out));
         assert_eq!(page(&read), page(&sample()));
+    }
+    let (files, back) = parts(&sample());
+    let files = &files[..];
+    let streamed = back.report(Totals::of(files), &files).unwrap();
+    for format in ReportFormat::ALL {
+        let again = text(|out| streamed.render(format, out));
+        assert_eq!(again, text(|out| sample().render(format, out)));
     }
 }
 
@@ -44,11 +67,11 @@ fn what_is_no_report_is_refused_with_its_line() {
         ),
         ("r.json", "{}", 1, "it is not a report"),
     ] {
-        let error = read::read(Path::new(name), content.as_bytes()).unwrap_err();
+        let error = read_compact(Path::new(name), content.as_bytes()).unwrap_err();
         assert_eq!(error.line, Some(line), "{error}");
         assert!(error.message.contains(message), "{error}");
     }
-    assert!(read::read(Path::new("r.csv"), b"").is_err());
+    assert!(read_compact(Path::new("r.csv"), b"").is_err());
 }
 
 #[test]
@@ -62,11 +85,21 @@ fn merged_reports_have_new_totals() {
         vec![compacted("z.jsonl", 1_000, 400)],
     );
     let merged = |reports: Vec<Report>| {
-        let reports = reports.into_iter().map(AnyReport::Compact).collect();
-        match read::merge(reports).unwrap() {
-            AnyReport::Compact(report) => report,
-            other => panic!("a report on {}", other.command()),
+        let mut files = Vec::new();
+        let mut heads = Parts::default();
+        for report in &reports {
+            let (own, head) = parts(report);
+            heads.add_compact(head, report.totals()).unwrap();
+            files.extend(own);
         }
+        files.sort_by(|a, b| a.file.path.cmp(&b.file.path));
+        let Merged::Compact(merged) = heads.merged().unwrap() else {
+            panic!("a report on stats");
+        };
+        let files = &files[..];
+        let report = merged.report(Totals::of(files), &files);
+        let json = text(|out| report.render(ReportFormat::Json, out));
+        read_compact(Path::new("r.json"), json.as_bytes()).unwrap()
     };
     let same = merged(vec![sample(), sample()]);
     assert_eq!(same.policy(), sample().policy());

@@ -1,0 +1,48 @@
+//! A spool that threads add to: what takes time is done before others have to wait for it.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::{Kept, Spool, Written};
+use crate::error::Result;
+
+/// Collects the entries of all threads.
+pub(in crate::batch) struct Shared<E: Kept> {
+    spool: Mutex<Spool<E>>,
+    /// Whether entries go to the disk, so that they are made ready for it without the lock.
+    are_spooled: AtomicBool,
+}
+
+impl<E: Kept> Shared<E> {
+    /// None yet; otherwise as [`Spool::new`].
+    pub(in crate::batch) fn new(folder: &Path) -> Self {
+        Shared {
+            spool: Mutex::new(Spool::new(folder)),
+            are_spooled: AtomicBool::new(false),
+        }
+    }
+
+    /// Adds one.
+    ///
+    /// # Errors
+    /// Those of [`Spool::push`].
+    pub(in crate::batch) fn push(&self, entry: E) -> Result<()> {
+        let lock = || self.spool.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.are_spooled.load(Ordering::Relaxed) {
+            let written = Written::of(entry)?;
+            return lock().push_written(written);
+        }
+        let mut spool = lock();
+        let pushed = spool.push(entry);
+        self.are_spooled
+            .store(spool.are_spooled(), Ordering::Relaxed);
+        pushed
+    }
+
+    /// All of them.
+    pub(in crate::batch) fn into_spool(self) -> Spool<E> {
+        let spool = self.spool.into_inner();
+        spool.unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,159 @@
+//! What a report that was read back says besides its entries, and its report again, over the entries wherever they were put.
+//!
+//! Refuses one whose own sums are not those of its entries.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::error::{self, Error, ErrorKind};
+use crate::outcome::{Entries, Examined, Interrupted, NotRead, Totals, unread};
+use crate::report::run::{Head, RunReport};
+use crate::report::times::RunTimings;
+use crate::report::{Compacting, Counting, Stats, StreamedReport};
+use crate::stats::FileStats;
+
+/// What the head of every report says beside what is its command's own.
+#[derive(Debug, Deserialize)]
+pub(super) struct Common {
+    pub(super) version: String,
+    #[serde(default)]
+    pub(super) not_read: Vec<NotRead>,
+    #[serde(default)]
+    pub(super) timings: Option<RunTimings>,
+}
+
+/// The sums that a report says, whatever they are of.
+#[derive(Debug, Deserialize)]
+pub(super) struct Said {
+    #[serde(default)]
+    totals: Sums,
+}
+
+/// Sums that are numbers to count with, by their keys and in their order. Lists among them, which can be long, are not held.
+#[derive(Debug, Default)]
+struct Sums(Vec<(String, u64)>);
+
+impl Sums {
+    fn of(&self, key: &str) -> Option<u64> {
+        let mut sums = self.0.iter();
+        sums.find_map(|(other, sum)| (other == key).then_some(*sum))
+    }
+}
+
+impl<'de> Deserialize<'de> for Sums {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Numbers;
+        impl<'de> Visitor<'de> for Numbers {
+            type Value = Sums;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Sums, A::Error> {
+                let mut sums = Sums::default();
+                while let Some((key, sum)) = map.next_entry::<String, Box<RawValue>>()? {
+                    let sum = sum.get().parse().ok();
+                    sums.0.extend(sum.map(|sum| (key, sum)));
+                }
+                Ok(sums)
+            }
+        }
+        deserializer.deserialize_map(Numbers)
+    }
+}
+
+/// What a report that was read back says of its run.
+#[derive(Debug)]
+pub struct Back<A> {
+    pub(super) path: PathBuf,
+    /// That of its head.
+    pub(super) line: u64,
+    pub(super) about: A,
+    pub(super) left: Option<Interrupted>,
+    pub(super) said: Said,
+    pub(super) common: Common,
+}
+
+impl<A> Back<A> {
+    /// Fails where the sums that it says are not those of its entries, which are `totals`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`].
+    pub fn check(&self, totals: &impl Serialize) -> error::Result<()> {
+        let written = serde_json::to_vec(totals).unwrap_or_default();
+        let counted: Sums = serde_json::from_slice(&written).unwrap_or_default();
+        for (key, said) in &self.said.totals.0 {
+            // Shares are rounded.
+            if let Some(sum) = counted.of(key).filter(|sum| sum != said) {
+                let why = format!("its totals say {key} {said}, and its files add up to {sum}");
+                return Err(Error::new(ErrorKind::Unsupported, why)
+                    .at(&self.path)
+                    .on_line(self.line)
+                    .hint(
+                        "it is damaged, or was changed; run the command again to have it whole",
+                    ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The report with what every head says.
+    pub(super) fn run<B, T, F>(self, mut report: RunReport<B, T, F>) -> RunReport<B, T, F> {
+        self.common.put(&mut report.head);
+        report
+    }
+}
+
+impl Common {
+    fn put<A, T>(self, head: &mut Head<A, T>) {
+        head.version = Cow::Owned(self.version);
+        head.not_read = self.not_read;
+        head.timings = self.timings;
+    }
+}
+
+impl Back<Compacting> {
+    /// The report on these entries, which are its own, and whose sums are `totals`.
+    ///
+    /// # Errors
+    /// Those of [`Back::check`].
+    pub fn report(
+        self,
+        totals: Totals,
+        entries: &dyn Entries,
+    ) -> error::Result<StreamedReport<'_>> {
+        self.check(&totals)?;
+        let mut report = StreamedReport::new(self.about.policy, totals, entries)
+            .with_estimate(self.about.estimate)
+            .with_left(Vec::new(), self.left);
+        self.common.put(&mut report.head);
+        Ok(report)
+    }
+}
+
+impl Back<Counting> {
+    /// The report on these entries, which are its own.
+    ///
+    /// # Errors
+    /// Those of [`Back::check`], and where an entry cannot be read.
+    pub fn report(self, entries: &dyn Entries<Examined<FileStats>>) -> error::Result<Stats<'_>> {
+        let Counting {
+            policy,
+            estimator,
+            thresholds,
+            top,
+            ..
+        } = self.about.clone();
+        let about = Counting::new(policy, estimator, thresholds, top);
+        let mut report = Stats::of(about, entries).map_err(unread)?;
+        self.check(&report.head.totals)?;
+        self.common.put(&mut report.head);
+        Ok(report)
+    }
+}

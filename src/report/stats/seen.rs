@@ -1,0 +1,249 @@
+//! What every rendering of a report on `stats` says of all inputs together, from one look at each of them.
+//!
+//! Holds sums and the largest few, however many inputs there are.
+
+use std::cmp::Reverse;
+use std::io;
+
+use super::columns;
+use crate::outcome::{Entries, Examined, FileStatus, Timings};
+use crate::report::column::{Column, Sum, shown};
+use crate::report::groups::{Grouped, Groups};
+use crate::report::rows::Folder;
+use crate::report::times::{RunTimings, with_times};
+use crate::stats::{ConversationStats, FileStats, Standing, Totals};
+
+/// A batch of up to this many inputs is shown whole; of a longer one, this many of the largest.
+const FILES_SHOWN: usize = 20;
+/// The most curves.
+pub(super) const CURVES: usize = 6;
+
+/// What was seen of all inputs, in path order.
+pub(super) struct Seen {
+    pub(super) folder: Folder,
+    pub(super) groups: Groups,
+    /// The phases of all of them together.
+    pub(super) phases: Timings,
+    /// The places of the largest inputs, the largest first; equal ones in path order.
+    pub(super) files: Vec<usize>,
+    /// How many conversations there are.
+    pub(super) conversations: u64,
+    /// The largest of them; a single one in any case.
+    pub(super) windows: Vec<Shown>,
+    /// How many conversations have several turns.
+    pub(super) curves: u64,
+    /// The largest of them.
+    pub(super) largest_curves: Vec<Shown>,
+    pub(super) standings: Standings,
+    /// Of the columns for people, in their order there; that of times comes last.
+    sums: Vec<Sum>,
+}
+
+/// A conversation with what its name needs of its file.
+#[derive(Clone)]
+pub(super) struct Shown {
+    pub(super) path: String,
+    /// How many conversations its file has.
+    pub(super) of: usize,
+    pub(super) conversation: ConversationStats,
+}
+
+/// How all conversations compare with the thresholds.
+#[derive(Default)]
+pub(super) struct Standings {
+    /// Each limit of live tokens with the number of conversations that are over it.
+    pub(super) trigger: u64,
+    pub(super) target: u64,
+    pub(super) offload: u64,
+    /// Each limit of results with the number of results that are over it.
+    pub(super) demote: u64,
+    pub(super) clear: u64,
+}
+
+impl Seen {
+    /// Looks at all, and adds them up with the `top` largest consumers and conversations.
+    ///
+    /// # Errors
+    /// Where one cannot be read.
+    pub(super) fn of(
+        entries: &dyn Entries<Examined<FileStats>>,
+        top: usize,
+        windows: usize,
+    ) -> io::Result<(Self, Totals)> {
+        let mut totals = Totals::default();
+        let columns = summed();
+        let columns = shown(&columns);
+        let mut seen = Seen {
+            folder: Folder::default(),
+            groups: Groups::default(),
+            phases: Timings::default(),
+            files: Vec::new(),
+            conversations: 0,
+            windows: Vec::new(),
+            curves: 0,
+            largest_curves: Vec::new(),
+            standings: Standings::default(),
+            sums: columns.iter().map(|_| Sum::default()).collect(),
+        };
+        let mut files = Largest::new(FILES_SHOWN);
+        let mut windows = Largest::new(windows.max(1));
+        let mut curves = Largest::new(CURVES);
+        let mut at = 0;
+        entries.each(&mut |file| {
+            totals.add(file, top);
+            seen.add(file, &columns);
+            files.add(file.found.counts.live.tokens, || at);
+            at += 1;
+            for conversation in &file.found.conversations {
+                let shown = || Shown::of(file, conversation);
+                seen.conversations += 1;
+                windows.add(conversation.tokens, shown);
+                if conversation.timeline.len() > 1 {
+                    seen.curves += 1;
+                    curves.add(conversation.tokens, shown);
+                }
+            }
+            Ok(())
+        })?;
+        seen.files = files.into_list();
+        seen.windows = windows.into_list();
+        seen.largest_curves = curves.into_list();
+        Ok((seen, totals))
+    }
+
+    fn add(&mut self, file: &Examined<FileStats>, columns: &[&Column<Examined<FileStats>>]) {
+        self.folder.see(&file.file.path);
+        match file.status {
+            FileStatus::Examined => self.groups.add(&Grouped {
+                file: &file.file,
+                tokens: [file.found.counts.live.tokens; 2],
+            }),
+            FileStatus::Unsupported(_) | FileStatus::Failed => {}
+        }
+        if let Some(timings) = &file.file.timings {
+            self.phases += timings;
+        }
+        for (column, sum) in columns.iter().zip(&mut self.sums) {
+            column.add(sum, file);
+        }
+        for conversation in &file.found.conversations {
+            self.standings.add(&conversation.standing);
+        }
+    }
+
+    /// The figures of all inputs together in these columns for people.
+    pub(super) fn figures(&self, columns: &[&Column<Examined<FileStats>>]) -> Vec<String> {
+        let figures = columns.iter().zip(&self.sums);
+        figures
+            .flat_map(|(column, sum)| column.figures_of(sum))
+            .collect()
+    }
+
+    /// The only conversation, if there is no other.
+    pub(super) fn only(&self) -> Option<&ConversationStats> {
+        let first = self.windows.first().filter(|_| self.conversations == 1)?;
+        Some(&first.conversation)
+    }
+}
+
+/// The columns that are added up, with that of times, whether it is shown or not.
+fn summed() -> Vec<Column<Examined<FileStats>>> {
+    with_times(columns::columns(), Some(&RunTimings::default()))
+}
+
+impl Shown {
+    fn of(file: &Examined<FileStats>, conversation: &ConversationStats) -> Self {
+        Shown {
+            path: file.file.path.clone(),
+            of: file.found.conversations.len(),
+            conversation: conversation.clone(),
+        }
+    }
+}
+
+impl Standings {
+    fn add(&mut self, standing: &Standing) {
+        let Standing {
+            trigger,
+            target,
+            offload,
+            demote,
+            clear,
+        } = standing;
+        for (over, window) in [
+            (&mut self.trigger, trigger),
+            (&mut self.target, target),
+            (&mut self.offload, offload),
+        ] {
+            *over += u64::from(window.is_some_and(|window| window.since.is_some()));
+        }
+        for (over, stands) in [(&mut self.demote, demote), (&mut self.clear, clear)] {
+            *over += stands.map_or(0, |stands| stands.results);
+        }
+    }
+}
+
+/// The largest of many things that come one by one, the first of equals before the others.
+struct Largest<T> {
+    most: usize,
+    found: Vec<(u64, T)>,
+    /// What is not larger is not among them.
+    least: Option<u64>,
+}
+
+impl<T> Largest<T> {
+    fn new(most: usize) -> Self {
+        Largest {
+            most,
+            found: Vec::new(),
+            least: None,
+        }
+    }
+
+    fn add(&mut self, weight: u64, make: impl FnOnce() -> T) {
+        if self.least.is_some_and(|least| weight <= least) {
+            return;
+        }
+        self.found.push((weight, make()));
+        // Seldom, so that many cost little.
+        if self.found.len() / 2 >= self.most {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        // Stable: those that are in their order already came before the others.
+        self.found.sort_by_key(|(weight, _)| Reverse(*weight));
+        self.found.truncate(self.most);
+        if self.found.len() == self.most {
+            self.least = self.found.last().map(|(weight, _)| *weight);
+        }
+    }
+
+    fn into_list(mut self) -> Vec<T> {
+        self.cut();
+        self.found.into_iter().map(|(_, thing)| thing).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_are_those_of_a_stable_sort() {
+        for most in [1, 3, 20, 1_000] {
+            let mut largest = Largest::new(most);
+            let mut all = Vec::new();
+            for n in 0..500_u64 {
+                let weight = n * 7_919 % 50;
+                largest.add(weight, || n);
+                all.push((weight, n));
+            }
+            all.sort_by_key(|(weight, _)| Reverse(*weight));
+            all.truncate(most);
+            let all: Vec<u64> = all.into_iter().map(|(_, n)| n).collect();
+            assert_eq!(largest.into_list(), all);
+        }
+    }
+}
