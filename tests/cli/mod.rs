@@ -53,6 +53,7 @@ mod sessions;
 mod shards;
 mod shares;
 mod signals;
+mod spooled;
 mod stats;
 mod store_names;
 mod streams;

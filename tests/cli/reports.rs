@@ -372,7 +372,8 @@ fn what_more_than_one_report_has_is_said() {
         place.run(&format!("{command} --report a.json")).exits(0);
         let others = command.replace("in/lines.jsonl", "in --exclude lines.jsonl");
         place.run(&format!("{others} --report b.json")).exits(3);
-        let says = "in/lines.jsonl: warning: in more than one of the reports, and counted in each";
+        let says =
+            "in/lines.jsonl: warning: named more than once in these reports, and counted each time";
         place
             .run("report merge a.json b.json a.json")
             .exits(0)
