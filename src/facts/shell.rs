@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::input::Input;
 use super::lines::Lines;
-use super::{Exchange, commands, status};
+use super::{Exchange, commands, script, status};
 use crate::policy::ToolKind;
 use crate::transcript::Transcript;
 
@@ -101,6 +101,23 @@ pub(super) fn only_shows(command: &str) -> bool {
     };
     if words(command).is_some() {
         return is_one(command);
+    }
+    if let Some(commands) = script::commands(command) {
+        return commands.iter().all(|command| {
+            let words: Vec<&str> = command.words.iter().map(|word| &word.text[..]).collect();
+            match &words[..] {
+                ["git", rest @ ..] => {
+                    let mut rest = rest.iter().filter(|word| !word.starts_with('-'));
+                    rest.any(|word| OF_GIT.contains(word))
+                }
+                [
+                    "echo" | "printf" | "pwd" | "true" | "for" | "done" | "[",
+                    ..,
+                ] => true,
+                ["do" | "if" | "then", word, ..] | [word, ..] => VIEWERS.contains(word),
+                [] => true,
+            }
+        });
     }
     // A pattern may contain the same characters: then the rest is not a known command, and the result is `false`.
     let command = command.replace("2>&1", "").replace("2>/dev/null", "");

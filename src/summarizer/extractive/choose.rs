@@ -72,6 +72,10 @@ pub(super) fn choose(
         let mut choice = Choice::new(extract, tokens, files, estimator, &densities);
         choice.is_told = names_in(extract, narrative.unwrap_or_default());
         choice.requests(words);
+        if tokens > 0 {
+            // Before files: a session with many of them has little room else.
+            choice.todos();
+        }
         choice
     };
     let mut choice = begun(match tokens < SMALL {
@@ -291,25 +295,21 @@ impl<'c> Choice<'c> {
         false
     }
 
-    /// Takes the to-dos in order, then the plan, which is clipped to fit.
-    fn plan(&mut self) {
+    /// Takes open to-dos: as many as a part of the budget holds, and some in any case.
+    fn todos(&mut self) {
         let mut part = self.part(PLAN);
-        let share = part.limit;
-        part.limit = share.max(FOR_TODOS);
-        let planned = || {
-            self.extract
-                .found
-                .units
-                .iter()
-                .enumerate()
-                .filter(|(_, unit)| unit.claim == Claim::Plan)
-        };
-        let (plans, todos): (Vec<_>, Vec<_>) = planned().partition(|(_, unit)| is_plan(&unit.row));
-        for (number, _) in todos {
+        part.limit = part.limit.max(FOR_TODOS);
+        let is_one = |unit: &Unit| unit.claim == Claim::Plan && !is_plan(&unit.row);
+        for (number, _) in self.units().filter(|(_, unit)| is_one(unit)) {
             self.take(number, &mut part);
         }
-        part.limit = share;
-        for (number, unit) in plans {
+    }
+
+    /// Takes plans, as far as a part of the budget holds them.
+    fn plan(&mut self) {
+        let mut part = self.part(PLAN);
+        let is_one = |unit: &Unit| unit.claim == Claim::Plan && is_plan(&unit.row);
+        for (number, unit) in self.units().filter(|(_, unit)| is_one(unit)) {
             if self.take(number, &mut part) {
                 continue;
             }

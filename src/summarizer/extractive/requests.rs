@@ -88,13 +88,70 @@ pub(super) fn arguments(echo: &str) -> Option<&str> {
     Some(arguments.trim()).filter(|arguments| !arguments.is_empty())
 }
 
+/// The command of the agent that the user gave, from its echo, if it is one that a model sees: `/review`.
+fn command(echo: &str) -> Option<&str> {
+    /// Commands of Claude Code that steer the program and say nothing to a model.
+    const OF_THE_PROGRAM: [&str; 38] = [
+        "/add-dir",
+        "/agents",
+        "/bug",
+        "/clear",
+        "/compact",
+        "/config",
+        "/context",
+        "/cost",
+        "/doctor",
+        "/effort",
+        "/exit",
+        "/export",
+        "/fast",
+        "/feedback",
+        "/help",
+        "/hooks",
+        "/ide",
+        "/login",
+        "/logout",
+        "/mcp",
+        "/memory",
+        "/model",
+        "/output-style",
+        "/permissions",
+        "/plugin",
+        "/plugins",
+        "/quit",
+        "/release-notes",
+        "/rename",
+        "/resume",
+        "/rewind",
+        "/status",
+        "/statusline",
+        "/terminal-setup",
+        "/theme",
+        "/upgrade",
+        "/usage",
+        "/vim",
+    ];
+    let (_, after) = echo.split_once("<command-name>")?;
+    let (name, _) = after.split_once("</command-name>")?;
+    let name = name.trim();
+    (name.starts_with('/') && !OF_THE_PROGRAM.contains(&name)).then_some(name)
+}
+
 /// Adds what an agent wrote as a user message: the echo of a command with the user's arguments, or a notice, whose text outside
 /// of its elements says what to do.
 pub(super) fn add_echo(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
     if !text.trim_start().starts_with('<') {
         return;
     }
-    if let Some(arguments) = arguments(text) {
+    let arguments = arguments(text);
+    if let Some(command) = command(text) {
+        let typed = match arguments {
+            Some(arguments) => format!("{command} {arguments}"),
+            None => command.to_owned(),
+        };
+        return add_once(gather, &typed, message, line);
+    }
+    if let Some(arguments) = arguments {
         return add_once(gather, arguments, message, line);
     }
     for line_of_text in after_notice(text).lines() {

@@ -115,8 +115,18 @@ fn what_an_agent_writes_under_the_users_name_is_no_request() {
         r#"{"role":"user","content":"[Request interrupted by user for tool use]"}"#,
         r#"{"role":"user","content":"<task-notification><task-id>b7</task-id></task-notification>\nRead the output: /w/b7.output"}"#,
         r#"{"role":"user","content":"<command-name>/review</command-name><command-args>the parser only</command-args>"}"#,
+        r#"{"role":"user","content":"<command-message>changelog</command-message>\n<command-name>/changelog</command-name>"}"#,
+        r#"{"role":"user","content":"<command-name>/compact</command-name><command-args>keep the zone</command-args>"}"#,
+        r#"{"role":"user","content":"<command-name>/clear</command-name>"}"#,
+        r#"{"role":"user","content":"<command-name> is a tag: why?"}"#,
     ]);
-    let requests = [("", "Fix it."), ("", "the parser only")];
+    let requests = [
+        ("", "Fix it."),
+        ("", "/review the parser only"),
+        ("", "/changelog"),
+        ("", "keep the zone"),
+        ("", "<command-name> is a tag: why?"),
+    ];
     assert_eq!(rows(&summary, Section::Requests), requests);
     let notice = [("", "Read the output: /w/b7.output")];
     assert_eq!(rows(&summary, Section::Details), notice);
