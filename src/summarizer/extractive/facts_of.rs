@@ -267,9 +267,14 @@ pub(super) fn removed_since(gather: &Gather<'_, '_>, path: &str, row: &mut Row) 
             && gather.span.contains(&(operation.call.message as usize))
             && operation.done != Done::Failed
     };
-    if let Some((_, operation)) = gather.acts.strays.iter().rfind(is_it) {
+    if let Some((removed, operation)) = gather.acts.strays.iter().rfind(is_it) {
         row.label = label(gather, operation);
+        let named = row.mark.line;
         row.mark = mark(gather, operation.call, operation.result, &row.label);
+        // Of a folder, the command does not name what is in it.
+        if removed != path {
+            row.mark.and = Some(named);
+        }
     }
 }
 
