@@ -11,7 +11,7 @@ use crate::outcome::{Action, ActionKind, ConversationOutcome, TargetOutcome};
 use crate::plan::{Plan, is_over, tool_named_by};
 use crate::policy::{Layer, SummaryWhen, TargetKind};
 use crate::settle::Change;
-use crate::text::count;
+use crate::text::{count, thousands};
 use crate::tokens::usage;
 use crate::transcript::{Conversation, Transcript};
 
@@ -54,6 +54,41 @@ impl Pipeline<'_> {
                 .unwrap_or_default();
             format!("not summarised: summaries are off{by}")
         })
+    }
+
+    /// Below which triggers a conversation has stayed, if any: "nothing to gain" would say that somebody had tried.
+    fn below_triggers(&self, outcome: &ConversationOutcome) -> Option<String> {
+        let (policy, tokens) = (self.policy, outcome.tokens_after);
+        let mut actions = outcome.actions.iter();
+        // It has brought itself below its own trigger.
+        let is_offloaded = actions.any(|action| action.kind == ActionKind::Offload);
+        let offloads = policy.has(Layer::Offload) && !is_offloaded;
+        let offload = offloads.then_some(policy.offload.tokens);
+        let is_automatic = policy.summary.when == SummaryWhen::Auto;
+        let summarize = policy.threshold().filter(|_| is_automatic);
+        let held = |tokens, trigger: &u64| policy.trigger.compare.holds(tokens, *trigger);
+        let missed: BTreeSet<u64> = [offload, summarize]
+            .into_iter()
+            .flatten()
+            .filter(|trigger| !held(tokens, trigger))
+            .collect();
+        // A trigger that has to be passed is missed by its own number of tokens, too.
+        let how = match missed.first()? {
+            least if tokens < *least => "below",
+            _ => "not over",
+        };
+        let numbers: Vec<String> = missed.iter().copied().map(thousands).collect();
+        let noun = match numbers.len() {
+            1 => "trigger",
+            _ => "triggers",
+        };
+        // What the other layers have done has brought it there.
+        let is_brought = missed.iter().all(|one| held(outcome.tokens_before, one));
+        let then = if is_brought { "then " } else { "" };
+        Some(format!(
+            "{then}{how} its {noun} of {}",
+            numbers.join(" and ")
+        ))
     }
 
     /// The cap of a conversation that had `before` live tokens and has `after`, where no summary can help it below: the policy
@@ -189,6 +224,11 @@ impl Pipeline<'_> {
             }
             let why = result.map(ConversationResult::in_words);
             let why = why.or_else(|| self.switched_off(outcome.tokens_after));
+            // An empty one has said so.
+            let why = why.or_else(|| match outcome.messages_before {
+                0 => None,
+                _ => self.below_triggers(outcome),
+            });
             let parts: Vec<String> = [Some(what).filter(|what| !what.is_empty()), why]
                 .into_iter()
                 .flatten()

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::outcome::{ActionKind, Outcome};
+use crate::outcome::{ActionKind, Outcome, Status};
 use crate::text::{count, thousands};
 
 /// The most conversations of an input, and the most reasons, that are listed.
@@ -23,14 +23,19 @@ struct Group {
     tools: BTreeMap<String, u64>,
 }
 
-/// One line for each conversation, if there are several, and for each reason.
+/// One line for each conversation, if there are several or one has no summary, and for each reason.
 pub(super) fn reasons(outcome: &Outcome) -> Vec<String> {
     let mut lines = Vec::new();
-    if let [_, _, ..] = outcome.conversations[..] {
-        let conversations = outcome.conversations.iter();
-        let told = conversations.filter(|conversation| !conversation.reason.is_empty());
-        lines.extend(told.map(|told| format!("{}: {}", told.id, told.reason)));
-        shorten(&mut lines, "conversation");
+    match &outcome.conversations[..] {
+        // What was done stands above it; not why there is no summary.
+        [only] if outcome.status == Status::Compacted && only.summary.is_none() => {
+            lines.push(only.reason.clone());
+        }
+        [] | [_] => {}
+        [_, _, ..] => {
+            lines.extend(of_each(outcome));
+            shorten(&mut lines, "conversation");
+        }
     }
     // Reasons that differ in their numbers are one, with the numbers of the first.
     let mut groups: BTreeMap<(&str, String), Group> = BTreeMap::new();
@@ -57,6 +62,13 @@ pub(super) fn reasons(outcome: &Outcome) -> Vec<String> {
     shorten(&mut why, "reason");
     lines.extend(why);
     lines
+}
+
+/// What the reason of each conversation is.
+fn of_each(outcome: &Outcome) -> impl Iterator<Item = String> + '_ {
+    let conversations = outcome.conversations.iter();
+    let told = conversations.filter(|conversation| !conversation.reason.is_empty());
+    told.map(|told| format!("{}: {}", told.id, told.reason))
 }
 
 /// `cleared Bash ×12, Read: 9 120 → 84 tokens: not among the 5 newest results`
@@ -163,5 +175,19 @@ mod tests {
             ..ConversationOutcome::unchanged("line:7", "classes", 90, 2)
         });
         assert_eq!(reasons(&outcome)[0], "line:7: nothing to compact");
+    }
+
+    #[test]
+    fn why_there_is_no_summary_is_told_beside_what_was_done() {
+        let mut outcome = Outcome::unchanged(Path::new("a"), 1, "blake3:00");
+        outcome.conversations.push(ConversationOutcome {
+            reason: "dead lines dropped; below its trigger of 171 000".to_owned(),
+            ..ConversationOutcome::unchanged("main", "classes", 90, 2)
+        });
+        // Of a file to which nothing was done, the line above says it.
+        assert_eq!(reasons(&outcome), [""; 0]);
+        outcome.status = Status::Compacted;
+        let told = reasons(&outcome);
+        assert_eq!(told, ["dead lines dropped; below its trigger of 171 000"]);
     }
 }

@@ -531,9 +531,10 @@ fn who_has_switched_summaries_off_is_the_reason() {
     assert_eq!(reason(&automatic, ""), off("env DISABLE_AUTO_COMPACT"));
     assert!(!reason(&automatic, "--summarize always").contains("off"));
     assert_eq!(reason(&[], "--summarize never"), off("flag"));
-    // Where nothing would be summarised anyway, that is not the reason.
+    // Where nothing would be summarised anyway, that is not the reason; where summaries are on, the trigger is.
     let far = "--set window.context=200000";
     assert_eq!(reason(&disabled, far), "nothing to gain");
+    assert_eq!(reason(&[], far), "below its trigger of 171 000");
 }
 
 #[test]
