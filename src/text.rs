@@ -23,6 +23,23 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// A file's name for people: tabs and line breaks are shown as what they are. As spaces, they would make it look like another
+/// one's. Still to be made [`printable`].
+pub fn shown_name(name: &str) -> Cow<'_, str> {
+    let breaks = ['\t', '\n', '\r'];
+    if !name.contains(breaks) {
+        return Cow::Borrowed(name);
+    }
+    let mut out = String::with_capacity(name.len() + 16);
+    for c in name.chars() {
+        match breaks.contains(&c) {
+            true => out.extend(c.escape_unicode()),
+            false => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
 /// A path for messages and reports. Each byte that is not valid UTF-8 becomes `\xFF`, so that different names look different.
 pub fn shown_path(path: &Path) -> String {
     let mut text = String::new();
@@ -173,13 +190,15 @@ pub fn count(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", thousands(n), if n == 1 { "" } else { "s" })
 }
 
-/// The candidate nearest to `word` by edit distance, if one is near enough for `word` to be a typo.
+/// The candidate nearest to `word` by edit distance, if one is near enough for `word` to be a typo. Short words differ in most
+/// of their letters when they differ in two.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (word.chars().count() / 3).max(2);
+    let length = word.chars().count();
+    let limit = (length / 3).max(2);
     candidates
         .into_iter()
         .map(|c| (distance(word, c), c))
-        .filter(|(d, _)| *d <= limit)
+        .filter(|(d, c)| *d <= limit && *d * 2 <= length.min(c.chars().count()))
         .min_by_key(|(d, _)| *d)
         .map(|(_, c)| c)
 }
@@ -230,6 +249,14 @@ mod tests {
     }
 
     #[test]
+    fn names_that_differ_look_different() {
+        let shown = |name| printable(&shown_name(name)).into_owned();
+        assert_eq!(shown("new line.jsonl"), "new line.jsonl");
+        assert_eq!(shown("new\nline.jsonl"), "new\\u{a}line.jsonl");
+        assert_eq!(shown("a\tb\r\u{1b}"), "a\\u{9}b\\u{d}\\u{1b}");
+    }
+
+    #[test]
     fn printable_json_parses_to_the_same_value() {
         let json = "{\n  \"a\": \"\u{7f}\u{9b}\u{202e}\u{e9}\"\n}";
         let shown = printable_json(json);
@@ -245,6 +272,8 @@ mod tests {
             Some("clear.keep")
         );
         assert_eq!(nearest("xyzzy", ["clear.keep"]), None);
+        assert_eq!(nearest("nope", ["np"]), None);
+        assert_eq!(nearest("nope", ["node"]), Some("node"));
     }
 
     #[test]

@@ -3,9 +3,9 @@
 //! Decides by names alone; opens no transcript.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::{fs, io};
 
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -417,15 +417,18 @@ fn near(path: &Path) -> Option<String> {
         .parent()
         .filter(|p| !p.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
+    let (wanted, ending) = split_ending(path.file_name()?.to_str()?);
+    // Who has typed an ending means no folder.
+    let is_file = |entry: &fs::DirEntry| entry.path().is_file();
     let mut names: Vec<String> = folder
         .read_dir()
         .ok()?
         .flatten()
         .take(10_000)
+        .filter(|entry| ending.is_empty() || is_file(entry))
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
     names.sort();
-    let (wanted, _) = split_ending(path.file_name()?.to_str()?);
     // Endings are the same for all, and would make any short name similar.
     let near = nearest(wanted, names.iter().map(|name| split_ending(name).0))?;
     names

@@ -168,7 +168,7 @@ impl Diff {
     }
 
     fn print(&self, found: &Found, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
-        let Screen { width, ink } = screen;
+        let Screen { width, ink, .. } = screen;
         match (found, self.shape.shape()) {
             (Found::Diff(report), Shape::Json) => write_diff_json(report, out),
             (Found::Diff(report), Shape::Text) if self.stat => write_diff_stat(report, ink, out),

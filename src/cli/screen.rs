@@ -6,7 +6,7 @@ use anstream::AutoStream;
 use anstream::stream::RawStream;
 use clap::ValueEnum;
 
-use crate::report::{Ink, Screen};
+use crate::report::{Ink, Lines, Screen};
 
 /// When tables are drawn with colours and bars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -29,17 +29,28 @@ impl Color {
         };
         let ink = if is_coloured { Ink::Colour } else { Ink::Plain };
         Screen {
-            width: width(),
+            width: width().unwrap_or(WITHOUT_TERMINAL),
             ink,
+            lines: match stream.is_terminal() {
+                true => Lines::Folded,
+                false => Lines::Whole,
+            },
         }
     }
 }
 
-/// Columns of the terminal, or 100 without one. `COLUMNS` overrides it.
-fn width() -> usize {
+/// The columns of a table that no terminal shows.
+const WITHOUT_TERMINAL: usize = 100;
+/// A terminal of fewer columns shows no table.
+const FEWEST: usize = 20;
+
+/// Columns of the terminal, if there is one. `COLUMNS` overrides it.
+fn width() -> Option<usize> {
     let columns = std::env::var("COLUMNS").ok();
     let columns = columns.and_then(|columns| columns.parse().ok());
     let of_terminal = || Some(usize::from(terminal_size::terminal_size()?.0.0));
     let columns = columns.or_else(of_terminal);
-    columns.filter(|columns| *columns >= 40).unwrap_or(100)
+    // Terminals that do not know their size have none.
+    let columns = columns.filter(|columns| *columns > 0);
+    columns.map(|columns| columns.max(FEWEST))
 }

@@ -72,9 +72,9 @@ pub(super) fn trouble(outcome: &Outcome) -> Option<String> {
     }
     outcome.missed_target().map(|(conversation, target)| {
         format!(
-            "target not reached in {}: {} tokens stay, {} were asked for",
+            "target not reached in {}: {} left, {} asked for",
             conversation.id,
-            thousands(conversation.tokens_after),
+            count(conversation.tokens_after, "token"),
             thousands(target.tokens)
         )
     })

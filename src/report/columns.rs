@@ -4,12 +4,13 @@
 
 use super::column::{Column, Unit};
 use crate::outcome::{Action, Outcome, OutcomeError};
+use crate::text::shown_name;
 
 /// All columns, in the order of the CSV report.
 pub(super) fn columns() -> Vec<Column<Outcome>> {
     type Of = Column<Outcome>;
     vec![
-        Of::text("input", |o| o.file.path.clone()),
+        Of::text("input", |o| shown_name(&o.file.path).into_owned()),
         Of::text("output", |o| o.output.clone().unwrap_or_default()),
         Of::text("format", |o| o.file.format.clone().unwrap_or_default()),
         Of::text("status", |o| o.status.to_string()),
@@ -61,7 +62,9 @@ pub(super) fn columns() -> Vec<Column<Outcome>> {
 pub(super) fn action_columns<'r>() -> Vec<Column<ActionRow<'r>>> {
     type Of<'r> = Column<ActionRow<'r>>;
     vec![
-        Of::text("input", |(outcome, _, _)| outcome.file.path.clone()),
+        Of::text("input", |(outcome, _, _)| {
+            shown_name(&outcome.file.path).into_owned()
+        }),
         Of::text("conversation", |(_, id, _)| (*id).to_owned()),
         Of::text("kind", |(_, _, action)| action.kind.to_string()),
         Of::number("line", |(_, _, action)| action.line),

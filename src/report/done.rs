@@ -70,10 +70,16 @@ pub(super) fn apart(outcome: &Outcome) -> Option<String> {
 
 /// What the provider counted of the main conversation, and how much of that the file holds.
 pub(super) fn recorded(outcome: &Outcome) -> Option<String> {
-    let usage = main(outcome)?.usage?;
+    let main = main(outcome)?;
+    let usage = main.usage?;
+    // Beside the sum of several conversations, it would seem to be theirs.
+    let of = match outcome.conversations.len() {
+        0 | 1 => String::new(),
+        _ => format!(" in {}", main.id),
+    };
     let content = usage.recorded.checked_sub(usage.overhead)?;
     Some(format!(
-        "the agent recorded {} tokens: about {} outside the file + {} of its content",
+        "the agent recorded {} tokens{of}: about {} outside the file + {} of its content",
         thousands(usage.recorded),
         thousands(usage.overhead),
         thousands(content)

@@ -7,12 +7,13 @@ use std::io::{self, Write};
 use super::page::List;
 use super::quoted::quoted;
 use crate::outcome::NotRead;
-use crate::text::thousands;
+use crate::text::{shown_name, thousands};
 
 /// The most reasons that Markdown names; each is a line.
 const MOST: usize = 20;
-/// The longest name in Markdown, in characters.
-const NAME_MAX: usize = 80;
+/// The longest name in Markdown, in characters: long enough for the names of sessions with their folders. A reader has nothing
+/// else by which to find the file.
+const NAME_MAX: usize = 160;
 
 /// `other extension, .txt`, `unsupported, chat-export`
 fn why(not_read: &NotRead) -> String {
@@ -34,7 +35,8 @@ fn more(not_read: &NotRead) -> &'static str {
 /// The list of a page; empty if everything was read.
 pub(super) fn list(all: &[NotRead]) -> List {
     let item = |one: &NotRead| {
-        let names = one.examples.join(", ");
+        let names: Vec<_> = one.examples.iter().map(|name| shown_name(name)).collect();
+        let names = names.join(", ");
         let text = format!("{}: {names}{}", why(one), more(one));
         (one.count, text)
     };
@@ -51,7 +53,8 @@ pub(super) fn write_markdown(all: &[NotRead], out: &mut dyn Write) -> io::Result
     }
     writeln!(out, "\nNot read:\n")?;
     for one in all.iter().take(MOST) {
-        let names = one.examples.iter().map(|name| quoted(name, NAME_MAX));
+        let names = one.examples.iter();
+        let names = names.map(|name| quoted(&shown_name(name), NAME_MAX));
         let names: Vec<String> = names.collect();
         writeln!(
             out,

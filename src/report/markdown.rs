@@ -14,7 +14,7 @@ use super::quoted::quoted;
 use super::times::RunTimings;
 use super::view::{View, grouped};
 use crate::outcome::Outcome;
-use crate::text::{count, thousands};
+use crate::text::{count, shown_name, thousands};
 
 /// The longest path shown, in characters.
 const NAME_MAX: usize = 80;
@@ -78,7 +78,7 @@ fn write_row(
     columns: &[&Column<Outcome>],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let name = quoted(&outcome.file.path, NAME_MAX);
+    let name = quoted(&shown_name(&outcome.file.path), NAME_MAX);
     let status = match problems(outcome) {
         Some(why) => format!("{}: {}", outcome.status, quoted(&why, MESSAGE_MAX)),
         None => outcome.status.to_string(),

@@ -59,7 +59,7 @@ pub use read::AnyReport;
 pub use replay::{Detail, Replays, write_replay_table};
 use run::SCHEMA_VERSION;
 pub use run::{Head, RunReport};
-pub use screen::{Ink, Screen};
+pub use screen::{Ink, Lines, Screen};
 pub use stats::{Counting, Stats, Turns, View, write_stats_table};
 pub use streamed::StreamedReport;
 pub use table::{Depth, write as write_table};

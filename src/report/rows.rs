@@ -10,6 +10,20 @@ use super::screen::{Ink, Screen, Tint, bar};
 /// The first column is never narrower than this, if a cell needs that much.
 const NAME_MIN: usize = 16;
 
+/// The same where that would leave no room for figures: names are then on lines of their own.
+const NAME_MIN_NARROW: usize = 4;
+
+/// Screens with fewer columns are narrow.
+const NARROW: usize = 40;
+
+/// The fewest columns of the first column.
+fn name_min(width: usize) -> usize {
+    match width < NARROW {
+        true => NAME_MIN_NARROW,
+        false => NAME_MIN,
+    }
+}
+
 /// The longest cell of words in Markdown, in characters.
 const MARKDOWN_MAX: usize = 120;
 
@@ -130,14 +144,14 @@ impl Table {
 
     /// Whether rows of `width` characters have room for every column.
     pub(super) fn fits(&self, width: usize) -> bool {
-        self.others(&self.widths()) + NAME_MIN <= width
+        self.others(&self.widths()) + name_min(width) <= width
     }
 
     pub(super) fn write(&self, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
-        let Screen { width, ink } = screen;
+        let Screen { width, ink, .. } = screen;
         let mut widths = self.widths();
         let others = self.others(&widths);
-        widths[0] = widths[0].min(width.saturating_sub(others).max(NAME_MIN));
+        widths[0] = widths[0].min(width.saturating_sub(others).max(name_min(width)));
         let is_room = widths[0].saturating_add(others) + "  ".len() + BAR <= width;
         let line = |row: &[String], tint: &dyn Fn(usize) -> Option<Tint>| {
             let mut line = String::new();
@@ -163,7 +177,8 @@ impl Table {
         let mut remarks = self.remarks.iter().peekable();
         for (number, row) in self.rows.iter().enumerate() {
             while let Some((_, remark)) = remarks.next_if(|(next, _)| *next == number) {
-                writeln!(out, "{}", ink.paint(remark, Some(Tint::Faint)))?;
+                let remark = screen.folded(remark);
+                writeln!(out, "{}", ink.paint(&remark, Some(Tint::Faint)))?;
             }
             let mut text = line(row, &|column| self.tint(number, column));
             match (ink, self.bars.get(number)) {

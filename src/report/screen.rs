@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use super::page::unbroken;
+
 /// Where a table is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Screen {
@@ -11,6 +13,17 @@ pub struct Screen {
     pub width: usize,
     /// What it is drawn with.
     pub ink: Ink,
+    /// Whether longer lines of text are broken between words.
+    pub lines: Lines,
+}
+
+/// What becomes of lines of text that are longer than a row may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lines {
+    /// They stay as they are: something else reads them.
+    Whole,
+    /// They are broken between words, as a terminal would break them within words and numbers.
+    Folded,
 }
 
 impl Screen {
@@ -19,8 +32,50 @@ impl Screen {
         Screen {
             width,
             ink: Ink::Plain,
+            lines: Lines::Whole,
         }
     }
+
+    /// A line of text, broken where that is due; what follows is indented like its beginning.
+    pub(super) fn folded<'t>(self, line: &'t str) -> Cow<'t, str> {
+        match self.lines {
+            Lines::Whole => Cow::Borrowed(line),
+            Lines::Folded => fold(line, self.width),
+        }
+    }
+}
+
+/// Breaks a line at spaces, so that no piece is longer than `width` where a word is not. The spaces in numbers stay.
+fn fold(line: &str, width: usize) -> Cow<'_, str> {
+    if line.chars().count() <= width {
+        return Cow::Borrowed(line);
+    }
+    let text = line.trim_start_matches(' ');
+    let indent = &line[..line.len() - text.len()];
+    // Of the same length in characters, with other spaces in numbers.
+    let marked = unbroken(text);
+    let mut pieces = vec![String::new()];
+    let mut at = text.chars();
+    for word in marked.split(' ') {
+        let length = word.chars().count();
+        let word: String = at.by_ref().take(length).collect();
+        at.next();
+        let last = pieces.last().map_or(0, |piece| piece.chars().count());
+        let fits = indent.len() + last + 1 + length <= width;
+        match pieces.last_mut() {
+            Some(piece) if last == 0 => piece.push_str(&word),
+            Some(piece) if fits => {
+                piece.push(' ');
+                piece.push_str(&word);
+            }
+            Some(_) | None => pieces.push(word),
+        }
+    }
+    let pieces: Vec<String> = pieces
+        .iter()
+        .map(|piece| format!("{indent}{piece}"))
+        .collect();
+    Cow::Owned(pieces.join("\n"))
 }
 
 /// Whether a table is drawn with colours and bars.
@@ -103,6 +158,17 @@ mod tests {
         ] {
             assert_eq!(bar(permille, 8), expected, "{permille}");
         }
+    }
+
+    #[test]
+    fn lines_are_broken_between_words_and_never_in_a_number() {
+        let line = "  12 results cleared −431 445, 3 outputs moved";
+        assert_eq!(
+            fold(line, 24),
+            "  12 results cleared\n  −431 445, 3 outputs\n  moved"
+        );
+        assert_eq!(fold(line, 100), line);
+        assert_eq!(fold("  abcdefghijkl mn", 6), "  abcdefghijkl\n  mn");
     }
 
     #[test]

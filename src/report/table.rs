@@ -17,7 +17,7 @@ use super::times::{RunTimings, phases};
 use super::view::View;
 use super::{Compacting, Report, Screen};
 use crate::outcome::{ConversationOutcome, Outcome, Spent, Status, Totals};
-use crate::text::{count, printable, thousands};
+use crate::text::{count, printable, shown_name, thousands};
 
 /// How much is said of each input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,7 +100,7 @@ fn write_shown(
     let selected = &report.selected;
     let folder = common_folder(selected.iter().map(|outcome| outcome.file.path.as_str()));
     if !folder.is_empty() {
-        writeln!(out, "in {}", printable(folder))?;
+        writeln!(out, "in {}", printable(&shown_name(folder)))?;
     }
     // A narrow terminal gets fewer columns.
     let mut most = columns.len();
@@ -147,7 +147,7 @@ fn table(report: &Shown<'_>, depth: Depth, folder: &str, columns: &[&Column<Outc
         let [before, after] = [outcome.tokens_before(), outcome.tokens_after()];
         table.bars.push(share(before.saturating_sub(after), before));
         let mut row = vec![
-            printable(&outcome.file.path[folder.len()..]).into_owned(),
+            printable(&shown_name(&outcome.file.path[folder.len()..])).into_owned(),
             outcome.status.to_string(),
         ];
         if has_sizes(outcome.status) {

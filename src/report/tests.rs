@@ -217,7 +217,7 @@ fn one_file_is_compared_with_what_the_agent_recorded() {
     });
     for line in [
         "  main: 48 000 → 9 700; 1 other conversation: 211 → 100 (a target is for each of them)\n",
-        "  the agent recorded 81 000 tokens: about 21 000 outside the file + 60 000 of its content\n",
+        "  the agent recorded 81 000 tokens in main: about 21 000 outside the file + 60 000 of its content\n",
     ] {
         // Numbers never break.
         assert!(table.replace('\u{a0}', " ").contains(line), "{table}");
@@ -318,12 +318,20 @@ fn csv_cells_are_quoted_and_never_formulas() {
         ("two\nlines", "two lines"),
         ("\u{1b}[2J", "\\u{1b}[2J"),
     ];
+    // In the name of a file, a line break is no space: another file may have that name.
+    let name = |input, cell: &str| match input {
+        "\t=1" => "\\u{9}=1".to_owned(),
+        "\r=1" => "\\u{d}=1".to_owned(),
+        "two\nlines" => "two\\u{a}lines".to_owned(),
+        _ => cell.to_owned(),
+    };
     for (input, cell) in cases {
+        let name = name(input, cell);
         let csv = rendered(vec![failed(input, input)], ReportFormat::Csv(CsvRows::File));
         let row = csv.split_once('\n').unwrap().1;
         assert_eq!(
             row,
-            format!("{cell},,,failed,decode,,{cell},,0,0,,,0,0,0,0,1.0000,0,0,0,0,,0,,,,,,,\n")
+            format!("{name},,,failed,decode,,{cell},,0,0,,,0,0,0,0,1.0000,0,0,0,0,,0,,,,,,,\n")
         );
     }
 }
@@ -334,7 +342,7 @@ fn hostile_text_stays_text_in_markdown() {
     let row = markdown.lines().nth(4).unwrap();
     assert_eq!(
         row,
-        "| <code>\\\\u{1b}\\]52;c;x\\\\u{7}\\|\\`\\<b\\> @org \\*x\\* \\\\ \\\\u{9b}31m\\\\u{202e}\\\\u{7f}</code> \
+        "| <code>\\\\u{1b}\\]52;c;x\\\\u{7}\\|\\`\\<b\\>\\\\u{a}@org \\*x\\* \\\\ \\\\u{9b}31m\\\\u{202e}\\\\u{7f}</code> \
          | failed: <code>x\\|y</code> | | | |"
     );
 }
@@ -349,7 +357,7 @@ fn hostile_text_stays_text_on_a_page() {
     let row = html.lines().find(|line| line.starts_with("[\"")).unwrap();
     assert_eq!(
         row,
-        "[\"\\\\u{1b}]52;c;x\\\\u{7}|`\\u003cb\\u003e @org *x* \\\\ \\\\u{9b}31m\\\\u{202e}\\\\u{7f}\",\
+        "[\"\\\\u{1b}]52;c;x\\\\u{7}|`\\u003cb\\u003e\\\\u{a}@org *x* \\\\ \\\\u{9b}31m\\\\u{202e}\\\\u{7f}\",\
          \"\\u003cimg src=x onerror='a()'\\u003e \\u0026 \\\"b\\\"\",\"failed\",\"\",null,null,null,null,null,null]"
     );
 }
@@ -391,7 +399,7 @@ fn a_target_that_was_missed_is_named() {
         table(vec![outcome], 80),
         "file     status     tokens → after  saved     bytes →   after\n\
          a.jsonl  compacted   8 000 → 1 500  81.3%  31.3 KiB → 5.9 KiB\n  \
-           target not reached in main: 1 500 tokens stay, 1 000 were asked for\n\
+           target not reached in main: 1 500 tokens left, 1 000 asked for\n\
          total    1 file      8 000 → 1 500  81.3%  31.3 KiB → 5.9 KiB\n\
          1 compacted\n"
     );
@@ -417,7 +425,7 @@ fn long_paths_have_a_line_of_their_own() {
     // Too narrow for anything: the tokens stay.
     assert_eq!(
         table(vec![compacted(name, 100, 50)], 10).lines().nth(2),
-        Some("                  compacted     100 →    50")
+        Some("      compacted     100 →    50")
     );
 }
 

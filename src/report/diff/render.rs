@@ -139,7 +139,7 @@ fn markdown(report: &DiffReport, out: &mut dyn Write) -> io::Result<()> {
             true => row.role.name().to_owned(),
             false => row.tools.join(" "),
         };
-        let line = row.old.map(|at| thousands(at.line)).unwrap_or_default();
+        let line = row.old.map(|at| at.line.to_string()).unwrap_or_default();
         let figures = [row.tokens_before, row.tokens_after].map(thousands);
         listed.rows.push(
             [tools, row.fate.name().to_owned(), line]

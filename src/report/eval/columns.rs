@@ -5,6 +5,7 @@
 use crate::eval::{Budget, Kind, MethodScores, Metric};
 use crate::report::column::Column;
 use crate::report::csv;
+use crate::text::shown_name;
 
 /// A method's scores over a session, or over all of them.
 pub(super) struct Row<'r> {
@@ -18,7 +19,7 @@ pub(super) struct Row<'r> {
 pub(super) fn columns<'r>() -> Vec<Column<Row<'r>>> {
     type Of<'r> = Column<Row<'r>>;
     let mut columns = vec![
-        Of::text("path", |row| row.path.to_owned()),
+        Of::text("path", |row| shown_name(row.path).into_owned()),
         Of::text("session", |row| row.session.to_owned()),
         Of::text("method", |row| row.of.method.clone()),
         Of::text("kind", |row| kind(row.of.kind).to_owned()),

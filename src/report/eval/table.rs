@@ -9,7 +9,7 @@ use crate::outcome::FileStatus;
 use crate::report::Screen;
 use crate::report::column::shown;
 use crate::report::rows::Table;
-use crate::text::{count, printable, thousands};
+use crate::text::{count, printable, shown_name, thousands};
 
 /// Writes the tables for this screen.
 ///
@@ -41,7 +41,8 @@ pub(super) fn budgets(evals: &Evals) -> Vec<Table> {
 
 fn sessions(evals: &Evals, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
     for file in &evals.files {
-        let path = printable(&file.file.path);
+        let path = shown_name(&file.file.path);
+        let path = printable(&path);
         match file.status {
             FileStatus::Examined => {}
             FileStatus::Unsupported(_) => writeln!(out, "{path}: unsupported\n")?,

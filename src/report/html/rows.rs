@@ -6,6 +6,7 @@ use std::io;
 
 use super::messages;
 use crate::diff::Diff;
+use crate::format::unsupported;
 use crate::ids::IdMap;
 use crate::outcome::{
     Action, ActionKind, ConversationOutcome, Entries, Outcome, Status, WarningKind,
@@ -17,6 +18,7 @@ use crate::report::page::{
 };
 use crate::report::times::phases;
 use crate::report::view::View;
+use crate::text::shown_name;
 
 /// Of a report on up to this many inputs, everything about each is there.
 const WHOLE: usize = 2_000;
@@ -91,7 +93,7 @@ impl Files<'_> {
     fn cells(&self, outcome: &Outcome) -> Vec<Cell<'static>> {
         let format = outcome.file.format.clone();
         let mut cells = vec![
-            Cell::Text(outcome.file.path.clone().into()),
+            Cell::Text(shown_name(&outcome.file.path).into_owned().into()),
             Cell::Text(unbroken(&why(outcome)).into()),
             Cell::Text(outcome.status.to_string().into()),
             Cell::Text(format.unwrap_or_default().into()),
@@ -131,7 +133,8 @@ pub(super) fn why(outcome: &Outcome) -> String {
         Status::Unsupported => {
             let mut warnings = outcome.warnings.iter();
             let why = warnings.find(|w| w.kind == WarningKind::Unsupported);
-            why.map(|w| w.message.clone()).unwrap_or_default()
+            let format = || outcome.file.format.as_deref().unwrap_or("unknown");
+            why.map_or_else(|| unsupported(format()), |w| w.message.clone())
         }
         Status::Unchanged => {
             let mut reasons: Vec<&str> = Vec::new();

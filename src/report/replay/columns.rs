@@ -6,6 +6,7 @@ use super::Replays;
 use crate::replay::{Done, Figures, PolicyReplay, SessionReplay, TurnReplay};
 use crate::report::column::Column;
 use crate::report::csv;
+use crate::text::shown_name;
 
 /// What a policy does to a session, or to all of them.
 pub(super) struct Row<'r> {
@@ -27,7 +28,7 @@ pub(super) type TurnRow<'r> = (&'r str, &'r SessionReplay, &'r PolicyReplay, &'r
 pub(super) fn columns<'r>() -> Vec<Column<Row<'r>>> {
     type Of<'r> = Column<Row<'r>>;
     vec![
-        Of::text("path", |row| row.path.to_owned()),
+        Of::text("path", |row| shown_name(row.path).into_owned()),
         Of::text("session", |row| row.session.to_owned()),
         Of::text("policy", |row| row.policy.to_owned()),
         Of::number("requests", |row| row.requests),

@@ -13,7 +13,7 @@ use crate::report::Screen;
 use crate::report::cells::share;
 use crate::report::column::shown;
 use crate::report::rows::Table;
-use crate::text::{count, printable, thousands};
+use crate::text::{count, printable, shown_name, thousands};
 
 /// A batch of up to this many inputs is shown whole; of a longer one, this many with the highest costs.
 const FILES_SHOWN: usize = 20;
@@ -116,7 +116,7 @@ pub(super) fn files(replays: &Replays) -> Table {
     let header = ["tokens sent of".to_owned(), "whole".to_owned()];
     let mut table = Table::new(header.into_iter().chain(names));
     for file in &shown {
-        let mut row = vec![printable(&file.file.path).into_owned()];
+        let mut row = vec![printable(&shown_name(&file.file.path)).into_owned()];
         match file.status {
             FileStatus::Examined => {
                 row.push(brief(whole(file)));
