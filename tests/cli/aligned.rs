@@ -21,6 +21,7 @@ fn the_page_of_one_file_has_its_messages() {
         place.run(&args).exits(0);
         let page = place.text("r.html");
         assert!(page.contains("main, message by message: "), "{to}");
+        assert!(page.contains(">By role</h2>"), "{to}");
         for became in ["\"kept\"", "\"cleared\""] {
             assert!(page.contains(became), "{to}: {became}");
         }
@@ -42,6 +43,7 @@ fn pages_of_many_files_and_of_what_was_not_written_have_none() {
         .run(&format!("compact all {CLEAR} --report all.html"))
         .exits(0);
     assert!(!place.text("all.html").contains("message by message"));
+    assert!(!place.text("all.html").contains("By role"));
 }
 
 #[test]

@@ -1,16 +1,19 @@
 //! The charts on `compact`: tokens before and after by what was done, by tool, format, project and week, and how
 //! savings are spread.
 //!
-//! A chart with nothing to compare is left out. Charts by role are those of `stats`: a report on `compact` does not know roles.
+//! A chart with nothing to compare is left out. Roles are known of a single file alone, whose messages are on the page: a report
+//! on `compact` does not hold them.
 
 use std::io;
 
 use super::change;
+use crate::diff::Diff;
 use crate::outcome::{Entries, Outcome, Status};
 use crate::report::cells::{has_sizes, saved};
 use crate::report::groups::{Groups, Order, Sum, Sums};
 use crate::report::page::{Bar, Bars, Chart, Histogram, Tone, amount_of, figure};
 use crate::report::view::grouped;
+use crate::text::shown_name;
 
 /// The most outliers that are named.
 const OUTLIERS: usize = 8;
@@ -71,6 +74,21 @@ impl Seen {
         charts.extend(self.shares.spread(entries)?);
         Ok(charts)
     }
+}
+
+/// The tokens of a file's messages by their role.
+pub(super) fn by_role(diff: &Diff) -> Option<Chart> {
+    let mut roles = Sums::default();
+    for row in diff.conversations.iter().flat_map(|c| &c.rows) {
+        let sum = Sum {
+            times: 1,
+            before: row.tokens_before,
+            after: row.tokens_after,
+        };
+        roles.add(row.role.name(), sum);
+    }
+    let about = "Tokens of all messages by their role, before and after.";
+    (!roles.is_empty()).then(|| bars("By role", about, "message", &roles))
 }
 
 /// What an edit without a tool concerns.
@@ -183,13 +201,14 @@ impl Shares {
             let rank = outliers.partition_point(|(other, ..)| *other >= away);
             let is_far = self.compacted >= SPREAD && away * 2 > (high - low) * 3;
             if is_far && rank < OUTLIERS {
-                outliers.insert(rank, (away, outcome.file.path.clone(), saved()));
+                let name = shown_name(&outcome.file.path).into_owned();
+                outliers.insert(rank, (away, name, saved()));
                 outliers.truncate(OUTLIERS);
             }
             Ok(())
         })?;
         let about = format!(
-            "Share of the tokens saved in each of {}, half of them more than {of_middle}; {} saved none.",
+            "Share of the tokens saved in each of {}, the median is {of_middle}; {} saved none.",
             amount_of(self.compacted, "compacted file"),
             amount_of(self.others, "other file")
         );

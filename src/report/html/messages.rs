@@ -46,7 +46,7 @@ fn table(conversation: &ConversationDiff) -> DetailTable {
 }
 
 fn cells(row: &Row) -> Vec<String> {
-    let line = |at: Option<crate::diff::At>| at.map(|at| figure(at.line)).unwrap_or_default();
+    let line = |at: Option<crate::diff::At>| at.map(|at| at.line.to_string()).unwrap_or_default();
     let mut words = row.words.clone();
     if !row.restored.is_empty() {
         let restored = format!("restored: {}", row.restored.join("; "));

@@ -27,6 +27,8 @@ pub(super) fn write(report: View<'_>, out: &mut dyn Write) -> io::Result<()> {
         untouched.see(outcome);
         Ok(())
     })?;
+    let by_role = report.diff.and_then(charts::by_role);
+    let charts = by_role.into_iter().chain(charts.charts(entries)?);
     let files = rows::Files::of(report);
     let page = Page {
         command: "compact",
@@ -52,7 +54,7 @@ pub(super) fn write(report: View<'_>, out: &mut dyn Write) -> io::Result<()> {
             },
             left_out::list(head.not_read()),
         ],
-        charts: charts.charts(entries)?,
+        charts: charts.collect(),
         table: Table {
             what: "file",
             columns: rows::columns(&report),

@@ -67,13 +67,16 @@
     });
   };
 
-  let haystack = null;
+  let haystack = null, figures = null;
   let words = [];
-  const matches = (row) => words.every((word) => haystack[row].includes(word));
+  const matches = (row) => words.every((word) => haystack[row].includes(word) || (figures && figures[row].includes(word)));
+  // A figure is found as it is shown, and as digits alone.
+  const figuresOf = (row) => row.map((v, i) => typeof v === "number" ? v + "\n" + text(v, columns[i].kind) : "").join("\n").toLowerCase();
   let order = sorted;
   const select = () => {
     if (words.length) {
       haystack ??= rows.map((r) => r.filter((v) => typeof v === "string").join("\n").toLowerCase());
+      if (words.some((word) => /\d/.test(word))) figures ??= rows.map(figuresOf);
       order = sorted.filter(matches);
     } else {
       order = sorted;
@@ -149,7 +152,7 @@
     }
     // Headings are in smaller type, and have an arrow.
     const heading = 0.85 * Math.max(...columns[column].heading.split(" ").map((w) => w.length)) + 1.6;
-    col.style.width = `calc(${Math.min(Math.max(widest, heading), 24)}ch + 1.1rem)`;
+    col.style.width = `calc(${Math.min(Math.max(widest, heading), 24)}ch + var(--pad))`;
   }
 
   const fill = (row) => {
@@ -183,6 +186,8 @@
     return tr;
   };
 
+  // Words of usual length are not broken while another column has room.
+  const isWhole = (value) => value.split(/\s+/).every((word) => word.length <= 16);
   const unfold = (row) => {
     const detail = JSON.parse(lineOf(row));
     const tr = make("tr", "detail");
@@ -207,7 +212,8 @@
         for (const row of rows) {
           const tr = body.appendChild(make("tr"));
           row.forEach((value, n) => {
-            tr.appendChild(make("td", head[n][1] ? "r" : "", value)).dataset.heading = head[n][0];
+            const className = head[n][1] ? "r" : isWhole(value) ? "w" : "";
+            tr.appendChild(make("td", className, value)).dataset.heading = head[n][0];
           });
         }
       }
@@ -333,6 +339,9 @@
 
   /** The usual height is that of the first row that is drawn. */
   const start = () => {
+    // Where figures leave the names little room, they are set closer.
+    table.classList.remove("dense");
+    table.classList.toggle("dense", head.children[shown.indexOf(NAME)].getBoundingClientRect().width < 160);
     usual = usual || (innerWidth < 736 ? 110 : 40);
     refresh();
     const tall = [...drawn.keys()].map((row) => heights[row]).sort((a, b) => a - b);
