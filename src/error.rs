@@ -42,6 +42,8 @@ pub enum ErrorKind {
     TooLarge,
     /// Not enough memory while other inputs hold theirs. Internal: the input is tried again, and the error is never shown.
     Crowded,
+    /// A link that leads out of the folder in which it was found.
+    Link,
     /// A store where something is missing or damaged.
     Store,
     /// A hook, a command of the user's, that excludes an input.

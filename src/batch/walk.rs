@@ -265,7 +265,7 @@ fn target(
         Err(error) => Err(Untaken::Unseen(Error::io(name, "follow the link", error))),
         Ok(path) if !is_below(&path) => Err(Untaken::Unseen(
             Error::new(
-                ErrorKind::Store,
+                ErrorKind::Link,
                 "the link leads out of the folder, and is not read",
             )
             .at(name)
@@ -340,7 +340,7 @@ mod tests {
             unseen,
             [
                 (name("broken.jsonl"), ErrorKind::NotFound),
-                (name("leads-out.jsonl"), ErrorKind::Store),
+                (name("leads-out.jsonl"), ErrorKind::Link),
                 (name("loop.jsonl"), ErrorKind::Io),
             ]
         );

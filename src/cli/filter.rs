@@ -285,6 +285,7 @@ fn is_of_the_machine(kind: ErrorKind) -> bool {
         | ErrorKind::BadLine
         | ErrorKind::TooLarge
         | ErrorKind::Crowded
+        | ErrorKind::Link
         | ErrorKind::Hook
         | ErrorKind::Summary
         | ErrorKind::ClosedPipe

@@ -135,6 +135,14 @@ fn every_shape_is_told_by_its_content() {
             Err("sharegpt"),
         ),
         (
+            concat!(
+                r#"{"input":"a.jsonl","status":"compacted","findings_before":0,"conversations":[{"id":"main"}]}"#,
+                "\n",
+                r#"{"schema_version":1,"version":"0.1.0","totals":{"files":1}}"#,
+            ),
+            Err("ctxpack-report"),
+        ),
+        (
             r#"{"messages":[{"role":"user","content":[{"type":"tool_result"}]}]}"#,
             Ok((Format::Anthropic, Layout::Line)),
         ),

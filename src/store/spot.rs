@@ -80,7 +80,7 @@ impl Spot {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] or [`ErrorKind::Io`] when there is no such file; [`ErrorKind::Store`] when a link leads out of
+    /// [`ErrorKind::NotFound`] or [`ErrorKind::Io`] when there is no such file; [`ErrorKind::Link`] when a link leads out of
     /// `base`.
     pub fn resolved(path: &Path, base: Option<&Path>) -> Result<Self> {
         let failed = |e| Error::io(path, "open", e);
@@ -96,7 +96,7 @@ impl Spot {
             let base = fs::canonicalize(base).map_err(failed)?;
             if !plain.starts_with(&base) {
                 return Err(
-                    Error::new(ErrorKind::Store, "the link leads out of the folder")
+                    Error::new(ErrorKind::Link, "the link leads out of the folder")
                         .at(path)
                         .hint("name the link itself to compact its target"),
                 );

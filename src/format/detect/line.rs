@@ -55,6 +55,9 @@ keys! {
     SOURCE = b"source" | b"observation" | b"action";
     QWEN_VERSION = b"qwen_code_version";
     PARENT_CALL = b"parent_tool_use_id";
+    STATUS = b"status";
+    SCHEMA_VERSION = b"schema_version";
+    OF_REPORT = b"findings_before" | b"last_message";
     OF_QWEN = b"toolCallResult" | b"systemPayload" | b"provenance";
     TOOL_OF_STREAM = b"tool_name" | b"tool_id";
     OF_A_CALL = b"toolName" | b"tool_use_id" | b"tool_call_id" | b"toolCallId" | b"name" | b"tool" | b"input" | b"output"

@@ -1,7 +1,10 @@
 //! Formats that are recognised by name but not supported: what only they write.
 
 use super::evidence::{Evidence, Family, Lookalike};
-use super::line::{FROM_VALUE, HISTORY, Line, PARTS, QWEN_VERSION, STREAM_SESSION, TRAJECTORY};
+use super::line::{
+    FROM_VALUE, HISTORY, Line, OF_REPORT, PARTS, QWEN_VERSION, SCHEMA_VERSION, STATUS,
+    STREAM_SESSION, TRAJECTORY, VERSION,
+};
 use super::message_shape::Unrecognised;
 use crate::format::Format;
 
@@ -9,6 +12,12 @@ const STREAM: Family = Family::Named("stream-json", Lookalike::Bare);
 const QWEN_STREAM: Family = Family::Named("qwen-stream", Lookalike::Of(Format::ClaudeStream));
 const SYNAPSE: Family = Family::Named("synapse", Lookalike::Bare);
 const UI_MESSAGES: Family = Family::Named("ui-messages", Lookalike::Bare);
+
+/// Whether it is a line of a report of ctxpack: one on an input, or the last one, on the run.
+fn is_of_report(line: &Line<'_>) -> bool {
+    let is_on_input = line.has(OF_REPORT | STATUS);
+    is_on_input || line.has(SCHEMA_VERSION | VERSION)
+}
 
 /// The evidence of a line of such a format.
 pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
@@ -22,6 +31,8 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
         {
             (STREAM, true)
         }
+        // A report of ctxpack lists conversations, as lines of ShareGPT do.
+        _ if is_of_report(line) => (named("ctxpack-report"), true),
         _ if line.has(FROM_VALUE) => (named("sharegpt"), true),
         _ if line.has(TRAJECTORY) => (named("swe-agent"), true),
         _ if line.has(HISTORY) => (named("openhands"), true),

@@ -100,6 +100,7 @@ pub fn unsupported(name: &str) -> String {
         "cut-off" => "a JSON document that breaks off".to_owned(),
         "documents" => "a JSON document with another one, or a text, behind it".to_owned(),
         "two-lists" => "a JSON document with two lists of messages".to_owned(),
+        "ctxpack-report" => "a report of ctxpack, no transcript".to_owned(),
         "other" => "not of the format that --input-format names".to_owned(),
         name if Format::named(name).is_some() => {
             format!("the format {name} is read (stats, verify), and not compacted")
