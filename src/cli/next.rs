@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::batch::{directory_of_head, session_at};
 use crate::format::Format;
-use crate::format::agent::{Named, Surroundings};
+use crate::format::agent::{Agent, Named, Names, Surroundings};
 use crate::outcome::{Outcome, Status};
 use crate::text::{printable, shown_path};
 
@@ -56,40 +56,58 @@ pub(super) fn next(outcome: &Outcome, went: Went, around: &Surroundings) -> Opti
                 .as_ref()
                 .is_none_or(|session| session.folder_belongs(directory))
         };
-        Some(match directory.filter(finds) {
-            Some(directory) => format!("{} && {}", change_to(&directory), words.join(" ")),
-            None => words.join(" "),
-        })
+        Some(from(directory.filter(finds).as_deref(), &words.join(" ")))
     });
     let line = match (continued, went, agent) {
-        (Some(command), Went::InPlace, _) => format!("continue: {command}"),
-        (Some(command), Went::Fork, _) => format!("forked to {shown}; continue: {command}"),
-        (Some(command), Went::Elsewhere, _) => format!("written to {shown}; continue: {command}"),
+        (Some(command), Went::InPlace, _) => command,
+        (Some(command), Went::Fork, _) => format!("forked to {shown}; {command}"),
+        (Some(command), Went::Elsewhere, _) => format!("written to {shown}; {command}"),
         (None, Went::InPlace, Some((format, _))) => {
-            format!(
-                "not in a folder of {}, which does not find it there",
-                format.name()
-            )
+            let agent = format.name();
+            format!("{shown} is in no folder of {agent}, which does not find it there")
         }
         (None, Went::InPlace, None) => return None,
         (None, Went::Fork, _) => format!("forked to {shown}, where no agent looks"),
         (None, Went::Elsewhere, None) => format!("written to {shown}"),
-        (None, Went::Elsewhere, Some((format, _))) => {
-            let input = Path::new(&outcome.file.path);
-            match session_at(around, format, input) {
+        (None, Went::Elsewhere, Some((format, agent))) => {
+            match session_at(around, format, Path::new(&outcome.file.path)) {
                 Some(_) => {
-                    let name = input.file_name().map(|name| shown_path(Path::new(name)));
-                    let name = name.unwrap_or_default();
-                    let agent = format.name();
-                    format!(
-                        "written to {shown}, a copy: {agent} resumes {name} only in its own folder; --in-place or --fork"
-                    )
+                    let input = Path::new(&outcome.file.path);
+                    let why = match input.parent() == file.parent() {
+                        true => "name",
+                        false => "folder",
+                    };
+                    copied(&shown, why, format, agent)
                 }
                 None => format!("written to {shown}"),
             }
         }
     };
     Some(printable(&line).into_owned())
+}
+
+/// How to continue with a command from the folder of its session, if that is known.
+fn from(directory: Option<&str>, command: &str) -> String {
+    match directory {
+        None => format!("continue: {command}"),
+        Some(directory) if Path::new(directory).is_dir() => {
+            format!("continue: {} && {command}", change_to(directory))
+        }
+        // A session from another machine, or a project that has moved: to go there would fail before the agent starts.
+        Some(directory) => format!("its folder {directory} is not here; continue: {command}"),
+    }
+}
+
+/// What is said of a copy of a session that its agent does not take for one.
+fn copied(shown: &str, why: &str, format: Format, agent: &dyn Agent) -> String {
+    let name = format.name();
+    let fork = match agent.names() {
+        Names::Nothing => "",
+        Names::Whole | Names::Beginning => "; --fork makes one with an id of its own",
+    };
+    format!(
+        "written to {shown}, a copy that {name} does not take for a session because of its {why}; --in-place makes the session itself smaller{fork}"
+    )
 }
 
 /// The words that go to a folder; one whose name begins like a flag is none.
@@ -103,7 +121,7 @@ fn change_to(directory: &str) -> String {
 }
 
 /// A word that a shell takes as it is.
-fn quoted(word: &str) -> Cow<'_, str> {
+pub(super) fn quoted(word: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte);
     if !word.is_empty() && word.bytes().all(is_plain) {
         return Cow::Borrowed(word);

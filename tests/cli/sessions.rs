@@ -206,7 +206,8 @@ fn no_link_leads_out_of_an_agents_folder() {
 fn an_id_names_a_session_and_the_way_on_is_said() {
     let place = home();
     let original = place.read(&claude_file(CLAUDE));
-    let continued = format!("continue: cd /srv/tide && claude --resume {CLAUDE}\n");
+    let continued =
+        format!("its folder /srv/tide is not here; continue: claude --resume {CLAUDE}\n");
     let ran = run(&place, "compact --in-place 5c03")
         .exits(0)
         .says(&["claude-code session", &continued]);
@@ -222,7 +223,7 @@ fn an_id_names_a_session_and_the_way_on_is_said() {
     let quiet = run(&place, "compact -q --in-place 5c03").exits(0);
     assert_eq!(quiet.err, "");
     for (id, command) in [(CODEX, "codex resume"), (PI, "pi --session")] {
-        let continued = format!("continue: cd /srv/tide && {command} {id}\n");
+        let continued = format!("; continue: {command} {id}\n");
         run(&place, &format!("compact --in-place {id}"))
             .exits(0)
             .says(&[&continued]);
@@ -280,7 +281,7 @@ fn a_fork_is_a_session_of_its_own() {
     let before = place.all_files();
     let ran = run(&place, "compact --fork 5c03")
         .exits(0)
-        .says(&["forked to", "continue: cd /srv/tide && claude --resume "]);
+        .says(&["forked to", "; continue: claude --resume "]);
     let id = ran.err.trim_end().rsplit(' ').next().unwrap().to_owned();
     assert_ne!(id, CLAUDE);
     for (name, bytes) in &before {
@@ -346,19 +347,18 @@ fn only_a_session_is_forked() {
 fn a_copy_is_said_to_be_one() {
     let place = home();
     let file = claude_file(CLAUDE);
-    let hint = format!(
-        "a copy: claude-code resumes {CLAUDE}.jsonl only in its own folder; --in-place or --fork"
-    );
-    run(&place, &format!("compact {file}"))
-        .exits(0)
-        .says(&[&hint]);
+    let hint = "a copy that claude-code does not take for a session because of its ";
+    run(&place, &format!("compact {file}")).exits(0).says(&[
+        &format!("{hint}name; --in-place makes the session itself smaller"),
+        "; --fork makes one",
+    ]);
     run(&place, &format!("compact {file} -o out.jsonl"))
         .exits(0)
-        .says(&["written to out.jsonl, a copy"]);
+        .says(&[&format!("written to out.jsonl, {hint}folder; ")]);
     // pi takes any file.
     let out = fs::canonicalize(place.path("")).unwrap().join("pi.jsonl");
     let continued = format!(
-        "written to pi.jsonl; continue: cd /srv/tide && pi --session {}",
+        "written to pi.jsonl; its folder /srv/tide is not here; continue: pi --session {}",
         out.display()
     );
     run(&place, &format!("compact {} -o pi.jsonl", pi_file()))
@@ -371,13 +371,20 @@ fn a_copy_is_said_to_be_one() {
 #[test]
 fn what_a_transcript_says_of_its_folder_runs_nothing() {
     let place = home();
-    let hostile = "/srv/$(touch x);it's\u{1b}[2J";
+    let here = fs::canonicalize(place.path("")).unwrap();
+    let here = here.to_str().unwrap();
+    let hostile = &format!("{here}/$(touch x);it's\u{1b}[2J");
     let id = "66666666-0000-4000-8000-000000000001";
     let file = format!("home/.claude/projects/{}/{id}.jsonl", slug(hostile));
     place.write(&file, claude(id, hostile));
+    // Nothing runs that only fails.
+    run(&place, "compact --in-place 6666")
+        .exits(0)
+        .says(&[r"$(touch x);it's\u{1b}[2J is not here; continue: claude --resume "]);
+    fs::create_dir(hostile).unwrap();
     let ran = run(&place, "compact --in-place 6666").exits(0);
     let line =
-        format!(r"continue: cd '/srv/$(touch x);it'\''s\u{{1b}}[2J' && claude --resume {id}");
+        format!(r"continue: cd '{here}/$(touch x);it'\''s\u{{1b}}[2J' && claude --resume {id}");
     assert!(ran.err.contains(&line), "{}", ran.err);
     assert!(!run(&place, "sessions").exits(0).text().contains('\u{1b}'));
 }
