@@ -10,6 +10,7 @@ use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
 use serde_json::json;
 
+use super::next::quoted;
 use super::screen::Color;
 use super::{Cli, Context, ErrorFormat, Voice, json_line, stdout_failed};
 use crate::error::{Error, ErrorKind};
@@ -24,6 +25,10 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> std::result::Result<C
     Cli::try_parse_from(&words).map_err(|error| {
         if let Some(path) = path_as_command(&error) {
             say_compact(&path, error_format(&words));
+            return USAGE;
+        }
+        if let Some(file) = file_as_flag(&error, &words) {
+            say_flag(&file, error_format(&words));
             return USAGE;
         }
         if error.use_stderr() && error_format(&words) == ErrorFormat::Json {
@@ -70,11 +75,36 @@ fn path_as_command(error: &clap::Error) -> Option<String> {
     is_path.then(|| word.clone())
 }
 
+/// The word that was taken for a flag, if it is a file's name.
+fn file_as_flag(error: &clap::Error, words: &[OsString]) -> Option<String> {
+    let ContextValue::String(flag) = error.get(ContextKind::InvalidArg)? else {
+        return None;
+    };
+    if error.kind() != clap::error::ErrorKind::UnknownArgument {
+        return None;
+    }
+    let begins = |word: &&str| word.starts_with('-') && word.starts_with(flag.as_str());
+    let mut named = words.iter().filter_map(|word| word.to_str());
+    let named = named.find(|word| begins(word) && Path::new(word).exists());
+    named.map(str::to_owned)
+}
+
+/// Says how a file is named whose name begins like a flag.
+fn say_flag(file: &str, error_format: ErrorFormat) {
+    let message = format!("{file:?} begins like a flag");
+    let error = Error::new(ErrorKind::Usage, message);
+    let hint = format!("to name the file: {}", quoted(&format!("./{file}")));
+    say(&error.hint(hint), error_format);
+}
+
 /// Says that a path needs a command before it.
 fn say_compact(path: &str, error_format: ErrorFormat) {
     let error = Error::new(ErrorKind::Usage, format!("there is no command {path:?}"));
     say(
-        &error.hint(format!("to compact a transcript: ctxpack compact {path}")),
+        &error.hint(format!(
+            "to compact a transcript: ctxpack compact {}",
+            quoted(path)
+        )),
         error_format,
     );
 }

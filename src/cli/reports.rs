@@ -106,7 +106,7 @@ impl ReportArgs {
     /// The same, for a command that only reads: what cannot be written is said before the work.
     pub(super) fn checked(&self) -> Result<Vec<Planned>> {
         let planned = self.planned()?;
-        check(&planned, Overwrite::OwnOnly)?;
+        check_each(&planned, Overwrite::OwnOnly)?;
         for (path, _) in &planned {
             if let Ok(spot) = Spot::named(path, Missing::Refuse) {
                 sweep_beside(&spot);
@@ -116,8 +116,23 @@ impl ReportArgs {
     }
 }
 
-/// Fails if a report would replace what it may not.
+/// The advice where a report may not replace what is there, for commands without `--overwrite`.
+const ELSEWHERE: &str = "--report FILE writes elsewhere";
+
+/// The same for a command that has it.
+fn may_overwrite(error: Error) -> Error {
+    match error.kind {
+        ErrorKind::Exists => error.hint(format!("--overwrite replaces it; {ELSEWHERE}")),
+        _ => error,
+    }
+}
+
+/// Fails if a report would replace what it may not; for a command that has `--overwrite`.
 pub(super) fn check(planned: &[Planned], overwrite: Overwrite) -> Result<()> {
+    check_each(planned, overwrite).map_err(may_overwrite)
+}
+
+fn check_each(planned: &[Planned], overwrite: Overwrite) -> Result<()> {
     for (path, format) in planned {
         if let Ok(spot) = Spot::named(path, Missing::Refuse) {
             existing(&spot, *format, overwrite)?;
@@ -131,7 +146,8 @@ pub(super) fn write_all(context: &Context, planned: &[Planned], report: &dyn Ren
     let mut all = true;
     for (path, format) in planned {
         let spot = Spot::named(path, Missing::Make);
-        if let Err(error) = spot.and_then(|spot| write(spot, report, *format, Overwrite::OwnOnly)) {
+        let written = spot.and_then(|spot| write_one(&spot, report, *format, Overwrite::OwnOnly));
+        if let Err(error) = written {
             context.error(&error);
             all = false;
         }
@@ -139,16 +155,30 @@ pub(super) fn write_all(context: &Context, planned: &[Planned], report: &dyn Ren
     all
 }
 
-/// Writes one report.
+/// Writes one report, for a command that has `--overwrite`.
 pub(super) fn write(
     spot: Spot,
     report: &dyn Render,
     format: ReportFormat,
     overwrite: Overwrite,
 ) -> Result<()> {
+    write_one(&spot, report, format, overwrite).map_err(may_overwrite)
+}
+
+fn write_one(
+    spot: &Spot,
+    report: &dyn Render,
+    format: ReportFormat,
+    overwrite: Overwrite,
+) -> Result<()> {
     let try_once = || {
-        let existing = existing(&spot, format, overwrite)?;
-        let mut file = Replace::create(spot.clone(), existing, Mode::Default, Durability::Lazy)?;
+        let existing = existing(spot, format, overwrite)?;
+        // Outputs have flags of their own; a report has this one, whatever the command.
+        let file = Replace::create(spot.clone(), existing, Mode::Default, Durability::Lazy);
+        let mut file = file.map_err(|error| match error.kind {
+            ErrorKind::Io => error.hint(ELSEWHERE),
+            _ => error,
+        })?;
         let written = report.render(format, &mut file);
         written.map_err(|e| Error::io(spot.path(), "write the report", e))?;
         file.commit().map(drop)
@@ -177,7 +207,7 @@ fn existing(spot: &Spot, format: ReportFormat, overwrite: Overwrite) -> Result<E
         "a file of that name exists, and it is not a report of ctxpack",
     )
     .at(spot.path())
-    .hint("--overwrite replaces it, where a command has it; --report FILE writes elsewhere"))
+    .hint(ELSEWHERE))
 }
 
 /// How a file begins and ends: enough to tell a report of ours, however large whatever is there may be.

@@ -45,6 +45,11 @@ impl Difference {
         }
     }
 
+    /// Whether goldens would mend any of it.
+    pub(super) fn can_be_accepted(&self) -> bool {
+        self.how != self.beyond
+    }
+
     /// The first line of how.
     pub(super) fn first_line(&self) -> &str {
         self.how.lines().next().unwrap_or_default().trim_start()

@@ -134,10 +134,15 @@ impl Checked {
         writeln!(out, "{}", self.counted())?;
         let policy = format!("{} ({})", printable(&self.policy.name), self.policy.hash);
         writeln!(out, "policy: {}", self.under(policy))?;
-        let [_, _, differ, _] = self.numbers();
-        match differ {
-            0 => Ok(()),
-            _ => writeln!(out, "{ACCEPT}"),
+        let mut cases = self.cases.iter();
+        let can_be_accepted = cases.any(|(_, verdict)| match verdict {
+            // A missing input is mended by no golden.
+            Verdict::Differs(difference) => difference.can_be_accepted(),
+            Verdict::Same | Verdict::Updated | Verdict::Failed(_) => false,
+        });
+        match can_be_accepted {
+            true => writeln!(out, "{ACCEPT}"),
+            false => Ok(()),
         }
     }
 
