@@ -199,7 +199,7 @@ impl Passed {
     }
 
     /// Whether something was passed by because the user wanted that.
-    pub(super) fn is_asked_for(&self) -> bool {
+    pub fn is_asked_for(&self) -> bool {
         let counted = self.counted.keys().map(|(why, _)| why);
         let mut all = self.paths.iter().map(|(_, why)| why).chain(counted);
         all.any(|why| why.is_asked_for())

@@ -22,6 +22,7 @@ use super::reports::{self, OUTPUT, Planned, ReportArgs, RowArgs};
 use super::resuming::{ResumeArgs, taken_over};
 use super::saying::policy_ref;
 use super::server::{Asked, ServerArgs};
+use super::shape::{Shape, ShapeArgs};
 use super::shard::ShardArgs;
 use super::shorthand::Shorthands;
 use super::timings::{TimingArgs, wall};
@@ -105,6 +106,8 @@ pub(super) struct Compact {
     rows: RowArgs,
     #[command(flatten)]
     gates: CompactGates,
+    #[command(flatten)]
+    shape: ShapeArgs,
     /// Do not write a report beside the outputs
     #[arg(long, conflicts_with = "reports", help_heading = OUTPUT)]
     no_report: bool,
@@ -144,6 +147,12 @@ impl Compact {
         let fork = self.forked(&paths)?;
         let (options, postponed) = self.options(context, &effective.policy, replies, fork)?;
         let planned = self.planned_reports(asked)?;
+        let is_printed = self.shape.shape() == Shape::Json;
+        if is_printed && options.destination == Destination::Stdout {
+            let message =
+                "standard output is for the transcript, and --json prints the report there";
+            return Err(Error::new(ErrorKind::Usage, message).hint("--report FILE.json writes it"));
+        }
         // Better said before hours of work than after.
         reports::check(&planned, options.overwrite)?;
         if !self.dry_run {
@@ -234,6 +243,7 @@ impl Compact {
             estimate,
             wall: wall(options.clock.as_ref()),
             planned: &planned,
+            shape: self.shape.shape(),
             before: dry_run.chain(would_send).chain(done_before).collect(),
             beside: beside.as_deref(),
             changed: &changed,
@@ -251,7 +261,7 @@ impl Compact {
             context.error(&error);
             exit = Exit::Partial;
         }
-        if let Some(line) = closing {
+        if let Some(line) = closing.filter(|_| context.is_for_people()) {
             let _ = writeln!(io::stderr().lock(), "{line}");
         }
         Ok(interrupted.unwrap_or(exit.code().max(gate)))

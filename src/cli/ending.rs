@@ -13,13 +13,15 @@ use super::next::{Went, next};
 use super::reading::{not_read, passed_by};
 use super::reports::{self, Planned};
 use super::saying::{policy_ref, say};
-use super::{Context, Voice, aligned};
+use super::shape::Shape;
+use super::walking::say_nothing_left;
+use super::{Context, Voice, aligned, flush, stdout_failed};
 use crate::batch::{self, Effect, Found, Options, Sorted, unread};
 use crate::diff::Diff;
 use crate::error::{Error, Result};
 use crate::outcome::{Entries, Exit, Interrupted, Notices, Outcome};
 use crate::policy::Effective;
-use crate::report::{Depth, Estimate, Report, StreamedReport};
+use crate::report::{Depth, Estimate, Render, Report, ReportFormat, StreamedReport};
 use crate::store::{Missing, Spot};
 
 /// What the end of the run is about.
@@ -33,6 +35,8 @@ pub(super) struct Ending<'e> {
     /// How long the run took, if times are told.
     pub(super) wall: Option<Duration>,
     pub(super) planned: &'e [Planned],
+    /// Whether the report is printed, too.
+    pub(super) shape: Shape,
     /// Lines before the table.
     pub(super) before: Vec<String>,
     /// The reports beside the outputs, if there are any.
@@ -74,7 +78,7 @@ pub(super) fn end(context: &Context, outcomes: &Sorted, ending: &Ending<'_>) -> 
         .with_estimate(ending.estimate)
         .with_timings(ending.wall)
         .map_err(unread)?;
-    if context.voice > Voice::Quiet {
+    if context.is_for_people() {
         let mut err = BufWriter::new(io::stderr().lock());
         for line in &ending.before {
             let _ = writeln!(err, "{line}");
@@ -91,6 +95,7 @@ pub(super) fn end(context: &Context, outcomes: &Sorted, ending: &Ending<'_>) -> 
     let mut notices = Notices::of(outcomes).map_err(unread)?;
     passed_by(&ending.found.passed, &mut notices);
     context.notices(notices);
+    say_nothing_left(context, ending.found);
     let (gate, emitted) = watched(context, outcomes, ending)?;
     let only = match outcomes.len() {
         1 => Some(outcomes.get(0).map_err(unread)?),
@@ -102,7 +107,12 @@ pub(super) fn end(context: &Context, outcomes: &Sorted, ending: &Ending<'_>) -> 
     let next = only.as_ref().filter(|_| is_told);
     let next = next.and_then(|one| next_line(one, ending));
     let diff = only.and_then(|one| aligned_with(context, &one, ending));
-    let unwritten = write_reports(report.with_messages(diff), outcomes, ending)?;
+    let report = report.with_messages(diff);
+    match ending.shape {
+        Shape::Text => {}
+        Shape::Json => print(&report)?,
+    }
+    let unwritten = write_reports(&report, outcomes, ending)?;
     Ok(Ended {
         exit: outcomes.exit(),
         gate,
@@ -143,9 +153,17 @@ fn watched(
     Ok((gate, emitted.map(|emitted| emitted.closing())))
 }
 
+/// Writes the report to standard output.
+fn print(report: &StreamedReport<'_>) -> Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = report.render(ReportFormat::Json, &mut out);
+    written.map_err(|e| stdout_failed(&e))?;
+    flush(&mut out)
+}
+
 /// Writes the reports on the run, or else one beside each output; gives what went wrong.
 fn write_reports(
-    report: StreamedReport<'_>,
+    report: &StreamedReport<'_>,
     outcomes: &Sorted,
     ending: &Ending<'_>,
 ) -> Result<Vec<Error>> {
@@ -154,7 +172,7 @@ fn write_reports(
     for (path, format) in ending.planned {
         let write = || {
             let spot = Spot::named(path, Missing::Make)?;
-            reports::write(spot, &report, *format, ending.options.overwrite)
+            reports::write(spot, report, *format, ending.options.overwrite)
         };
         unwritten.extend(threads.install(write).err());
     }

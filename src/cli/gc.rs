@@ -4,8 +4,10 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
+use serde_json::json;
 
-use super::{Context, Voice, flush, put};
+use super::shape::{Shape, ShapeArgs};
+use super::{Context, Voice, flush, json_line, put};
 use crate::error::Result;
 use crate::store::Store;
 use crate::store::folder::Durability;
@@ -27,6 +29,8 @@ pub(super) struct Gc {
     /// Delete nothing; print what would be deleted
     #[arg(short = 'n', long)]
     dry_run: bool,
+    #[command(flatten)]
+    shape: ShapeArgs,
 }
 
 impl Gc {
@@ -38,6 +42,12 @@ impl Gc {
         };
         let Swept { names, bytes } = Store::new(&self.store, Durability::Lazy).gc(sweep)?;
         let mut out = io::stdout().lock();
+        if self.shape.shape() == Shape::Json {
+            let found = json!({"deleted": !self.dry_run, "files": names.len(), "bytes": bytes, "names": names});
+            put(&mut out, format!("{}\n", json_line(&found)).as_bytes())?;
+            flush(&mut out)?;
+            return Ok(0);
+        }
         if context.voice == Voice::Loud {
             for name in &names {
                 put(&mut out, format!("{}\n", printable(name)).as_bytes())?;

@@ -71,7 +71,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
 use crate::policy::{Policy, Source};
 use crate::store::read_regular;
-use crate::text::{printable, printable_json};
+use crate::text::{printable, printable_json, shown_name};
 
 /// Makes the transcripts of coding agents smaller, keeps them valid, and can undo it.
 #[derive(Debug, Parser)]
@@ -242,6 +242,15 @@ pub struct Interruption {
 }
 
 impl Context {
+    /// Whether stderr has room for what only people read, such as tables. For programs it holds errors and notices alone, an object
+    /// a line.
+    fn is_for_people(&self) -> bool {
+        match self.error_format {
+            ErrorFormat::Text => self.voice > Voice::Quiet,
+            ErrorFormat::Json => false,
+        }
+    }
+
     /// Writes an error to stderr.
     fn error(&self, error: &Error) {
         let file = error
@@ -271,7 +280,7 @@ impl Context {
             ErrorFormat::Text => {
                 let file = file
                     .as_ref()
-                    .map(|file| format!("{}:", printable(file)))
+                    .map(|file| format!("{}:", printable(&shown_name(file))))
                     .unwrap_or_default();
                 let line = line.map(|line| format!("{line}:")).unwrap_or_default();
                 let place = if file.is_empty() {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{Context, Voice};
+use super::Context;
 use crate::batch::{Meant, Sessions, Wanted, number_of, sessions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
@@ -76,7 +76,7 @@ impl AgentArgs {
             };
             let found = found.get_or_insert_with(|| sessions(&surroundings(), format));
             let meant = found.find(wanted, env::current_dir().ok().as_deref())?;
-            if context.voice > Voice::Quiet {
+            if context.is_for_people() {
                 say(meant);
             }
             let (Meant::Named(session) | Meant::LatestElsewhere(session)) = meant;

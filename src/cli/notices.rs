@@ -23,7 +23,7 @@ impl Context {
 
     /// A line about the run that is no warning.
     pub(super) fn say(&self, line: &str) {
-        if self.voice > Voice::Quiet {
+        if self.is_for_people() {
             let _ = writeln!(io::stderr().lock(), "{}", printable(line));
         }
     }

@@ -28,7 +28,10 @@ pub(super) struct PolicyCommand {
 #[derive(Debug, Subcommand)]
 enum PolicyVerb {
     /// List the presets, with their aliases
-    List,
+    List {
+        #[command(flatten)]
+        shape: ShapeArgs,
+    },
     /// Print the policy in effect as TOML, with every key; --policy accepts it
     ///
     /// Comments at its top name what was set outside of the preset, and where.
@@ -71,7 +74,10 @@ enum ConfigVerb {
 impl PolicyCommand {
     pub(super) fn run(self, context: &Context) -> Result<u8> {
         match self.command {
-            PolicyVerb::List => list()?,
+            PolicyVerb::List { shape } => match shape.shape() {
+                Shape::Text => list()?,
+                Shape::Json => list_json()?,
+            },
             PolicyVerb::Show { policy, keys } => {
                 whole(PolicyArgs { policy, keys }.resolve(context)?)?
             }
@@ -105,6 +111,18 @@ fn list() -> Result<()> {
     let line = |(name, what)| format!("{name:width$}  {what}\n");
     let lines = names.iter().zip(policy::descriptions()).map(line);
     print(&lines.collect::<String>())
+}
+
+/// The same for programs.
+fn list_json() -> Result<()> {
+    let presets = policy::presets()?;
+    let presets = presets.iter().zip(policy::descriptions());
+    let presets: Vec<Value> = presets
+        .map(|(preset, what)| {
+            json!({"name": preset.name, "aliases": preset.aliases, "description": what})
+        })
+        .collect();
+    print(&format!("{}\n", json_line(&json!({ "presets": presets }))))
 }
 
 fn whole(chosen: Chosen) -> Result<()> {

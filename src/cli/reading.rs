@@ -11,7 +11,7 @@ use super::limits::{INPUT, LimitArgs, threads};
 use super::named::AgentArgs;
 use super::progress::Bar;
 use super::shard::ShardArgs;
-use super::walking::{ExcludeArgs, FilterArgs};
+use super::walking::{ExcludeArgs, FilterArgs, say_nothing_left};
 use super::{Context, Fault, all_paths, format_named, input_format_help};
 use crate::batch::{self, Exclude, Found, Job, Over, Passed, PassedBy, WallClock};
 use crate::error::Result;
@@ -91,6 +91,7 @@ impl Reading {
         bar.finish();
         passed_by(&found.passed, &mut notices);
         context.notices(notices);
+        say_nothing_left(context, &found);
         Ok((looked, not_read(&found)))
     }
 }

@@ -5,13 +5,15 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::{Value, json};
 
 use super::named::AgentArgs;
 use super::progress::{Bar, size};
 use super::reading::passed_by;
+use super::shape::{Shape, ShapeArgs};
 use super::stale::{Stale, take_back};
 use super::walking::ExcludeArgs;
-use super::{Context, Voice, stdout_failed};
+use super::{Context, Voice, flush, json_line, put, stdout_failed};
 use crate::batch::{FileSource, Progress, Source, find_outputs, has_ending};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{NoticeLevel, Notices, path_text};
@@ -54,6 +56,8 @@ pub(super) struct Undo {
     /// Discard what was appended to a file after it was compacted
     #[arg(long)]
     discard_appended: bool,
+    #[command(flatten)]
+    shape: ShapeArgs,
 }
 
 /// What has been done so far.
@@ -64,6 +68,8 @@ struct Tally {
     bytes: u64,
     failed: bool,
     notices: Notices,
+    /// What was done with each file, for programs.
+    results: Vec<Value>,
     /// The lines to print about the current file.
     lines: Vec<String>,
     /// Errors that were reported about other files (a store): each is reported once, however many files it concerns.
@@ -78,6 +84,11 @@ impl Undo {
                 format!("-o takes one input, not {}", self.paths.len()),
             )
             .hint("leave -o out to undo files in place"));
+        }
+        let to_stdout = self.output.as_deref() == Some(Path::new("-"));
+        if to_stdout && self.shape.shape() == Shape::Json {
+            let message = "standard output is for the original, and --json prints results there";
+            return Err(Error::new(ErrorKind::Usage, message).hint("-o FILE writes elsewhere"));
         }
         if self.paths.iter().any(|path| path == Path::new("-")) {
             let message = "standard input has no record of where it came from";
@@ -153,7 +164,7 @@ impl Undo {
         }
         passed_by(&found.passed, &mut tally.notices);
         context.notices(tally.notices);
-        if found.sources.iter().any(is_walked) && context.voice > Voice::Quiet {
+        if found.sources.iter().any(is_walked) && context.is_for_people() {
             let restored = match tally.restored {
                 0 => "nothing was restored".to_owned(),
                 n => format!(
@@ -163,6 +174,12 @@ impl Undo {
                 ),
             };
             let _ = writeln!(io::stderr().lock(), "{restored}");
+        }
+        if self.shape.shape() == Shape::Json {
+            let mut out = io::stdout().lock();
+            let done = json_line(&json!({ "files": tally.results }));
+            put(&mut out, format!("{done}\n").as_bytes())?;
+            flush(&mut out)?;
         }
         Ok(match (tally.failed, is_one) {
             (false, _) => 0,
@@ -180,7 +197,8 @@ impl Undo {
         tally: &mut Tally,
     ) -> Result<()> {
         let done = self.restore(found)?;
-        if context.voice > Voice::Quiet {
+        tally.results.push(result(path, &done));
+        if context.is_for_people() {
             tally.lines.push(result_line(path, &done));
         }
         match self.output {
@@ -222,13 +240,12 @@ impl Undo {
         if matches!(done.state, State::AlreadyOriginal(_)) {
             return Ok(());
         }
+        tally.results.push(result(path, &done));
         tally.restored += 1;
         tally.bytes += done.bytes;
         // What is lost is said of each file.
-        if context.voice == Voice::Loud
-            || context.voice > Voice::Quiet
-                && !matches!((&done.state, &done.lost[..]), (State::Compacted, []))
-        {
+        let is_plain = matches!((&done.state, &done.lost[..]), (State::Compacted, []));
+        if context.is_for_people() && (context.voice == Voice::Loud || !is_plain) {
             tally.lines.push(result_line(path, &done));
         }
         take_report_back((path, Some(folder)), &found, tally)
@@ -283,6 +300,16 @@ fn take_report_back(
         .notices
         .add(NoticeLevel::Note, "report_stays", message, None, place);
     Ok(())
+}
+
+/// What was done with a file, for programs.
+fn result(path: &Path, done: &Undone) -> Value {
+    let (result, discarded) = match &done.state {
+        State::AlreadyOriginal(_) => ("already_original", 0),
+        State::Compacted => ("restored", 0),
+        State::Grown(lost) => ("restored", *lost),
+    };
+    json!({"file": path_text(path), "result": result, "bytes": done.bytes, "bytes_discarded": discarded})
 }
 
 /// What was done with a file, as it is printed.

@@ -10,7 +10,7 @@ use super::gates::nothing;
 use super::reading::{Reading, say};
 use super::shape::{Shape, ShapeArgs};
 use super::timings::{TimingArgs, wall};
-use super::{Context, Fault, Voice, flush, json_line, put};
+use super::{Context, Fault, flush, json_line, put};
 use crate::batch::{self, Found, Job, Origin, Source};
 use crate::error::{ErrorKind, Result};
 use crate::format::Fit;
@@ -76,7 +76,7 @@ impl Verify {
         }
         flush(&mut out)?;
         context.notices(foreign);
-        if context.voice > Voice::Quiet {
+        if context.is_for_people() {
             let mut err = io::stderr().lock();
             // Of one file the findings say everything, and none is no news.
             if files.len() > 1 {

@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use clap::Args;
 
+use super::Context;
 use super::limits::INPUT;
 use super::since::since;
 use crate::batch::{Exclude, Filter, Found};
@@ -42,6 +43,17 @@ pub(super) struct FilterArgs {
     /// Of folders, take only transcripts of projects whose folder or its name matches: app, '*/code/*'
     #[arg(long, value_name = "GLOB", help_heading = INPUT)]
     project: Option<String>,
+}
+
+/// Says that filters and exclusions have left nothing: the tables and sums of no file would look like those of empty ones.
+pub(super) fn say_nothing_left(context: &Context, found: &Found) {
+    if found.is_empty() && found.passed.is_asked_for() {
+        context.remark(
+            "nothing_left",
+            "no transcript is left: all were left out",
+            None,
+        );
+    }
 }
 
 impl FilterArgs {

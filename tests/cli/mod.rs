@@ -36,6 +36,7 @@ mod inputs;
 #[cfg(target_os = "linux")]
 mod leaving_out;
 mod limits;
+mod manners;
 mod notices;
 mod outputs;
 mod packing;

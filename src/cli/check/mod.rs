@@ -77,9 +77,12 @@ pub(super) struct Check {
     /// Accept a folder without a case
     #[arg(long)]
     allow_empty: bool,
-    /// What is printed
-    #[arg(long, value_enum, default_value_t = OutputFormat::Full, value_name = "FORMAT")]
+    /// What is printed; --format says the same
+    #[arg(long, alias = "format", value_enum, default_value_t = OutputFormat::Full, value_name = "FORMAT")]
     output_format: OutputFormat,
+    /// Short for --output-format json
+    #[arg(long, conflicts_with = "output_format")]
+    json: bool,
     /// Write a report as .json, .jsonl, .csv, .md, .html or .xml (JUnit); repeatable
     #[arg(long = "report", value_name = "FILE", help_heading = OUTPUT)]
     reports: Vec<PathBuf>,
@@ -155,9 +158,13 @@ impl Check {
             Voice::Loud => Listing::All,
         };
         let all_written = reports.write(context, &checked);
+        let format = match self.json {
+            true => OutputFormat::Json,
+            false => self.output_format,
+        };
         let mut out = BufWriter::new(io::stdout().lock());
         checked
-            .write(self.output_format, listing, &mut out)
+            .write(format, listing, &mut out)
             .map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;
         let [_, _, differ, failed] = checked.numbers();
