@@ -59,6 +59,15 @@
       const tops = new Set([...range.getClientRects()].filter((b) => b.width > 0).map((b) => Math.round(b.top)));
       if (tops.size > 1) say("a number on two lines", element, found[0]);
     }
+    // Nor is a word of usual length broken where a table has its columns side by side.
+    if (innerWidth >= 960 && element.closest("td, th")) {
+      for (const found of text.data.matchAll(/(?<=^|\s)\p{L}{2,12}(?=$|\s)/gu)) {
+        range.setStart(text, found.index);
+        range.setEnd(text, found.index + found[0].length);
+        const tops = new Set([...range.getClientRects()].filter((b) => b.width > 0).map((b) => Math.round(b.top)));
+        if (tops.size > 1) say("a word on two lines", element, found[0]);
+      }
+    }
     const isSvg = element instanceof SVGElement;
     const front = parse(isSvg ? style.fill : style.color);
     const [light, dark] = [luminance(front), luminance(behind(element))].sort((a, b) => b - a);
