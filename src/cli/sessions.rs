@@ -25,6 +25,7 @@ use crate::batch::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Notices, path_text};
+use crate::report::Lines;
 use crate::stats::{Counting, Exact};
 use crate::text::{count, printable, shown_path, size, thousands};
 
@@ -111,7 +112,10 @@ impl SessionsCommand {
             put(&mut out, line.as_bytes())?;
             put(&mut out, b"\n")?;
         } else {
-            put(&mut out, to_text(&rows, &ids, more, &sessions).as_bytes())?;
+            put(
+                &mut out,
+                to_text(&rows, &ids, (more, context), &sessions).as_bytes(),
+            )?;
         }
         flush(&mut out)?;
         drop(out);
@@ -217,10 +221,13 @@ fn to_json(rows: &[(&Session, Contents)], more: usize, sessions: &Sessions) -> V
     })
 }
 
+/// The columns that narrow terminals do without, the least important first: dead, recorded, turns, written.
+const LESS: [usize; 4] = [6, 5, 3, 1];
+
 fn to_text(
     rows: &[(&Session, Contents)],
     ids: &BTreeMap<String, String>,
-    more: usize,
+    (more, context): (usize, &Context),
     sessions: &Sessions,
 ) -> String {
     if rows.is_empty() && sessions.folders.is_empty() {
@@ -259,6 +266,11 @@ fn to_text(
             printable(&project).into_owned(),
         ]);
     }
+    let screen = context.color.screen(&io::stdout());
+    let table = match screen.lines {
+        Lines::Whole => table,
+        Lines::Folded => table.within(screen.width, &LESS),
+    };
     let mut text = table.text();
     if more > 0 {
         text.push_str(&format!(

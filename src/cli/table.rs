@@ -11,6 +11,9 @@ pub(super) enum Aligned {
     Right,
 }
 
+/// As much of the last column as should fit beside the others.
+const LAST: usize = 16;
+
 /// A table with a line of headings.
 #[derive(Debug)]
 pub(super) struct Table {
@@ -31,13 +34,47 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// The lines, without spaces at their ends.
-    pub(super) fn text(&self) -> String {
+    /// The same table for a screen of that many columns: without some of `less`, in this order, where figures would be broken
+    /// otherwise. The last column is words that may go on below.
+    pub(super) fn within(mut self, width: usize, less: &[usize]) -> Self {
+        let mut gone: Vec<usize> = Vec::new();
+        for column in less {
+            let widths = self.widths();
+            let last = widths.len().saturating_sub(1);
+            let shown = (0..=last).filter(|at| !gone.contains(at));
+            let taken: usize = shown
+                .map(|at| match at == last {
+                    true => widths[at].min(LAST),
+                    false => widths[at] + "  ".len(),
+                })
+                .sum();
+            if taken <= width {
+                break;
+            }
+            gone.push(*column);
+        }
+        gone.sort_unstable();
+        for column in gone.into_iter().rev() {
+            self.aligned.remove(column);
+            for row in &mut self.rows {
+                row.remove(column);
+            }
+        }
+        self
+    }
+
+    /// The width of each column.
+    fn widths(&self) -> Vec<usize> {
         let width = |at: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(at));
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
         };
-        let widths: Vec<usize> = (0..self.aligned.len()).map(width).collect();
+        (0..self.aligned.len()).map(width).collect()
+    }
+
+    /// The lines, without spaces at their ends.
+    pub(super) fn text(&self) -> String {
+        let widths = self.widths();
         let mut text = String::new();
         for row in &self.rows {
             let columns = row.iter().zip(&self.aligned).zip(&widths);
@@ -67,5 +104,25 @@ mod tests {
         ]);
         table.row(vec!["a".to_owned(), "10".to_owned(), String::new()]);
         assert_eq!(table.text(), "name   n  x\na     10\n");
+        assert_eq!(table.within(11, &[1]).text(), "name   n  x\na     10\n");
+    }
+
+    #[test]
+    fn narrow_screens_have_fewer_columns() {
+        let table = || {
+            let mut table = Table::new(&[
+                ("name", Aligned::Left),
+                ("n", Aligned::Right),
+                ("size", Aligned::Right),
+                ("place", Aligned::Left),
+            ]);
+            let cells = ["a", "10", "2", "/a/place/that/is/long"];
+            table.row(cells.map(str::to_owned).to_vec());
+            table
+        };
+        let first = |width| table().within(width, &[2, 1]).text();
+        assert!(first(32).starts_with("name   n  size  place\n"));
+        assert!(first(31).starts_with("name   n  place\n"));
+        assert!(first(20).starts_with("name  place\n"));
     }
 }
