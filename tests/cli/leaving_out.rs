@@ -271,7 +271,7 @@ fn times_are_those_in_the_transcript_or_else_of_the_file() {
     );
     place
         .run("verify in --until 2026-01-02")
-        .exits(0)
+        .exits(1)
         .says(&["4 files: left out: newer than --until"]);
     place.run("stats in --since soon").exits(2).says(&["7d"]);
 }

@@ -332,7 +332,7 @@ fn only_a_session_is_forked() {
     place.write("in.jsonl", claude(CLAUDE, "/srv/tide"));
     run(&place, "compact --fork in.jsonl")
         .exits(2)
-        .says(&["not the name of one", "-o FILE"]);
+        .says(&["this one has none", "-o FILE"]);
     run(&place, "compact --fork 5c03 0199").exits(2);
     run(&place, "compact --fork home in.jsonl")
         .exits(2)
