@@ -5,6 +5,7 @@
 
 mod effects;
 mod inline;
+mod programs;
 
 pub(super) use effects::{Effects, effects};
 
