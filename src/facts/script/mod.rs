@@ -401,7 +401,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads the documents that begin here.
-    fn bodies(&mut self, found: &mut Vec<Simple>) -> Option<()> {
+    fn bodies(&mut self, found: &mut [Simple]) -> Option<()> {
         for document in std::mem::take(&mut self.documents) {
             let mut body = String::new();
             loop {

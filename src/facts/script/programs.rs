@@ -325,11 +325,14 @@ pub(super) fn is_harmless_cargo<'w>(words: impl Iterator<Item = &'w str> + Clone
     let mut subcommands = words
         .clone()
         .filter(|word| !word.starts_with('+') && !word.starts_with("--") || *word == "--version");
-    let fixes = words
-        .clone()
-        .any(|word| word == "--fix" || word == "--allow-dirty");
-    match subcommands.next() {
-        Some("fmt") => words.clone().any(|word| word == "--check"),
+    let first = subcommands.next();
+    let (mut checks, mut fixes) = (false, false);
+    for word in words {
+        checks |= word == "--check";
+        fixes |= word == "--fix" || word == "--allow-dirty";
+    }
+    match first {
+        Some("fmt") => checks,
         Some(word) => ALWAYS.contains(&word) && !fixes,
         None => true,
     }
@@ -342,9 +345,8 @@ pub(super) fn is_harmless_script<'w>(words: impl Iterator<Item = &'w str> + Clon
     if let Some("run" | "run-script" | "task" | "workspace" | "--filter") = name {
         name = names.next();
     }
-    let fixes = words
-        .clone()
-        .any(|word| matches!(word, "--fix" | "--write" | "-w" | "-u" | "--update"));
+    let mut words = words;
+    let fixes = words.any(|word| matches!(word, "--fix" | "--write" | "-w" | "-u" | "--update"));
     match name {
         Some(
             "ls" | "list" | "view" | "info" | "outdated" | "audit" | "why" | "version" | "whoami"

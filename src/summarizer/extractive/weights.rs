@@ -170,8 +170,10 @@ weights! {
 weights! {
     /// How units are chosen, in needed names.
     UnitWeights, UNITS {
-        /// The share of a name's value that it has where it stands among words of the transcript.
+        /// The share of a name's value that it has where it stands among words of the transcript; the same in a large summary, which
+        /// has room for them.
         grounded: 0.50,
+        grounded_large: 0.68,
         /// The share of a name's value the second time.
         again: 0.03,
         /// What units are worth besides their names: a factor for commands, errors, the assistant's sentences, and all others.
@@ -194,7 +196,10 @@ impl UnitWeights {
     pub(super) fn of_share(&self, share: f64) -> UnitWeights {
         let at = UnitWeights::is_large(share);
         let between = |small: f64, large: f64| small + (large - small) * at;
+        // Only near the large end: words cost names, which a smaller summary has none to spare.
+        let words = at * at * at * at;
         UnitWeights {
+            grounded: self.grounded + (self.grounded_large - self.grounded) * words,
             ran: between(self.ran_small, self.ran),
             state: between(self.state_small, self.state),
             ..*self
