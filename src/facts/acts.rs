@@ -4,12 +4,12 @@
 
 use std::ops::Range;
 
-use super::exchanges::{Exchange, FactLocation};
+use super::exchanges::Exchange;
 use super::files::{File, files_and_strays};
 use super::inner::calls;
 use super::operation::Operation;
-use super::touches::{Touch, touches};
-use crate::ids::IdSet;
+use super::touches::{Operated, Touch, touches};
+use crate::ids::IdMap;
 use crate::policy::Tools;
 use crate::transcript::{Conversation, Transcript};
 
@@ -31,11 +31,13 @@ impl Acts {
     pub fn of(transcript: &Transcript<'_>, conversation: &Conversation, added: &Tools) -> Acts {
         let calls = calls(transcript, conversation, added);
         let (files, strays) = files_and_strays(transcript, &calls);
-        let operations = files.iter().flat_map(|file| &file.operations);
-        let places: IdSet<u32> = operations.map(|operation| operation.call.block).collect();
-        let is_operation = |call: FactLocation| places.contains(&call.block);
+        let mut operated: Operated<'_> = IdMap::default();
+        for operation in files.iter().flat_map(|file| &file.operations) {
+            let paths = operated.entry(operation.call.block).or_default();
+            paths.push(&operation.written);
+        }
         Acts {
-            touches: touches(transcript, conversation, &calls, &is_operation),
+            touches: touches(transcript, conversation, &calls, &operated),
             calls,
             files,
             strays,

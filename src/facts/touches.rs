@@ -11,6 +11,7 @@ use super::script::{Effects, effects};
 use super::shell::{is_shell_tool, output, shows};
 use super::tools::steers;
 use super::{Acts, block_text};
+use crate::ids::IdMap;
 use crate::policy::ToolKind;
 use crate::transcript::{BlockKind, Conversation, LineKind, Role, Transcript, Typed};
 
@@ -43,6 +44,9 @@ enum What {
     Shown { path: String, result: FactLocation },
 }
 
+/// The files that each call is known to have done something to, by its block, as it writes them.
+pub(super) type Operated<'f> = IdMap<u32, Vec<&'f str>>;
+
 /// Agents of the agent that only look.
 const ONLY_LOOK: [&str; 4] = ["Explore", "Plan", "explore", "plan"];
 
@@ -68,11 +72,11 @@ pub(super) fn touches(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     calls: &[Exchange],
-    is_operation: &dyn Fn(FactLocation) -> bool,
+    operated: &Operated<'_>,
 ) -> Vec<Touch> {
     let mut touches: Vec<Touch> = Vec::new();
     for call in calls {
-        of_call(transcript, call, is_operation, &mut touches);
+        of_call(transcript, call, operated, &mut touches);
     }
     of_words(transcript, conversation, &mut touches);
     of_notes(transcript, conversation, &mut touches);
@@ -83,7 +87,7 @@ pub(super) fn touches(
 fn of_call(
     transcript: &Transcript<'_>,
     call: &Exchange,
-    is_operation: &dyn Fn(FactLocation) -> bool,
+    operated: &Operated<'_>,
     touches: &mut Vec<Touch>,
 ) {
     if was_refused(transcript, call) {
@@ -112,8 +116,16 @@ fn of_call(
             };
             match effects(&command) {
                 Effects::Anything => push(What::Anything),
-                Effects::Paths(paths) if paths.is_empty() => {}
-                Effects::Paths(paths) => push(What::Paths(paths)),
+                Effects::Paths(mut paths) => {
+                    // What became of these is known: of a patch that a shell is given.
+                    let known = operated
+                        .get(&call.call.block)
+                        .map_or(&[][..], Vec::as_slice);
+                    paths.retain(|path| !known.contains(&&path[..]));
+                    if !paths.is_empty() {
+                        push(What::Paths(paths));
+                    }
+                }
             }
             let Some(result) = call.result else {
                 return;
@@ -132,7 +144,9 @@ fn of_call(
                 push(What::Missing(result.block));
             }
         }
-        ToolKind::Write | ToolKind::Edit if !is_operation(call.call) => push(named()),
+        ToolKind::Write | ToolKind::Edit if !operated.contains_key(&call.call.block) => {
+            push(named())
+        }
         ToolKind::Other => {
             let tool = call.tool(transcript);
             if AGENTS.contains(&&*tool) {

@@ -1,6 +1,9 @@
 //! Which words of paths and of users may be about a file.
 
 use super::*;
+use crate::facts::Effort;
+use crate::facts::tests::{ResultText, anthropic};
+use crate::policy::Tools;
 
 #[test]
 fn a_path_may_be_that_of_a_file() {
@@ -39,4 +42,86 @@ fn a_user_tells_of_a_change() {
     assert!(tells_of_a_change("x\n我把 p.py 删了", "p.py"));
     assert!(!tells_of_a_change("look at p.py. It is slow", "p.py"));
     assert!(!tells_of_a_change("I changed q.py\np.py is fine", "p.py"));
+}
+
+const READ: (&str, &str, ResultText<'_>) = (
+    "Read",
+    r#"{"file_path":"/w/src/a.rs"}"#,
+    ResultText::Fine("     1→old\n     2→x"),
+);
+
+/// What is known of the file after these calls.
+fn known_after(calls: &[(&str, &str, ResultText<'_>)]) -> Option<String> {
+    let transcript = anthropic(&[&[READ], calls].concat());
+    let conversation = &transcript.conversations[0];
+    let acts = Acts::of(&transcript, conversation, &Tools::default());
+    let file = acts.files.iter().find(|file| file.path == "/w/src/a.rs");
+    let known = file?.known(&transcript, acts.touches(), &Effort::default());
+    known.map(|known| known.content.text)
+}
+
+#[test]
+fn what_something_may_have_changed_is_not_known() {
+    for (tool, input, said) in [
+        ("Bash", r#"{"command":"sed -i s/old/new/ src/a.rs"}"#, ""),
+        ("Bash", r#"{"command":"cargo fmt"}"#, ""),
+        ("Bash", r#"{"command":"cat src/a.rs"}"#, "new\nx"),
+        (
+            "Bash",
+            r#"{"command":"git diff"}"#,
+            "+++ b/src/a.rs\n@@ -1 +1 @@\n-old\n+new\n x",
+        ),
+        (
+            "Bash",
+            r#"{"command":"ls src/a.rs"}"#,
+            "ls: src/a.rs: No such file or directory",
+        ),
+        ("Task", r#"{"prompt":"mend it"}"#, "done"),
+        ("mcp__disk__put", r#"{"target":"src/a.rs"}"#, "done"),
+    ] {
+        let call = (tool, input, ResultText::Fine(said));
+        assert_eq!(known_after(&[call]), None, "{tool} {input}");
+        let again = ("Read", READ.1, ResultText::Fine("     1→new\n     2→x"));
+        assert_eq!(known_after(&[call, again]).as_deref(), Some("new\nx"));
+    }
+}
+
+#[test]
+fn what_changes_nothing_of_it_leaves_it_known() {
+    let refused = "The user doesn't want to proceed with this tool use. It was rejected.";
+    for (tool, input, said) in [
+        ("Bash", r#"{"command":"cargo test 2>&1 | tail -3"}"#, "ok"),
+        ("Bash", r#"{"command":"echo x > src/b.rs"}"#, ""),
+        ("Bash", r#"{"command":"cat src/a.rs"}"#, "old\nx"),
+        (
+            "Bash",
+            r#"{"command":"git diff"}"#,
+            "+++ b/src/a.rs\n@@ -1 +1 @@\n-older\n+old\n x",
+        ),
+        ("Bash", r#"{"command":"python3 fix.py"}"#, refused),
+        (
+            "Task",
+            r#"{"prompt":"look","subagent_type":"Explore"}"#,
+            "a.rs is old",
+        ),
+        ("mcp__disk__put", r#"{"target":"src/b.rs"}"#, "done"),
+    ] {
+        let call = (tool, input, ResultText::Fine(said));
+        assert_eq!(
+            known_after(&[call]).as_deref(),
+            Some("old\nx"),
+            "{tool} {input}"
+        );
+    }
+}
+
+#[test]
+fn a_patch_that_a_shell_is_given_says_what_it_changes() {
+    let patch = "apply_patch <<'E'\n*** Begin Patch\n*** Update File: /w/src/a.rs\n@@\n-old\n+new\n*** End Patch\nE";
+    let input = serde_json::json!({ "command": patch }).to_string();
+    let said = ResultText::Fine("Success. Updated the following files:\nM /w/src/a.rs");
+    assert_eq!(
+        known_after(&[("shell", &input, said)]).as_deref(),
+        Some("new\nx")
+    );
 }
