@@ -44,6 +44,11 @@ impl Acts {
         }
     }
 
+    /// What may have changed files besides, in the order of the conversation.
+    pub fn touches(&self) -> &[Touch] {
+        &self.touches
+    }
+
     /// The files that the calls of these messages name, with what these did: a later call changes nothing of that.
     pub fn files_of(&self, messages: Range<usize>) -> Vec<File> {
         let is_of = |operation: &&Operation| messages.contains(&(operation.call.message as usize));

@@ -1,7 +1,7 @@
 //! Commands that were run and services that were called, and how that ended if the results say so.
 
+use super::error_lines::is_error_message;
 use super::exchanges::Ended;
-use super::failures::is_error_message;
 use super::input::Input;
 use super::looks::{ended, name_in};
 use super::refused::{says_it_was_refused, was_refused};

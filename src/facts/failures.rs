@@ -3,6 +3,7 @@
 use memchr::memmem;
 
 use super::commands;
+use super::error_lines::{ALWAYS, is_error_message};
 use super::exchanges::{Ended, Exchange, FactLocation, text_of};
 use super::looks;
 use super::shell::{only_shows, output};
@@ -153,44 +154,6 @@ fn untagged(line: &str) -> &str {
     line.strip_suffix("</tool_use_error>")
         .unwrap_or(line)
         .trim()
-}
-
-/// Phrases that occur only in error messages of programs.
-const ALWAYS: [&str; 6] = [
-    "error:",
-    "error[",
-    "Error:",
-    "fatal:",
-    "FAILED",
-    "panicked at",
-];
-
-/// Whether a line is an error message of a compiler, interpreter, shell or test runner.
-pub fn is_error_message(line: &str, outcome: Outcome) -> bool {
-    /// Phrases that also occur in files, which a successful command may show. In lower case.
-    const WHERE_IT_FAILED: [&str; 18] = [
-        "error",
-        "exception",
-        "fail",
-        "fatal",
-        "panic",
-        "traceback",
-        "denied",
-        "not found",
-        "no such",
-        "cannot",
-        "unable",
-        "undefined",
-        "invalid",
-        "missing",
-        "rejected",
-        "refused",
-        "timed out",
-        "exited with",
-    ];
-    let has = |line: &str, words: &[&str]| words.iter().any(|word| line.contains(word));
-    has(line, &ALWAYS)
-        || outcome == Outcome::Failed && has(&line.to_ascii_lowercase(), &WHERE_IT_FAILED)
 }
 
 #[cfg(test)]

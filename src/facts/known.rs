@@ -217,7 +217,7 @@ impl File {
         for operation in &self.operations {
             // What an operation is part of comes before it: a command that writes a file and shows it.
             while let Some(touch) = touches.next_if(|touch| touch.at <= operation.call) {
-                known = touch.after(transcript, &self.path, known);
+                known = self.after(transcript, touch, known);
             }
             known = match (operation.what, operation.done) {
                 (FileAction::Search, _) => known,
@@ -269,9 +269,19 @@ impl File {
             }
         }
         for touch in touches {
-            known = touch.after(transcript, &self.path, known);
+            known = self.after(transcript, touch, known);
         }
         known
+    }
+
+    /// What is still known after something that may have changed it.
+    fn after(
+        &self,
+        transcript: &Transcript<'_>,
+        touch: &Touch,
+        known: Option<Known>,
+    ) -> Option<Known> {
+        known.filter(|known| !touch.may_change(transcript, &self.path, &known.content.text))
     }
 
     /// The same, without the place.

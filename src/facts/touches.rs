@@ -3,14 +3,13 @@
 //! PURE. Says what may have happened, never what did: whoever asks what a file contains must not answer with what was shown before.
 //! Errs towards a change that was none, never the other way.
 
+use super::block_text;
 use super::commands;
 use super::exchanges::{Exchange, FactLocation, text_of};
-use super::known::Known;
 use super::refused::was_refused;
 use super::script::{Effects, effects};
 use super::shell::{is_shell_tool, output, shows};
 use super::tools::steers;
-use super::{Acts, block_text};
 use crate::ids::IdMap;
 use crate::policy::ToolKind;
 use crate::transcript::{BlockKind, Conversation, LineKind, Role, Transcript, Typed};
@@ -223,21 +222,15 @@ fn of_notes(transcript: &Transcript<'_>, conversation: &Conversation, touches: &
 }
 
 impl Touch {
-    /// What is known of the file of this path after it.
-    pub(super) fn after(
-        &self,
-        transcript: &Transcript<'_>,
-        path: &str,
-        known: Option<Known>,
-    ) -> Option<Known> {
-        let known = known?;
+    /// Whether the file of this path, of which this text is known, may be another one after it.
+    pub(super) fn may_change(&self, transcript: &Transcript<'_>, path: &str, known: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
         let names = |block: &u32| {
             let block = transcript.block(*block);
             let raw = transcript.bytes(block.line, block.value);
             memchr::memmem::find(raw, name.as_bytes()).is_some()
         };
-        let is_changed = match &self.what {
+        match &self.what {
             What::Anything => true,
             What::Paths(paths) => paths.iter().any(|touched| may_be(touched, path)),
             What::Named(blocks) => blocks.iter().any(names),
@@ -247,7 +240,7 @@ impl Touch {
             What::Compared(block) => {
                 names(block) && {
                     let text = block_text(transcript, transcript.block(*block));
-                    is_another(&text, path, &known.content.text)
+                    is_another(&text, path, known)
                 }
             }
             What::Said(block) => {
@@ -269,13 +262,12 @@ impl Touch {
             } => {
                 may_be(shown, path) && {
                     let said = output(text_of(transcript, *result, None));
-                    let lines: Vec<&str> = known.content.text.lines().collect();
+                    let lines: Vec<&str> = known.lines().collect();
                     let mut said = said.lines().filter(|line| !line.trim().is_empty());
                     !said.all(|line| lines.contains(&line))
                 }
             }
-        };
-        (!is_changed).then_some(known)
+        }
     }
 }
 
@@ -394,13 +386,6 @@ fn tells_of_a_change(text: &str, name: &str) -> bool {
                 WORDS.iter().any(|word| sentence.contains(word))
             }
         })
-}
-
-impl Acts {
-    /// What may have changed files, in the order of the conversation.
-    pub fn touches(&self) -> &[Touch] {
-        &self.touches
-    }
 }
 
 #[cfg(test)]

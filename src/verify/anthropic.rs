@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::{Findings, Rule, Severity};
 use crate::ids::IdSet;
-use crate::scan::Value;
+use crate::scan::{Span, Value};
 use crate::transcript::{Answer, Block, BlockKind, Conversation, Message, Role, Transcript};
 
 /// Who sends the messages as a request.
@@ -183,7 +183,7 @@ impl<'c, 't> Check<'c, 't, '_> {
     /// Whether a call names its tool and has an input.
     fn is_whole(&self, call: &Block) -> bool {
         let line = self.f.transcript.line(call.line);
-        !call.tool.is_empty() && call.content.of(line).first() == Some(&b'{')
+        call.tool != Span::default() && call.content.of(line).first() == Some(&b'{')
     }
 
     fn value(&self, block: &Block) -> Value<'t> {

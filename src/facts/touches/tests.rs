@@ -1,8 +1,8 @@
 //! Which words of paths and of users may be about a file.
 
 use super::*;
-use crate::facts::Effort;
 use crate::facts::tests::{ResultText, anthropic};
+use crate::facts::{Acts, Effort};
 use crate::policy::Tools;
 
 #[test]
