@@ -397,6 +397,7 @@ DELIBERATE = {
     "lists count as their text": "the document speaks of results, the published code of strings",
     "a list counts nothing": "the document adds a list's length, its number of parts; the published code nothing",
     "calls count in every API": "where calls stand beside the content, they count as they would inside of it",
+    "what may have changed is not restored": "the document reads the disk; a transcript does not say what a command has written since",
     "restored within the saving": "restored files never bring the history over its trigger, and never undo the saving",
     "a line end after a mark": "a mark that the model wrote itself stands on a line of its own, too: so a later run knows it",
     "a file is cut at a line": "a restored file is cut at the end of a line",
