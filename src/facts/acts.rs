@@ -8,8 +8,6 @@ use super::exchanges::Exchange;
 use super::files::{File, files_and_strays};
 use super::inner::calls;
 use super::operation::Operation;
-use super::touches::{Operated, Touch, touches};
-use crate::ids::IdMap;
 use crate::policy::Tools;
 use crate::transcript::{Conversation, Transcript};
 
@@ -22,8 +20,6 @@ pub struct Acts {
     pub files: Vec<File>,
     /// What commands did to files that nothing had named before.
     pub strays: Vec<(String, Operation)>,
-    /// What may have changed any of them besides.
-    pub(super) touches: Vec<Touch>,
 }
 
 impl Acts {
@@ -31,22 +27,11 @@ impl Acts {
     pub fn of(transcript: &Transcript<'_>, conversation: &Conversation, added: &Tools) -> Acts {
         let calls = calls(transcript, conversation, added);
         let (files, strays) = files_and_strays(transcript, &calls);
-        let mut operated: Operated<'_> = IdMap::default();
-        for operation in files.iter().flat_map(|file| &file.operations) {
-            let paths = operated.entry(operation.call.block).or_default();
-            paths.push(&operation.written);
-        }
         Acts {
-            touches: touches(transcript, conversation, &calls, &operated),
             calls,
             files,
             strays,
         }
-    }
-
-    /// What may have changed files besides, in the order of the conversation.
-    pub fn touches(&self) -> &[Touch] {
-        &self.touches
     }
 
     /// The files that the calls of these messages name, with what these did: a later call changes nothing of that.

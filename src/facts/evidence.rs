@@ -132,24 +132,12 @@ pub(super) fn of_change(transcript: &Transcript<'_>, exchange: &Exchange, answer
 /// Whether a result is what a tool has to say of a change that it has made. Where no agent flags its results, what is not known to
 /// be that may say why nothing was changed, in the words of any program and any language.
 fn says_it_is_done(said: &str) -> bool {
-    /// Parts of the first line, in lower case.
-    const DONE: [&str; 34] = [
+    /// Words of the first line, in lower case, and parts of it.
+    const WORDS: [&str; 18] = [
         "success",
-        "has been updated",
-        "have been updated",
-        "has been edited",
-        "has been created",
-        "has been written",
-        "has been replaced",
-        "has been saved",
-        "has been deleted",
-        "file created",
-        "file updated",
-        "file written",
-        "file saved",
-        "created file",
-        "updated file",
-        "wrote ",
+        "successful",
+        "successfully",
+        "wrote",
         "written",
         "applied",
         "done",
@@ -162,12 +150,24 @@ fn says_it_is_done(said: &str) -> bool {
         "deleted",
         "modified",
         "removed",
+        "moved",
+        "overwrote",
+    ];
+    const PARTS: [&str; 14] = [
         "here's the result of running `cat -n`",
         "here's a snippet",
-        "已",
         "成功",
         "完成",
-        "moved",
+        "已更新",
+        "已写入",
+        "已创建",
+        "已修改",
+        "已编辑",
+        "已保存",
+        "已删除",
+        "已应用",
+        "已替换",
+        "已移动",
     ];
     /// Words with which such a line says that it was not.
     const NOT: [&str; 26] = [
@@ -204,9 +204,10 @@ fn says_it_is_done(said: &str) -> bool {
     let is_name = |word: &&str| word.contains('/') || word.trim_end_matches('.').contains('.');
     let words = first.split_whitespace().filter(|word| !is_name(word));
     let first = words.collect::<Vec<_>>().join(" ");
-    let has = |words: &[&str]| words.iter().any(|word| first.contains(word));
+    let has = |parts: &[&str]| parts.iter().any(|part| first.contains(part));
+    let mut words = first.split(|c: char| !c.is_alphanumeric());
     first.is_empty()
-        || has(&DONE) && !has(&NOT)
+        || (words.any(|word| WORDS.contains(&word)) || has(&PARTS)) && !has(&NOT)
         || first.starts_with("diff --git")
         || first.starts_with("--- ")
 }
@@ -299,6 +300,40 @@ impl Ended {
             Ended::Status(0) | Ended::Returned => Done::Yes,
             Ended::Status(_) | Ended::Failed => Done::Failed,
             Ended::Interrupted | Ended::Running | Ended::Unknown => Done::Unclear,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_done_where_its_tool_says_so() {
+        for said in [
+            "",
+            "ok",
+            "Done!",
+            "The file /w/error.rs has been updated.",
+            "Successfully replaced text in a.rs",
+            "{\"success\": true}",
+            "Deleted.",
+            "文件已更新",
+        ] {
+            assert!(says_it_is_done(said), "{said}");
+        }
+        for said in [
+            "No match found for old_string in /w/done.rs",
+            "Token limit exceeded",
+            "The change was abandoned",
+            "unsaved",
+            "{\"success\": false}",
+            "could not be updated",
+            "文件已存在",
+            "未找到要替换的字符串",
+            "aborted by user after 3s",
+        ] {
+            assert!(!says_it_is_done(said), "{said}");
         }
     }
 }

@@ -73,7 +73,7 @@ pub use stance::{corrects, decides, leaves_open, refuses};
 pub use status::Exit;
 pub use todos::{Proposal, Todo, TodoState, Todos, listed, proposal, todos};
 pub use tools::{kind_of, kind_of_call};
-pub use touches::Touch;
+pub use touches::{Touch, touches};
 
 /// The texts of a block, separated by line breaks. Invalid UTF-8 is replaced.
 pub fn block_text<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {

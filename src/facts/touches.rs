@@ -1,8 +1,9 @@
 //! What may have changed files without a call that names them: commands, agents of the agent, other tools, the user.
 //!
 //! PURE. Says what may have happened, never what did: whoever asks what a file contains must not answer with what was shown before.
-//! Errs towards a change that was none, never the other way.
+//! Takes what it does not know for a change. The exceptions are builds and tests, which are taken to leave sources alone.
 
+use super::acts::Acts;
 use super::block_text;
 use super::commands;
 use super::exchanges::{Exchange, FactLocation, text_of};
@@ -44,7 +45,7 @@ enum What {
 }
 
 /// The files that each call is known to have done something to, by its block, as it writes them.
-pub(super) type Operated<'f> = IdMap<u32, Vec<&'f str>>;
+type Operated<'f> = IdMap<u32, Vec<&'f str>>;
 
 /// Agents of the agent that only look.
 const ONLY_LOOK: [&str; 4] = ["Explore", "Plan", "explore", "plan"];
@@ -66,16 +67,20 @@ const CHANGED: [&[u8]; 3] = [
     b"has been modified externally",
 ];
 
-/// Everything that may have changed files, in the order of the conversation.
-pub(super) fn touches(
+/// Everything that may have changed files, in the order of the conversation, besides what `acts` says.
+pub fn touches(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
-    calls: &[Exchange],
-    operated: &Operated<'_>,
+    acts: &Acts,
 ) -> Vec<Touch> {
+    let mut operated: Operated<'_> = IdMap::default();
+    for operation in acts.files.iter().flat_map(|file| &file.operations) {
+        let paths = operated.entry(operation.call.block).or_default();
+        paths.push(&operation.written);
+    }
     let mut touches: Vec<Touch> = Vec::new();
-    for call in calls {
-        of_call(transcript, call, operated, &mut touches);
+    for call in &acts.calls {
+        of_call(transcript, call, &operated, &mut touches);
     }
     of_words(transcript, conversation, &mut touches);
     of_notes(transcript, conversation, &mut touches);
@@ -139,8 +144,13 @@ fn of_call(
             }
             let said = transcript.block(result.block);
             let raw = transcript.bytes(said.line, said.content);
-            if memchr::memmem::find(raw, b"o such file").is_some() {
+            let tells = |words: &[u8]| memchr::memmem::find(raw, words).is_some();
+            if tells(b"o such file") {
                 push(What::Missing(result.block));
+            }
+            // A hook of a commit, or a formatter that another program has run.
+            if tells(b"modified by this hook") || tells(b"reformatted") {
+                push(What::Anything);
             }
         }
         ToolKind::Write | ToolKind::Edit if !operated.contains_key(&call.call.block) => {
@@ -224,7 +234,7 @@ fn of_notes(transcript: &Transcript<'_>, conversation: &Conversation, touches: &
 impl Touch {
     /// Whether the file of this path, of which this text is known, may be another one after it.
     pub(super) fn may_change(&self, transcript: &Transcript<'_>, path: &str, known: &str) -> bool {
-        let name = path.rsplit('/').next().unwrap_or(path);
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
         let names = |block: &u32| {
             let block = transcript.block(*block);
             let raw = transcript.bytes(block.line, block.value);

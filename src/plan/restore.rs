@@ -10,7 +10,7 @@ use std::cell::OnceCell;
 use crate::error::Result;
 use crate::facts::{
     self, Acts, Content, Done, Effort, FactLocation, File, FileAction, Known, Operation, Touch,
-    with_attached,
+    touches, with_attached,
 };
 use crate::outcome::RestoredFrom;
 use crate::policy::{Policy, Replacement, Template, presets};
@@ -92,7 +92,7 @@ pub fn recent<'t>(
     Recents {
         transcript,
         placeholders,
-        touches: acts.touches().to_vec(),
+        touches: touches(transcript, conversation, acts),
         files: read
             .into_iter()
             .map(|(_, file)| (file, OnceCell::new()))

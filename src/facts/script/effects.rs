@@ -4,8 +4,8 @@
 //! tests are taken to leave sources alone.
 
 use super::programs::{
-    CHANGES, CHANGING, HARMLESS, asks, is_harmless_cargo, is_harmless_cmdlet, is_harmless_git,
-    is_harmless_script, is_of_builds, only_checks,
+    CHANGES, CHANGING, HARMLESS, asks, is_harmless_cargo, is_harmless_cmdlet,
+    is_harmless_container, is_harmless_git, is_harmless_script, is_of_builds, only_checks,
 };
 use super::{Simple, WordKind, commands, inline};
 
@@ -105,8 +105,17 @@ fn of_command(command: &Simple, depth: usize) -> Effects {
         word if AFTER.contains(&word) => NOTHING,
         "sed" | "gsed" => match arguments.iter().any(|word| is_in_place(&word.text)) {
             true => all_named(),
-            false => NOTHING,
+            // Its scripts can write files, too.
+            false => or_anything(!arguments.iter().any(|word| word.text.contains("/w "))),
         },
+        "awk" | "gawk" => {
+            let writes = ["-i", "> \"", ">\"", "system(", "| \""];
+            let mut words = arguments.iter();
+            or_anything(!words.any(|word| writes.iter().any(|part| word.text.contains(part))))
+        }
+        "docker" | "docker-compose" | "podman" => or_anything(is_harmless_container(
+            arguments.iter().map(|word| &word.text[..]),
+        )),
         "dd" => match arguments
             .iter()
             .find_map(|word| word.text.strip_prefix("of="))
@@ -120,10 +129,14 @@ fn of_command(command: &Simple, depth: usize) -> Effects {
                 let at = arguments.iter().position(|word| word.text == *flag)?;
                 Some(&arguments[at + 1..])
             });
+            let runs = arguments
+                .iter()
+                .filter(|word| word.text.starts_with("-exec"));
             match run {
                 _ if ["-delete", "-fprint", "-fls"].iter().any(|flag| has(flag)) => {
                     Effects::Anything
                 }
+                Some(_) if runs.count() > 1 => Effects::Anything,
                 Some(words) => run_by_another(words, depth),
                 None => NOTHING,
             }
@@ -211,7 +224,11 @@ fn of_command(command: &Simple, depth: usize) -> Effects {
             arguments,
             command.document.as_deref(),
         )),
-        "unzip" | "tar" => or_anything(begins("-t") || has("-l") || begins("t")),
+        "unzip" => or_anything(has("-l") || has("-t")),
+        "tar" => or_anything(arguments.first().is_some_and(|flags| {
+            let flags = flags.text.trim_start_matches('-');
+            flags.starts_with('t') || flags == "list"
+        })),
         "wget" => or_anything(has("-qO-") || has("-O-") || has("--spider")),
         word if CHANGING.contains(&word) => all_named(),
         word if HARMLESS.contains(&word) => {
@@ -271,8 +288,9 @@ fn run_by_another(words: &[super::Word], depth: usize) -> Effects {
 
 /// Whether a program changes files that are added to its arguments.
 fn changes_what_it_is_given(words: &[super::Word]) -> bool {
-    let is_one = |word: &super::Word| CHANGING.contains(&&word.text[..]) || is_in_place(&word.text);
-    words.iter().any(is_one)
+    let program = words.first().map_or("", |word| &word.text);
+    CHANGING.contains(&program)
+        || program.ends_with("sed") && words.iter().any(|word| is_in_place(&word.text))
 }
 
 fn is_in_place(flag: &str) -> bool {

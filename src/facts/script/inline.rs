@@ -40,6 +40,7 @@ const WRITING: &[&str] = &[
     "fs.",
     "open(",
     "import_module",
+    "inplace",
     "File.",
     "FileUtils",
     "IO.",

@@ -122,7 +122,12 @@ impl<'t> Reader<'t> {
                     let escaped = after.chars().next();
                     self.at += escaped.map_or(0, char::len_utf8);
                     if let Some(escaped) = escaped.filter(|c| *c != '\n') {
-                        self.word().text.push(escaped);
+                        let word = self.word();
+                        word.text.push(escaped);
+                        // Nobody escapes a letter: it is a path of Windows, which is another one without this.
+                        if escaped.is_alphanumeric() {
+                            word.kind = WordKind::Expanded;
+                        }
                     }
                 }
                 '\'' => {

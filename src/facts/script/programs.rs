@@ -11,7 +11,6 @@ pub(super) const HARMLESS: &[&str] = &[
     "apt",
     "apt-cache",
     "apt-get",
-    "awk",
     "aws",
     "az",
     "base64",
@@ -42,8 +41,6 @@ pub(super) const HARMLESS: &[&str] = &[
     "diff",
     "dig",
     "dirname",
-    "docker",
-    "docker-compose",
     "du",
     "echo",
     "egrep",
@@ -117,7 +114,6 @@ pub(super) const HARMLESS: &[&str] = &[
     "od",
     "open",
     "openssl",
-    "osascript",
     "pgrep",
     "ping",
     "pip",
@@ -143,7 +139,6 @@ pub(super) const HARMLESS: &[&str] = &[
     "rustc",
     "rustup",
     "say",
-    "screen",
     "seq",
     "set",
     "sha1sum",
@@ -164,7 +159,6 @@ pub(super) const HARMLESS: &[&str] = &[
     "tac",
     "tail",
     "test",
-    "tmux",
     "tokei",
     "top",
     "touch",
@@ -207,14 +201,12 @@ pub(super) const CHANGING: &[&str] = &[
 
 /// Words of a harmless program's arguments with which it changes files that nobody named.
 pub(super) const CHANGES: &[(&str, &[&str])] = &[
-    ("awk", &["-i"]),
     (
         "curl",
         &["-o", "-O", "--output", "--remote-name", "-OL", "-LO", "-Lo"],
     ),
-    ("docker", &["cp"]),
     ("jest", &["-u", "--updateSnapshot"]),
-    ("sort", &["-o"]),
+    ("swift", &["format"]),
     ("vitest", &["-u", "--update"]),
     ("yq", &["-i", "--inplace"]),
     ("go", &["fmt", "fix", "generate", "get", "mod", "work"]),
@@ -336,6 +328,16 @@ pub(super) fn is_harmless_cargo<'w>(words: impl Iterator<Item = &'w str> + Clone
         Some(word) => ALWAYS.contains(&word) && !fixes,
         None => true,
     }
+}
+
+/// Whether a command of containers runs nothing in one, where folders of the project may be.
+pub(super) fn is_harmless_container<'w>(words: impl Iterator<Item = &'w str>) -> bool {
+    const ALWAYS: &[&str] = &[
+        "build", "config", "down", "images", "info", "inspect", "kill", "login", "logs", "network",
+        "ps", "pull", "push", "rm", "rmi", "stats", "stop", "top", "version", "volume", "wait",
+    ];
+    let mut words = words.filter(|word| !word.starts_with('-') && *word != "compose");
+    words.next().is_none_or(|word| ALWAYS.contains(&word))
 }
 
 /// Whether a script of a package only builds or tests, by its name.

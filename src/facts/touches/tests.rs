@@ -44,6 +44,25 @@ fn a_user_tells_of_a_change() {
     assert!(!tells_of_a_change("I changed q.py\np.py is fine", "p.py"));
 }
 
+#[test]
+fn a_path_of_windows_is_one_name_after_the_other() {
+    let read = r#"{"file_path":"C:\\w\\a.rs"}"#;
+    let shown = ResultText::Fine("     1→old");
+    let after = |command: &str| {
+        let input = serde_json::json!({ "command": command }).to_string();
+        let call = ("Bash", &input[..], ResultText::Fine(""));
+        let transcript = anthropic(&[("Read", read, shown), call]);
+        let conversation = &transcript.conversations[0];
+        let acts = Acts::of(&transcript, conversation, &Tools::default());
+        let touches = touches(&transcript, conversation, &acts);
+        acts.files[0]
+            .known(&transcript, &touches, &Effort::default())
+            .is_some()
+    };
+    assert!(after("cargo test"));
+    assert!(!after("echo x > w\\a.rs"));
+}
+
 const READ: (&str, &str, ResultText<'_>) = (
     "Read",
     r#"{"file_path":"/w/src/a.rs"}"#,
@@ -56,7 +75,8 @@ fn known_after(calls: &[(&str, &str, ResultText<'_>)]) -> Option<String> {
     let conversation = &transcript.conversations[0];
     let acts = Acts::of(&transcript, conversation, &Tools::default());
     let file = acts.files.iter().find(|file| file.path == "/w/src/a.rs");
-    let known = file?.known(&transcript, acts.touches(), &Effort::default());
+    let touches = touches(&transcript, conversation, &acts);
+    let known = file?.known(&transcript, &touches, &Effort::default());
     known.map(|known| known.content.text)
 }
 

@@ -284,7 +284,7 @@ impl Block {
 /// The list contains Claude Code's wrappers; other agents have adopted them. Who only mentions one does not close it.
 pub(in crate::format) fn is_echo(first_text: &[u8]) -> bool {
     const WRAPPERS: [&[u8]; 3] = [b"command-name>", b"command-message>", b"task-notification>"];
-    // Nobody begins so who is not the agent.
+    // No person begins a message with these, closed or not.
     const BEGINNINGS: [&[u8]; 5] = [
         b"system-reminder>",
         b"local-command-",
