@@ -14,7 +14,7 @@ use crate::format::Format;
 use crate::ids::IdMap;
 use crate::plan::tool_named_by;
 use crate::policy::{Policy, ToolKind, Tools};
-use crate::tokens::{Estimator, Sizes, usage};
+use crate::tokens::{Estimator, Sizes, split, usage};
 use crate::transcript::{
     BlockKind, Conversation, ConversationId, LineKind, Outcome, Role, Transcript,
 };
@@ -43,6 +43,16 @@ struct Call {
     block: u32,
     /// The path that it names, for tools that work on one file.
     path: Option<String>,
+}
+
+/// A block as a part of its window.
+struct Part {
+    message: usize,
+    block: u32,
+    /// Its tokens by itself.
+    size: u64,
+    /// Its part of what its message adds to the window.
+    tokens: u64,
 }
 
 /// The calls of a conversation by their ids.
@@ -93,8 +103,9 @@ impl<'p> Counting<'p> {
         let mut calls = Vec::new();
         for (number, conversation) in transcript.conversations.iter().enumerate() {
             let sizes = &mut all_sizes[0];
+            let growth = sizes.growth(transcript, conversation);
             let seen = self.blocks(
-                (number, conversation),
+                (number, conversation, &growth),
                 transcript,
                 sizes,
                 &mut file.counts,
@@ -104,7 +115,6 @@ impl<'p> Counting<'p> {
             if conversation.messages.is_empty() {
                 continue;
             }
-            let growth = sizes.growth(transcript, conversation);
             let tokens = growth.last().copied().unwrap_or(0);
             let first_line = line.unwrap_or(1);
             let input = (format, transcript, first_line);
@@ -146,10 +156,11 @@ impl<'p> Counting<'p> {
         keep_largest(&mut file.counts.largest, self.top);
     }
 
-    /// The blocks of a conversation.
+    /// The blocks of a conversation, whose window grew like `growth`. What a message adds to it is divided among its blocks, so that
+    /// all counts add up to the window.
     fn blocks<'t>(
         &self,
-        (number, conversation): (usize, &Conversation),
+        (number, conversation, growth): (usize, &Conversation, &[u64]),
         transcript: &'t Transcript<'_>,
         sizes: &mut Sizes,
         counts: &mut Counts,
@@ -157,9 +168,11 @@ impl<'p> Counting<'p> {
     ) -> Seen<'t> {
         let mut calls = Calls::default();
         let mut results = Vec::new();
-        for (message, block_number) in conversation.all_blocks() {
-            let block = transcript.block(block_number);
-            let tokens = self.estimator.tokens(sizes.block(transcript, block_number));
+        for part in self.parts((conversation, growth), transcript, sizes, counts) {
+            let Part {
+                message, tokens, ..
+            } = part;
+            let block = transcript.block(part.block);
             let role = role_name(block.kind, conversation.messages[message].role);
             for (shares, name) in [
                 (&mut counts.roles, role),
@@ -173,16 +186,16 @@ impl<'p> Counting<'p> {
                 tokens,
                 conversation: number,
                 message,
-                block: block_number,
+                block: part.block,
             });
             match block.kind {
                 BlockKind::Call => {
-                    let call = self.call(transcript, block_number, tokens, counts);
+                    let call = self.call(transcript, part.block, tokens, counts);
                     if !block.call_id.is_empty() {
                         calls.insert(transcript.bytes(block.line, block.call_id), call);
                     }
                 }
-                BlockKind::Result => results.push((message, block_number, tokens)),
+                BlockKind::Result => results.push(part),
                 BlockKind::Text
                 | BlockKind::Image
                 | BlockKind::Document
@@ -193,25 +206,63 @@ impl<'p> Counting<'p> {
                 | BlockKind::Other => {}
             }
         }
-        for &(_, number, tokens) in &results {
-            let result = transcript.block(number);
+        for Part { block, tokens, .. } in &results {
+            let result = transcript.block(*block);
             let call = calls.get(transcript.bytes(result.line, result.call_id));
-            let named_by = call.map_or(number, |call| call.block);
+            let named_by = call.map_or(*block, |call| call.block);
             let count = counts.tools.entry(&tool_named_by(transcript, named_by));
             count.results += 1;
-            count.result_tokens += tokens;
+            count.result_tokens += *tokens;
             count.failed += u64::from(result.outcome == Outcome::Failed);
             if let Some(path) = call.and_then(|call| call.path.as_deref()) {
-                counts.paths.entry(path).result_tokens += tokens;
+                counts.paths.entry(path).result_tokens += *tokens;
             }
         }
-        let results = results
-            .into_iter()
-            .map(|(message, _, tokens)| ResultSize { message, tokens });
+        let results = results.iter().map(|part| ResultSize {
+            message: part.message,
+            tokens: part.size,
+        });
         Seen {
             calls,
             results: results.collect(),
         }
+    }
+
+    /// What each message of a conversation adds to its window, divided among its blocks. What a message without blocks adds is
+    /// counted here.
+    fn parts(
+        &self,
+        (conversation, growth): (&Conversation, &[u64]),
+        transcript: &Transcript<'_>,
+        sizes: &mut Sizes,
+        counts: &mut Counts,
+    ) -> Vec<Part> {
+        let mut parts = Vec::new();
+        let mut weights: Vec<u64> = Vec::new();
+        let mut before = 0;
+        for (number, (message, window)) in conversation.messages.iter().zip(growth).enumerate() {
+            let added = window - before;
+            before = *window;
+            let blocks = conversation.blocks(message);
+            if blocks.is_empty() && added > 0 {
+                counts.roles.entry(message.role.name()).tokens += added;
+                counts.blocks.entry(BlockKind::Other.name()).tokens += added;
+            }
+            weights.clear();
+            weights.extend(
+                blocks
+                    .iter()
+                    .map(|block| self.estimator.tokens(sizes.block(transcript, *block))),
+            );
+            let each = blocks.iter().zip(&weights).zip(split(added, &weights));
+            parts.extend(each.map(|((block, size), tokens)| Part {
+                message: number,
+                block: *block,
+                size: *size,
+                tokens,
+            }));
+        }
+        parts
     }
 
     fn call(

@@ -2,8 +2,8 @@
 //! and how they compare with a policy's thresholds and with other estimates.
 //!
 //! PURE. Only counts. The fields are the JSON's keys, in its order. Integers only, so that sums do not depend on the order of
-//! addition. Each block's tokens are rounded separately, so parts may differ from a window's total by a few; what a policy
-//! counts around the blocks (roles, braces) is only in the total.
+//! addition. What a message adds to its window, with what a policy counts around its blocks (roles, braces), is divided among
+//! its blocks: roles, kinds of block and turns add up to the total.
 
 mod count;
 mod estimates;
@@ -75,9 +75,9 @@ impl Find for FileStats {
 }
 
 impl FileStats {
-    /// The relation to what a provider counted, that of the first conversation that has one.
-    pub fn usage(&self) -> Option<Usage> {
-        self.conversations.iter().find_map(|c| c.usage)
+    /// The first conversation of which a provider's count is recorded, and how that relates to its estimate.
+    pub fn usage(&self) -> Option<(&ConversationStats, Usage)> {
+        self.conversations.iter().find_map(|c| Some((c, c.usage?)))
     }
 }
 

@@ -16,6 +16,7 @@ mod level;
 mod messages;
 mod repr;
 mod sizes;
+mod split;
 mod usage;
 
 use std::iter::Sum;
@@ -30,6 +31,7 @@ use bpe::Bpe;
 use lengths::{Chars, Lengths};
 pub use level::level;
 pub use sizes::Sizes;
+pub use split::split;
 pub use usage::{Usage, answers_in_window, usage};
 
 /// A size before rounding, in the estimator's unit, and the flat tokens of content without text.

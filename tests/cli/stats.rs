@@ -1,5 +1,7 @@
 //! `stats` counts, prints a table or JSON, and writes nothing.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::harness::{
@@ -68,6 +70,74 @@ fn it_counts_as_compact_does_and_writes_nothing() {
         [&bash["name"], &bash["calls"]],
         [&json!("Bash"), &json!(4 * results + 6)]
     );
+}
+
+#[test]
+fn roles_kinds_tools_and_turns_add_up_under_every_preset() {
+    let place = Place::new();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let list = place.run("policy list").exits(0).text();
+    let presets = list
+        .lines()
+        .filter_map(|line| line.split_whitespace().next());
+    let presets: Vec<&str> = presets
+        .filter(|name| ctxpack::policy::preset(name).is_ok())
+        .collect();
+    assert!(presets.len() >= 7, "{list}");
+    let sum = |list: &Value, keys: &[&str]| {
+        let each = list.as_array().unwrap().iter();
+        let figures = each.flat_map(|one| keys.iter().map(move |key| one[*key].as_u64().unwrap()));
+        figures.sum::<u64>()
+    };
+    for preset in presets {
+        let args = [
+            "stats",
+            "--json",
+            "--policy",
+            preset,
+            fixtures.to_str().unwrap(),
+        ];
+        let ran = place.run_args(&args);
+        let stats = json_of(&ran);
+        let mut live = 0;
+        for file in stats["files"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .chain([&stats["totals"]])
+        {
+            let name = format!("{preset} {}", file["path"]);
+            if file["live"].is_null() {
+                continue;
+            }
+            let tokens = file["live"]["tokens"].as_u64().unwrap();
+            assert_eq!(sum(&file["roles"], &["tokens"]), tokens, "roles: {name}");
+            assert_eq!(sum(&file["blocks"], &["tokens"]), tokens, "blocks: {name}");
+            let blocks = file["blocks"].as_array().unwrap().iter();
+            let of_tools = blocks
+                .filter(|b| ["tool_call", "tool_result"].contains(&b["name"].as_str().unwrap()));
+            let of_tools: u64 = of_tools
+                .map(|block| block["tokens"].as_u64().unwrap())
+                .sum();
+            assert_eq!(
+                sum(&file["tools"], &["call_tokens", "result_tokens"]),
+                of_tools,
+                "tools: {name}"
+            );
+            if let Some(conversations) = file["conversations"].as_array() {
+                assert_eq!(sum(&file["conversations"], &["tokens"]), tokens, "{name}");
+                for one in conversations {
+                    assert_eq!(
+                        sum(&one["timeline"], &["tokens"]),
+                        one["tokens"].as_u64().unwrap(),
+                        "turns: {name}"
+                    );
+                }
+            }
+            live += tokens;
+        }
+        assert!(live > 100_000, "{preset}: {live}");
+    }
 }
 
 #[test]

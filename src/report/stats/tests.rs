@@ -340,7 +340,8 @@ fn of_many_conversations_each_has_a_row() {
     assert_eq!(rows(&shown, "policy auto"), expected);
     let expected = [
         "a              2 900    3 000    24 000    20 250    1.25",
-        "two            2 900    3 000    24 000    20 250    1.25",
+        "two            2 900    3 000",
+        "  in main      2 900    3 000    24 000    20 250    1.25",
         "total          5 800    6 000",
     ];
     assert_eq!(rows(&shown, "estimates"), expected);

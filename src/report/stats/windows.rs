@@ -265,16 +265,26 @@ pub(super) fn estimates(stats: &Stats<'_>, shown: &[&Examined<FileStats>]) -> Ta
         .iter()
         .filter(|file| !file.found.conversations.is_empty())
     {
-        let mut row = row(
+        let FileStats {
+            counts,
+            conversations,
+        } = &file.found;
+        table.rows.push(row(
             &file.file.path[folder.len()..],
-            file.found.counts.estimates.named(),
-        );
-        if let Some(usage) = file.found.usage() {
-            row.push(thousands(usage.recorded));
-            row.push(thousands(usage.overhead));
-            row.push(format!("{:.2}", usage.factor));
+            counts.estimates.named(),
+        ));
+        if let Some((conversation, usage)) = file.found.usage() {
+            // Beside the estimates of several conversations, it would seem to be of all.
+            if conversations.len() > 1 {
+                let name = format!("  in {}", conversation.id);
+                table.rows.push(row(&name, conversation.estimates.named()));
+            }
+            if let Some(row) = table.rows.last_mut() {
+                row.push(thousands(usage.recorded));
+                row.push(thousands(usage.overhead));
+                row.push(format!("{:.2}", usage.factor));
+            }
         }
-        table.rows.push(row);
     }
     if stats.entries.len() > 1 {
         table.rows.push(row("total", totals));
