@@ -15,7 +15,7 @@ use super::passed::{Passed, PassedBy};
 use super::walk::{Interest, Leave, Walked, walk};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::path_text;
-use crate::store::folder::below;
+use crate::store::folder::{below, folder_of};
 use crate::text::nearest;
 
 /// One input.
@@ -413,10 +413,7 @@ fn pattern(path: &Path) -> Option<(PathBuf, GlobMatcher)> {
 
 /// A file beside `path` with a similar name.
 fn near(path: &Path) -> Option<String> {
-    let folder = path
-        .parent()
-        .filter(|p| !p.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     let (wanted, ending) = split_ending(path.file_name()?.to_str()?);
     // Who has typed an ending means no folder.
     let is_file = |entry: &fs::DirEntry| entry.path().is_file();

@@ -84,8 +84,8 @@ pub use resume::{Met, Resume, Trust};
 pub use retry::retain_degraded;
 pub use run::{run, run_walking};
 pub use sessions::{
-    Contents, Figures, Meant, NO_HOME, Session, Sessions, Wanted, count as count_sessions,
-    directory_of_head, number_of, session_at, sessions,
+    Contents, Figures, Meant, NO_HOME, Session, Sessions, Wanted, agents_folders,
+    count as count_sessions, directory_of_head, number_of, session_at, sessions,
 };
 pub use shard::Shard;
 pub use spool::{Kept, Outcomes, Sorted, Spool, unread};

@@ -18,6 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::agent::{Surroundings, directory_of};
 use crate::format::{Detected, Format, Warnings};
 use crate::stats::{Counting, FileStats};
+use crate::store::folder::folder_of;
 use crate::text::shown_path;
 use crate::transcript::{Conversation, Role, Transcript};
 
@@ -124,10 +125,7 @@ pub fn sessions(around: &Surroundings, of: Option<Format>) -> Sessions {
 pub fn session_at(around: &Surroundings, format: Format, path: &Path) -> Option<Session> {
     let agent = format.agent()?;
     // The file itself may be a link: where it leads is not what the agent looks at.
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    let parent = parent.unwrap_or(Path::new(".")).canonicalize().ok()?;
+    let parent = folder_of(path).canonicalize().ok()?;
     let path = parent.join(path.file_name()?);
     agent.folders(around).into_iter().find_map(|folder| {
         let folder = folder.canonicalize().ok()?;
@@ -142,6 +140,12 @@ pub fn session_at(around: &Surroundings, format: Format, path: &Path) -> Option<
             modified,
         })
     })
+}
+
+/// The folders in which agents look for sessions.
+pub fn agents_folders(around: &Surroundings) -> impl Iterator<Item = PathBuf> {
+    let agents = Format::of_agents().into_iter().filter_map(Format::agent);
+    agents.flat_map(|agent| agent.folders(around))
 }
 
 /// Counts sessions; by their paths.

@@ -20,8 +20,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Stored;
 use crate::policy::Names;
 use crate::store::atomic::sweep;
-use crate::store::folder::Durability;
-use crate::store::folder::Folder;
+use crate::store::folder::{Durability, Folder, folder_of};
 use crate::store::manifest::{By, OffloadOwners, Record, RecordIndex};
 use crate::store::{FOLDER, Missing, OpenFolders, Spot, Store, open_seen, open_transcript};
 use crate::text::shown_path;
@@ -454,14 +453,6 @@ impl<'s> Targets<'s> {
         if let (Some(shared), Some(file)) = (&self.shared, target.file()) {
             shared.writes_in(folder_of(&file), effect);
         }
-    }
-}
-
-/// The folder of a file.
-fn folder_of(file: &Path) -> &Path {
-    match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        Some(_) | None => Path::new("."),
     }
 }
 

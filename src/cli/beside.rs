@@ -1,7 +1,7 @@
 //! The report beside each output: written when the output is, so that a run which is killed leaves outputs with their reports.
 //!
 //! At the end only what is left: reports that several outputs share, those that the end of the run has changed, and those that
-//! could not be written before.
+//! could not be written before. Never writes where agents keep their sessions: they list what is there.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use crate::batch::{Overwrite, PlaceKey, Sorted, place_key, unread};
 use crate::error::{Error, Result};
 use crate::outcome::{Entries, Outcome};
 use crate::report::{PolicyRef, Report, ReportFormat};
+use crate::store::folder::folder_of;
 use crate::store::{Missing, Spot};
 
 /// When reports are written.
@@ -31,6 +32,8 @@ pub(super) struct BesideReports {
     policy: PolicyRef,
     overwrite: Overwrite,
     when: When,
+    /// Folders that get no reports.
+    spared: Vec<PathBuf>,
     /// Those that were written: some bytes for each.
     written: Mutex<HashMap<PlaceKey, Outputs>>,
     /// Whether any is left for the end.
@@ -51,14 +54,46 @@ impl BesideReports {
             policy,
             overwrite,
             when,
+            spared: Vec::new(),
             written: Mutex::default(),
             is_left: AtomicBool::new(when == When::AtTheEnd),
         }
     }
 
+    /// Writes no report into these folders, nor into those in them.
+    pub(super) fn sparing(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        let whole = folders
+            .into_iter()
+            .filter_map(|folder| folder.canonicalize().ok());
+        BesideReports {
+            spared: whole.collect(),
+            ..self
+        }
+    }
+
+    /// Where the report beside an output is, if there is an output and its folder gets reports.
+    fn report_of(&self, outcome: &Outcome) -> Option<PathBuf> {
+        let output = outcome.output.as_deref().filter(|output| *output != "-")?;
+        if !self.spared.is_empty() {
+            let folder = folder_of(Path::new(output)).canonicalize().ok();
+            let is_in = |spared| {
+                folder
+                    .as_ref()
+                    .is_some_and(|folder| folder.starts_with(spared))
+            };
+            if self.spared.iter().any(is_in) {
+                return None;
+            }
+        }
+        Some(stats_beside(output))
+    }
+
     /// An outcome is final: writes the report beside its output, if it has one. Below `base`, no link is followed.
     pub(super) fn see(&self, outcome: &Outcome, base: Option<&Path>) {
-        let Some(path) = report_of(outcome).filter(|_| self.when == When::AtOnce) else {
+        let Some(path) = self
+            .report_of(outcome)
+            .filter(|_| self.when == When::AtOnce)
+        else {
             return;
         };
         let place = place_key(&path);
@@ -101,12 +136,15 @@ impl BesideReports {
             let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
             written.get(&place_key(path)) == Some(&Outputs::One)
         };
-        for places in outcomes.together(&report_of).map_err(unread)? {
+        for places in outcomes
+            .together(&|outcome| self.report_of(outcome))
+            .map_err(unread)?
+        {
             let mut together = Vec::new();
             for at in places {
                 together.push(outcomes.get(at).map_err(unread)?.into_owned());
             }
-            let Some(path) = together.first().and_then(report_of) else {
+            let Some(path) = together.first().and_then(|outcome| self.report_of(outcome)) else {
                 continue;
             };
             let is_changed = |one: &Outcome| changed.contains(&one.file.path);
@@ -127,10 +165,4 @@ impl BesideReports {
         };
         reports::write(spot?, report, ReportFormat::Json, self.overwrite)
     }
-}
-
-/// Where the report beside an output is, if there is an output.
-fn report_of(outcome: &Outcome) -> Option<PathBuf> {
-    let output = outcome.output.as_deref();
-    output.filter(|output| *output != "-").map(stats_beside)
 }

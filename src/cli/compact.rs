@@ -15,7 +15,7 @@ use super::gates::CompactGates;
 use super::hooks::HookArgs;
 use super::limits::{INPUT, LimitArgs, threads};
 use super::models;
-use super::named::AgentArgs;
+use super::named::{AgentArgs, surroundings};
 use super::next::Went;
 use super::progress::Bar;
 use super::reports::{self, OUTPUT, Planned, ReportArgs, RowArgs};
@@ -31,7 +31,7 @@ use super::{Context, all_paths, format_named, input_format_help, scripted_answer
 use crate::artifacts::{Postponed, Replies};
 use crate::batch::{
     self, BadLines, Destination, Effect, Filter, Fork, Found, Loading, Options, Overwrite, Ran,
-    Scope, Walking,
+    Scope, Walking, agents_folders,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Exit, Interrupted, Notices};
@@ -169,7 +169,11 @@ impl Compact {
         };
         let beside = is_beside.then(|| {
             let policy = policy_ref(&effective);
-            Arc::new(BesideReports::new(policy, options.overwrite, when))
+            let reports = BesideReports::new(policy, options.overwrite, when);
+            Arc::new(match self.went() {
+                Went::InPlace | Went::Fork => reports.sparing(agents_folders(&surroundings())),
+                Went::Elsewhere => reports,
+            })
         });
         let filter = self.filter.filter()?;
         let exclude = self.exclude.exclude()?;

@@ -7,13 +7,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 
 use super::Context;
 use crate::batch::{Meant, Sessions, Wanted, number_of, sessions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
 use crate::format::agent::Surroundings;
-use crate::text::{nearest, printable, shown_path};
+use crate::text::{printable, shown_path};
 
 /// The word for the session that was written last.
 const LATEST: &str = "latest";
@@ -25,7 +26,8 @@ const MOST: usize = 36;
 /// Whose sessions are meant.
 #[derive(Debug, Args)]
 pub(super) struct AgentArgs {
-    #[arg(long, value_name = "NAME", help = agent_help())]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(names()))]
+    #[arg(help = agent_help(), hide_possible_values = true)]
     agent: Option<String>,
 }
 
@@ -53,15 +55,9 @@ impl AgentArgs {
             return Ok(None);
         };
         let mut formats = Format::of_agents().into_iter();
+        let unknown = || Error::new(ErrorKind::Usage, format!("there is no agent {name:?}"));
         let format = formats.find(|format| format.name() == name);
-        format.map(Some).ok_or_else(|| {
-            let error = Error::new(ErrorKind::Usage, format!("there is no agent {name:?}"));
-            let known = names().join(", ");
-            match nearest(name, names()) {
-                Some(near) => error.hint(format!("did you mean {near:?}? known are {known}")),
-                None => error.hint(format!("known are {known}")),
-            }
-        })
+        format.map(Some).ok_or_else(unknown)
     }
 
     /// The paths, with those of sessions in the place of ids; says which sessions these are.

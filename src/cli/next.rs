@@ -60,6 +60,11 @@ pub(super) fn next(outcome: &Outcome, went: Went, around: &Surroundings) -> Opti
     });
     let line = match (continued, went, agent) {
         (Some(command), Went::InPlace, _) => command,
+        (command, Went::Fork, _) if outcome.output.is_none() => {
+            let command = command.map(|command| format!("; {command}"));
+            let command = command.unwrap_or_default();
+            format!("not forked, because nothing was done{command}")
+        }
         (Some(command), Went::Fork, _) => format!("forked to {shown}; {command}"),
         (Some(command), Went::Elsewhere, _) => format!("written to {shown}; {command}"),
         (None, Went::InPlace, Some((format, _))) => {

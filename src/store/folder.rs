@@ -321,7 +321,7 @@ pub(super) fn not_plain(path: &Path, doing: &str, error: io::Error) -> Error {
 }
 
 /// The folder that contains `path`; the current one for a name without a folder.
-pub(super) fn folder_of(path: &Path) -> &Path {
+pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
         Some(folder) => folder,

@@ -83,7 +83,9 @@ impl Run<'_> {
         };
         let is_not_emitted =
             self.options.emit.is_some() && matches!(detected, Detected::Unsupported(_));
-        if sum.waits || self.is_in_place() && !sum.changed || is_not_emitted {
+        // A fork of what is not changed would be the session once more, and the latest one.
+        let needs_change = self.is_in_place() || self.options.fork.is_some();
+        if sum.waits || needs_change && !sum.changed || is_not_emitted {
             let original = Original {
                 kind: OriginalKind::Input,
                 path: path_text(path),
