@@ -1,8 +1,8 @@
-//! Pictures and documents in typed messages: their kinds and sizes, if the transcript has them.
+//! Pictures, documents and other parts of typed messages that are no text: their kinds and sizes, if the transcript has them.
 //!
 //! Reads only the first bytes of a picture. Never opens a URL.
 
-use crate::scan::{Cursor, Kind, Parse, unescape};
+use crate::scan::{Cursor, Kind, Parse, Value, unescape};
 use crate::transcript::{Block, BlockKind, Transcript};
 
 /// How deep nested values are searched.
@@ -20,8 +20,9 @@ pub struct Picture {
     pixels: Option<(u32, u32)>,
 }
 
-/// What is known of a block, if it is a picture or a document.
+/// What is known of a block, if it is a picture, a document, or a part that no reader knows.
 pub fn picture(transcript: &Transcript<'_>, block: &Block) -> Option<Picture> {
+    let raw = transcript.bytes(block.line, block.value);
     let what = match block.kind {
         BlockKind::Image => "picture",
         BlockKind::Document => "document",
@@ -31,14 +32,13 @@ pub fn picture(transcript: &Transcript<'_>, block: &Block) -> Option<Picture> {
         | BlockKind::Call
         | BlockKind::Result
         | BlockKind::Server
-        | BlockKind::Attachment
-        | BlockKind::Other => return None,
+        | BlockKind::Attachment => return None,
+        BlockKind::Other => return Some(Picture::of_part(raw)),
     };
     let mut picture = Picture {
         what,
         ..Picture::default()
     };
-    let raw = transcript.bytes(block.line, block.value);
     // The line was parsed before. Should it fail here, what was found so far is used.
     let _ = picture.read(b"", &mut Cursor::new(raw), DEEPEST);
     Some(picture)
@@ -47,7 +47,7 @@ pub fn picture(transcript: &Transcript<'_>, block: &Block) -> Option<Picture> {
 /// Whether a text consists of lines like those of [`Picture::description`].
 pub fn describes_pictures(text: &str) -> bool {
     text.split('\n').all(|line| {
-        let begins = ["[picture: ", "[document: "]
+        let begins = ["[picture: ", "[document: ", "[part: "]
             .iter()
             .any(|begin| line.starts_with(begin));
         begins && line.ends_with(']')
@@ -55,6 +55,22 @@ pub fn describes_pictures(text: &str) -> bool {
 }
 
 impl Picture {
+    /// A part of another type: its name and its size as it is written.
+    fn of_part(raw: &[u8]) -> Self {
+        let kind = Value::of(raw).field("type").string().unwrap_or_default();
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.-".contains(byte);
+        let media = match kind.len() < 80 && kind.iter().all(is_plain) {
+            true => String::from_utf8_lossy(kind).into_owned(),
+            false => String::new(),
+        };
+        Picture {
+            what: "part",
+            media,
+            bytes: Some(raw.len() as u64),
+            pixels: None,
+        }
+    }
+
     /// The text in a summary, with the line (from 1) of its message: `[picture: image/png, 640x480, 12 kB, L12]`.
     pub fn description(&self, line: u64) -> String {
         let pixels = self

@@ -62,6 +62,7 @@ impl Estimator {
         let measure = match self.settings.scope {
             Scope::Strings if !is_of_strings(block) => 0,
             Scope::Content if self.writes_pictures_of(block) => self.raw(content()),
+            Scope::Content if block.others > 0 => self.pictured(&json::compact(content())),
             Scope::Content | Scope::Strings => self.texts(transcript, block),
             Scope::RoleContent if is_bare(block) => self.texts(transcript, block),
             Scope::MessageJson | Scope::HistoryJson | Scope::HistoryRepr | Scope::RoleContent => {
@@ -83,6 +84,12 @@ impl Estimator {
                 BlockKind::Image | BlockKind::Document if self.writes_pictures() => {
                     self.raw(raw(block.value))
                 }
+                // What is in parts that no reader knows is written there.
+                BlockKind::Result if block.others > 0 => {
+                    self.pictured(&json::compact(raw(block.content)))
+                }
+                BlockKind::Other => self.pictured(&json::compact(raw(block.value))),
+                BlockKind::Document if !block.is_without_texts() => self.texts(transcript, block),
                 BlockKind::Text | BlockKind::Thinking | BlockKind::Result => {
                     self.texts(transcript, block)
                 }
@@ -96,9 +103,7 @@ impl Estimator {
                     input + self.raw(raw(block.tool))
                 }
                 BlockKind::Server | BlockKind::Attachment => self.raw(raw(block.content)),
-                BlockKind::Image | BlockKind::Document | BlockKind::Redacted | BlockKind::Other => {
-                    0
-                }
+                BlockKind::Image | BlockKind::Document | BlockKind::Redacted => 0,
             },
             Scope::Strings => match block.kind {
                 BlockKind::Text => self.texts(transcript, block),
@@ -181,7 +186,7 @@ impl Estimator {
         }
         let (images, documents) = match block.kind {
             BlockKind::Image => (1, 0),
-            BlockKind::Document => (0, 1),
+            BlockKind::Document => (0, u64::from(block.is_without_texts())),
             _ => (u64::from(block.images), u64::from(block.documents)),
         };
         let flat = images * self.settings.image_tokens + documents * self.settings.document_tokens;

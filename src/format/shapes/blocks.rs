@@ -63,7 +63,7 @@ fn block(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
     let mut kind = Span::default();
     let (mut id, mut answers, mut name) = (Span::default(), Span::default(), Span::default());
     let (mut text, mut thinking, mut input) = (None, None, None);
-    let mut content = None;
+    let (mut content, mut document) = (None, None);
     let mut outcome = Outcome::Fine;
     let value = c.object(|key, c| {
         match key {
@@ -74,6 +74,7 @@ fn block(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
             b"text" => text = c.string_or_skip()?,
             b"thinking" => thinking = c.string_or_skip()?,
             b"input" => input = Some(c.skip()?),
+            b"source" => document = plain_text(c)?,
             b"content" => {
                 record.forget_texts(texts);
                 content = Some(result_content(c, record)?);
@@ -134,14 +135,35 @@ fn block(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
             record.forget_texts(texts);
             (block.call_id, block.tool) = (if answers.is_empty() { id } else { answers }, name);
         }
-        BlockKind::Image
-        | BlockKind::Document
-        | BlockKind::Redacted
-        | BlockKind::Attachment
-        | BlockKind::Other => record.forget_texts(texts),
+        BlockKind::Document => {
+            record.forget_texts(texts);
+            document.into_iter().for_each(|text| record.text(text));
+        }
+        BlockKind::Image | BlockKind::Redacted | BlockKind::Attachment | BlockKind::Other => {
+            record.forget_texts(texts);
+        }
     }
     record.block(block, texts);
     Ok(())
+}
+
+/// The text of a document that is one, from its source.
+fn plain_text(c: &mut Cursor<'_>) -> Parse<Option<Text>> {
+    let (mut is_text, mut data) = (false, None);
+    if c.kind()? != Kind::Object {
+        c.skip()?;
+        return Ok(None);
+    }
+    let line = c.line();
+    c.object(|key, c| {
+        match key {
+            b"type" => is_text = c.string_span()?.of(line) == b"text",
+            b"data" => data = c.string_or_skip()?,
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(data.filter(|_| is_text))
 }
 
 /// A result's content: where it is, how it is written, and how many of its parts are not text.
