@@ -9,7 +9,7 @@ use super::spool::{Shared, Sorted};
 use crate::error::Result;
 use crate::eval::{Evaluator, FileEval};
 use crate::format::{Detected, Detector, Format, Warnings};
-use crate::outcome::{Clock, Examined, Find, Laps, Phase};
+use crate::outcome::{Clock, Examined, Find, Laps, Phase, Warning};
 use crate::pipeline::Part;
 use crate::replay::{FileReplay, Replaying, recordings};
 use crate::scan::NO_STRINGS;
@@ -193,13 +193,13 @@ fn file<T: Find>(
     let origin = SessionOrigin::of(path, &Detected::Known(format, layout), bytes);
     record.file.project = origin.project;
     record.file.last_message = origin.last_message;
+    let mut warnings = Warnings::default();
     each(bytes, layout, |bytes, first_line, part| {
         let strings = match part {
             Part::File => strings,
             // Their places are those in the file.
             Part::Line => &NO_STRINGS,
         };
-        let mut warnings = Warnings::default();
         let read = Read {
             path,
             format,
@@ -211,6 +211,9 @@ fn file<T: Find>(
         add(&mut record.found, read);
         laps.lap(clock, Phase::Examine);
     });
+    let read = warnings.finish().into_iter();
+    let counts = read.filter(|w| w.kind.is_bad_line() || w.kind.is_always_said());
+    record.warnings = counts.map(Warning::from).collect();
     record.file.timings = laps.timings(clock);
     record
 }

@@ -59,7 +59,7 @@ impl Sum {
             line: None,
             message,
         });
-        let warnings = warnings.into_iter().map(warning).chain(self.warnings);
+        let warnings = warnings.into_iter().map(Warning::from).chain(self.warnings);
         let low = self.coverage.as_ref().filter(|coverage| coverage.is_low());
         let low = low.map(|coverage| Warning {
             kind: WarningKind::Coverage,
@@ -111,13 +111,5 @@ impl Sum {
         if self.rejected.is_none() {
             self.rejected = compacted.rejection.take();
         }
-    }
-}
-
-fn warning(warning: LineWarning) -> Warning {
-    Warning {
-        kind: WarningKind::Line(warning.kind),
-        line: Some(warning.line),
-        message: warning.message,
     }
 }

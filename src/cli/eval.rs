@@ -9,7 +9,7 @@ use clap::Args;
 use super::asking_nobody::asking_nobody;
 use super::config::{KeyArgs, POLICY, PolicyArgs};
 use super::gates::{Closed, GATES};
-use super::reading::{Reading, say, unsupported};
+use super::reading::{Reading, not_understood, say};
 use super::reports::{ReportArgs, write_all};
 use super::saying::policy_ref;
 use super::shape::{TableShape, TableShapeArgs};
@@ -126,7 +126,7 @@ impl Eval {
                     batch::eval(over, &evaluator)
                 })?;
         let failed = say(context, &files);
-        context.notices(unsupported(&files, "not measured"));
+        context.notices(not_understood(&files, "not measured"));
         self.say_unfolded(context, &evaluator, &files);
         not_read.add_files(&files);
         let policies = chosen.iter().map(|chosen| policy_ref(&chosen.effective));

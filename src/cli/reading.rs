@@ -137,19 +137,21 @@ pub(super) fn not_read(found: &Found) -> NotReads {
     all
 }
 
-/// The notices of inputs whose format is not supported; `left` says what was not done with them.
-pub(super) fn unsupported<T>(files: &[Examined<T>], left: &str) -> Notices {
+/// What was not understood of inputs: formats that are not supported, and lines; `left` says what was not done with the former.
+pub(super) fn not_understood<T>(files: &[Examined<T>], left: &str) -> Notices {
     let mut notices = Notices::default();
     for file in files {
-        add_unsupported(file, left, &mut notices);
+        add_not_understood(file, left, &mut notices);
     }
     notices
 }
 
-/// Adds an input if its format is not supported; otherwise as [`unsupported`].
-pub(super) fn add_unsupported<T>(file: &Examined<T>, left: &str, notices: &mut Notices) {
+/// Adds what was not understood of an input; otherwise as [`not_understood`].
+pub(super) fn add_not_understood<T>(file: &Examined<T>, left: &str, notices: &mut Notices) {
+    let path = &file.file.path;
+    notices.warnings(path, &file.warnings, "lines that cannot be read");
     match &file.status {
-        FileStatus::Unsupported(unread) => notices.unsupported(&file.file.path, &unread.why, left),
+        FileStatus::Unsupported(unread) => notices.unsupported(path, &unread.why, left),
         FileStatus::Examined | FileStatus::Failed => {}
     }
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use super::asking_nobody::asking_nobody;
 use super::config::{KeyArgs, POLICY, PolicyArgs};
 use super::gates::{BudgetArgs, SavingsArgs};
-use super::reading::{Reading, say, unsupported};
+use super::reading::{Reading, not_understood, say};
 use super::reports::{ReportArgs, RowArgs, write_all};
 use super::saying::policy_ref;
 use super::shape::{Shape, ShapeArgs};
@@ -78,7 +78,7 @@ impl Replay {
                     batch::replay(over, &replaying)
                 })?;
         let failed = say(context, &files);
-        context.notices(unsupported(&files, "not replayed"));
+        context.notices(not_understood(&files, "not replayed"));
         not_read.add_files(&files);
         let policies = policies.iter().map(|(_, e)| policy_ref(e)).collect();
         let replays = Replays::new(policies, replaying.estimator(), files)

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::config::PolicyArgs;
 use super::gates::BudgetArgs;
-use super::reading::{Reading, add_unsupported, say_of};
+use super::reading::{Reading, add_not_understood, say_of};
 use super::reports::{OUTPUT, Planned, ReportArgs, RowArgs, write_all};
 use super::saying::policy_ref;
 use super::shape::{Shape, ShapeArgs};
@@ -87,7 +87,7 @@ impl Stats {
         let mut notices = Notices::default();
         let mut see = |_, file: &_| {
             failed |= say_of(context, file);
-            add_unsupported(file, "not counted", &mut notices);
+            add_not_understood(file, "not counted", &mut notices);
             not_read.add_file(file);
             Ok(())
         };

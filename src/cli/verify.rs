@@ -69,6 +69,7 @@ impl Verify {
                     self.line_unchecked(path, unread, severity).as_bytes(),
                 )?;
             }
+            foreign.warnings(path, &file.warnings, "lines that cannot be read");
             for finding in &file.found {
                 broken |= finding.severity == Severity::Error;
                 put(&mut out, self.line(path, finding).as_bytes())?;

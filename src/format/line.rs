@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use memchr::memchr;
 
 use crate::scan::{Bad, Cursor, Eol, Kind, Oddities, Parse, RawLine, Text};
-use crate::transcript::LineKind;
+use crate::transcript::{LineKind, Spared};
 
 /// What is odd about a line; the names are those of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
@@ -47,6 +47,12 @@ pub enum WarningKind {
     UnreadLine,
     /// In a file with one conversation per line: a conversation that no reader understands.
     NotUnderstood,
+    /// A line with words of which no reader understands any: they are not counted.
+    UnknownLine,
+    /// A message names a parent that is not in the file: what is before it is not sent, and is not dropped.
+    BrokenChain,
+    /// Another session begins in the file.
+    OtherSession,
 }
 
 impl WarningKind {
@@ -70,6 +76,9 @@ impl WarningKind {
             WarningKind::HugeLine => "huge_line",
             WarningKind::UnreadLine => "unread_line",
             WarningKind::NotUnderstood => "not_understood",
+            WarningKind::UnknownLine => "unknown_line",
+            WarningKind::BrokenChain => "broken_chain",
+            WarningKind::OtherSession => "other_session",
         }
     }
 }
@@ -87,6 +96,33 @@ impl WarningKind {
             | WarningKind::UnreadLine
             | WarningKind::NotUnderstood => true,
             WarningKind::Bom
+            | WarningKind::Crlf
+            | WarningKind::BlankLine
+            | WarningKind::NoFinalNewline
+            | WarningKind::LoneSurrogate
+            | WarningKind::DuplicateKey
+            | WarningKind::LongNumber
+            | WarningKind::DeepNesting
+            | WarningKind::HugeLine
+            | WarningKind::UnknownLine
+            | WarningKind::BrokenChain
+            | WarningKind::OtherSession => false,
+        }
+    }
+
+    /// Whether the end of a run shows it without being asked: not only the line is odd, but what is made of others.
+    pub fn is_always_said(self) -> bool {
+        match self {
+            WarningKind::UnknownLine | WarningKind::BrokenChain | WarningKind::OtherSession => true,
+            WarningKind::Comment
+            | WarningKind::NotAnObject
+            | WarningKind::BadJson
+            | WarningKind::Truncated
+            | WarningKind::InvalidUtf8
+            | WarningKind::Nul
+            | WarningKind::UnreadLine
+            | WarningKind::NotUnderstood
+            | WarningKind::Bom
             | WarningKind::Crlf
             | WarningKind::BlankLine
             | WarningKind::NoFinalNewline
@@ -172,6 +208,39 @@ impl Warnings {
         );
     }
 
+    /// Records that nothing was read of the line, if it says something.
+    pub(super) fn unknown(&mut self, bytes: &[u8]) {
+        if says_something(bytes) {
+            self.add(
+                WarningKind::UnknownLine,
+                "lines that no reader understands: what they say is not counted",
+            );
+        }
+    }
+
+    /// Records why no line of a session is dropped, whose first line has this number.
+    pub(super) fn spared(&mut self, why: Spared, first_line: u64) {
+        let (line, kind, message) = match why {
+            Spared::BrokenChain(line) => (
+                line,
+                WarningKind::BrokenChain,
+                "the parent of a message is missing: what is before it is not sent to the model, and stays in the file",
+            ),
+            Spared::OtherSession(line) => (
+                line,
+                WarningKind::OtherSession,
+                "several sessions in one file: what is not of the last one stays in the file",
+            ),
+            Spared::Joined(line) => (
+                line,
+                WarningKind::OtherSession,
+                "several sessions in one file: they are taken for one",
+            ),
+        };
+        self.line = first_line + u64::from(line);
+        self.add(kind, message);
+    }
+
     /// Records the same where the line is left out of what is emitted.
     pub fn not_emitted(&mut self, line: u64) {
         self.line = line;
@@ -207,6 +276,22 @@ impl Warnings {
         }
         self.list
     }
+}
+
+/// Whether a string of a line has at least five words: names, paths, times and encoded data have no spaces.
+fn says_something(line: &[u8]) -> bool {
+    const SPACES: usize = 4;
+    let (mut is_within, mut is_escaped, mut spaces) = (false, false, 0);
+    line.iter().any(|byte| {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_within,
+            b'"' => (is_within, spaces) = (!is_within, 0),
+            b' ' if is_within => spaces += 1,
+            _ => {}
+        }
+        is_within && spaces >= SPACES
+    })
 }
 
 /// Looks at what stands around the messages of a document, which is no value of its own.

@@ -189,6 +189,9 @@ impl Format {
             }),
         }
         self.link(&mut transcript);
+        if let Some(spared) = transcript.spared() {
+            warnings.spared(spared, first_line);
+        }
         transcript
     }
 
@@ -215,9 +218,12 @@ impl Format {
         self.dialect().full_history(transcript)
     }
 
-    /// Drops the lines that no model will see again.
+    /// Drops the lines that no model will see again; none where some of them may be needed after all.
     pub fn dead(self, transcript: &Transcript<'_>) -> ChangeSet {
-        self.dialect().dead(transcript)
+        match transcript.spared() {
+            Some(_) => ChangeSet::default(),
+            None => self.dialect().dead(transcript),
+        }
     }
 
     /// The errors of a history, conversation by conversation.
@@ -246,6 +252,7 @@ impl Format {
         warnings: &mut Warnings,
     ) -> LineKind {
         let dialect = self.dialect();
+        let before = record.block_mark();
         let (kind, oddities) = match record.eol() {
             Eol::Frame | Eol::Within => line::frame(bytes, warnings),
             Eol::Lf | Eol::CrLf | Eol::None | Eol::Element => {
@@ -253,6 +260,9 @@ impl Format {
             }
         };
         record.oddities(oddities);
+        if kind == LineKind::Unknown || kind == LineKind::Message && record.reads_nothing(before) {
+            warnings.unknown(bytes);
+        }
         kind
     }
 

@@ -3,6 +3,8 @@
 use super::*;
 use crate::transcript::{BlockKind, Role, Typed};
 
+mod strange;
+
 fn detect(text: &str) -> Result<(Format, Layout), &'static str> {
     let mut detector = Detector::default();
     detector.look(text.as_bytes());

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::format;
+use crate::format::{self, LineWarning};
 
 /// Something that was asked for and failed, although the input was processed. The exit code is 3.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +71,16 @@ pub struct Warning {
     pub line: Option<u64>,
     /// One sentence; without names or figures of this input if the end of a run shows this kind.
     pub message: String,
+}
+
+impl From<LineWarning> for Warning {
+    fn from(of_line: LineWarning) -> Self {
+        Warning {
+            kind: WarningKind::Line(of_line.kind),
+            line: Some(of_line.line),
+            message: of_line.message,
+        }
+    }
 }
 
 /// The names that `warnings[].kind` can take.
@@ -146,10 +156,8 @@ impl WarningKind {
     pub fn is_always_said(self) -> bool {
         match self {
             // The first with what became of the file, the second summed up over all files.
-            WarningKind::Unsupported
-            | WarningKind::Coverage
-            | WarningKind::Line(_)
-            | WarningKind::Redacted => false,
+            WarningKind::Unsupported | WarningKind::Coverage | WarningKind::Redacted => false,
+            WarningKind::Line(kind) => kind.is_always_said(),
             WarningKind::OtherFormat
             | WarningKind::UserWords
             | WarningKind::Pictures

@@ -48,13 +48,13 @@ impl<T: Find + Clone + Serialize> Listed for Examined<T> {
 
     fn is_remarkable(&self) -> bool {
         match self.status {
-            FileStatus::Examined => self.file.error.is_some(),
+            FileStatus::Examined => self.file.error.is_some() || !self.warnings.is_empty(),
             FileStatus::Unsupported(_) | FileStatus::Failed => true,
         }
     }
 
     fn parts(&self) -> usize {
-        self.found.parts()
+        self.found.parts() + self.warnings.len()
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{OutcomeError, Timings, path_text};
+use super::{OutcomeError, Timings, Warning, path_text};
 use crate::error::Error;
 use crate::format::{Fit, Unsupported};
 
@@ -79,6 +79,8 @@ pub struct Examined<T> {
     pub file: FileRecord,
     /// Whether it was examined.
     pub status: FileStatus,
+    /// Lines that could not be read, and what follows from such lines.
+    pub warnings: Vec<Warning>,
     /// What was found in it.
     pub found: T,
 }
@@ -144,6 +146,7 @@ impl<T: Find> Examined<T> {
                 ..FileRecord::new(path)
             },
             status: FileStatus::Examined,
+            warnings: Vec::new(),
             found: T::in_bytes(bytes),
         }
     }
@@ -164,6 +167,7 @@ impl<T: Find> Examined<T> {
         Examined {
             file: FileRecord::failed(path, error),
             status: FileStatus::Failed,
+            warnings: Vec::new(),
             found: T::in_bytes(0),
         }
     }
@@ -190,6 +194,7 @@ impl<T: Find> Examined<T> {
         Ok(Examined {
             file,
             status,
+            warnings: Vec::new(),
             found,
         })
     }
@@ -224,6 +229,8 @@ impl<T: Find + Serialize> Serialize for Examined<T> {
             reason: Option<&'r str>,
             #[serde(flatten)]
             found: &'r T,
+            #[serde(skip_serializing_if = "<[Warning]>::is_empty")]
+            warnings: &'r [Warning],
             #[serde(skip_serializing_if = "Option::is_none")]
             timings: Option<&'r Timings>,
         }
@@ -244,6 +251,7 @@ impl<T: Find + Serialize> Serialize for Examined<T> {
                 FileStatus::Examined | FileStatus::Failed => None,
             },
             found: &self.found,
+            warnings: &self.warnings,
             timings: file.timings.as_ref(),
         };
         entry.serialize(serializer)
@@ -259,11 +267,17 @@ impl<'de, T: Find + Deserialize<'de>> Deserialize<'de> for Examined<T> {
             status: String,
             #[serde(default)]
             reason: Option<String>,
+            #[serde(default)]
+            warnings: Vec<Warning>,
             #[serde(flatten)]
             found: T,
         }
         let entry = Entry::<T>::deserialize(deserializer)?;
         let read = Examined::of_status(entry.file, &entry.status, entry.reason, entry.found);
-        read.map_err(D::Error::custom)
+        let read = read.map_err(D::Error::custom)?;
+        Ok(Examined {
+            warnings: entry.warnings,
+            ..read
+        })
     }
 }

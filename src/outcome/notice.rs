@@ -162,31 +162,11 @@ impl Notices {
                 (input, None),
             );
         }
-        for warning in &outcome.warnings {
-            if let WarningKind::Line(kind) = warning.kind
-                && kind.is_bad_line()
-                && kind != format::WarningKind::Truncated
-            {
-                let message = "lines that cannot be read were passed through";
-                let place = (input, warning.line);
-                self.add(NoticeLevel::Warning, "bad_line", message, None, place);
-            }
-            if !warning.kind.is_always_said() {
-                continue;
-            }
-            let Warning {
-                kind,
-                line,
-                message,
-            } = warning;
-            self.add(
-                NoticeLevel::Warning,
-                kind.name(),
-                message,
-                kind.hint(),
-                (input, *line),
-            );
-        }
+        self.warnings(
+            input,
+            &outcome.warnings,
+            "lines that cannot be read were passed through",
+        );
         self.about_conversations(outcome);
         if outcome.status == Status::Unsupported {
             let format = format_of(outcome);
@@ -197,6 +177,33 @@ impl Notices {
             match warning.filter(|_| is_one) {
                 Some(warning) => self.unsupported(input, &warning.message, "left as it is"),
                 None => self.unsupported(input, &format::unsupported(format), "left as it is"),
+            }
+        }
+    }
+
+    /// Adds the warnings about an input that are always said; `unread` is said of lines that cannot be read.
+    pub fn warnings(&mut self, input: &str, warnings: &[Warning], unread: &str) {
+        for warning in warnings {
+            let Warning {
+                kind,
+                line,
+                message,
+            } = warning;
+            let place = (input, *line);
+            if let WarningKind::Line(kind) = kind
+                && kind.is_bad_line()
+                && *kind != format::WarningKind::Truncated
+            {
+                self.add(NoticeLevel::Warning, "bad_line", unread, None, place);
+            }
+            if kind.is_always_said() {
+                self.add(
+                    NoticeLevel::Warning,
+                    kind.name(),
+                    message,
+                    kind.hint(),
+                    place,
+                );
             }
         }
     }

@@ -57,7 +57,7 @@ impl Pipeline<'_> {
                 }
             }
             Step::DropDead => Plan {
-                removed: format.dialect().dead(transcript),
+                removed: format.dead(transcript),
                 ..Plan::default()
             },
             Step::Fit {

@@ -66,7 +66,7 @@ pub fn plan<'p>(
 ) -> Plan<'p> {
     let mut plan = Plan::default();
     if policy.has(Layer::Drop) && policy.history == History::Drop {
-        plan.removed = format.dialect().dead(transcript);
+        plan.removed = format.dead(transcript);
     }
     plan.results = layers::results(transcript, policy, keeping);
     // Results on dropped lines are not replaced as well.

@@ -10,7 +10,7 @@ use super::{
     By, Consumer, ConversationStats, Counts, Dead, Estimates, FileStats, Live, Mirrors, PathCount,
     PresetCounts, Share, ToolCount,
 };
-use crate::outcome::{Coverage, Examined, FileRecord, OutcomeError, ReadBack, Timings};
+use crate::outcome::{Coverage, Examined, FileRecord, OutcomeError, ReadBack, Timings, Warning};
 
 /// An input's entry as it is stored: see there.
 #[derive(Deserialize)]
@@ -29,6 +29,8 @@ struct Stored {
     status: String,
     #[serde(default)]
     reason: Option<String>,
+    #[serde(default)]
+    warnings: Vec<Warning>,
     bytes: u64,
     live: Live,
     dead: Dead,
@@ -72,7 +74,11 @@ impl Stored {
             },
             conversations: self.conversations,
         };
-        Examined::of_status(file, &self.status, self.reason, found)
+        let entry = Examined::of_status(file, &self.status, self.reason, found)?;
+        Ok(Examined {
+            warnings: self.warnings,
+            ..entry
+        })
     }
 }
 

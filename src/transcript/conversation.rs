@@ -27,6 +27,18 @@ impl std::fmt::Display for ConversationId {
     }
 }
 
+/// Why lines that no model sees are no dead ones: nobody has abandoned them, and a repair of the file would bring them back. The
+/// line is from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spared {
+    /// A message on this line names a parent that is not in the file, or could not be read, and there are messages before it.
+    BrokenChain(u32),
+    /// On this line another session begins than the one that continues, as where two files were joined.
+    OtherSession(u32),
+    /// Likewise, and the lines of both are taken for those of one session.
+    Joined(u32),
+}
+
 /// Whether a person wrote a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Typed {
@@ -70,6 +82,8 @@ pub struct Conversation {
     pub beside: Vec<u32>,
     /// Lines that repeat live lines, sorted; the model does not see them.
     pub mirrors: Vec<u32>,
+    /// Why no line of the session may be dropped, although no model sees it.
+    pub spared: Option<Spared>,
     /// Blocks on live lines that repeat a block of a message, each with that block: an agent sends one of the two.
     pub copies: BTreeMap<u32, u32>,
     lines: Vec<u32>,
@@ -86,6 +100,7 @@ impl Conversation {
             gathered: IdSet::default(),
             leaf: None,
             beside: Vec::new(),
+            spared: None,
             copies: BTreeMap::new(),
             mirrors: Vec::new(),
             lines: Vec::new(),
@@ -149,6 +164,13 @@ impl Conversation {
 }
 
 impl Transcript<'_> {
+    /// Why none of its lines may be dropped, although no model sees them.
+    pub fn spared(&self) -> Option<Spared> {
+        self.conversations
+            .iter()
+            .find_map(|conversation| conversation.spared)
+    }
+
     /// The conversation of all messages, in formats with whole messages on a line: every one is live.
     pub fn conversation_of_units(&self, id: ConversationId) -> Conversation {
         let mut conversation = Conversation::new(id);

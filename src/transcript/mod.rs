@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use changes::{ChangeSet, Replace};
-pub use conversation::{Conversation, ConversationId, Message, Typed};
+pub use conversation::{Conversation, ConversationId, Message, Spared, Typed};
 pub use link::{Answer, Compaction, Link, LinkKind, Source};
 pub use records::{BlockMark, Record, TextMark};
 
@@ -243,6 +243,13 @@ pub struct Block {
     pub header: u32,
     /// Its texts in the transcript's list; [`Record::block`] sets it.
     pub(crate) texts: (u32, u32),
+}
+
+impl Block {
+    /// Whether its content has no texts.
+    pub fn is_without_texts(&self) -> bool {
+        self.texts.0 == self.texts.1
+    }
 }
 
 /// A value outside of the messages that repeats a result.

@@ -53,6 +53,20 @@ impl Record<'_, '_> {
         self.transcript.texts.truncate(mark.0 as usize);
     }
 
+    /// Whether the blocks since `mark` are all empty, or none.
+    pub fn reads_nothing(&self, mark: BlockMark) -> bool {
+        // A string that is empty has its quotes.
+        let is_empty = |block: &Block| {
+            block.content.len <= 2
+                && block.images == 0
+                && block.documents == 0
+                && block.tool.is_empty()
+        };
+        self.transcript.blocks[mark.0 as usize..]
+            .iter()
+            .all(is_empty)
+    }
+
     /// The place where the next block will go.
     pub fn block_mark(&self) -> BlockMark {
         BlockMark(self.transcript.blocks.len() as u32)

@@ -155,7 +155,7 @@ impl Rule {
             ),
             Rule::ChainParentMissing => (
                 "chain-parent-missing",
-                "a live line's parent is not in the file, so all before it is lost",
+                "a live line's parent is not in the file, so the agent may not see what is before it",
             ),
             Rule::ChainBroken => (
                 "chain-broken",

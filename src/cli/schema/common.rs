@@ -169,9 +169,9 @@ pub(super) fn usage() -> Value {
 
 /// The first keys of the entry of an input in reports of commands that only examine; `examined` are the statuses that the
 /// command gives.
-pub(super) fn examined(examined: &[&str]) -> Vec<Key> {
+pub(super) fn examined(examined: &[&str]) -> Result<Vec<Key>> {
     let statuses = examined.iter().chain(&["unsupported", "failed"]);
-    vec![
+    Ok(vec![
         key("path", text(), "The input; `-` is standard input."),
         key(
             "format",
@@ -183,8 +183,34 @@ pub(super) fn examined(examined: &[&str]) -> Vec<Key> {
         key("status", one_of(statuses), "Whether it was examined."),
         key("error", error(), "Why it could not be read, or null."),
         key("reason", text(), "Why its format is not supported.").sometimes(),
+        key(
+            "warnings",
+            list(warning()?),
+            "Lines that could not be read, and what follows from that; only if there are any.",
+        )
+        .sometimes(),
         timings(&EXAMINING),
-    ]
+    ])
+}
+
+/// A warning about an input.
+pub(super) fn warning() -> Result<Value> {
+    // An enum with another one in it has no list of names of its own.
+    let [own, lines] = ["Warnings", "Odd lines"].map(|part| Table::of(Topic::Errors, part));
+    let (own, lines) = (own?, lines?);
+    Ok(object(vec![
+        key(
+            "kind",
+            one_of(own.names().chain(lines.names())),
+            "The stable name; `ctxpack help errors` explains each.",
+        ),
+        key(
+            "line",
+            or_null(from_one()),
+            "The line, or null for the whole file.",
+        ),
+        key("message", text(), "One sentence."),
+    ]))
 }
 
 /// The project of a session.

@@ -8,7 +8,7 @@ use super::build::{
 };
 use super::common::{
     conversation_id, coverage, error, estimator, hash, last_message, not_read, policy, policy_key,
-    project, run_timings, timings, usage, version,
+    project, run_timings, timings, usage, version, warning,
 };
 use super::words::{Table, words};
 use crate::cli::topics::Topic;
@@ -144,25 +144,6 @@ fn degraded() -> Value {
         key("kind", one_of(words::<DegradedKind>()), "What failed."),
         key("message", text(), "One sentence."),
     ])
-}
-
-fn warning() -> Result<Value> {
-    // An enum with another one in it has no list of names of its own.
-    let [own, lines] = ["Warnings", "Odd lines"].map(|part| Table::of(Topic::Errors, part));
-    let (own, lines) = (own?, lines?);
-    Ok(object(vec![
-        key(
-            "kind",
-            one_of(own.names().chain(lines.names())),
-            "The stable name; `ctxpack help errors` explains each.",
-        ),
-        key(
-            "line",
-            or_null(from_one()),
-            "The line, or null for the whole file.",
-        ),
-        key("message", text(), "One sentence."),
-    ]))
 }
 
 fn conversation() -> Result<Value> {

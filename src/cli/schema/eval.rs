@@ -33,7 +33,7 @@ pub(super) fn schema(form: Form) -> Result<Schema> {
         not_read(),
         run_timings(&EXAMINING),
     ]);
-    let mut file = examined(&["measured", "nothing_to_measure"]);
+    let mut file = examined(&["measured", "nothing_to_measure"])?;
     file.push(key(
         "sessions",
         list(to("session")),

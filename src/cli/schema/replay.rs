@@ -26,7 +26,7 @@ pub(super) fn schema(form: Form) -> Result<Schema> {
         not_read(),
         run_timings(&EXAMINING),
     ]);
-    let mut file = examined(&["replayed"]);
+    let mut file = examined(&["replayed"])?;
     file.push(key(
         "sessions",
         list(to("session")),

@@ -45,7 +45,7 @@ pub(super) fn schema(form: Form) -> Result<Schema> {
         not_read(),
         run_timings(&EXAMINING),
     ]);
-    let mut file = examined(&["counted"]);
+    let mut file = examined(&["counted"])?;
     file.extend(counted(Of::One));
     file.push(key(
         "conversations",

@@ -83,6 +83,8 @@ pub(crate) struct Line<'a> {
     pub(in crate::format) message: Option<MessageShape<'a>>,
     /// The type of its `payload`, and its shape as a message.
     pub(in crate::format) payload: Option<(&'a [u8], MessageShape<'a>)>,
+    /// The type of its `event`.
+    pub(in crate::format) event: &'a [u8],
     /// Where its `$set` has messages, the first thing in them that is not understood.
     pub(in crate::format) patched: Option<Option<Unrecognised<'a>>>,
     /// Whether there are objects in its `messages`.
@@ -158,6 +160,10 @@ impl<'a> Line<'a> {
                         _ => shape.key(key, c),
                     })?;
                     self.payload = Some((kind, shape));
+                }
+                (b"event", Kind::Object) => {
+                    let [kind] = c.fields(["type"])?;
+                    self.event = kind.string().unwrap_or_default();
                 }
                 (b"messages", Kind::Array) => {
                     (self.messages, self.has_messages) = (None, false);

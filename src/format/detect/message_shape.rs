@@ -117,6 +117,22 @@ const CALLING: [&[u8]; 8] = [
     b"tool_result",
 ];
 
+/// The keys of a block without a type, of formats that write such blocks.
+const UNTYPED: [&[u8]; 12] = [
+    b"text",
+    b"thought",
+    b"thoughtSignature",
+    b"thought_signature",
+    b"inlineData",
+    b"inline_data",
+    b"fileData",
+    b"file_data",
+    b"executableCode",
+    b"codeExecutionResult",
+    b"videoMetadata",
+    b"partMetadata",
+];
+
 /// Whether a type names a call or a result.
 pub(in crate::format) fn is_call(kind: &[u8]) -> bool {
     let has = |part: &[u8]| memchr::memmem::find(kind, part).is_some();
@@ -244,15 +260,24 @@ impl<'a> MessageShape<'a> {
         let mut kind: &[u8] = b"";
         let (mut has_words, mut names_media, mut calls) = (false, false, false);
         let (mut is_object, mut says_otherwise) = (false, false);
+        let mut is_strange = false;
         c.object(|key, c| {
-            match (key, c.kind()?) {
+            let found = c.kind()?;
+            is_strange |= kind.is_empty()
+                && key != b"type"
+                && !UNTYPED.contains(&key)
+                && !CALLING.contains(&key);
+            match (key, found) {
                 (b"type", Kind::String) => {
                     kind = c.string()?.span.of(line);
                     return Ok(());
                 }
                 (b"text", Kind::String) => has_words = true,
                 (b"content", Kind::Object) => (is_object, says_otherwise) = (true, true),
-                (b"text", Kind::Object | Kind::Array) | (b"content" | b"value", _) => {
+                (b"text", Kind::Object | Kind::Array | Kind::Number | Kind::Bool)
+                | (b"content" | b"value", _) => says_otherwise = true,
+                // The same under another name.
+                (b"body" | b"message" | b"data" | b"markdown" | b"words", Kind::String) => {
                     says_otherwise = true;
                 }
                 (b"image" | b"mediaType" | b"mimeType", _) => names_media = true,
@@ -274,6 +299,9 @@ impl<'a> MessageShape<'a> {
         if is_text && !has_words && says_otherwise {
             self.strange = Some(Unrecognised::Text);
         }
+        if kind.is_empty() && is_strange && !has_words && !calls {
+            self.strange = Some(Unrecognised::Block(b""));
+        }
         if is_object && kind == b"tool_result" {
             self.content(Part::ObjectResult);
         }
@@ -293,6 +321,11 @@ impl<'a> MessageShape<'a> {
     pub(in crate::format) fn is_message(&self) -> bool {
         !self.role.is_empty()
             && (self.has_content || self.has_words || self.has_calls || self.calls != 0)
+    }
+
+    /// Whether it has a content, whatever that is.
+    pub(in crate::format) fn has_content(&self) -> bool {
+        self.has_content
     }
 
     /// Whether it is written as in the Responses API.

@@ -3,6 +3,7 @@
 pub(super) mod answered;
 pub(super) mod blocks;
 pub(super) mod conversation;
+pub(super) mod joined;
 pub(super) mod logged;
 pub(super) mod mirror;
 pub(super) mod parts;

@@ -16,10 +16,7 @@ use crate::transcript::{
 /// The dead lines of a session.
 ///
 /// None where no line has a parent, or where the main conversation has no messages: an agent does not write such a file, and
-/// to remove all but its last line would be a guess. None either where the live chain breaks off at a line that is missing
-/// (or could not be read) and there are messages before it: no model sees these any more, but repairing the line would bring
-/// them back, and the user did not abandon them. None at last where another session begins in the file, as when two were joined:
-/// that is no branch of this one.
+/// to remove all but its last line would be a guess.
 pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let tree = Tree::new(transcript);
     let follows = |line| tree.parent(line) != NONE;
@@ -28,9 +25,6 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     if !(0..transcript.links().len() as u32).any(follows)
         || !transcript.conversations.first().is_some_and(speaks)
     {
-        return ChangeSet::default();
-    }
-    if breaks_off(&tree) || has_other_session(&tree) {
         return ChangeSet::default();
     }
     let mut live: BTreeSet<u32> = BTreeSet::new();
@@ -78,39 +72,6 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
         drop: lines,
         ..ChangeSet::default()
     }
-}
-
-/// Whether messages of a session begin in the file that is not that of the main conversation.
-fn has_other_session(tree: &Tree<'_, '_>) -> bool {
-    let session_of = |line: u32| {
-        Value::of(tree.transcript.line(line))
-            .field("sessionId")
-            .raw()
-    };
-    let main = tree.transcript.conversations.first();
-    let Some(last) = main.and_then(|main| main.path.last().copied()) else {
-        return false;
-    };
-    let begins = (0u32..).zip(tree.transcript.links()).filter(|(_, link)| {
-        link.role.is_some() && link.parent.is_empty() && !link.is_aside && !link.is_boundary()
-    });
-    let mut sessions = begins.map(|(line, _)| session_of(line));
-    sessions.any(|session| !session.is_empty() && session != session_of(last))
-}
-
-/// Whether the chain of the main conversation ends at a missing parent, with messages before it.
-fn breaks_off(tree: &Tree<'_, '_>) -> bool {
-    let main = tree.transcript.conversations.first();
-    let Some(first) = main.and_then(|main| main.path.first().copied()) else {
-        return false;
-    };
-    let is_beside = |line| {
-        tree.link(line).is_aside == tree.link(first).is_aside && tree.link(line).role.is_some()
-    };
-    let is_broken = !tree.link(first).parent.is_empty()
-        && tree.parent(first) == NONE
-        && !tree.link(first).is_boundary();
-    is_broken && (0..first).any(is_beside)
 }
 
 /// The messages outside of every live window, and the lines that are attached only to them.

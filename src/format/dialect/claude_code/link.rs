@@ -48,6 +48,9 @@ pub(super) fn conversations(
         conversation.path = window.lines;
         conversation.beside = window.beside;
         conversation.gathered = window.gathered;
+        if branch == Branch::Main {
+            conversation.spared = tree.spared(&conversation);
+        }
         conversations.push(conversation);
     }
     conversations

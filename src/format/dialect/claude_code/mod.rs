@@ -12,6 +12,7 @@
 //! | `link` | which lines form a live window |
 //! | `messages` | which messages they form |
 //! | `history` | which lines are dead |
+//! | `spared` | why none of them may be dropped |
 //! | `full_history` | the conversation across compactions |
 //! | `compaction` | how a summary is written |
 //! | `preserved` | what a compaction keeps of the messages before it |
@@ -30,6 +31,7 @@ mod messages;
 mod preserved;
 mod record;
 mod rules;
+mod spared;
 mod tree;
 mod usage;
 

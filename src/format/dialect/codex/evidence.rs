@@ -67,7 +67,7 @@ fn envelope<'a>(line: &Line<'a>) -> Evidence<'a> {
     let is_known = CALL_ITEMS.contains(kind) || OTHER_ITEMS.contains(kind);
     let unrecognised = match *kind {
         b"message" => says.unrecognised(Format::Codex),
-        kind if !is_known && is_call(kind) => Some(Unrecognised::Line(kind)),
+        kind if !is_known && (is_call(kind) || says.is_message()) => Some(Unrecognised::Line(kind)),
         _ => None,
     };
     Evidence::message(OWN, unrecognised)

@@ -5,6 +5,7 @@
 //! answered between two outputs is one message, reasoning and calls together.
 
 use super::SUMMARY_BEGINS;
+use crate::format::shapes::joined::joined;
 use crate::format::shapes::splice::is_listed;
 use crate::ids::IdSet;
 use crate::scan::Span;
@@ -18,6 +19,9 @@ pub(super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
     let History { now, .. } = History::of(transcript, Compactions::Apply);
     let mut conversation = conversation(transcript, &now.live);
     conversation.mirrors = mirrors(transcript, &conversation);
+    conversation.spared = joined(transcript, "session_meta", |line| {
+        line.field("payload").field("id")
+    });
     vec![conversation]
 }
 

@@ -1,7 +1,7 @@
 //! By what an event of a session log is recognised: a type of its own, its data, and a link to the event before it.
 
 use crate::format::Format;
-use crate::format::detect::{DATA, Evidence, Family, Line, PARENT_ID};
+use crate::format::detect::{DATA, Evidence, Family, Line, PARENT_ID, Unrecognised};
 
 const OWN: Family = Family::Of(Format::Copilot);
 
@@ -39,9 +39,42 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
         b"user.message" | b"assistant.message" | b"tool.execution_complete" if line.has(DATA) => {
             Some(Evidence::message(OWN, None))
         }
-        kind if line.has(DATA | PARENT_ID) && is_event(kind) => Some(Evidence::mark(OWN)),
+        kind if line.has(DATA | PARENT_ID) && is_event(kind) => Some(match is_strange(kind) {
+            true => Evidence::message(OWN, Some(Unrecognised::Line(kind))),
+            false => Evidence::mark(OWN),
+        }),
         _ => None,
     }
+}
+
+/// Events of the user, of the model and of tools that are no message, call or result.
+const SILENT: [&[u8]; 15] = [
+    b"assistant.turn_start",
+    b"assistant.turn_end",
+    b"assistant.turn_retry",
+    b"assistant.intent",
+    b"assistant.reasoning",
+    b"assistant.reasoning_delta",
+    b"assistant.message_start",
+    b"assistant.message_delta",
+    b"assistant.streaming_delta",
+    b"assistant.usage",
+    b"assistant.idle",
+    b"tool.execution_start",
+    b"tool.execution_progress",
+    b"tool.execution_partial_result",
+    b"tool.user_requested",
+];
+
+/// Whether an event that is no known one would be a message, a call or a result by its type.
+fn is_strange(kind: &[u8]) -> bool {
+    let speaks = [&b"user."[..], b"assistant.", b"tool."];
+    speaks.iter().any(|family| kind.starts_with(family))
+        && !matches!(
+            kind,
+            b"user.message" | b"assistant.message" | b"tool.execution_complete"
+        )
+        && !SILENT.contains(&kind)
 }
 
 /// Whether a type is one of an event.

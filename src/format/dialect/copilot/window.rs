@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::format::shapes::joined::joined;
 use crate::scan::Span;
 use crate::transcript::{
     Compaction, Conversation, ConversationId, Link, LinkKind, Role, Transcript, Typed,
@@ -14,7 +15,13 @@ use crate::transcript::{
 /// The conversations of a session.
 pub(super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
     let window = Window::of(transcript, Compactions::Apply);
-    conversations(transcript, &window)
+    let mut all = conversations(transcript, &window);
+    if let Some(main) = all.first_mut() {
+        main.spared = joined(transcript, "session.start", |line| {
+            line.field("data").field("sessionId")
+        });
+    }
+    all
 }
 
 /// The whole conversations, as if nothing had been compacted.

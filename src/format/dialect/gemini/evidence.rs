@@ -26,6 +26,10 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
             line.own.unrecognised(Format::Gemini),
         )),
         kind if is_message && NOTES.contains(&kind) => Some(Evidence::mark(OWN)),
+        // Only messages have an id, a time and a content here.
+        kind if is_message && !kind.is_empty() && line.own.has_content() => {
+            Some(Evidence::message(OWN, Some(Unrecognised::Line(kind))))
+        }
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! By what a record of a session is recognised: the records of its context, and those that only this agent writes beside them.
 
 use crate::format::Format;
-use crate::format::detect::{Evidence, Family, Line, Part};
+use crate::format::detect::{Evidence, Family, Line, Part, Unrecognised, is_call};
 
 const OWN: Family = Family::Of(Format::Kimi);
 
@@ -21,6 +21,9 @@ const FAMILIES: [&[u8]; 12] = [
     b"profile.bind",
 ];
 
+/// The events of calls and results.
+const CALLS: [&[u8]; 2] = [b"tool.call", b"tool.result"];
+
 /// The evidence of a record.
 pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     match (line.kind, &line.message) {
@@ -28,8 +31,15 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
             Some(Evidence::message(OWN, says.unrecognised(Format::Kimi)))
         }
         // Parts of answers, calls and results; and a summary, which may be all that a session consists of.
-        (b"context.append_loop_event" | b"context.apply_compaction", _) => {
-            Some(Evidence::message(OWN, None))
+        (b"context.append_loop_event", _) => {
+            let is_strange = is_call(line.event) && !CALLS.contains(&line.event);
+            let strange = is_strange.then_some(Unrecognised::Line(line.event));
+            Some(Evidence::message(OWN, strange))
+        }
+        (b"context.apply_compaction", _) => Some(Evidence::message(OWN, None)),
+        // Whatever is added to the context is a part of what a model sees.
+        (kind, _) if kind.starts_with(b"context.append_") => {
+            Some(Evidence::message(OWN, Some(Unrecognised::Line(kind))))
         }
         (kind, _) if is_record(kind) => Some(Evidence::mark(OWN)),
         _ => None,

@@ -8,6 +8,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::chain::Chain;
+use crate::format::shapes::joined::joined;
 use crate::ids::IdMap;
 use crate::scan::{Span, Value};
 use crate::transcript::{
@@ -453,7 +454,10 @@ impl<'t, 'a> Fold<'t, 'a> {
 
 /// What a model would see of a session now.
 pub(super) fn link(transcript: &Transcript<'_>) -> Conversation {
-    conversation(transcript, &Window::of(transcript, Compactions::Apply))
+    let mut main = conversation(transcript, &Window::of(transcript, Compactions::Apply));
+    // Its header names no session.
+    main.spared = joined(transcript, "metadata", |line| line.field("created_at"));
+    main
 }
 
 /// The whole conversation, as if nothing had been compacted.

@@ -7,14 +7,11 @@ use std::collections::BTreeSet;
 
 use super::tree::{Chaining, FirstKept, NONE, Tree};
 use crate::ids::IdSet;
-use crate::scan::Value;
-use crate::transcript::{ChangeSet, LineKind, Replace, Transcript};
+use crate::transcript::{ChangeSet, Replace, Transcript};
 
 /// The dead lines of a session.
 ///
-/// None where there is no message, and none where the live chain breaks off at an entry that is missing (or could not be
-/// read) and there are messages before it: no model sees these any more, but repairing a line would bring them back. None where
-/// the file holds several sessions, as when two were joined: one is no branch of the other.
+/// None where there is no message.
 pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let main = transcript.conversations.first();
     if !main.is_some_and(|main| main.messages.iter().any(|m| !main.blocks(m).is_empty())) {
@@ -22,9 +19,6 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     }
     let tree = Tree::new(transcript);
     let path = tree.path();
-    if breaks_off(&tree, &path) || has_other_session(&tree) {
-        return ChangeSet::default();
-    }
     let live: IdSet<u32> = tree.window(&path).into_iter().collect();
     let on_path: IdSet<u32> = path.iter().copied().collect();
     let speaks = |line: u32| tree.link(line).role.is_some();
@@ -51,32 +45,6 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
         }
     }
     without(&tree, &path, lines)
-}
-
-/// Whether a second header begins another session.
-fn has_other_session(tree: &Tree<'_, '_>) -> bool {
-    let transcript = tree.transcript;
-    let is_header = |line: &u32| {
-        transcript.lines()[*line as usize].kind == LineKind::Session
-            && Value::of(transcript.line(*line)).field("type").string() == Some(b"session")
-    };
-    tree.entries().filter(is_header).nth(1).is_some()
-}
-
-/// Whether what a model sees ends at a missing parent, with messages before it.
-fn breaks_off(tree: &Tree<'_, '_>, path: &[u32]) -> bool {
-    let Some(first) = path.first().copied() else {
-        return false;
-    };
-    let is_ended = tree.compaction(path).is_some_and(|at| {
-        let line = path[at];
-        let kept = tree.target(line, FirstKept::read(tree.transcript.line(line)));
-        kept.is_some_and(|kept| path.contains(&kept))
-    });
-    let is_broken = tree.chaining == Chaining::ById
-        && !tree.link(first).parent.is_empty()
-        && tree.parent(first) == NONE;
-    is_broken && !is_ended && (0..first).any(|line| tree.link(line).role.is_some())
 }
 
 /// The nearest ancestor of a line that satisfies `is_it`.

@@ -8,7 +8,9 @@
 
 use crate::ids::{IdMap, IdSet};
 use crate::scan::{Span, Value};
-use crate::transcript::{Conversation, ConversationId, LineKind, Link, Role, Transcript, Typed};
+use crate::transcript::{
+    Conversation, ConversationId, LineKind, Link, Role, Spared, Transcript, Typed,
+};
 
 /// No line.
 pub(super) const NONE: u32 = u32::MAX;
@@ -133,6 +135,37 @@ impl<'t, 'a> Tree<'t, 'a> {
         path
     }
 
+    /// Why no line of the session may be dropped.
+    fn spared(&self) -> Option<Spared> {
+        let broken = self.broken().map(Spared::BrokenChain);
+        broken.or_else(|| self.other_session().map(Spared::OtherSession))
+    }
+
+    /// The first message whose parent is missing, with messages before it. Those that a compaction replaced count, too: it replaced
+    /// only what was sent then.
+    fn broken(&self) -> Option<u32> {
+        if self.chaining == Chaining::ByPlace {
+            return None;
+        }
+        let links = (0u32..).zip(self.transcript.links());
+        let messages = links.filter(|(line, link)| link.role.is_some() && self.is_entry(*line));
+        let named = messages.skip(1).filter(|(_, link)| !link.parent.is_empty());
+        let mut broken = named.map(|(line, _)| line);
+        broken.find(|line| self.parent(*line) == NONE)
+    }
+
+    /// The second header: there another session begins.
+    fn other_session(&self) -> Option<u32> {
+        let is_header = |line: &u32| {
+            self.transcript.lines()[*line as usize].kind == LineKind::Session
+                && Value::of(self.transcript.line(*line))
+                    .field("type")
+                    .string()
+                    == Some(b"session")
+        };
+        self.entries().filter(is_header).nth(1)
+    }
+
     /// The index of the last compaction on a path.
     pub(super) fn compaction(&self, path: &[u32]) -> Option<usize> {
         path.iter().rposition(|line| self.link(*line).is_boundary())
@@ -197,6 +230,7 @@ impl<'t, 'a> Tree<'t, 'a> {
             conversation.extend(line, blocks);
         }
         conversation.leaf = self.leaf();
+        conversation.spared = self.spared();
         conversation.path = lines;
         conversation
     }

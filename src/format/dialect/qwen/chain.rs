@@ -5,7 +5,7 @@
 //! `window`.
 
 use crate::ids::{IdMap, IdSet};
-use crate::transcript::{Link, LinkKind, Transcript};
+use crate::transcript::{Link, LinkKind, Spared, Transcript};
 
 /// No line.
 pub(super) const NONE: u32 = u32::MAX;
@@ -87,6 +87,17 @@ impl<'t, 'a> Chain<'t, 'a> {
             Some(self.parent(*line)).filter(|parent| *parent != NONE)
         })
         .take_while(move |line| seen.insert(*line))
+    }
+
+    /// Why no line of the session may be dropped: the first message whose parent is missing, with messages before it. Those that a
+    /// compaction replaced count, too: it replaced only what was sent then.
+    pub(super) fn spared(&self) -> Option<Spared> {
+        let links = (0u32..).zip(self.transcript.links());
+        let messages =
+            links.filter(|(line, link)| link.role.is_some() && self.first_of(*line) == *line);
+        let named = messages.skip(1).filter(|(_, link)| !link.parent.is_empty());
+        let mut broken = named.filter(|(line, _)| self.parent(*line) == NONE);
+        broken.next().map(|(line, _)| Spared::BrokenChain(line))
     }
 
     /// The path from the root to the leaf, by first lines.

@@ -17,13 +17,12 @@ const SNAPSHOT: &[u8] = b"attribution_snapshot";
 
 /// The dead lines of a session.
 ///
-/// None where the rest would hold no message, and none where the live chain breaks off at a record that is missing (or could not
-/// be read) and there are messages before it: no model sees these any more, but repairing a line would bring them back.
+/// None where the rest would hold no message.
 pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let chain = Chain::new(transcript);
     let path = chain.path();
     let window = Window::of(&chain, &path);
-    if window.messages.is_empty() || breaks_off(&chain, &path) {
+    if window.messages.is_empty() {
         return ChangeSet::default();
     }
     let on_path: IdSet<u32> = path.iter().copied().collect();
@@ -68,16 +67,6 @@ fn speaks(chain: &Chain<'_, '_>, line: u32) -> bool {
 
 fn is_compaction(chain: &Chain<'_, '_>, line: u32) -> bool {
     matches!(chain.link(line).kind, LinkKind::Compaction(_))
-}
-
-/// Whether what a model sees ends at a missing parent, with messages before it.
-fn breaks_off(chain: &Chain<'_, '_>, path: &[u32]) -> bool {
-    let Some(root) = path.first().copied() else {
-        return false;
-    };
-    let is_ended = path.iter().any(|line| chain.link(*line).is_boundary());
-    let is_broken = !chain.link(root).parent.is_empty() && chain.parent(root) == NONE;
-    is_broken && !is_ended && (0..root).any(|line| chain.link(line).role.is_some())
 }
 
 /// Drops lines, with new parents for the lines that are kept.
