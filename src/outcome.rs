@@ -17,11 +17,11 @@ pub use crate::emit::Loss;
 pub use crate::facts::Coverage;
 pub use crate::format::WarningKind as LineWarningKind;
 pub use crate::policy::TargetKind;
-pub use crate::tokens::Usage;
+pub use crate::tokens::{Usage, Voice};
 
 pub use conversation::{
     Action, ActionKind, ConversationOutcome, EmittedOutcome, LossOutcome, Missed, Narrative,
-    Restored, RestoredFrom, RoundsRead, Spent, SummaryOutcome, TargetOutcome,
+    Restored, RestoredFrom, RoleOutcome, RoundsRead, Spent, SummaryOutcome, TargetOutcome,
 };
 pub use degraded::{Degraded, DegradedKind, Warning, WarningKind};
 #[doc(hidden)]

@@ -12,7 +12,7 @@ use crate::plan::{Plan, is_over, tool_named_by};
 use crate::policy::{Layer, SummaryWhen, TargetKind};
 use crate::settle::Change;
 use crate::text::{count, thousands};
-use crate::tokens::usage;
+use crate::tokens::{Voices, usage};
 use crate::transcript::{Conversation, Transcript};
 
 impl Pipeline<'_> {
@@ -24,11 +24,13 @@ impl Pipeline<'_> {
             transcript, sizes, ..
         } = work;
         let outcome = |conversation: &Conversation| {
-            let tokens = sizes.conversation(transcript, conversation);
+            let voices = sizes.voices(transcript, conversation);
+            let tokens = voices.total();
             let id = input.id_of(conversation);
             let messages = conversation.messages.len() as u64;
-            let mut outcome =
+            let outcome =
                 ConversationOutcome::unchanged(id, self.estimator.name(), tokens, messages);
+            let mut outcome = outcome.said_by(&voices);
             outcome.usage = usage(format, transcript, conversation, sizes);
             outcome.threshold = self.policy.threshold();
             outcome.reason = match (self.policy.layers.is_empty(), messages) {
@@ -171,7 +173,8 @@ impl Pipeline<'_> {
         let results = &round.summaries.conversations;
         // A sidechain that was removed with its task has nothing left.
         for outcome in outcomes.iter_mut() {
-            (outcome.tokens_after, outcome.messages_after) = (0, 0);
+            outcome.becomes(&Voices::default());
+            outcome.messages_after = 0;
         }
         let renamed: BTreeMap<&str, String> = results
             .iter()
@@ -191,7 +194,7 @@ impl Pipeline<'_> {
                 by_id.get_mut(id)
             };
             if let Some(outcome) = outcome {
-                outcome.tokens_after = sizes.conversation(transcript, conversation);
+                outcome.becomes(&sizes.voices(transcript, conversation));
                 outcome.messages_after = conversation.messages.len() as u64;
             }
         }

@@ -8,12 +8,13 @@ use std::path::PathBuf;
 use crate::outcome::{
     Action, ActionKind, ConversationOutcome, Coverage, Degraded, DegradedKind, Original,
     OriginalKind, Rejection, Restored, RestoredFrom, Status, SummaryOutcome, TargetOutcome, Usage,
-    Warning, WarningKind,
+    Voice, Warning, WarningKind,
 };
 
 use super::cells::{elide, saved};
 use super::*;
 use crate::text::size;
+use crate::tokens::Voices;
 
 /// What a person could put into a name or a message to harm who reads the report.
 const HOSTILE: &str = "\u{1b}]52;c;x\u{7}|`<b>\n@org *x* \\ \u{9b}31m\u{202e}\u{7f}";
@@ -58,7 +59,6 @@ fn main_conversation() -> ConversationOutcome {
             overhead: 21_000,
             factor: 1.25,
         }),
-        tokens_after: 9_700,
         messages_after: 38,
         threshold: Some(20_000),
         target: Some(TargetOutcome::new(10_000, 9_700)),
@@ -108,8 +108,23 @@ fn main_conversation() -> ConversationOutcome {
             source: RestoredFrom::Transcript,
         }],
         deleted_files: vec!["offloaded/00.txt".into()],
-        ..ConversationOutcome::unchanged("main", "classes", 48_000, 118)
+        ..said([
+            (Voice::User, 6_000, 2_700),
+            (Voice::ToolResult, 42_000, 7_000),
+        ])
     }
+}
+
+/// A conversation of these roles, with their tokens before and after.
+fn said(roles: [(Voice, u64, u64); 2]) -> ConversationOutcome {
+    let (mut before, mut after) = (Voices::default(), Voices::default());
+    for (voice, was, is) in roles {
+        before += (voice, was);
+        after += (voice, is);
+    }
+    let mut outcome = ConversationOutcome::unchanged("main", "classes", 0, 118).said_by(&before);
+    outcome.becomes(&after);
+    outcome
 }
 
 /// One input of each of the four common fates, not in path order.

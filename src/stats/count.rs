@@ -366,9 +366,5 @@ fn consumer(
 
 /// The role for counting: results and attachments are in user messages but are not the user's words.
 fn role_name(kind: BlockKind, role: Role) -> &'static str {
-    match (kind, role) {
-        (BlockKind::Attachment, _) => "attachment",
-        (BlockKind::Result, _) | (_, Role::Tool) => "tool_result",
-        (_, Role::System | Role::User | Role::Assistant) => role.name(),
-    }
+    crate::tokens::Voice::of(kind, role).name()
 }

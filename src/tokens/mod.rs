@@ -18,6 +18,7 @@ mod repr;
 mod sizes;
 mod split;
 mod usage;
+mod voices;
 
 use std::iter::Sum;
 use std::ops::AddAssign;
@@ -33,6 +34,7 @@ pub use level::level;
 pub use sizes::Sizes;
 pub use split::split;
 pub use usage::{Usage, answers_in_window, usage};
+pub use voices::{Voice, Voices};
 
 /// A size before rounding, in the estimator's unit, and the flat tokens of content without text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]

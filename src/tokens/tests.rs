@@ -56,6 +56,55 @@ fn content_counts_what_the_model_reads() {
     assert_eq!(count(Format::Anthropic, ANTHROPIC, &utf16).0, 12 + 100);
 }
 
+/// The tokens of a conversation by who said them, in the order of reports.
+fn voices(text: &str, toml: &str) -> [u64; 5] {
+    let transcript = Format::Anthropic.read(text.as_bytes(), 1, &mut Warnings::default());
+    let mut sizes = Sizes::new(Estimator::new(&settings(toml)).unwrap());
+    let conversation = &transcript.conversations[0];
+    let voices = sizes.voices(&transcript, conversation);
+    let total = match conversation.messages.is_empty() {
+        true => 0,
+        false => sizes.conversation(&transcript, conversation),
+    };
+    assert_eq!(voices.total(), total, "{toml}");
+    Voice::ALL.map(|voice| voices.of(voice))
+}
+
+#[test]
+fn each_token_is_said_by_somebody() {
+    let one = format!("{CHARS}image_tokens = 100\nchars_per_token = 1");
+    assert_eq!(voices(ANTHROPIC, &one), [0, 10, 21, 112, 0]);
+    // Of what a message of several adds, each has its part: 4 and 12 of 16 characters, rounded together.
+    let mixed = concat!(
+        r#"{"role":"user","content":[{"type":"text","text":"1234"},"#,
+        r#"{"type":"tool_result","tool_use_id":"t","content":"123456789012"}]}"#,
+    );
+    assert_eq!(voices(mixed, &one), [0, 4, 0, 12, 0]);
+    let thirds = format!("{CHARS}chars_per_token = 3");
+    assert_eq!(voices(mixed, &thirds), [0, 1, 0, 4, 0]);
+    let both = format!("{ANTHROPIC}{mixed}\n");
+    for per in ["message", "conversation"] {
+        for scope in [
+            "content",
+            "strings",
+            "message_json",
+            "history_json",
+            "history_repr",
+            "role_content",
+        ] {
+            for method in ["chars", "classes", "bpe"] {
+                for rounding in ["floor", "ceil"] {
+                    let toml = format!(
+                        "method = \"{method}\"\nscope = \"{scope}\"\nper = \"{per}\"\nrounding = \"{rounding}\""
+                    );
+                    voices(&both, &toml);
+                    voices("\n", &toml);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn strings_count_no_inputs_and_no_lists() {
     let scope = format!("{CHARS}scope = \"strings\"\nimage_tokens = 0\nchars_per_token = 1");

@@ -43,7 +43,6 @@ fn pages_of_many_files_and_of_what_was_not_written_have_none() {
         .run(&format!("compact all {CLEAR} --report all.html"))
         .exits(0);
     assert!(!place.text("all.html").contains("message by message"));
-    assert!(!place.text("all.html").contains("By role"));
 }
 
 #[test]

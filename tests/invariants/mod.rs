@@ -41,7 +41,7 @@ mod typed;
 mod view;
 
 use ctxpack::format::{Format, Layout, Warnings};
-use ctxpack::outcome::{Action, ConversationOutcome, Status};
+use ctxpack::outcome::{Action, ConversationOutcome, RoleOutcome, Status};
 use ctxpack::pipeline::{Input, Part, Pipeline, Stored};
 use ctxpack::plan::Keeping;
 use ctxpack::policy::Layer;
@@ -444,22 +444,28 @@ fn never_more_tokens(case: &Case) -> TestCaseResult {
     for conversation in &outcome.conversations {
         prop_assert!(conversation.tokens_after <= conversation.tokens_before);
         actions_add_up(conversation)?;
+        roles_add_up(conversation)?;
         // A conversation is removed with the task that it belonged to; then its size is 0.
         if conversation.messages_after > 0 || !case.drops() {
             prop_assert_eq!(conversation.messages_after, conversation.messages_before);
         }
     }
     let again = compact(&bytes, &policies::none(&case.policy), case.keeping).outcome;
+    let roles = |conversation: &ConversationOutcome, tokens: fn(&RoleOutcome) -> u64| {
+        let roles = conversation.roles.iter();
+        let roles = roles.map(|role| (role.role.name(), tokens(role)));
+        roles.filter(|(_, tokens)| *tokens > 0).collect::<Vec<_>>()
+    };
     let said = outcome
         .conversations
         .iter()
         .filter(|c| c.messages_after > 0)
-        .map(|c| (&c.id, c.tokens_after));
+        .map(|c| (&c.id, c.tokens_after, roles(c, |role| role.tokens_after)));
     let counted = again
         .conversations
         .iter()
         .filter(|c| c.messages_before > 0)
-        .map(|c| (&c.id, c.tokens_before));
+        .map(|c| (&c.id, c.tokens_before, roles(c, |role| role.tokens_before)));
     prop_assert_eq!(said.collect::<Vec<_>>(), counted.collect::<Vec<_>>());
     prop_assert_eq!(outcome.bytes_after, bytes.len() as u64);
     prop_assert_eq!(&outcome.hash_after, &again.hash_before);
@@ -472,6 +478,16 @@ fn actions_add_up(conversation: &ConversationOutcome) -> TestCaseResult {
     let all: i64 = conversation.actions.iter().map(saved).sum();
     let lost = conversation.tokens_before - conversation.tokens_after;
     prop_assert!(all == lost as i64, "{all} of {lost}: {conversation:#?}");
+    Ok(())
+}
+
+/// The tokens of the roles are those of the conversation.
+fn roles_add_up(conversation: &ConversationOutcome) -> TestCaseResult {
+    let roles = || conversation.roles.iter();
+    let before: u64 = roles().map(|role| role.tokens_before).sum();
+    let after: u64 = roles().map(|role| role.tokens_after).sum();
+    let tokens = (conversation.tokens_before, conversation.tokens_after);
+    prop_assert_eq!((before, after), tokens);
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use super::words::{Table, words};
 use crate::cli::topics::Topic;
 use crate::error::Result;
 use crate::outcome::{
-    ActionKind, DegradedKind, Loss, Missed, OriginalKind, Phase, RestoredFrom, Status,
+    ActionKind, DegradedKind, Loss, Missed, OriginalKind, Phase, RestoredFrom, Status, Voice,
 };
 use crate::policy::{Source, TargetKind};
 
@@ -53,6 +53,7 @@ pub(super) fn schema(form: Form) -> Result<Schema> {
             ("estimate", estimate()),
             ("rounds", rounds()),
             ("conversation", conversation()?),
+            ("role", role()),
             ("action", action()?),
             ("summary", summary()?),
         ],
@@ -168,6 +169,7 @@ fn conversation() -> Result<Value> {
         ),
     ]);
     keys.extend([
+        key("roles", list(to("role")), ""),
         key("threshold", or_null(count()), ""),
         key("target", target(), ""),
         key("reason", text(), ""),
@@ -179,6 +181,15 @@ fn conversation() -> Result<Value> {
     ]);
     let table = Table::of(Topic::Reports, "An entry of conversations")?;
     Ok(object_told_by(&table, keys))
+}
+
+fn role() -> Value {
+    let mut keys = vec![key("role", one_of(words::<Voice>()), "Who said it.")];
+    keys.extend(counts([
+        ("tokens_before", "Its tokens before."),
+        ("tokens_after", "Its tokens after."),
+    ]));
+    object(keys)
 }
 
 fn emitted() -> Value {

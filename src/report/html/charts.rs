@@ -1,13 +1,11 @@
-//! The charts on `compact`: tokens before and after by what was done, by tool, format, project and week, and how
+//! The charts on `compact`: tokens before and after by role, by what was done, by tool, format, project and week, and how
 //! savings are spread.
 //!
-//! A chart with nothing to compare is left out. Roles are known of a single file alone, whose messages are on the page: a report
-//! on `compact` does not hold them.
+//! A chart with nothing to compare is left out, as that by role is of a report that a version without roles has written.
 
 use std::io;
 
 use super::change;
-use crate::diff::Diff;
 use crate::outcome::{Entries, Outcome, Status};
 use crate::report::cells::{has_sizes, saved};
 use crate::report::groups::{Groups, Order, Sum, Sums};
@@ -23,6 +21,7 @@ const SPREAD: u64 = 8;
 /// What charts are made of, of the entries so far.
 #[derive(Default)]
 pub(super) struct Seen {
+    roles: Sums,
     kinds: Sums,
     tools: Sums,
     groups: Groups,
@@ -31,6 +30,14 @@ pub(super) struct Seen {
 
 impl Seen {
     pub(super) fn see(&mut self, outcome: &Outcome) {
+        for role in outcome.conversations.iter().flat_map(|c| &c.roles) {
+            let sum = Sum {
+                times: 0,
+                before: role.tokens_before,
+                after: role.tokens_after,
+            };
+            self.roles.add(role.role.name(), sum);
+        }
         for action in outcome.conversations.iter().flat_map(|c| &c.actions) {
             let sum = Sum {
                 times: 1,
@@ -50,17 +57,25 @@ impl Seen {
     /// The charts that have something to say. Asks for the entries once more, for those that are named.
     pub(super) fn charts(&self, entries: &dyn Entries) -> io::Result<Vec<Chart>> {
         let mut charts = Vec::new();
+        if !self.roles.is_empty() {
+            charts.push(bars(
+                "By role",
+                "Tokens of all live windows by who said them, before and after.",
+                Noted::Nothing,
+                &self.roles,
+            ));
+        }
         if !self.kinds.is_empty() {
             charts.push(bars(
                 "By what was done",
                 "Tokens of what each kind of edit replaced, before and after.",
-                "edit",
+                Noted::Times("edit"),
                 &self.kinds,
             ));
             charts.push(bars(
                 "By tool",
                 "Tokens of the calls and results that were edited, by their tool.",
-                "edit",
+                Noted::Times("edit"),
                 &self.tools,
             ));
         }
@@ -69,36 +84,29 @@ impl Seen {
                 "{}Tokens of all live windows, before and after.",
                 grouping.about()
             );
-            chart(grouping.title(), about, "file", groups)
+            chart(grouping.title(), about, Noted::Times("file"), groups)
         }));
         charts.extend(self.shares.spread(entries)?);
         Ok(charts)
     }
 }
 
-/// The tokens of a file's messages by their role.
-pub(super) fn by_role(diff: &Diff) -> Option<Chart> {
-    let mut roles = Sums::default();
-    for row in diff.conversations.iter().flat_map(|c| &c.rows) {
-        let sum = Sum {
-            times: 1,
-            before: row.tokens_before,
-            after: row.tokens_after,
-        };
-        roles.add(row.role.name(), sum);
-    }
-    let about = "Tokens of all messages by their role, before and after.";
-    (!roles.is_empty()).then(|| bars("By role", about, "message", &roles))
-}
-
 /// What an edit without a tool concerns.
 const NO_TOOL: &str = "(messages)";
 
-fn bars(title: &'static str, about: &str, what: &str, sums: &Sums) -> Chart {
-    chart(title, about.to_owned(), what, sums.ranked(Order::Size))
+/// What stands beside the name of a bar.
+#[derive(Clone, Copy)]
+enum Noted {
+    Nothing,
+    /// How many of these it is about.
+    Times(&'static str),
 }
 
-fn chart(title: &'static str, about: String, what: &str, sums: Vec<(String, Sum)>) -> Chart {
+fn bars(title: &'static str, about: &str, noted: Noted, sums: &Sums) -> Chart {
+    chart(title, about.to_owned(), noted, sums.ranked(Order::Size))
+}
+
+fn chart(title: &'static str, about: String, noted: Noted, sums: Vec<(String, Sum)>) -> Chart {
     let adds = sums.iter().any(|(_, sum)| sum.after > sum.before);
     let mut parts = vec![(Tone::Stays, "after"), (Tone::Gone, "saved")];
     if adds {
@@ -106,7 +114,10 @@ fn chart(title: &'static str, about: String, what: &str, sums: Vec<(String, Sum)
     }
     let bar = |(name, sum): (String, Sum)| Bar {
         name,
-        note: amount_of(sum.times, what),
+        note: match noted {
+            Noted::Nothing => String::new(),
+            Noted::Times(what) => amount_of(sum.times, what),
+        },
         parts: change(sum.before, sum.after),
         value: match sum.after < sum.before {
             true => format!(

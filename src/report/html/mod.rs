@@ -27,8 +27,6 @@ pub(super) fn write(report: View<'_>, out: &mut dyn Write) -> io::Result<()> {
         untouched.see(outcome);
         Ok(())
     })?;
-    let by_role = report.diff.and_then(charts::by_role);
-    let charts = by_role.into_iter().chain(charts.charts(entries)?);
     let files = rows::Files::of(report);
     let page = Page {
         command: "compact",
@@ -54,7 +52,7 @@ pub(super) fn write(report: View<'_>, out: &mut dyn Write) -> io::Result<()> {
             },
             left_out::list(head.not_read()),
         ],
-        charts: charts.collect(),
+        charts: charts.charts(entries)?,
         table: Table {
             what: "file",
             columns: rows::columns(&report),
