@@ -42,7 +42,9 @@ fn pages_of_many_files_and_of_what_was_not_written_have_none() {
     place
         .run(&format!("compact all {CLEAR} --report all.html"))
         .exits(0);
-    assert!(!place.text("all.html").contains("message by message"));
+    let page = place.text("all.html");
+    assert!(!page.contains("message by message"));
+    assert!(page.contains(">By role</h2>"));
 }
 
 #[test]

@@ -60,7 +60,7 @@ impl Seen {
         if !self.roles.is_empty() {
             charts.push(bars(
                 "By role",
-                "Tokens of all live windows by who said them, before and after.",
+                "Tokens of all live windows by who said them, before and after. Most agents have summaries said by the user.",
                 Noted::Nothing,
                 &self.roles,
             ));
