@@ -1,6 +1,7 @@
 //! Lines over a common axis, with marks where something happened and limits across.
 //!
-//! Lines are stretched to the width by the browser; text, marks and axes are placed by percentages, and keep their size.
+//! Lines are stretched to the width by the browser; text, marks and axes are placed by percentages, and keep their size. The values of
+//! the axis stand to the left of it, where no line goes through them, and nothing at the edge is cut off.
 
 use std::io::{self, Write};
 
@@ -14,6 +15,8 @@ const AXIS: f64 = 90.0;
 const HEADROOM: f64 = 1.08;
 /// A line of up to this many points shows each.
 const POINTS_SHOWN: usize = 60;
+/// More room is left for values of more characters than this.
+const NARROW: usize = 6;
 
 /// Where values are on the picture, in percent.
 struct Scale {
@@ -66,20 +69,23 @@ pub(super) fn write(chart: &Curves, out: &mut dyn Write) -> io::Result<()> {
     }
     let scale = Scale::of(chart);
     writeln!(out, "<p class=\"axis-name\">{}</p>", escaped(chart.y.name))?;
+    let is_narrow = |value: &f64| chart.y.unit.shown(*value).chars().count() <= NARROW;
+    let class = match values(&chart.y, &scale).iter().all(is_narrow) {
+        true => "plot ruled",
+        false => "plot ruled wide",
+    };
     writeln!(
         out,
-        "<svg class=\"plot\" role=\"img\"><title>{}</title><desc>{}</desc>",
+        "<svg class=\"{class}\" role=\"img\"><title>{}</title><desc>{}</desc>",
         escaped(chart.title),
         escaped(&told(chart))
     )?;
     grid(&chart.y, &scale, out)?;
-    for (limit, name) in &chart.limits {
+    for (limit, _) in &chart.limits {
         let y = scale.y(*limit);
         writeln!(
             out,
-            "<line class=\"limit\" x1=\"0\" x2=\"100%\" y1=\"{y}%\" y2=\"{y}%\"/>\
-             <text class=\"end limit-name\" x=\"100%\" y=\"{y}%\" dy=\"-4\">{}</text>",
-            escaped(name)
+            "<line class=\"limit\" x1=\"0\" x2=\"100%\" y1=\"{y}%\" y2=\"{y}%\"/>"
         )?;
     }
     write!(
@@ -101,6 +107,15 @@ pub(super) fn write(chart: &Curves, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</svg>")?;
     for line in &chart.lines {
         points(line, chart, &scale, out)?;
+    }
+    // Above the lines, so that it can be read where they cross it.
+    for (limit, name) in &chart.limits {
+        let y = scale.y(*limit);
+        writeln!(
+            out,
+            "<text class=\"end limit-name\" x=\"100%\" y=\"{y}%\" dy=\"-4\">{}</text>",
+            escaped(name)
+        )?;
     }
     ends(&chart.x, &scale, out)?;
     writeln!(
@@ -142,24 +157,28 @@ fn points(line: &Line, chart: &Curves, scale: &Scale, out: &mut dyn Write) -> io
     Ok(())
 }
 
-/// Lines across at round values.
-fn grid(axis: &Axis, scale: &Scale, out: &mut dyn Write) -> io::Result<()> {
+/// The round values at which lines go across.
+fn values(axis: &Axis, scale: &Scale) -> Vec<f64> {
     let top = match axis.unit {
         Unit::Percent => 100.0,
         Unit::One => scale.y,
     };
     let step = step(top);
-    let mut value = 0.0;
-    while value <= top {
+    let values = (0..).map(|n| f64::from(n) * step);
+    values.take_while(|value| *value <= top).collect()
+}
+
+/// Lines across at round values.
+fn grid(axis: &Axis, scale: &Scale, out: &mut dyn Write) -> io::Result<()> {
+    for value in values(axis, scale) {
         let y = scale.y(value);
         let class = if value == 0.0 { "axis" } else { "grid" };
         writeln!(
             out,
             "<line class=\"{class}\" x1=\"0\" x2=\"100%\" y1=\"{y}%\" y2=\"{y}%\"/>\
-             <text class=\"tick\" x=\"0\" y=\"{y}%\" dy=\"-3\">{}</text>",
+             <text class=\"tick end\" x=\"0\" y=\"{y}%\" dx=\"-8\" dy=\"4\">{}</text>",
             axis.unit.shown(value)
         )?;
-        value += step;
     }
     Ok(())
 }
