@@ -97,6 +97,9 @@ pub struct PolicyReplay {
     pub estimator: Cow<'static, str>,
     /// The tokens above which it summarises, if it does.
     pub threshold: Option<u64>,
+    /// The tokens of each request, as the policy counts. Reports of versions before it have none.
+    #[serde(default)]
+    pub windows: Vec<u64>,
     /// The turns, as the policy counts.
     pub turns: Vec<TurnReplay>,
     /// The steps at which something happened, as the policy counts.

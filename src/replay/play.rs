@@ -65,6 +65,7 @@ impl<'p> Player<'p> {
             request: 0,
             costs: Costs::default(),
             done: Done::default(),
+            windows: Vec::new(),
             turns: Vec::new(),
             steps: Vec::new(),
         };
@@ -93,6 +94,7 @@ struct Play<'r, 'p> {
     request: u64,
     costs: Costs,
     done: Done,
+    windows: Vec<u64>,
     turns: Vec<TurnReplay>,
     steps: Vec<Step>,
 }
@@ -204,9 +206,11 @@ impl Play<'_, '_> {
         self.request += 1;
         let sent = self.costs.own.sent;
         self.window.send(&mut self.costs);
+        let sent = self.costs.own.sent - sent;
+        self.windows.push(sent);
         if let Some(turn) = self.turns.last_mut() {
             turn.requests += 1;
-            turn.sent += self.costs.own.sent - sent;
+            turn.sent += sent;
         }
     }
 
@@ -221,6 +225,7 @@ impl Play<'_, '_> {
             own: self.costs.own,
             estimator: self.player.estimator.name().into(),
             threshold: policy.threshold(),
+            windows: self.windows,
             turns: self.turns,
             steps: self.steps,
         }

@@ -129,6 +129,11 @@ fn played() -> Value {
             "The tokens above which it summarises, or null.",
         ),
         key(
+            "windows",
+            list(count()),
+            "The tokens of each request, as the policy counts.",
+        ),
+        key(
             "turns",
             list(to("turn")),
             "The turns, as the policy counts.",

@@ -122,7 +122,10 @@ fn charts(replays: &Replays) -> Vec<Chart> {
     })];
     let sessions = replays.files.iter();
     let sessions = sessions.flat_map(|f| f.found.sessions.iter().map(move |s| (f, s)));
-    let mut sessions: Vec<_> = sessions.filter(|(_, s)| s.requests > 1).collect();
+    // Versions before the sizes of requests wrote too few points for a curve.
+    let is_measured = |s: &SessionReplay| s.policies.iter().all(|p| !p.windows.is_empty());
+    let sessions = sessions.filter(|(_, s)| s.requests > 1 && is_measured(s));
+    let mut sessions: Vec<_> = sessions.collect();
     // Stable, so that equal ones come in path order.
     sessions.sort_by_key(|(_, session)| Reverse(session.whole.sent));
     for (file, session) in sessions.into_iter().take(SESSIONS) {
@@ -164,21 +167,25 @@ fn curves(path: &str, session: &SessionReplay) -> Chart {
     })
 }
 
-/// The window at the end of each turn, and before and after each step at which something happened.
+/// The window of each request, and before and after each step at which something happened; then the window at the end.
 fn points(policy: &PolicyReplay) -> Vec<(f64, f64)> {
-    let mut points = vec![(0.0, 0.0)];
-    let mut requests = 0;
+    let mut points = Vec::new();
     let mut steps = policy.steps.iter().peekable();
-    for turn in &policy.turns {
-        requests += turn.requests;
-        while let Some(step) = steps.next_if(|step| step.turn <= turn.turn) {
-            let at = step.request as f64;
-            points.extend([(at, step.before as f64), (at, step.after as f64)]);
+    let sizes = |step: &Step| {
+        let at = step.request as f64;
+        [(at, step.before as f64), (at, step.after as f64)]
+    };
+    for (request, tokens) in (1..).zip(&policy.windows) {
+        while let Some(step) = steps.next_if(|step| step.request <= request) {
+            points.extend(sizes(step));
         }
-        points.push((requests as f64, turn.context as f64));
+        points.push((request as f64, *tokens as f64));
     }
-    // Stable: before stays before after.
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points.extend(steps.flat_map(sizes));
+    let last = points.last().map_or(0.0, |point| point.0);
+    points.push((last, policy.own.last as f64));
+    // What is said twice is one point.
+    points.dedup();
     points
 }
 
@@ -250,7 +257,7 @@ impl Rows for Sessions<'_> {
             };
             vec![
                 figure(step.request),
-                figure(step.line),
+                step.line.to_string(),
                 format!("{} {result}", event.layer.name()),
                 figure(event.count),
                 figure(event.freed),

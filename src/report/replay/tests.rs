@@ -28,6 +28,7 @@ fn policy(name: &str, done: Done, tokens: Figures, steps: Vec<Step>) -> PolicyRe
         own: tokens,
         estimator: "chars".into(),
         threshold: Some(9_000),
+        windows: vec![9_000, 1_000],
         turns: vec![TurnReplay {
             turn: 1,
             line: 1,
@@ -172,6 +173,7 @@ fn the_json_has_every_key() {
     );
     assert_eq!(json["files"][1]["error"]["kind"], "decode");
     let policy = &json["files"][0]["sessions"][0]["policies"][0];
+    assert_eq!(policy["windows"], json!([9_000, 1_000]));
     assert_eq!(
         policy["turns"][0],
         json!({"turn": 1, "line": 1, "requests": 2, "sent": 500_000, "context": 1_100})
@@ -180,4 +182,33 @@ fn the_json_has_every_key() {
         policy["steps"][0]["events"][1],
         json!({"layer": "summarize", "result": "left_out", "count": 3, "freed": 8_000, "reason": "too large"})
     );
+}
+
+/// The points of each curve on the page, in percent.
+fn curves(replays: &Replays) -> Vec<String> {
+    let mut page = Vec::new();
+    replays.render(ReportFormat::Html, &mut page).unwrap();
+    let page = String::from_utf8(page).unwrap();
+    let lines = page.split("<polyline ").skip(1);
+    let points = lines.map(|line| line.split("points=\"").nth(1).unwrap());
+    points
+        .map(|points| points.split('"').next().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_curve_has_a_point_for_each_request() {
+    let mut replays = replays();
+    assert_eq!(
+        curves(&replays),
+        [
+            "0,32.31 100,31.67 100,83.59 100,82.95",
+            "0,32.31 100,83.59 100,6.67"
+        ]
+    );
+    // Reports of versions that did not tell the sizes of requests have no curves.
+    for policy in &mut replays.files[0].found.sessions[0].policies {
+        policy.windows.clear();
+    }
+    assert_eq!(curves(&replays), Vec::<String>::new());
 }
