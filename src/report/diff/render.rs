@@ -279,17 +279,14 @@ fn markdown_of_two(report: &ComparisonReport, out: &mut dyn Write) -> io::Result
             false => row.tools.join(" "),
         };
         let fates = row.fates.map(|fate| fate.name().to_owned());
-        let figures = [
-            row.old.line,
-            row.tokens_before,
-            row.tokens_after[0],
-            row.tokens_after[1],
-        ];
+        let [first, second] = row.tokens_after;
+        let figures = [row.tokens_before, first, second].map(thousands);
         listed.rows.push(
             [tools]
                 .into_iter()
                 .chain(fates)
-                .chain(figures.map(thousands))
+                .chain([row.old.line.to_string()])
+                .chain(figures)
                 .collect(),
         );
     }

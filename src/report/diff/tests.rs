@@ -1,6 +1,7 @@
 //! What is made of foreign text: it ends no fence, runs no formula, and steers no terminal.
 
 use super::*;
+use crate::diff::compare::{Comparison, ConversationComparison, RowComparison};
 use crate::diff::{At, ConversationDiff, LineCounts, Row};
 use crate::report::{CsvRows, Ink, Render, ReportFormat};
 use crate::transcript::Role;
@@ -112,5 +113,60 @@ fn a_change_is_a_share_of_what_was_there() {
     assert_eq!(
         shares,
         ["−50.0%", "+100.0%", "the same", "no tokens before"]
+    );
+}
+
+#[test]
+fn a_line_is_a_number_to_copy() {
+    let row = RowComparison {
+        old: At {
+            line: 1_267,
+            message: 9,
+        },
+        role: Role::User,
+        tools: Vec::new(),
+        words: String::new(),
+        tokens_before: 4_321,
+        tokens_after: [4_321, 10],
+        fates: [Fate::Kept, Fate::Cleared],
+        reasons: [None, None],
+        texts: Vec::new(),
+    };
+    let comparison = Comparison {
+        tokens_before: 4_321,
+        tokens_after: [4_321, 10],
+        messages_after: [1, 1],
+        conversations: vec![ConversationComparison {
+            id: "main".to_owned(),
+            tokens_before: 4_321,
+            tokens_after: [4_321, 10],
+            rows: vec![row],
+            added: Vec::new(),
+        }],
+        lines: Vec::new(),
+        first_byte: Some(1),
+    };
+    let policy = |name: &str| PolicyRef {
+        name: name.to_owned(),
+        hash: "0".to_owned(),
+        overrides: Vec::new(),
+    };
+    let report = ComparisonReport::new(
+        [policy("a"), policy("b")],
+        "classes",
+        "anthropic",
+        Compared {
+            path: "in.jsonl".to_owned(),
+            hash: None,
+            bytes: 1,
+        },
+        comparison,
+    );
+    let mut out = Vec::new();
+    report.render(ReportFormat::Markdown, &mut out).unwrap();
+    let markdown = String::from_utf8(out).unwrap();
+    assert!(
+        markdown.contains("<code>cleared</code> | 1267 | 4 321 | 4 321 | 10 |"),
+        "{markdown}"
     );
 }

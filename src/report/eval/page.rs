@@ -2,12 +2,16 @@
 //!
 //! Means are over sessions, as in every other format.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::Evals;
 use super::columns::{Row, columns, kind};
 use super::table::why;
 use crate::eval::{Budget, Kind, MethodScores, Metric};
+use crate::outcome::FileStatus;
+use crate::report::cells::not_examined;
 use crate::report::column::{Column as Described, shown};
 use crate::report::left_out;
 use crate::report::page::{
@@ -15,6 +19,24 @@ use crate::report::page::{
     Table, Tone, Unit, amount_of, figure,
 };
 use crate::report::times::time;
+
+/// Why files were not examined, each reason with their number, the most frequent first.
+fn not_read(evals: &Evals) -> Vec<(u64, String)> {
+    let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
+    for file in &evals.files {
+        let why = not_examined(file);
+        let reason = match file.status {
+            FileStatus::Examined => continue,
+            FileStatus::Unsupported(_) => format!("unsupported: {why}"),
+            FileStatus::Failed => why,
+        };
+        *reasons.entry(reason).or_default() += 1;
+    }
+    let mut reasons: Vec<_> = reasons.into_iter().map(|(why, n)| (n, why)).collect();
+    // Stable, so that equally frequent ones are in the order of their words.
+    reasons.sort_by_key(|(n, _)| Reverse(*n));
+    reasons
+}
 
 /// Writes the page.
 pub(super) fn write(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
@@ -62,11 +84,7 @@ pub(super) fn write(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
                     .skipped
                     .iter()
                     .map(|(skipped, n)| (*n, why(*skipped).to_owned()))
-                    .chain(
-                        (totals.unsupported > 0)
-                            .then(|| (totals.unsupported, "unsupported".into())),
-                    )
-                    .chain((totals.failed > 0).then(|| (totals.failed, "failed".into())))
+                    .chain(not_read(evals))
                     .collect(),
             },
             left_out::list(evals.head.not_read()),

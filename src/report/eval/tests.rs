@@ -137,3 +137,21 @@ fn the_json_has_all_of_it() {
     assert_eq!(json["files"][0]["sessions"][0]["cuts"][0]["mod"], 0);
     assert_eq!(json["vocabulary"], "cl100k_base");
 }
+
+#[test]
+fn the_page_says_why_files_were_not_measured() {
+    let mut evals = evals();
+    let unread = |path: &str| {
+        let why = crate::outcome::Unread {
+            why: "the format x is not supported".to_owned(),
+            ..Default::default()
+        };
+        let mut file = Examined::<FileEval>::new(Path::new(path), "x", 0);
+        file.status = crate::outcome::FileStatus::Unsupported(why);
+        file
+    };
+    evals.files.extend([unread("b"), unread("c")]);
+    let page = text(|out| evals.render(ReportFormat::Html, out));
+    let told = "<span class=\"n\">2</span> unsupported: the format x is not supported</li>";
+    assert!(page.contains(told), "{page}");
+}

@@ -226,7 +226,10 @@ impl Files<'_> {
         }
         let rows = warnings.iter().take(self.most).map(|warning| {
             vec![
-                warning.line.map(figure).unwrap_or_default(),
+                warning
+                    .line
+                    .map(|line| line.to_string())
+                    .unwrap_or_default(),
                 warning.kind.name().to_owned(),
                 warning.message.clone(),
             ]
@@ -349,7 +352,7 @@ impl<'a> Group<'a> {
     }
 
     fn cells(&self) -> Vec<String> {
-        let mut lines: Vec<String> = self.lines.iter().copied().map(figure).collect();
+        let mut lines: Vec<String> = self.lines.iter().map(u64::to_string).collect();
         if self.times as usize > lines.len() {
             lines.push("…".to_owned());
         }

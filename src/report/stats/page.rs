@@ -269,7 +269,7 @@ fn marks(conversation: &ConversationStats) -> Vec<(f64, f64, String)> {
         let what = format!(
             "a recorded compaction, {} tokens up to its summary on line {}",
             figure(compaction.context),
-            figure(compaction.line)
+            compaction.line
         );
         Some((turn.turn as f64, turn.context as f64, what))
     });
@@ -342,7 +342,7 @@ impl Files<'_> {
         });
         let largest = found.counts.largest.iter().take(MOST).map(|consumer| {
             vec![
-                figure(consumer.line),
+                consumer.line.to_string(),
                 consumer.role.clone().into_owned(),
                 consumer.tool.clone().unwrap_or_default(),
                 consumer.hint.clone().unwrap_or_default(),
