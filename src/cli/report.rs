@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 
 use super::reports::{Planned, ReportArgs, RowArgs, write_all};
-use super::{Context, flush, stdout_failed};
+use super::{Context, check, flush, stdout_failed};
 use crate::batch::Spool;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Examined, NoticeLevel, Notices, Outcome, Totals};
@@ -25,7 +25,7 @@ const MOST: u64 = 4 << 30;
 
 /// Render a report again, or add several up.
 ///
-/// FILE is a .json or .jsonl report of compact, stats, replay or eval. Without -o, the table is printed.
+/// FILE is a .json or .jsonl report of compact, stats, replay, eval, check or diff. Without -o, it is printed as text.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(super) struct ReportCommand {
@@ -113,6 +113,20 @@ fn render(context: &Context, path: &Path, out: &Out) -> Result<u8> {
             check_size(path, &metadata)?;
             tell(context, out, &AnyReport::Eval(stored.eval()?))
         }
+        Command::Check => {
+            check_size(path, &metadata)?;
+            check::render_again(context, stored, &out.out, &out.rows)
+        }
+        Command::Diff => {
+            check_size(path, &metadata)?;
+            let report = AnyReport::Diff(Box::new(stored.diff()?));
+            tell(context, out, &report)
+        }
+        Command::DiffOfTwo => {
+            check_size(path, &metadata)?;
+            let report = AnyReport::DiffOfTwo(Box::new(stored.diff_of_two()?));
+            tell(context, out, &report)
+        }
     }
 }
 
@@ -153,6 +167,7 @@ fn merge(context: &Context, files: &[PathBuf], out: &Out) -> Result<u8> {
                 stored.eval()?;
                 parts.add_other(command);
             }
+            Command::Check | Command::Diff | Command::DiffOfTwo => parts.add_other(command),
         }
     }
     let mut twice = Twice::default();
@@ -190,7 +205,7 @@ impl Twice {
     }
 }
 
-/// Entries of `replay` and of `eval` are held in memory, so that a report that would not fit there is refused.
+/// Entries of commands but `compact` and `stats` are held in memory, so that a report that would not fit there is refused.
 fn check_size(path: &Path, metadata: &Metadata) -> Result<()> {
     if metadata.len() <= MOST {
         return Ok(());

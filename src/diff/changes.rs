@@ -65,7 +65,7 @@ pub(super) fn changes(
                 (Fate::Edited, Some(action)) => fate_of(action.kind).unwrap_or(seen),
                 (seen, _) => seen,
             },
-            part: block.kind.name(),
+            part: block.kind.name().into(),
             place: at as u64 + 1,
             line,
             tool: was.tool(*old),
@@ -86,7 +86,7 @@ pub(super) fn changes(
         let block = is.transcript.block(*new);
         changes.push(Change {
             fate: Fate::Inserted,
-            part: block.kind.name(),
+            part: block.kind.name().into(),
             place: at as u64 + 1,
             line: is.number(block.line),
             tool: is.tool(*new),

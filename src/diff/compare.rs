@@ -11,16 +11,18 @@
 //! if expected.bytes != actual.bytes { show(&compared) }    // compared.is_same(): ids, times and links alone
 //! ```
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::ids::IdMap;
-use crate::outcome::ConversationOutcome;
+use crate::outcome::{ConversationOutcome, ReadBack};
 use crate::transcript::Role;
 
 use super::lines::unified;
 use super::mask::Mirrors;
 use super::masked::{LineDifference, differences};
-use super::{At, Change, ConversationDiff, Diff, Differ, Fate, Row, Source, role_name};
+use super::{
+    At, Change, ConversationDiff, Diff, Differ, Fate, Row, Source, role_name, role_of_name,
+};
 
 /// How two outputs of one input differ; of each pair, the first output's comes first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -40,7 +42,7 @@ pub struct Comparison {
 }
 
 /// A conversation that differs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConversationComparison {
     /// Its id in a report.
     pub id: String,
@@ -55,12 +57,12 @@ pub struct ConversationComparison {
 }
 
 /// A message of the input with different outcomes in the two outputs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RowComparison {
     /// Where it was.
     pub old: At,
     /// Its role.
-    #[serde(serialize_with = "role_name")]
+    #[serde(serialize_with = "role_name", deserialize_with = "role_of_name")]
     pub role: Role,
     /// The tools of its calls and results.
     pub tools: Vec<String>,
@@ -79,7 +81,7 @@ pub struct RowComparison {
 }
 
 /// A message that only outputs have.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AddedComparison {
     /// What it is: a summary, its acknowledgement, or something else.
     pub fate: Fate,
@@ -91,6 +93,12 @@ pub struct AddedComparison {
     pub restored: [Vec<String>; 2],
     /// How its text differs, as a unified diff; one that an output lacks is all removed or added.
     pub text: Vec<String>,
+}
+
+impl ReadBack for ConversationComparison {
+    fn read_back(json: &[u8]) -> serde_json::Result<Self> {
+        serde_json::from_slice(json)
+    }
 }
 
 impl Comparison {
@@ -248,8 +256,8 @@ fn row(left: &Row, right: &Row) -> Option<RowComparison> {
 
 /// The change of the same part.
 fn like<'c>(one: &Change, others: &'c [Change]) -> Option<&'c Change> {
-    let part = |change: &Change| (change.place, change.part);
-    others.iter().find(|other| part(other) == part(one))
+    let is_alike = |other: &&Change| other.place == one.place && other.part == one.part;
+    others.iter().find(is_alike)
 }
 
 /// A message that an output has and the input has not, if it differs.

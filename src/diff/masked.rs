@@ -5,7 +5,7 @@
 //! out, and so are the contents of live messages, which are compared elsewhere.
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ids::IdSet;
@@ -24,7 +24,7 @@ const SHOWN: usize = 120;
 const TIMES: [&str; 2] = ["timestamp", "created_at"];
 
 /// A line that differs in something that no model reads.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineDifference {
     /// Its number in each output, from 1; `None` where it is missing.
     pub lines: [Option<u64>; 2],

@@ -42,12 +42,15 @@ mod stat;
 #[cfg(test)]
 mod tests;
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::Result;
 use crate::facts::Earlier;
 use crate::format::{Detected, Detector, Format, Layout};
-use crate::outcome::ConversationOutcome;
+use crate::outcome::{ConversationOutcome, ReadBack};
 use crate::policy::{Policy, presets};
 use crate::tokens::Estimator;
 use crate::transcript::Role;
@@ -98,7 +101,7 @@ impl<'a> Source<'a> {
 }
 
 /// What became of a message, or of a part of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
     /// It is as it was: what a model reads of it has the same bytes.
@@ -141,7 +144,7 @@ pub struct Diff {
 }
 
 /// How one conversation differs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConversationDiff {
     /// Its id in a report, in the old transcript if it is there.
     pub id: String,
@@ -158,7 +161,7 @@ pub struct ConversationDiff {
 }
 
 /// One message: of both transcripts, or of one of them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// What became of it.
     pub fate: Fate,
@@ -167,7 +170,7 @@ pub struct Row {
     /// Where it is.
     pub new: Option<At>,
     /// Its role.
-    #[serde(serialize_with = "role_name")]
+    #[serde(serialize_with = "role_name", deserialize_with = "role_of_name")]
     pub role: Role,
     /// The tools of its calls and results.
     pub tools: Vec<String>,
@@ -188,7 +191,7 @@ pub struct Row {
 }
 
 /// The place of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct At {
     /// Its first line in the file, from 1.
     pub line: u64,
@@ -197,12 +200,12 @@ pub struct At {
 }
 
 /// A part of a kept message that has changed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// What became of it.
     pub fate: Fate,
     /// What it is: `tool_result`, `text`, …
-    pub part: &'static str,
+    pub part: Cow<'static, str>,
     /// Its place among the parts of its message, from 1; in the new message, for what only that one has.
     pub place: u64,
     /// Its line in the old file, from 1; for what only the new one has, the line there.
@@ -226,6 +229,18 @@ fn role_name<S: serde::Serializer>(
     serializer: S,
 ) -> std::result::Result<S::Ok, S::Error> {
     serializer.serialize_str(role.name())
+}
+
+fn role_of_name<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Role, D::Error> {
+    let name = Cow::<str>::deserialize(deserializer)?;
+    let known = Role::ALL.into_iter().find(|role| role.name() == name);
+    known.ok_or_else(|| D::Error::custom(format!("no role is called {name:?}")))
+}
+
+impl ReadBack for ConversationDiff {
+    fn read_back(json: &[u8]) -> serde_json::Result<Self> {
+        serde_json::from_slice(json)
+    }
 }
 
 impl Fate {
@@ -261,6 +276,19 @@ impl Fate {
 }
 
 impl Diff {
+    /// That of these conversations, whose sums it has.
+    pub fn of(conversations: Vec<ConversationDiff>, outside: LineCounts) -> Self {
+        let sum = |of: fn(&ConversationDiff) -> u64| conversations.iter().map(of).sum();
+        Diff {
+            tokens_before: sum(|c| c.tokens_before),
+            tokens_after: sum(|c| c.tokens_after),
+            messages_before: sum(|c| c.messages_before),
+            messages_after: sum(|c| c.messages_after),
+            conversations,
+            outside,
+        }
+    }
+
     /// Whether the two transcripts are the same to a model, and no line outside of the windows has changed either.
     pub fn is_same(&self) -> bool {
         let rows = self.conversations.iter().flat_map(|c| &c.rows);
@@ -298,15 +326,7 @@ impl Differ {
             let part = self.transcript(old, new, &told, &mut outside);
             conversations.extend(part);
         }
-        let sum = |of: fn(&ConversationDiff) -> u64| conversations.iter().map(of).sum();
-        Diff {
-            tokens_before: sum(|c| c.tokens_before),
-            tokens_after: sum(|c| c.tokens_after),
-            messages_before: sum(|c| c.messages_before),
-            messages_after: sum(|c| c.messages_after),
-            conversations,
-            outside,
-        }
+        Diff::of(conversations, outside)
     }
 
     /// The conversations of one transcript.

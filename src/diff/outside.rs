@@ -3,7 +3,7 @@
 //! Lines are aligned by their bytes, then by their ids, then by their places. Says nothing of lines that are messages of a live
 //! window: these are in the rows.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::transcript::LineKind;
 
@@ -12,7 +12,7 @@ use super::mask::{Masks, Mirrors};
 use super::side::{Side, hash};
 
 /// How many lines outside of the live windows became what.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LineCounts {
     /// Old lines with the same bytes in the new file.
     pub kept: u64,
@@ -27,7 +27,7 @@ pub struct LineCounts {
 }
 
 /// Lines of the old file, one after the other, that are gone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineRun {
     /// The first one, from 1.
     pub line: u64,

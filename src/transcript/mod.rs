@@ -109,6 +109,9 @@ pub enum Role {
 }
 
 impl Role {
+    /// All of them.
+    pub const ALL: [Role; 4] = [Role::System, Role::User, Role::Assistant, Role::Tool];
+
     /// The name in a message.
     pub fn name(self) -> &'static str {
         match self {

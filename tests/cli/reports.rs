@@ -300,7 +300,7 @@ fn reports_are_rendered_again_and_added_up() {
     place
         .run("report merge r.json bad.jsonl")
         .exits(2)
-        .says(&["bad.jsonl:2: it is not a report on compact, stats, replay or eval"]);
+        .says(&["bad.jsonl:2: it is not a report on compact, stats, replay, eval, check or diff"]);
     place
         .run("report r.csv")
         .exits(2)
@@ -330,6 +330,111 @@ fn reports_of_every_command_are_rendered_again() {
         }
         let table = place.run("report r.jsonl").exits(0).text();
         assert!(table.contains("took "), "{command}: {table}");
+    }
+}
+
+/// A place with cases that are as expected, that differ, that cannot be run; and with a session and what became of it.
+fn checked_and_compared() -> Place {
+    let (before, after) = sample();
+    let place = Place::with(&[("in.jsonl", before.as_str())]);
+    for (case, expected) in [
+        ("same", after.clone()),
+        ("differs", after.replace("ls 2", "ls two")),
+        ("text", "no transcript\n".to_owned()),
+    ] {
+        place.write(&format!("cases/{case}/input.jsonl"), &before);
+        place.write(&format!("cases/{case}/expected.jsonl"), expected);
+        place.write(
+            &format!("cases/{case}/expected.stats.json"),
+            "{\"files\":[{\"status\":\"compacted\"}]}",
+        );
+    }
+    place.write("cases/failed/input.jsonl", &before);
+    place.write("cases/failed/policy.toml", "[clear]\nkep = 3\n");
+    place.write("cases/failed/expected.jsonl", &after);
+    place.run("compact in.jsonl").exits(0);
+    place
+}
+
+#[test]
+fn reports_of_check_and_of_diff_are_rendered_again() {
+    let place = checked_and_compared();
+    for (command, exit, kind) in [
+        ("check cases", 3, "check"),
+        ("diff in.jsonl in.compact.jsonl", 0, "diff"),
+        (
+            "diff in.jsonl --policy auto --policy reset --set summary.when=always",
+            0,
+            "diff",
+        ),
+    ] {
+        let forms: &[&str] = match kind {
+            "check" => &["json", "jsonl", "csv", "md", "html", "xml"],
+            _ => &["json", "jsonl", "csv", "md", "html"],
+        };
+        let reports: String = forms
+            .iter()
+            .map(|form| format!(" --report r.{form}"))
+            .collect();
+        let first = place.run(&format!("{command}{reports}")).exits(exit).text();
+        for from in ["r.json", "r.jsonl"] {
+            for form in forms {
+                place
+                    .run(&format!("report {from} -o again/r.{form}"))
+                    .exits(0);
+                let again = place.text(&format!("again/r.{form}"));
+                assert_eq!(again, place.text(&format!("r.{form}")), "{command} {form}");
+            }
+            let printed = place.run(&format!("report {from}")).exits(0).text();
+            // That `check --update` would accept what differs is known of a run alone.
+            assert!(first.starts_with(&printed), "{first}\n{printed}");
+        }
+        let why = format!("a report on {kind} holds the ");
+        place.run("report merge r.json").exits(2).says(&[&why]);
+        place
+            .run("report r.json -o x.csv --csv-rows turn")
+            .exits(2)
+            .says(&["no such rows"]);
+    }
+}
+
+#[test]
+fn reports_of_check_and_of_diff_that_contradict_themselves_are_refused() {
+    let place = checked_and_compared();
+    place.run("check cases --report c.json").exits(3);
+    place
+        .run("diff in.jsonl in.compact.jsonl --report d.json")
+        .exits(0);
+    for (from, was, is, why) in [
+        (
+            "c.json",
+            "\"same\": 1,",
+            "\"same\": 2,",
+            "its totals are not those of its cases",
+        ),
+        (
+            "c.json",
+            "\"status\": \"same\"",
+            "\"status\": \"failed\"",
+            "what it says of cases/same contradicts itself",
+        ),
+        (
+            "d.json",
+            "\n  \"tokens_before\": ",
+            "\n  \"tokens_before\": 1",
+            "its tokens_before is not ",
+        ),
+        (
+            "d.json",
+            "\"outside\"",
+            "\"inside\"",
+            "missing field `outside`",
+        ),
+    ] {
+        assert!(place.text(from).contains(was), "{was}");
+        let changed = place.text(from).replacen(was, is, 1);
+        place.write("changed.json", changed);
+        place.run("report changed.json").exits(2).says(&[why]);
     }
 }
 
@@ -463,7 +568,7 @@ fn a_report_that_contradicts_itself_is_refused() {
         (
             "bad3.json",
             stats,
-            "it is not a report on compact, stats, replay or eval",
+            "it is not a report on compact, stats, replay, eval, check or diff",
         ),
     ] {
         place.write(name, report.to_string());

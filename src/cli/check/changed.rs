@@ -2,13 +2,15 @@
 //!
 //! Holds neither texts nor first words, so that thousands of cases that differ take little memory.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use crate::diff::Fate;
 use crate::diff::compare::Comparison;
 
 /// The messages of a case whose outcome changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Changed {
     /// Live tokens of the input, of what was expected, and of what came.
     pub(super) tokens: Tokens,
@@ -16,7 +18,7 @@ pub(super) struct Changed {
 }
 
 /// Tokens before a compaction, and after it as expected and as they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Tokens {
     pub(super) before: u64,
     pub(super) expected: u64,
@@ -24,13 +26,13 @@ pub(super) struct Tokens {
 }
 
 /// One of them: of the input, or written by the compaction.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ChangedMessage {
     pub(super) conversation: String,
     /// Its number in the conversation and its first line, from 1; none if the compaction wrote it.
     pub(super) message: Option<u64>,
     pub(super) line: Option<u64>,
-    pub(super) role: Option<&'static str>,
+    pub(super) role: Option<Cow<'static, str>>,
     /// The tools of its calls and results.
     pub(super) tools: Vec<String>,
     /// What was to become of it; none if it was not expected at all.
@@ -59,7 +61,7 @@ impl Changed {
                 conversation: conversation.id.clone(),
                 message: Some(row.old.message),
                 line: Some(row.old.line),
-                role: Some(row.role.name()),
+                role: Some(row.role.name().into()),
                 tools: row.tools.clone(),
                 expected: Some(row.fates[0]),
                 got: Some(row.fates[1]),
@@ -89,8 +91,8 @@ impl Changed {
 impl ChangedMessage {
     /// What it is, in a word or two: its tools, else its role.
     pub(super) fn name(&self) -> String {
-        match (&self.tools[..], self.role) {
-            ([], Some(role)) => role.to_owned(),
+        match (&self.tools[..], &self.role) {
+            ([], Some(role)) => role.clone().into_owned(),
             ([], None) => "written by the compaction".to_owned(),
             (tools, _) => tools.join(" "),
         }

@@ -5,6 +5,7 @@
 //! with expected counts counted. A scripted summariser answers from `summaries.jsonl`. Writes no golden without `--update` or a
 //! yes.
 
+mod again;
 mod asked;
 mod cases;
 mod changed;
@@ -36,6 +37,7 @@ use search::{Empty, Searched, search};
 use settle::{Settling, review, update};
 use verdict::{Checked, Verdict};
 
+pub(super) use again::render_again;
 pub(super) use expect::{CaseCommand, Key as CaseKey};
 
 use super::config::PolicyArgs;
@@ -137,6 +139,7 @@ impl Check {
         };
         let has_own = |listed: &&Listed| listed.case.has(Part::Policy);
         let mut checked = Checked {
+            version: env!("CARGO_PKG_VERSION").into(),
             policy: policy_ref(&chosen.effective),
             own: cases.iter().filter(has_own).count() as u64,
             cases: cases.into_par_iter().map(check).collect(),
@@ -152,11 +155,7 @@ impl Check {
         let mut notices = Notices::default();
         passed_by(&passed, &mut notices);
         context.notices(notices);
-        let listing = match context.voice {
-            Voice::Quiet => Listing::Bare,
-            Voice::Normal => Listing::Some,
-            Voice::Loud => Listing::All,
-        };
+        let listing = Listing::of(context.voice);
         let all_written = reports.write(context, &checked);
         let format = match self.json {
             true => OutputFormat::Json,

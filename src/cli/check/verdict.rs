@@ -1,5 +1,6 @@
 //! What a check has found: a verdict for each case.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use super::cases::Case;
@@ -58,6 +59,8 @@ impl Difference {
 
 /// All cases of a run.
 pub(super) struct Checked {
+    /// The version of the program that ran them.
+    pub(super) version: Cow<'static, str>,
     /// Cases without a policy of their own are compacted under it.
     pub(super) policy: PolicyRef,
     /// How many cases have their own.

@@ -31,6 +31,11 @@ pub(super) fn schema(form: Form) -> Result<Schema> {
         or_null(count()),
         "The first byte that differs, from 0; null where the outputs are equal.",
     );
+    let lines = key(
+        "lines",
+        list(line()),
+        "Lines that differ in something that no model reads.",
+    );
     let mut parts = vec![
         policy()?,
         ("compared", compared()),
@@ -58,17 +63,13 @@ pub(super) fn schema(form: Form) -> Result<Schema> {
                 "conversation_of_two",
                 "The conversations that differ.",
             ));
-            policies.push(key(
-                "lines",
-                list(line()),
-                "Lines that differ in something that no model reads.",
-            ));
-            policies.push(first_byte);
+            policies.extend([lines, first_byte]);
             ["files", "policies"].as_slice()
         }
         Form::Line => {
-            files.extend([stat, outside]);
-            policies.extend(sizes_of_two().into_iter().take(2));
+            files.extend([record, stat, outside]);
+            policies.extend(sizes_of_two());
+            policies.extend([lines, first_byte]);
             ["conversation", "files", "conversation_of_two", "policies"].as_slice()
         }
     };

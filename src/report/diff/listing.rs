@@ -165,13 +165,13 @@ fn changes(changes: &[Change], width: usize, ink: Ink, out: &mut dyn Write) -> i
             .map(|tool| format!(" of {}", printable(tool)));
         let part = format!(
             "{}{}, {} tokens, {}",
-            change.part,
+            printable(&change.part),
             tool.unwrap_or_default(),
             super::change(change.tokens_before, change.tokens_after),
             change.fate.name()
         );
         // The line of the message says the rest of an only result.
-        let head = match (changes.len(), change.part, why) {
+        let head = match (changes.len(), &*change.part, why) {
             (1, RESULT, why) => why.map(|why| format!("      {why}")),
             (_, _, Some(why)) => Some(format!("      {part}: {why}")),
             (_, _, None) => Some(format!("      {part}")),

@@ -6,22 +6,25 @@ mod compared;
 mod listing;
 mod page;
 mod paint;
+mod read;
 mod render;
 mod stat;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::json::write_pretty;
-use super::{PolicyRef, SCHEMA_VERSION};
+use super::{PolicyRef, SCHEMA_VERSION, Screen};
 use crate::diff::{Diff, Fate, Stat, compare::Comparison};
 use crate::text::thousands;
 
 pub use compared::{write as write_comparison, write_differences};
 pub use listing::write as write_diff;
+pub(super) use read::{AboutFiles, AboutPolicies};
 pub(super) use render::CSV_HEADERS;
 pub use stat::{write_comparison_stat, write_diff_stat};
 
@@ -29,11 +32,11 @@ pub use stat::{write_comparison_stat, write_diff_stat};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DiffReport {
     schema_version: u32,
-    version: &'static str,
+    version: Cow<'static, str>,
     /// The policy that tokens are counted by.
     policy: PolicyRef,
-    estimator: &'static str,
-    format: &'static str,
+    estimator: Cow<'static, str>,
+    format: Cow<'static, str>,
     old: Compared,
     new: Compared,
     /// The report that the reasons are from.
@@ -47,17 +50,17 @@ pub struct DiffReport {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparisonReport {
     schema_version: u32,
-    version: &'static str,
+    version: Cow<'static, str>,
     policies: Vec<PolicyRef>,
-    estimator: &'static str,
-    format: &'static str,
+    estimator: Cow<'static, str>,
+    format: Cow<'static, str>,
     input: Compared,
     #[serde(flatten)]
     comparison: Comparison,
 }
 
 /// A file that is compared.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compared {
     /// Its path as given, or what it is.
     pub path: String,
@@ -79,16 +82,21 @@ impl DiffReport {
     ) -> Self {
         DiffReport {
             schema_version: SCHEMA_VERSION,
-            version: env!("CARGO_PKG_VERSION"),
+            version: env!("CARGO_PKG_VERSION").into(),
             policy,
-            estimator,
-            format,
+            estimator: estimator.into(),
+            format: format.into(),
             old,
             new,
             record,
             stat: crate::diff::stat(&diff),
             diff,
         }
+    }
+
+    /// Writes the listing for this screen.
+    pub(super) fn write_listing(&self, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
+        write_diff(self, screen.width, screen.ink, out)
     }
 
     /// What was found.
@@ -108,13 +116,18 @@ impl ComparisonReport {
     ) -> Self {
         ComparisonReport {
             schema_version: SCHEMA_VERSION,
-            version: env!("CARGO_PKG_VERSION"),
+            version: env!("CARGO_PKG_VERSION").into(),
             policies: policies.into(),
-            estimator,
-            format,
+            estimator: estimator.into(),
+            format: format.into(),
             input,
             comparison,
         }
+    }
+
+    /// Writes the listing for this screen.
+    pub(super) fn write_listing(&self, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
+        write_comparison(self, screen.width, screen.ink, out)
     }
 
     /// What was found.

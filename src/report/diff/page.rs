@@ -170,7 +170,7 @@ impl Rows for Messages<'_> {
                 .map(|header| ("restored", header.clone())),
         );
         for change in &row.changes {
-            let tool = change.tool.as_deref().unwrap_or(change.part);
+            let tool = change.tool.as_deref().unwrap_or(&change.part);
             let title = format!("{tool}: {}", change.fate.name());
             detail
                 .tables

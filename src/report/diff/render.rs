@@ -11,7 +11,7 @@ use super::{
     Compared, ComparisonReport, DiffReport, change, page, share, write_comparison_json,
     write_diff_json,
 };
-use crate::diff::{At, Fate, LineCounts, Stat};
+use crate::diff::{At, Fate, LineCounts, LineDifference, Stat};
 use crate::report::csv::text;
 use crate::report::json::write_lines;
 use crate::report::markdown::write_foot;
@@ -32,12 +32,13 @@ impl Render for DiffReport {
             ReportFormat::Jsonl => {
                 let last = Last {
                     schema_version: self.schema_version,
-                    version: self.version,
+                    version: &self.version,
                     policy: &self.policy,
-                    estimator: self.estimator,
-                    format: self.format,
+                    estimator: &self.estimator,
+                    format: &self.format,
                     old: &self.old,
                     new: &self.new,
+                    record: self.record.as_deref(),
                     stat: &self.stat,
                     outside: &self.diff.outside,
                 };
@@ -60,6 +61,7 @@ struct Last<'r> {
     format: &'r str,
     old: &'r Compared,
     new: &'r Compared,
+    record: Option<&'r str>,
     stat: &'r [Stat],
     outside: &'r LineCounts,
 }
@@ -197,13 +199,16 @@ impl Render for ComparisonReport {
             ReportFormat::Jsonl => {
                 let last = LastOfTwo {
                     schema_version: self.schema_version,
-                    version: self.version,
+                    version: &self.version,
                     policies: &self.policies,
-                    estimator: self.estimator,
-                    format: self.format,
+                    estimator: &self.estimator,
+                    format: &self.format,
                     input: &self.input,
                     tokens_before: self.comparison.tokens_before,
                     tokens_after: self.comparison.tokens_after,
+                    messages_after: self.comparison.messages_after,
+                    lines: &self.comparison.lines,
+                    first_byte: self.comparison.first_byte,
                 };
                 write_lines(&self.comparison.conversations, &last, out)
             }
@@ -225,6 +230,9 @@ struct LastOfTwo<'r> {
     input: &'r Compared,
     tokens_before: u64,
     tokens_after: [u64; 2],
+    messages_after: [u64; 2],
+    lines: &'r [LineDifference],
+    first_byte: Option<u64>,
 }
 
 fn csv_of_two(report: &ComparisonReport, out: &mut dyn Write) -> io::Result<()> {

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use crate::report::stats::{Turns, View};
 use crate::report::{
-    CsvRows, Depth, Detail, Evals, Render, Replays, ReportFormat, Rows, Screen, Stats,
-    StreamedReport, write_eval_table, write_replay_table, write_stats_table,
+    ComparisonReport, CsvRows, Depth, Detail, DiffReport, Evals, Render, Replays, ReportFormat,
+    Rows, Screen, Stats, StreamedReport, write_eval_table, write_replay_table, write_stats_table,
 };
 
 /// A report of whichever command.
@@ -19,6 +19,10 @@ pub enum AnyReport<'e> {
     Replay(Replays),
     /// Of `eval`.
     Eval(Evals),
+    /// Of `diff`, on two files.
+    Diff(Box<DiffReport>),
+    /// Of `diff`, on two policies.
+    DiffOfTwo(Box<ComparisonReport>),
 }
 
 impl AnyReport<'_> {
@@ -28,7 +32,7 @@ impl AnyReport<'_> {
             AnyReport::Compact(_) => &[CsvRows::Action],
             AnyReport::Stats(_) => &[CsvRows::Turn, CsvRows::Conversation],
             AnyReport::Replay(_) => &[CsvRows::Turn],
-            AnyReport::Eval(_) => &[],
+            AnyReport::Eval(_) | AnyReport::Diff(_) | AnyReport::DiffOfTwo(_) => &[],
         }
     }
 
@@ -49,6 +53,8 @@ impl AnyReport<'_> {
             }
             AnyReport::Replay(report) => write_replay_table(report, Detail::Totals, screen, out),
             AnyReport::Eval(report) => write_eval_table(report, Rows::Totals, screen, out),
+            AnyReport::Diff(report) => report.write_listing(screen, out),
+            AnyReport::DiffOfTwo(report) => report.write_listing(screen, out),
         }
     }
 }
@@ -60,6 +66,8 @@ impl Render for AnyReport<'_> {
             AnyReport::Stats(report) => report.render(format, out),
             AnyReport::Replay(report) => report.render(format, out),
             AnyReport::Eval(report) => report.render(format, out),
+            AnyReport::Diff(report) => report.render(format, out),
+            AnyReport::DiffOfTwo(report) => report.render(format, out),
         }
     }
 }

@@ -16,6 +16,8 @@ pub(super) type Keep<'k, F> = &'k mut dyn FnMut(F) -> error::Result<()>;
 
 /// The list of entries of an object, each handed on as it is parsed.
 pub(super) struct Files<'k, F> {
+    /// Its key.
+    pub(super) key: &'static str,
     pub(super) keep: Keep<'k, F>,
     /// Why an entry was not kept.
     pub(super) failed: &'k mut Option<Error>,
@@ -40,12 +42,13 @@ impl<'de, F: Deserialize<'de>> Visitor<'de> for Files<'_, F> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
+        let entries = self.key;
         let mut list = Some(List(self));
         while let Some(key) = map.next_key::<String>()? {
-            match (&*key, list.take()) {
-                ("files", Some(files)) => map.next_value_seed(files)?,
-                ("files", None) => return Err(A::Error::duplicate_field("files")),
-                (_, files) => {
+            match (key == entries, list.take()) {
+                (true, Some(files)) => map.next_value_seed(files)?,
+                (true, None) => return Err(A::Error::duplicate_field(entries)),
+                (false, files) => {
                     list = files;
                     map.next_value::<IgnoredAny>()?;
                 }
@@ -53,7 +56,7 @@ impl<'de, F: Deserialize<'de>> Visitor<'de> for Files<'_, F> {
         }
         match list {
             None => Ok(()),
-            Some(_) => Err(A::Error::missing_field("files")),
+            Some(_) => Err(A::Error::missing_field(entries)),
         }
     }
 }
@@ -79,7 +82,7 @@ impl<'de, F: Deserialize<'de>> Visitor<'de> for List<'_, F> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> std::result::Result<(), A::Error> {
-        let List(Files { keep, failed }) = self;
+        let List(Files { keep, failed, .. }) = self;
         while let Some(entry) = entries.next_element::<F>()? {
             if let Err(error) = keep(entry) {
                 *failed = Some(error);

@@ -80,8 +80,9 @@ impl Parts {
     pub fn merged(self) -> Result<Merged> {
         if let Some(command) = self.other {
             return Err(refused(format!(
-                "a report on {} holds peaks and means of one run, which do not add up",
-                command.name()
+                "a report on {} holds {} of one run, which do not add up",
+                command.name(),
+                holds(command)
             ))
             .hint("run the command over all of the files at once"));
         }
@@ -193,6 +194,15 @@ fn joined(policies: &[&PolicyRef]) -> PolicyRef {
         name: list(names),
         hash: list(hashes),
         overrides: Vec::new(),
+    }
+}
+
+/// Why a command's reports do not add up, as what they hold of one run.
+fn holds(command: Command) -> &'static str {
+    match command {
+        Command::Compact | Command::Stats | Command::Replay | Command::Eval => "peaks and means",
+        Command::Check => "the cases",
+        Command::Diff | Command::DiffOfTwo => "the messages",
     }
 }
 

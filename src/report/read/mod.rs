@@ -18,8 +18,9 @@ use std::path::Path;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
+use super::diff::{AboutFiles, AboutPolicies};
 use super::run::SCHEMA_VERSION;
-use super::{Compacting, Counting, Evals, Replays, Report};
+use super::{Compacting, ComparisonReport, Counting, DiffReport, Evals, Replays, Report};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Examined, Interrupted, Outcome, ReadBack};
 use crate::stats::FileStats;
@@ -39,6 +40,17 @@ struct Mark {
     thresholds: Option<IgnoredAny>,
     vocabulary: Option<IgnoredAny>,
     estimator: Option<IgnoredAny>,
+    /// The old one of two files.
+    old: Option<IgnoredAny>,
+    /// The file of two policies.
+    input: Option<IgnoredAny>,
+    totals: Option<MarkOfTotals>,
+}
+
+/// What tells apart whose totals they are.
+#[derive(Deserialize)]
+struct MarkOfTotals {
+    cases: Option<IgnoredAny>,
 }
 
 /// The commands whose reports are read.
@@ -52,6 +64,12 @@ pub enum Command {
     Replay,
     /// `eval`
     Eval,
+    /// `check`
+    Check,
+    /// `diff`, of two files
+    Diff,
+    /// `diff`, of what two policies make of a file
+    DiffOfTwo,
 }
 
 impl Command {
@@ -62,6 +80,17 @@ impl Command {
             Command::Stats => "stats",
             Command::Replay => "replay",
             Command::Eval => "eval",
+            Command::Check => "check",
+            Command::Diff | Command::DiffOfTwo => "diff",
+        }
+    }
+
+    /// The key of the entries in its .json reports.
+    fn entries(self) -> &'static str {
+        match self {
+            Command::Compact | Command::Stats | Command::Replay | Command::Eval => "files",
+            Command::Check => "cases",
+            Command::Diff | Command::DiffOfTwo => "conversations",
         }
     }
 }
@@ -156,6 +185,41 @@ impl Stored<'_> {
         Ok(back.run(report))
     }
 
+    /// A report of `diff` on two files, in memory.
+    ///
+    /// # Errors
+    /// What is no such report, with its line.
+    pub fn diff(self) -> Result<DiffReport> {
+        self.made(|about: AboutFiles, entries| DiffReport::read_back(about, entries))
+    }
+
+    /// A report of `diff` on two policies, in memory.
+    ///
+    /// # Errors
+    /// What is no such report, with its line.
+    pub fn diff_of_two(self) -> Result<ComparisonReport> {
+        self.made(|about: AboutPolicies, entries| ComparisonReport::read_back(about, entries))
+    }
+
+    /// A report in memory that is `made` of what it says of the run and of its entries, or of which is said why it is refused.
+    ///
+    /// # Errors
+    /// What is no such report, with its line.
+    pub fn made<A: DeserializeOwned, F: ReadBack + DeserializeOwned + Send, R>(
+        mut self,
+        made: impl FnOnce(A, Vec<F>) -> std::result::Result<R, String>,
+    ) -> Result<R> {
+        let mut entries = Vec::new();
+        let about = self.parts(&mut |entry| {
+            entries.push(entry);
+            Ok(())
+        })?;
+        made(about, entries).map_err(|why| {
+            let again = "run the command again to have it whole";
+            self.source.refused(why).hint(again)
+        })
+    }
+
     fn head<T: DeserializeOwned>(&mut self) -> Result<T> {
         self.source.head(self.command.name())
     }
@@ -166,7 +230,9 @@ impl Stored<'_> {
         keep: &mut dyn FnMut(F) -> Result<()>,
     ) -> Result<A> {
         let about = self.head()?;
-        self.source.entries(self.command.name(), keep)?;
+        let command = self.command;
+        self.source
+            .entries(command.name(), command.entries(), keep)?;
         Ok(about)
     }
 
@@ -194,7 +260,12 @@ pub fn read_compact(path: &Path, bytes: &[u8]) -> Result<Report> {
     let stored = open(path, &mut text)?;
     match stored.command() {
         Command::Compact => {}
-        other @ (Command::Stats | Command::Replay | Command::Eval) => {
+        other @ (Command::Stats
+        | Command::Replay
+        | Command::Eval
+        | Command::Check
+        | Command::Diff
+        | Command::DiffOfTwo) => {
             let why = format!("it is a report on {}, not on compact", other.name());
             return Err(Error::new(ErrorKind::Unsupported, why).at(path));
         }
@@ -246,17 +317,24 @@ fn command_of(source: &mut Source<'_>) -> Result<Command> {
         thresholds,
         vocabulary,
         estimator,
+        old,
+        input,
+        totals,
         ..
     } = mark;
+    let cases = totals.and_then(|totals| totals.cases);
     match (policy, policies, thresholds, vocabulary, estimator) {
+        (Some(_), None, None, None, None) if cases.is_some() => Ok(Command::Check),
         (Some(_), None, None, None, None) => Ok(Command::Compact),
         (Some(_), None, Some(_), None, Some(_)) => Ok(Command::Stats),
+        (Some(_), None, None, None, Some(_)) if old.is_some() => Ok(Command::Diff),
+        (None, Some(_), None, None, Some(_)) if input.is_some() => Ok(Command::DiffOfTwo),
         (None, Some(_), None, None, Some(_)) => Ok(Command::Replay),
         (None, Some(_), None, Some(_), None) => Ok(Command::Eval),
         (Some(_) | None, Some(_) | None, Some(_) | None, Some(_) | None, Some(_) | None) => {
             Err(source
-                .refused("it is not a report on compact, stats, replay or eval")
-                .hint("other reports are rendered by the command that makes them"))
+                .refused("it is not a report on compact, stats, replay, eval, check or diff")
+                .hint("verify and sessions print JSON that is not rendered again"))
         }
     }
 }

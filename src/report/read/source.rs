@@ -104,13 +104,14 @@ impl<'r> Source<'r> {
         parsed.map_err(|error| self.unfit(&error, 1, of))
     }
 
-    /// Shows the entries, in the order of the file.
+    /// Shows the entries, in the order of the file; `key` is that of their list in an object.
     ///
     /// # Errors
     /// Those of `keep`, and an entry that is none of these, with its line.
     pub(super) fn entries<F: ReadBack + DeserializeOwned + Send>(
         &mut self,
         of: &str,
+        key: &'static str,
         keep: Keep<'_, F>,
     ) -> Result<()> {
         rewind(self.text).map_err(|error| self.unread(error))?;
@@ -126,13 +127,13 @@ impl<'r> Source<'r> {
                     (Some(Failed::Kept(error)), _) => Err(error),
                     // Where it is in the file, and whether it is the first thing that is wrong, a parser of the whole says.
                     (Some(Failed::Unfit(_, error)), _) => {
-                        self.list::<F>(of, &mut |_| Ok(()))?;
+                        self.list::<F>(of, key, &mut |_| Ok(()))?;
                         Err(self.unfit(&error, 1, of))
                     }
                     (None, done) => done.map_err(|error| self.unread(error)),
                 }
             }
-            Form::List(Split::Odd) => self.list(of, keep),
+            Form::List(Split::Odd) => self.list(of, key, keep),
         }
     }
 
@@ -176,11 +177,17 @@ impl<'r> Source<'r> {
     }
 
     /// The entries of a list, parsed one by one with all that is around them.
-    fn list<F: DeserializeOwned>(&mut self, of: &str, keep: Keep<'_, F>) -> Result<()> {
+    fn list<F: DeserializeOwned>(
+        &mut self,
+        of: &str,
+        key: &'static str,
+        keep: Keep<'_, F>,
+    ) -> Result<()> {
         let mut failed = None;
         let parsed = self.whole(
             of,
             Files {
+                key,
                 keep,
                 failed: &mut failed,
             },

@@ -63,7 +63,7 @@ fn what_is_no_report_is_refused_with_its_line() {
             "r.json",
             "{\"schema_version\": 1, \"files\": []}",
             1,
-            "not a report on compact, stats, replay or eval",
+            "not a report on compact, stats, replay, eval, check or diff",
         ),
         ("r.json", "{}", 1, "it is not a report"),
     ] {

@@ -37,7 +37,7 @@ impl Checked {
             .collect();
         json!({
             "schema_version": SCHEMA_VERSION,
-            "version": env!("CARGO_PKG_VERSION"),
+            "version": self.version,
             "policy": self.policy,
             "totals": {"cases": self.cases.len(), "same": same, "updated": updated, "differ": differ, "failed": failed,
                        "own_policy": self.own},

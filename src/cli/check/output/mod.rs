@@ -17,6 +17,7 @@ use clap::ValueEnum;
 
 use super::cases::{Case, Part};
 use super::verdict::{Checked, Verdict};
+use crate::cli::Voice;
 use crate::outcome::{FaultKind, path_text};
 use crate::text::{count, printable};
 
@@ -66,6 +67,17 @@ struct Wrong<'c> {
 enum Severity {
     Differs,
     Failed,
+}
+
+impl Listing {
+    /// As much as the user wants to hear.
+    pub(super) fn of(voice: Voice) -> Self {
+        match voice {
+            Voice::Quiet => Listing::Bare,
+            Voice::Normal => Listing::Some,
+            Voice::Loud => Listing::All,
+        }
+    }
 }
 
 impl Checked {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::json::entry;
 use crate::cli::check::verdict::{Checked, Verdict};
-use crate::cli::reports::{Planned, ReportArgs, write_all};
+use crate::cli::reports::{Planned, ReportArgs, RowArgs, write_all};
 use crate::cli::{Context, json_line};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::path_text;
@@ -45,6 +45,12 @@ impl CheckReports {
         let planned = ReportArgs::to(others.into_iter().cloned().collect());
         let planned = planned.checked().map_err(with_xml)?;
         Ok(CheckReports { planned, junit })
+    }
+
+    /// The same, with these rows in CSV.
+    pub(in crate::cli::check) fn with_rows(self, rows: &RowArgs) -> Result<Self> {
+        let planned = rows.of(self.planned, &[])?;
+        Ok(CheckReports { planned, ..self })
     }
 
     /// Writes all of them, and says what went wrong; whether all were written.

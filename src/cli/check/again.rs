@@ -1,0 +1,138 @@
+//! A report of `check`, read from its JSON and rendered again.
+//!
+//! Runs no case and reads none: what was found is what the report says.
+
+use std::borrow::Cow;
+use std::io::{self, BufWriter};
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use super::cases::Case;
+use super::changed::Changed;
+use super::output::{CheckReports, Listing, OutputFormat};
+use super::verdict::{Checked, Difference, Verdict};
+use crate::cli::reports::RowArgs;
+use crate::cli::{Context, flush, stdout_failed};
+use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::ReadBack;
+use crate::report::PolicyRef;
+use crate::report::read::Stored;
+
+/// What a report says beside its cases.
+#[derive(Deserialize)]
+struct About {
+    version: String,
+    policy: PolicyRef,
+    totals: Sums,
+}
+
+#[derive(Deserialize)]
+struct Sums {
+    cases: usize,
+    same: usize,
+    updated: usize,
+    differ: usize,
+    failed: usize,
+    own_policy: u64,
+}
+
+/// What it says of a case.
+#[derive(Deserialize)]
+struct Entry {
+    case: String,
+    status: Status,
+    difference: Option<Vec<String>>,
+    changed: Option<Changed>,
+    error: Option<Fault>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Status {
+    Same,
+    Updated,
+    Differs,
+    Failed,
+}
+
+#[derive(Deserialize)]
+struct Fault {
+    kind: ErrorKind,
+    message: String,
+    line: Option<u64>,
+    hint: Option<String>,
+    file: Option<String>,
+}
+
+impl ReadBack for Entry {
+    fn read_back(json: &[u8]) -> serde_json::Result<Self> {
+        serde_json::from_slice(json)
+    }
+}
+
+/// Renders a report to these files; without any, as text to stdout.
+pub(in crate::cli) fn render_again(
+    context: &Context,
+    stored: Stored<'_>,
+    files: &[PathBuf],
+    rows: &RowArgs,
+) -> Result<u8> {
+    let checked = stored.made(checked)?;
+    let reports = CheckReports::checked(files)?.with_rows(rows)?;
+    if !files.is_empty() {
+        return Ok(match reports.write(context, &checked) {
+            true => 0,
+            false => 2,
+        });
+    }
+    let mut out = BufWriter::new(io::stdout().lock());
+    let listing = Listing::of(context.voice);
+    checked
+        .write(OutputFormat::Full, listing, &mut out)
+        .map_err(|e| stdout_failed(&e))?;
+    flush(&mut out)?;
+    Ok(0)
+}
+
+/// The run that these entries are of, if what is said of it is said of them.
+fn checked(about: About, entries: Vec<Entry>) -> Result<Checked, String> {
+    let cases = entries.into_iter().map(case).collect::<Result<_, _>>()?;
+    let checked = Checked {
+        version: Cow::Owned(about.version),
+        policy: about.policy,
+        own: about.totals.own_policy,
+        cases,
+    };
+    let sums = about.totals;
+    let said = [sums.same, sums.updated, sums.differ, sums.failed];
+    match said == checked.numbers() && sums.cases == checked.cases.len() {
+        true => Ok(checked),
+        false => Err("its totals are not those of its cases".to_owned()),
+    }
+}
+
+fn case(entry: Entry) -> Result<(Case, Verdict), String> {
+    let verdict = match (entry.status, entry.difference, entry.error) {
+        (Status::Same, None, None) => Verdict::Same,
+        (Status::Updated, None, None) => Verdict::Updated,
+        (Status::Differs, Some(lines), None) => {
+            let how = lines.into_iter().map(|line| line + "\n").collect();
+            Verdict::Differs(Difference {
+                changed: entry.changed,
+                // What it was compared with may have changed since, so that nothing can be accepted.
+                ..Difference::lasting(how)
+            })
+        }
+        (Status::Failed, None, Some(fault)) => Verdict::Failed(Error {
+            path: fault.file.map(PathBuf::from),
+            line: fault.line,
+            hint: fault.hint,
+            ..Error::new(fault.kind, fault.message)
+        }),
+        (Status::Same | Status::Updated | Status::Differs | Status::Failed, _, _) => {
+            return Err(format!("what it says of {} contradicts itself", entry.case));
+        }
+    };
+    Ok((Case::Folder(PathBuf::from(entry.case)), verdict))
+}

@@ -1,0 +1,107 @@
+//! Reports of `diff` from what their JSON says of the run and from its conversations.
+//!
+//! Sums are computed again; a report whose own are others is refused.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use super::{Compared, ComparisonReport, DiffReport};
+use crate::diff::compare::{Comparison, ConversationComparison};
+use crate::diff::{ConversationDiff, Diff, LineCounts, LineDifference};
+use crate::report::{PolicyRef, SCHEMA_VERSION};
+
+/// What a report on two files says beside its conversations. Lines do not hold the sums.
+#[derive(Deserialize)]
+pub(in crate::report) struct AboutFiles {
+    version: String,
+    policy: PolicyRef,
+    estimator: String,
+    format: String,
+    old: Compared,
+    new: Compared,
+    #[serde(default)]
+    record: Option<String>,
+    outside: LineCounts,
+    tokens_before: Option<u64>,
+    tokens_after: Option<u64>,
+}
+
+/// What a report on two policies says beside its conversations.
+#[derive(Deserialize)]
+pub(in crate::report) struct AboutPolicies {
+    version: String,
+    policies: [PolicyRef; 2],
+    estimator: String,
+    format: String,
+    input: Compared,
+    tokens_before: u64,
+    tokens_after: [u64; 2],
+    messages_after: Option<[u64; 2]>,
+    #[serde(default)]
+    lines: Vec<LineDifference>,
+    first_byte: Option<u64>,
+}
+
+impl DiffReport {
+    /// The report on two files.
+    pub(in crate::report) fn read_back(
+        about: AboutFiles,
+        conversations: Vec<ConversationDiff>,
+    ) -> Result<Self, String> {
+        let diff = Diff::of(conversations, about.outside);
+        for (key, said, sum) in [
+            ("tokens_before", about.tokens_before, diff.tokens_before),
+            ("tokens_after", about.tokens_after, diff.tokens_after),
+        ] {
+            if said.is_some_and(|said| said != sum) {
+                return Err(format!(
+                    "its {key} is not {sum}, to which its conversations add up"
+                ));
+            }
+        }
+        Ok(DiffReport {
+            schema_version: SCHEMA_VERSION,
+            version: Cow::Owned(about.version),
+            policy: about.policy,
+            estimator: Cow::Owned(about.estimator),
+            format: Cow::Owned(about.format),
+            old: about.old,
+            new: about.new,
+            record: about.record,
+            stat: crate::diff::stat(&diff),
+            diff,
+        })
+    }
+}
+
+impl ComparisonReport {
+    /// The report on two policies.
+    pub(in crate::report) fn read_back(
+        about: AboutPolicies,
+        conversations: Vec<ConversationComparison>,
+    ) -> Result<Self, String> {
+        let Some(messages_after) = about.messages_after else {
+            return Err(
+                "the version that made it wrote less in lines than in .json, and no other form can be made of that"
+                    .to_owned(),
+            );
+        };
+        Ok(ComparisonReport {
+            schema_version: SCHEMA_VERSION,
+            version: Cow::Owned(about.version),
+            policies: about.policies.into(),
+            estimator: Cow::Owned(about.estimator),
+            format: Cow::Owned(about.format),
+            input: about.input,
+            comparison: Comparison {
+                tokens_before: about.tokens_before,
+                tokens_after: about.tokens_after,
+                messages_after,
+                conversations,
+                lines: about.lines,
+                first_byte: about.first_byte,
+            },
+        })
+    }
+}
