@@ -21,7 +21,7 @@ pub use crate::tokens::{Usage, Voice};
 
 pub use conversation::{
     Action, ActionKind, ConversationOutcome, EmittedOutcome, LossOutcome, Missed, Narrative,
-    Restored, RestoredFrom, RoleOutcome, RoundsRead, Spent, SummaryOutcome, TargetOutcome,
+    Restored, RestoredFrom, RoundsRead, Spent, SummaryOutcome, TargetOutcome,
 };
 pub use degraded::{Degraded, DegradedKind, Warning, WarningKind};
 #[doc(hidden)]
@@ -37,6 +37,7 @@ pub use file::{Entry, Examined, FileCounts, FileStatus, Find, Unread};
 pub use not_read::{EXAMPLES, NotRead, NotReads};
 #[doc(hidden)]
 pub use notice::{LINES, NAMED, NAMED_AT_MOST, Notice, NoticeLevel, Notices};
+pub use roles::RoleOutcome;
 #[doc(hidden)]
 pub use timings::{Clock, Laps, Phase, Timings, of_seconds, seconds};
 #[doc(hidden)]
@@ -50,6 +51,7 @@ mod file;
 mod not_read;
 mod notice;
 mod read;
+mod roles;
 #[cfg(test)]
 mod tests;
 mod timings;

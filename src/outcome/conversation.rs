@@ -6,9 +6,10 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
+use super::RoleOutcome;
 use crate::emit::Loss;
 use crate::policy::{Layer, TargetKind};
-use crate::tokens::{Usage, Voice, Voices};
+use crate::tokens::{Usage, Voices};
 
 /// What happened to one conversation of a transcript. Tokens and messages are those of its live window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,7 +29,7 @@ pub struct ConversationOutcome {
     pub messages_before: u64,
     /// Messages after.
     pub messages_after: u64,
-    /// The tokens of each role that has any, in the order of [`Voice::ALL`]: they add up to those before and after. Reports of
+    /// The tokens of each role that has any, in an order that is always the same: they add up to those before and after. Reports of
     /// versions before it have none.
     #[serde(default)]
     pub roles: Vec<RoleOutcome>,
@@ -86,29 +87,23 @@ impl ConversationOutcome {
         ConversationOutcome {
             tokens_before: tokens,
             tokens_after: tokens,
-            roles: RoleOutcome::all(|voice| [voices.of(voice); 2]),
+            roles: RoleOutcome::unchanged(voices),
             ..self
         }
     }
 
     /// Records the tokens that it has now.
     pub(crate) fn becomes(&mut self, voices: &Voices) {
-        let before = std::mem::take(&mut self.roles);
-        let before = |voice| {
-            let of = before.iter().find(|one| one.role == voice);
-            of.map_or(0, |one| one.tokens_before)
-        };
-        self.roles = RoleOutcome::all(|voice| [before(voice), voices.of(voice)]);
+        self.roles = RoleOutcome::become_of(&self.roles, voices);
         self.tokens_after = voices.total();
     }
 
     /// The same conversation as it was in the input, without anything done to it.
     #[must_use]
     pub fn left_alone(self) -> Self {
-        let roles = self.roles.into_iter().map(RoleOutcome::left_alone);
         ConversationOutcome {
             usage: self.usage,
-            roles: roles.filter(RoleOutcome::has_any).collect(),
+            roles: RoleOutcome::left_alone(self.roles),
             threshold: self.threshold,
             target: self.target.map(|t| t.after(self.tokens_before)),
             reason: self.reason,
@@ -119,44 +114,6 @@ impl ConversationOutcome {
                 self.messages_before,
             )
         }
-    }
-}
-
-/// The tokens of one role in a conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct RoleOutcome {
-    /// Who: `stats` counts by the same ones.
-    pub role: Voice,
-    /// Tokens before.
-    pub tokens_before: u64,
-    /// Tokens after.
-    pub tokens_after: u64,
-}
-
-impl RoleOutcome {
-    /// Those that have any tokens; `of` says how many a role has before and after.
-    fn all(of: impl Fn(Voice) -> [u64; 2]) -> Vec<Self> {
-        let each = Voice::ALL.into_iter().map(|role| {
-            let [tokens_before, tokens_after] = of(role);
-            RoleOutcome {
-                role,
-                tokens_before,
-                tokens_after,
-            }
-        });
-        each.filter(RoleOutcome::has_any).collect()
-    }
-
-    fn left_alone(self) -> Self {
-        RoleOutcome {
-            tokens_after: self.tokens_before,
-            ..self
-        }
-    }
-
-    fn has_any(&self) -> bool {
-        self.tokens_before + self.tokens_after > 0
     }
 }
 
