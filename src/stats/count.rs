@@ -14,7 +14,7 @@ use crate::format::Format;
 use crate::ids::IdMap;
 use crate::plan::tool_named_by;
 use crate::policy::{Policy, ToolKind, Tools};
-use crate::tokens::{Estimator, Sizes, split, usage};
+use crate::tokens::{Estimator, Sizes, Voice, split, usage};
 use crate::transcript::{
     BlockKind, Conversation, ConversationId, LineKind, Outcome, Role, Transcript,
 };
@@ -245,7 +245,10 @@ impl<'p> Counting<'p> {
             before = *window;
             let blocks = conversation.blocks(message);
             if blocks.is_empty() && added > 0 {
-                counts.roles.entry(message.role.name()).tokens += added;
+                counts
+                    .roles
+                    .entry(role_name(BlockKind::Other, message.role))
+                    .tokens += added;
                 counts.blocks.entry(BlockKind::Other.name()).tokens += added;
             }
             weights.clear();
@@ -366,5 +369,5 @@ fn consumer(
 
 /// The role for counting: results and attachments are in user messages but are not the user's words.
 fn role_name(kind: BlockKind, role: Role) -> &'static str {
-    crate::tokens::Voice::of(kind, role).name()
+    Voice::of(kind, role).name()
 }
