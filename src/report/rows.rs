@@ -38,6 +38,8 @@ pub(super) struct Table {
     pub(super) words: &'static [usize],
     /// The columns that an arrow joins to the one before.
     pub(super) joined: Vec<usize>,
+    /// The headings of columns that a narrow screen leaves out, the least important first.
+    pub(super) spare: &'static [&'static str],
     pub(super) rows: Vec<Vec<String>>,
     /// Texts before rows of these numbers (from 0), of any length.
     pub(super) remarks: Vec<(usize, String)>,
@@ -67,6 +69,7 @@ impl Table {
             header: header.into_iter().map(Into::into).collect(),
             words: &[0],
             joined: Vec::new(),
+            spare: &[],
             rows: Vec::new(),
             remarks: Vec::new(),
             bars: Vec::new(),
@@ -136,26 +139,44 @@ impl Table {
         }
     }
 
-    /// The width of all columns but the first, with what is before each.
-    fn others(&self, widths: &[usize]) -> usize {
+    /// The width of all columns but the first and those that are left out, with what is before each.
+    fn others(&self, widths: &[usize], left_out: &[usize]) -> usize {
         let wide = |(i, width): (usize, &usize)| width + self.gap(i).chars().count();
-        widths.iter().enumerate().skip(1).map(wide).sum()
+        let columns = widths.iter().enumerate().skip(1);
+        columns
+            .filter(|(i, _)| !left_out.contains(i))
+            .map(wide)
+            .sum()
     }
 
     /// Whether rows of `width` characters have room for every column.
     pub(super) fn fits(&self, width: usize) -> bool {
-        self.others(&self.widths()) + name_min(width) <= width
+        self.others(&self.widths(), &[]) + name_min(width) <= width
+    }
+
+    /// The columns that a screen of `width` characters has no room for.
+    fn left_out(&self, widths: &[usize], width: usize) -> Vec<usize> {
+        let mut left_out = Vec::new();
+        for heading in self.spare {
+            if self.others(widths, &left_out) + name_min(width) <= width {
+                break;
+            }
+            left_out.extend(self.header.iter().position(|of| of == heading));
+        }
+        left_out
     }
 
     pub(super) fn write(&self, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
         let Screen { width, ink, .. } = screen;
         let mut widths = self.widths();
-        let others = self.others(&widths);
+        let left_out = self.left_out(&widths, width);
+        let others = self.others(&widths, &left_out);
         widths[0] = widths[0].min(width.saturating_sub(others).max(name_min(width)));
         let is_room = widths[0].saturating_add(others) + "  ".len() + BAR <= width;
         let line = |row: &[String], tint: &dyn Fn(usize) -> Option<Tint>| {
             let mut line = String::new();
-            for (i, (cell, &width)) in row.iter().zip(&widths).enumerate() {
+            let cells = row.iter().zip(&widths).enumerate();
+            for (i, (cell, &width)) in cells.filter(|(i, _)| !left_out.contains(i)) {
                 line.push_str(self.gap(i));
                 let aligned = if i == 0 && cell.chars().count() > width {
                     line.push_str(&ink.paint(cell, tint(i)));
@@ -285,6 +306,24 @@ mod tests {
             assert_eq!(folder.name(), common);
             assert_eq!(common_folder(names), common);
         }
+    }
+
+    #[test]
+    fn a_narrow_screen_gets_fewer_columns() {
+        let mut table = Table::new(["file", "kind", "turns", "tokens"]);
+        table.spare = &["turns", "kind"];
+        table.rows = vec![["a", "x", "1", "12"].map(str::to_owned).to_vec()];
+        let at = |width: usize| {
+            let mut out = Vec::new();
+            table.write(Screen::plain(width), &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(
+            at(40),
+            "file  kind  turns  tokens\na        x      1      12\n"
+        );
+        assert_eq!(at(22), "file  kind  tokens\na        x      12\n");
+        assert_eq!(at(13), "file  tokens\na         12\n");
     }
 
     #[test]

@@ -58,6 +58,14 @@ pub(super) fn policies(replays: &Replays) -> Table {
     let figures = shown(&all);
     let header = figures.iter().map(|column| column.heading());
     let mut table = Table::new(["policy"].into_iter().chain(header));
+    table.spare = &[
+        "failed",
+        "edits",
+        "of whole",
+        "cache lost",
+        "final",
+        "compactions",
+    ];
     for policy in &totals.policies {
         let row = Row {
             path: "",

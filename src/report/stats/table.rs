@@ -35,9 +35,9 @@ pub fn write(stats: &Stats<'_>, view: View, out: &mut dyn Write) -> io::Result<(
         return Ok(());
     }
     let counts = &stats.head.totals.counts;
-    writeln!(out, "{}", whereabouts(counts))?;
+    writeln!(out, "{}", view.screen.folded(&whereabouts(counts)))?;
     if counts.coverage.calls > 0 {
-        writeln!(out, "{}", counts.coverage.sentence())?;
+        writeln!(out, "{}", view.screen.folded(&counts.coverage.sentence()))?;
     }
     for table in others {
         writeln!(out)?;
@@ -45,6 +45,28 @@ pub fn write(stats: &Stats<'_>, view: View, out: &mut dyn Write) -> io::Result<(
     }
     Ok(())
 }
+
+/// What a narrow screen leaves out first: what can be seen elsewhere, or matters less.
+const SPARE: &[&str] = &[
+    "dead tokens",
+    "bytes",
+    "messages",
+    "turns",
+    "format",
+    "failed",
+    "call tokens",
+    "result tokens",
+    "reads",
+    "edits",
+    "blocks",
+    "message",
+    "estimator",
+    "summarises",
+    "turn",
+    "line",
+    "overhead",
+    "factor",
+];
 
 /// The table of inputs; and those of what they hold, without empty ones.
 pub(super) fn parts(stats: &Stats<'_>, view: View) -> io::Result<[Vec<Table>; 2]> {
@@ -57,7 +79,8 @@ pub(super) fn parts(stats: &Stats<'_>, view: View) -> io::Result<[Vec<Table>; 2]
     shown.sort_by(|a, b| a.file.path.cmp(&b.file.path));
     let shown: Vec<&Examined<FileStats>> = shown.iter().map(|file| &**file).collect();
 
-    let inputs = vec![files(stats, &shown)];
+    let mut inputs = vec![files(stats, &shown)];
+    inputs[0].spare = SPARE;
     if stats.head.totals.counted == 0 {
         return Ok([inputs, Vec::new()]);
     }
@@ -106,6 +129,7 @@ pub(super) fn parts(stats: &Stats<'_>, view: View) -> io::Result<[Vec<Table>; 2]
     tables.push(presets(stats));
     tables.push(estimates(stats, &shown));
     tables.retain(|table| !table.rows.is_empty());
+    tables.iter_mut().for_each(|table| table.spare = SPARE);
     Ok([inputs, tables])
 }
 
