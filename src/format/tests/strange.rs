@@ -116,6 +116,10 @@ fn lines_with_words_of_which_none_is_understood_are_said() {
     );
     let body = format!(r#"{{"role":"user","body":"{words}"}}"#);
     assert_eq!(said(Format::OpenAi, &[&body]), [("unknown_line", 1)]);
+    let nobody = format!(
+        r#"{{"type":"message","id":"b","message":{{"content":[{{"type":"text","text":"{words}"}}]}}}}"#
+    );
+    assert_eq!(said(Format::Droid, &[&nobody]), [("unknown_line", 1)]);
     // A note without words, an empty message.
     let note =
         r#"{"type":"session.noted","id":"b","parentId":"a","data":{"at":"2026-11-20T10:00:00Z"}}"#;

@@ -113,6 +113,9 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, link: &mut Link) -> 
         }
         Ok(())
     })?;
+    if said.role.is_empty() {
+        return Ok(LineKind::Unknown);
+    }
     link.kind = LinkKind::Node;
     link.role = match said.role {
         b"user" => Some(Role::User),
