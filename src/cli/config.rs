@@ -112,7 +112,7 @@ impl PolicyArgs {
             context.remark(
                 "environment",
                 why,
-                Some("correct its value, or unset it; --isolated ignores the environment"),
+                Some("correct or unset it; --isolated ignores the environment"),
             );
         }
         let flags = self.keys.settings.iter().map(|text| setting_of(text));

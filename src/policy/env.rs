@@ -26,7 +26,8 @@ pub struct Environment {
     pub settings: Vec<Setting>,
     /// What overrides flags.
     pub firm: Vec<Setting>,
-    /// Variables that the policy lists and that set nothing, each with why: a sentence that names the variable.
+    /// Variables that set nothing although the policy lists them, or they are called as ctxpack's own are: each with why, in a
+    /// sentence that names the variable.
     pub ignored: Vec<String>,
 }
 
@@ -68,9 +69,16 @@ pub fn environment(
         if policy.env.contains_key(name) {
             continue;
         }
-        if let Some(key) = key_named(name)? {
-            let value = unicode(name, value)?;
-            environment.settings.push(setting(name, key, value));
+        match meaning(name)? {
+            Meaning::Key(key) => {
+                let value = unicode(name, value)?;
+                environment.settings.push(setting(name, key, value));
+            }
+            Meaning::NoKey => environment.ignored.push(format!(
+                "{} in the environment is ignored: it names no policy key, and only these have variables",
+                printable(name)
+            )),
+            Meaning::NotOurs => {}
         }
     }
     Ok(environment)
@@ -81,14 +89,40 @@ pub fn name_of(key: &str) -> String {
     format!("{PREFIX}{}", key.to_uppercase().replace('.', "__"))
 }
 
-/// The key that a variable sets; `None` for variables that are not ctxpack's, or do something else.
-fn key_named(name: &str) -> Result<Option<&'static Key>> {
-    if !name.starts_with(PREFIX) || OTHERS.contains(&name) {
-        return Ok(None);
+/// What a variable's name says.
+enum Meaning {
+    /// It sets this key.
+    Key(&'static Key),
+    /// It begins as ctxpack's own do, and is far from all of them. No error: a user's scripts may call theirs so.
+    NoKey,
+    /// It is not ctxpack's, or does something else.
+    NotOurs,
+}
+
+/// What a variable's name says.
+///
+/// # Errors
+/// A name that looks like a key's and is none.
+fn meaning(name: &str) -> Result<Meaning> {
+    let upper = name.to_uppercase();
+    if !upper.starts_with(PREFIX) || OTHERS.contains(&name) {
+        return Ok(Meaning::NotOurs);
     }
     let names: Vec<(String, &Key)> = keys::all().map(|key| (name_of(key.name), key)).collect();
     if let Some((_, key)) = names.iter().find(|(known, _)| known == name) {
-        return Ok(Some(key));
+        return Ok(Meaning::Key(key));
+    }
+    let no_key = || {
+        let name = printable(name);
+        let message = format!("{name} in the environment names no policy key");
+        Error::new(ErrorKind::Config, message)
+    };
+    if name != upper {
+        let is_known = names.iter().any(|(known, _)| *known == upper);
+        return match is_known || OTHERS.contains(&upper.as_str()) {
+            true => Err(no_key().hint(format!("did you mean {upper}?"))),
+            false => Ok(Meaning::NoKey),
+        };
     }
     let candidates = names
         .iter()
@@ -97,15 +131,11 @@ fn key_named(name: &str) -> Result<Option<&'static Key>> {
         .chain([&POLICY_NAME[PREFIX.len()..]]);
     let near = nearest(&name[PREFIX.len()..], candidates);
     if near.is_none() && !name.contains("__") {
-        return Ok(None);
+        return Ok(Meaning::NoKey);
     }
-    let error = Error::new(
-        ErrorKind::Config,
-        format!("{} in the environment names no policy key", printable(name)),
-    );
     Err(match near {
-        Some(near) => error.hint(format!("did you mean {PREFIX}{near}?")),
-        None => error.hint(format!(
+        Some(near) => no_key().hint(format!("did you mean {PREFIX}{near}?")),
+        None => no_key().hint(format!(
             "clear.keep is {}; unset what is not meant for ctxpack",
             name_of("clear.keep")
         )),

@@ -57,8 +57,6 @@ fn what_is_empty_or_not_ours_sets_nothing() {
         ("CTXPACK_CLEAR__KEEP", ""),
         ("CTXPACK_POLICY", "auto"),
         ("CTXPACK_TRANSCRIPTS", "here"),
-        ("CTXPACK_SOMETHING_ELSE_ALTOGETHER", "1"),
-        ("ctxpack_clear__keep", "1"),
         ("KEEP", ""),
         ("HOME", "/root"),
     ];
@@ -66,6 +64,23 @@ fn what_is_empty_or_not_ours_sets_nothing() {
         settings(&[("KEEP", "clear.keep")], &vars),
         Vec::<String>::new()
     );
+}
+
+#[test]
+fn a_name_like_ours_that_is_no_keys_is_ignored_and_told() {
+    for name in [
+        "CTXPACK_SOMETHING_ELSE_ALTOGETHER",
+        "CTXPACK_TARGET",
+        "ctxpack_home",
+    ] {
+        let environment = of(&[], &[(name, "1")]).unwrap();
+        assert_eq!(environment.settings, []);
+        let said = format!("{name} in the environment is ignored: it names no policy key");
+        let [why] = environment.ignored.as_slice() else {
+            panic!("{name}: {:?}", environment.ignored);
+        };
+        assert!(why.starts_with(&said), "{why}");
+    }
 }
 
 #[test]
@@ -77,6 +92,7 @@ fn a_slip_in_a_name_of_ours_is_met_with_the_nearest_one() {
             "did you mean CTXPACK_CLEAR__MIN_TOKENS?",
         ),
         ("CTXPACK_POLCY", "did you mean CTXPACK_POLICY?"),
+        ("ctxpack_clear__keep", "did you mean CTXPACK_CLEAR__KEEP?"),
         (
             "CTXPACK_NOTHING__LIKE_A_KEY_OF_OURS",
             "clear.keep is CTXPACK_CLEAR__KEEP",
