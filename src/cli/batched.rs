@@ -11,6 +11,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::Context;
+use super::needless::given;
 use super::progress::Bar;
 use crate::artifacts::{Demand, Postponed};
 use crate::batch::{self, Destination, Effect, Found, Options, Ran, Source};
@@ -66,6 +67,14 @@ pub(super) struct Queue<'q> {
 }
 
 impl BatchArgs {
+    /// Those flags for prices that were given.
+    pub(super) fn given(&self) -> impl Iterator<Item = &'static str> {
+        given([
+            ("--price-in", self.price_in.map(drop)),
+            ("--price-out", self.price_out.map(drop)),
+        ])
+    }
+
     /// How many requests a batch may have.
     #[cfg(feature = "http")]
     pub(super) fn most(&self) -> Option<usize> {

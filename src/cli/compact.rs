@@ -27,7 +27,7 @@ use super::shard::ShardArgs;
 use super::shorthand::Shorthands;
 use super::timings::{TimingArgs, wall};
 use super::walking::{ExcludeArgs, FilterArgs};
-use super::{Context, all_paths, format_named, input_format_help, scripted_answers};
+use super::{Context, all_paths, format_named, input_format_help, needless, scripted_answers};
 use crate::artifacts::{Postponed, Replies};
 use crate::batch::{
     self, BadLines, Destination, Effect, Filter, Fork, Found, Loading, Options, Overwrite, Ran,
@@ -140,7 +140,8 @@ impl Compact {
         } = self
             .policy
             .resolve_with(context, self.shorthands.settings())?;
-        context.without_effect(&effective.overrides);
+        self.check(&effective.policy)?;
+        context.without_effect(&effective);
         let asked = self.rows.of(self.reports.planned()?, &[CsvRows::Action])?;
         let replies = scripted_answers(file.as_deref(), &effective.policy)?;
         let paths = self.named(context)?;
@@ -269,6 +270,22 @@ impl Compact {
             let _ = writeln!(io::stderr().lock(), "{line}");
         }
         Ok(interrupted.unwrap_or(exit.code().max(gate)))
+    }
+
+    /// Refuses flags that cannot have an effect.
+    fn check(&self, policy: &Policy) -> Result<()> {
+        let of_server = self.server.given().chain(self.batch.given());
+        needless::check(policy, &self.shorthands.needing(of_server))?;
+        self.hooks.check()?;
+        let is_stream = self.output.as_deref() == Some(Path::new("-"));
+        let remembers_nothing = match self.went() {
+            _ if self.retry_degraded => Some("--retry-degraded does what is left over by itself"),
+            Went::Fork => Some("--fork writes a new session each time"),
+            Went::Elsewhere if is_stream => Some("nothing is remembered of standard output"),
+            Went::InPlace | Went::Elsewhere => None,
+        };
+        self.resuming
+            .check(self.out_dir.as_deref(), remembers_nothing)
     }
 
     /// Compacts inputs that were all found before.

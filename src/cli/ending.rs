@@ -14,6 +14,7 @@ use super::reading::{not_read, passed_by};
 use super::reports::{self, Planned};
 use super::saying::{policy_ref, say};
 use super::shape::Shape;
+use super::unheard::Unheard;
 use super::walking::say_nothing_left;
 use super::{Context, Voice, aligned, flush, stdout_failed};
 use crate::batch::{self, Effect, Found, Options, Sorted, unread};
@@ -95,6 +96,7 @@ pub(super) fn end(context: &Context, outcomes: &Sorted, ending: &Ending<'_>) -> 
     let mut notices = Notices::of(outcomes).map_err(unread)?;
     passed_by(&ending.found.passed, &mut notices);
     context.notices(notices);
+    say_unheard(context, outcomes, ending.effective)?;
     say_nothing_left(context, ending.found);
     let (gate, emitted) = watched(context, outcomes, ending)?;
     let only = match outcomes.len() {
@@ -119,6 +121,20 @@ pub(super) fn end(context: &Context, outcomes: &Sorted, ending: &Ending<'_>) -> 
         unwritten,
         closing: next.or(emitted),
     })
+}
+
+/// Says what was asked for without effect.
+fn say_unheard(context: &Context, outcomes: &Sorted, effective: &Effective) -> Result<()> {
+    let Some(mut unheard) = Unheard::of(effective) else {
+        return Ok(());
+    };
+    let mut see = |outcome: &Outcome| {
+        unheard.see(outcome);
+        Ok(())
+    };
+    outcomes.each(&mut see).map_err(unread)?;
+    unheard.say(context);
+    Ok(())
 }
 
 fn next_line(one: &Outcome, ending: &Ending<'_>) -> Option<String> {

@@ -13,7 +13,8 @@ use super::reports::{OUTPUT, Planned, ReportArgs, RowArgs, write_all};
 use super::saying::policy_ref;
 use super::server::ServerArgs;
 use super::shorthand::Shorthands;
-use super::{Context, format_named, input_format_help, scripted_answers};
+use super::unheard::Unheard;
+use super::{Context, format_named, input_format_help, needless, scripted_answers};
 use crate::batch::{
     self, Destination, Effect, Hooks, Options, Outcomes, Overwrite, Resume, Scope, Stream, Trust,
 };
@@ -76,7 +77,8 @@ impl Filter {
         } = self
             .policy
             .resolve_with(context, self.shorthands.settings())?;
-        context.without_effect(&effective.overrides);
+        self.check(&effective.policy)?;
+        context.without_effect(&effective);
         let planned = self.rows.of(self.reports.checked()?, &[CsvRows::Action])?;
         let options = self.options(context, &effective.policy, file.as_deref())?;
         let stream = Stream {
@@ -85,10 +87,19 @@ impl Filter {
             stats: self.stats()?,
         };
         let mut seen = Seen::new(&planned);
-        let note = &mut |outcome: Outcome| seen.add(outcome);
+        let mut unheard = Unheard::of(&effective);
+        let note = &mut |outcome: Outcome| {
+            if let Some(unheard) = &mut unheard {
+                unheard.see(&outcome);
+            }
+            seen.add(outcome);
+        };
         let ended = batch::filter(&effective, &options, &stream, note);
         let mut exit = seen.exit;
         let reported = self.report(context, &effective, &planned, seen);
+        if let Some(unheard) = unheard {
+            unheard.say(context);
+        }
         let faults = ended?;
         for error in &faults {
             context.error(error);
@@ -97,6 +108,11 @@ impl Filter {
             exit = Exit::Partial;
         }
         Ok(exit.code())
+    }
+
+    /// Refuses flags that cannot have an effect.
+    fn check(&self, policy: &Policy) -> Result<()> {
+        needless::check(policy, &self.shorthands.needing(self.server.given()))
     }
 
     /// The member for stats, which must not be one that says something else.

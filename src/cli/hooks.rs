@@ -6,7 +6,9 @@ use std::time::Duration;
 use clap::Args;
 
 use super::Voice;
+use super::needless::refused;
 use crate::batch::{Hooks, Words};
+use crate::error::Result;
 
 /// The heading of these flags.
 const HOOKS: &str = "Hooks";
@@ -21,18 +23,27 @@ pub(super) struct HookArgs {
     /// Run CMD after an input was compacted, with a line of JSON about the result on standard input
     #[arg(long, value_name = "CMD", help_heading = HOOKS)]
     post_hook: Option<String>,
-    /// Kill a hook after this time
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400), help_heading = HOOKS)]
-    hook_timeout: u64,
+    /// Kill a hook after this time [default: 60]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400), help_heading = HOOKS)]
+    hook_timeout: Option<u64>,
 }
 
 impl HookArgs {
+    /// Refuses a time limit for no hook.
+    pub(super) fn check(&self) -> Result<()> {
+        match (&self.pre_hook, &self.post_hook, self.hook_timeout) {
+            (None, None, Some(_)) => Err(refused(&["--hook-timeout"], "there is no hook")
+                .hint("give one with --pre-hook or --post-hook, or leave it out")),
+            (Some(_), _, _) | (_, Some(_), _) | (None, None, None) => Ok(()),
+        }
+    }
+
     pub(super) fn hooks(&self, voice: Voice) -> Hooks {
         let names = std::env::vars_os().map(|(name, _)| name);
         Hooks {
             pre: self.pre_hook.clone(),
             post: self.post_hook.clone(),
-            limit: Duration::from_secs(self.hook_timeout),
+            limit: Duration::from_secs(self.hook_timeout.unwrap_or(60)),
             hidden: names
                 .filter(|name| is_secret(name))
                 .collect::<Vec<OsString>>(),

@@ -25,6 +25,7 @@ mod limits;
 mod manual;
 mod models;
 mod named;
+mod needless;
 mod next;
 mod notices;
 mod pack;
@@ -51,6 +52,7 @@ mod table;
 mod timings;
 mod topics;
 mod undo;
+mod unheard;
 mod verify;
 mod walking;
 

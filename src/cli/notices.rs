@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{Context, Fault, Voice};
 use crate::outcome::{LINES, NAMED, NAMED_AT_MOST, Notice, NoticeLevel, Notices};
-use crate::policy::Override;
+use crate::policy::{Effective, Idle};
 use crate::text::{count, printable, thousands};
 
 impl Context {
@@ -41,16 +41,13 @@ impl Context {
         }
     }
 
-    /// Says which settings of this run only `replay` reads.
-    pub(super) fn without_effect(&self, overrides: &[Override]) {
-        for setting in overrides {
-            if setting.is_for_replay_only() {
-                let Override { key, origin, .. } = setting;
-                let message = format!(
-                    "{key} (from {origin}) has no effect here: only `ctxpack replay` reads it"
-                );
-                self.remark("no_effect", &message, None);
-            }
+    /// Says which settings of this run have no effect.
+    pub(super) fn without_effect(&self, effective: &Effective) {
+        for Idle { keys, origin, why } in effective.idle() {
+            let verb = if keys.len() == 1 { "has" } else { "have" };
+            let keys = keys.join(", ");
+            let message = format!("{keys} (from {origin}) {verb} no effect here: {why}");
+            self.remark("no_effect", &message, None);
         }
     }
 

@@ -2,10 +2,14 @@
 //!
 //! Decides nothing about inputs; `batch` does.
 
+use std::path::Path;
+
 use clap::Args;
 
+use super::needless::{given, refused};
 use super::reports::OUTPUT;
 use crate::batch::{Orphans, Resume, Trust};
+use crate::error::Result;
 use crate::text::{count, thousands};
 
 /// How a command makes use of what it did before.
@@ -33,6 +37,26 @@ pub(super) struct ResumeArgs {
 }
 
 impl ResumeArgs {
+    /// Refuses what cannot have an effect: `none` says why an earlier run has left nothing to go by, if so.
+    pub(super) fn check(&self, out_dir: Option<&Path>, none: Option<&str>) -> Result<()> {
+        // clap does not require what conflicts with another flag that is given.
+        if self.prune_outputs && out_dir.is_none() {
+            let why = "there is no folder of outputs";
+            return Err(refused(&["--prune-outputs"], why).hint("name it with --out-dir DIR"));
+        }
+        let flags = given([
+            ("--resume", self.resume.then_some(())),
+            ("--trust-mtime", self.trust_mtime.then_some(())),
+        ]);
+        let flags: Vec<&str> = flags.collect();
+        match none {
+            Some(why) if !flags.is_empty() => {
+                Err(refused(&flags, why).hint("leave it out, or write to a file or a folder"))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
     /// What becomes of outputs whose input is gone.
     pub(super) fn orphans(&self) -> Orphans {
         if self.prune_outputs {

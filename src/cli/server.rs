@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicUsize;
 use clap::Args;
 
 use super::batched::{BatchArgs, REQUESTS};
+use super::needless::given;
 use crate::artifacts::{Postponed, SummaryModel};
 use crate::batch::Effect;
 use crate::error::Result;
@@ -17,18 +18,18 @@ use crate::policy::Policy;
 /// Flags for requests.
 #[derive(Debug, Args)]
 pub(super) struct ServerArgs {
-    /// Most requests in flight at a time
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = REQUESTS)]
-    max_concurrency: u16,
+    /// Most requests in flight at a time [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = REQUESTS)]
+    max_concurrency: Option<u16>,
     /// Send at most N requests; the rest is handled as summary.on_failure says
     #[arg(long, value_name = "N", help_heading = REQUESTS)]
     max_requests: Option<u64>,
     /// Send at most about N tokens in all
     #[arg(long, value_name = "N", help_heading = REQUESTS)]
     max_input_tokens: Option<u64>,
-    /// Time limit for one request
-    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = REQUESTS)]
-    request_timeout: u64,
+    /// Time limit for one request [default: 300]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = REQUESTS)]
+    request_timeout: Option<u64>,
     /// Wait so long for a server that does not work: 90s, 10m, 2h; 0 = not at all
     ///
     /// Summaries wait in a queue meanwhile. Without this, an hour for a server that has answered before, and 10 s for one that
@@ -52,6 +53,18 @@ pub(super) struct Asked {
 }
 
 impl ServerArgs {
+    /// Those of these flags that were given.
+    pub(super) fn given(&self) -> impl Iterator<Item = &'static str> {
+        given([
+            ("--max-concurrency", self.max_concurrency.map(drop)),
+            ("--max-requests", self.max_requests.map(drop)),
+            ("--max-input-tokens", self.max_input_tokens.map(drop)),
+            ("--request-timeout", self.request_timeout.map(drop)),
+            ("--max-wait", self.max_wait.map(drop)),
+            ("--allow-http", self.allow_http.then_some(())),
+        ])
+    }
+
     /// None: the pipeline then refuses a policy that names a provider.
     #[cfg(not(feature = "http"))]
     pub(super) fn server(
@@ -88,12 +101,12 @@ impl ServerArgs {
         };
         let key = Key::from_environment(provider)?;
         let endpoint = Endpoint::new(provider, &policy.summary.base_url, key, plain)?;
-        let at_once = usize::from(self.max_concurrency);
+        let at_once = usize::from(self.max_concurrency.unwrap_or(4));
         let limits = Limits {
             concurrent: at_once,
             requests: self.max_requests,
             input_tokens: self.max_input_tokens,
-            timeout: std::time::Duration::from_secs(self.request_timeout),
+            timeout: std::time::Duration::from_secs(self.request_timeout.unwrap_or(300)),
             patience: self.patience(),
             batch: batch.most(),
         };

@@ -6,7 +6,8 @@
 use clap::Args;
 
 use super::config::POLICY;
-use crate::policy::Setting;
+use super::needless::{Needing, given};
+use crate::policy::{Need, Setting};
 
 /// Flags that stand for keys.
 #[derive(Debug, Args)]
@@ -83,6 +84,31 @@ pub(super) fn tokens(text: &str) -> Option<u64> {
 }
 
 impl Shorthands {
+    /// Those of these flags that were given and need something of the policy, each with that. `more` are flags for a server. Not
+    /// `--summarize`, which many commands have whatever the policy is: a warning says that it has no effect.
+    pub(super) fn needing(&self, more: impl Iterator<Item = &'static str>) -> [Needing; 3] {
+        let of_server = given([
+            ("--model", self.model.as_ref().map(drop)),
+            ("--base-url", self.base_url.as_ref().map(drop)),
+        ]);
+        let summaries = given([("--instructions", self.instructions.as_ref().map(drop))]);
+        let restored = given([("--files-root", self.files_root.as_ref().map(drop))]);
+        [
+            Needing {
+                flags: of_server.chain(more).collect(),
+                need: Need::Server,
+            },
+            Needing {
+                flags: summaries.collect(),
+                need: Need::Summaries,
+            },
+            Needing {
+                flags: restored.collect(),
+                need: Need::Restored,
+            },
+        ]
+    }
+
     /// The settings that the given flags are short for.
     pub(super) fn settings(&self) -> impl Iterator<Item = Setting> + '_ {
         // A cap without a trigger would have no effect, so the target also becomes the trigger, whatever it saves.

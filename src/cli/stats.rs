@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::config::PolicyArgs;
 use super::gates::BudgetArgs;
+use super::needless::{given, refused};
 use super::reading::{Reading, add_not_understood, say_of};
 use super::reports::{OUTPUT, Planned, ReportArgs, RowArgs, write_all};
 use super::saying::policy_ref;
@@ -37,9 +38,9 @@ Examples:
 pub(super) struct Stats {
     #[command(flatten)]
     shape: ShapeArgs,
-    /// How many of the largest items to show
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    top: usize,
+    /// How many of the largest items to show [default: 10]
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
     /// Also count exactly with o200k_base and cl100k_base (slower)
     #[arg(long)]
     exact: bool,
@@ -74,10 +75,11 @@ impl Stats {
             self.reports.checked()?,
             &[CsvRows::Turn, CsvRows::Conversation],
         )?;
+        self.check(&planned)?;
         let effective = self.policy.resolve(context)?.effective;
         let policy = &effective.policy;
         let exact = if self.exact { Exact::Yes } else { Exact::No };
-        let counting = Counting::new(policy, self.top, exact)?;
+        let counting = Counting::new(policy, self.top(), exact)?;
         let (files, mut not_read) =
             self.reading
                 .each(context, (Job::Once, clock.as_ref()), |over| {
@@ -97,7 +99,7 @@ impl Stats {
             policy_ref(&effective),
             counting.estimator(),
             counting.thresholds().clone(),
-            self.top,
+            self.top(),
         );
         let tell = || {
             let report = Report::of(about, &files)
@@ -115,13 +117,34 @@ impl Stats {
         Ok(if failed { 3 } else { told })
     }
 
+    fn top(&self) -> usize {
+        self.top.unwrap_or(10)
+    }
+
+    /// Refuses what no row has.
+    fn check(&self, planned: &[Planned]) -> Result<()> {
+        let flags = given([
+            ("--exact", self.exact.then_some(())),
+            ("--top", self.top.map(drop)),
+        ]);
+        let flags: Vec<&str> = flags.collect();
+        let is_shown = planned
+            .iter()
+            .any(|(_, format)| !matches!(format, ReportFormat::Csv(_)));
+        if self.emit.is_none() || flags.is_empty() || is_shown {
+            return Ok(());
+        }
+        Err(refused(&flags, "a row of CSV has no place for it")
+            .hint("--format json has it, and --report FILE.json beside the rows"))
+    }
+
     /// Writes the reports and the table; the exit code.
     fn tell(&self, context: &Context, planned: &[Planned], report: &Report<'_>) -> Result<u8> {
         let all = write_all(context, planned, report);
         let mut out = BufWriter::new(io::stdout().lock());
         let view = View {
             screen: context.color.screen(&io::stdout()),
-            top: self.top,
+            top: self.top(),
             turns: match context.voice {
                 Voice::Loud => Turns::All,
                 Voice::Quiet | Voice::Normal => Turns::Some,

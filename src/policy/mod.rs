@@ -18,6 +18,7 @@ mod key;
 mod keys;
 mod layer;
 mod layers;
+mod needs;
 mod presets;
 mod prompt;
 mod read;
@@ -51,6 +52,7 @@ pub use layer::Layer;
 pub use layers::{
     Archive, Clear, Demote, History, Names, Naming, Offload, Redact, Shape, Superseded,
 };
+pub use needs::{Idle, Need};
 pub use presets::{preset, presets};
 pub use prompt::{INSTRUCTIONS_PLACEHOLDER, Prompt, SIZE_PLACEHOLDER, ShippedPrompt};
 pub use reference::reference;
@@ -145,14 +147,6 @@ pub struct Override {
     pub value: Value,
     /// Where it was set.
     pub origin: String,
-}
-
-impl Override {
-    /// Whether it has no effect but in `replay`, although somebody set it for this run, by a flag or in the environment.
-    pub fn is_for_replay_only(&self) -> bool {
-        let acts = keys::find(&self.key).map(|key| key.acts);
-        acts == Some(key::Acts::InReplay) && !self.origin.starts_with("file ")
-    }
 }
 
 /// The policy that a run works with.

@@ -37,6 +37,7 @@ mod inputs;
 mod leaving_out;
 mod limits;
 mod manners;
+mod needless;
 mod notices;
 mod outputs;
 mod packing;

@@ -1,0 +1,60 @@
+//! Flags that cannot have an effect: refused before the first input, so that nobody takes them for granted.
+//!
+//! Only what the command line and the policy say together. What depends on the inputs is told at the end of the run.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::policy::{Layer, Need, Policy};
+
+/// Flags that were given, with what they need.
+#[derive(Debug)]
+pub(super) struct Needing {
+    pub(super) flags: Vec<&'static str>,
+    pub(super) need: Need,
+}
+
+/// The names of those flags that were given.
+pub(super) fn given<const N: usize>(
+    flags: [(&'static str, Option<()>); N],
+) -> impl Iterator<Item = &'static str> {
+    let given = flags.into_iter();
+    given.filter_map(|(name, given)| given.map(|()| name))
+}
+
+/// Refuses flags that cannot have an effect under a policy.
+pub(super) fn check(policy: &Policy, all: &[Needing]) -> Result<()> {
+    for Needing { flags, need } in all {
+        if flags.is_empty() {
+            continue;
+        }
+        if let Some(why) = need.missing(policy) {
+            return Err(refused(flags, &why).hint(hint(*need, policy)));
+        }
+    }
+    Ok(())
+}
+
+/// The error for flags that cannot have an effect.
+pub(super) fn refused(flags: &[&str], why: &str) -> Error {
+    let (names, verb) = match flags {
+        [one] => ((*one).to_owned(), "has"),
+        [most @ .., last] => (format!("{} and {last}", most.join(", ")), "have"),
+        [] => (String::new(), "has"),
+    };
+    Error::new(ErrorKind::Usage, format!("{names} {verb} no effect: {why}"))
+}
+
+fn hint(need: Need, policy: &Policy) -> &'static str {
+    const POLICY: &str = "leave it out, or choose another policy: `ctxpack help policies`";
+    let has_summaries = Need::Summaries.missing(policy).is_none();
+    match need {
+        Need::Server | Need::Model if has_summaries => {
+            "add --summarizer anthropic or --summarizer openai, or leave it out"
+        }
+        Need::Server | Need::Model | Need::Summaries | Need::Restored
+            if policy.has(Layer::Summarize) && !has_summaries =>
+        {
+            "leave it out, or let summaries be written: --summarize auto"
+        }
+        Need::Layer(_) | Need::Server | Need::Model | Need::Summaries | Need::Restored => POLICY,
+    }
+}

@@ -1,0 +1,249 @@
+//! What a key, or a flag, needs to have an effect under a policy: a layer, summaries, a model. As data.
+//!
+//! Only what holds whatever the transcript is. What depends on it, such as a trigger that is not reached, is told with the result.
+
+use super::key::Acts;
+use super::{Effective, Layer, Override, Policy, Source, SummaryWhen, keys};
+
+/// What something needs to have an effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// A layer.
+    Layer(Layer),
+    /// The layer "summarize", and that it is not switched off.
+    Summaries,
+    /// Summaries, and the layer that puts files back after them.
+    Restored,
+    /// Summaries that ctxpack does not write itself.
+    Model,
+    /// Summaries that a server writes.
+    Server,
+}
+
+/// What keys need, each by how its name begins; the first that fits holds. Keys without an entry act in themselves, or in more than
+/// one layer. `target.*` has none, since a result says whether its target was reached.
+const NEEDS: [(&str, Need); 35] = [
+    ("superseded.", Need::Layer(Layer::Superseded)),
+    ("demote.", Need::Layer(Layer::Demote)),
+    ("clear.", Need::Layer(Layer::Clear)),
+    ("offload.", Need::Layer(Layer::Offload)),
+    ("restore.", Need::Restored),
+    ("trigger.on", Need::Layer(Layer::Summarize)),
+    ("trigger.tokens", Need::Layer(Layer::Summarize)),
+    ("trigger.share", Need::Layer(Layer::Summarize)),
+    ("trigger.cap_share", Need::Layer(Layer::Summarize)),
+    ("trigger.min_savings", Need::Layer(Layer::Summarize)),
+    ("trigger.manual_tool", Need::Layer(Layer::Summarize)),
+    ("trigger.force_on_finish", Need::Layer(Layer::Summarize)),
+    ("window.", Need::Layer(Layer::Summarize)),
+    ("summary.when", Need::Layer(Layer::Summarize)),
+    ("summary.base_url", Need::Server),
+    ("summary.model", Need::Server),
+    ("summary.extra", Need::Server),
+    ("summary.prompt", Need::Model),
+    ("summary.system", Need::Model),
+    ("summary.reads", Need::Model),
+    ("summary.input", Need::Model),
+    ("summary.output_factor", Need::Model),
+    ("summary.tries", Need::Model),
+    ("summary.wait", Need::Model),
+    ("summary.drop_rounds", Need::Model),
+    ("summary.too_long", Need::Model),
+    ("summary.window", Need::Model),
+    ("summary.cut_off", Need::Model),
+    ("summary.breaker", Need::Model),
+    ("summary.max_invented", Need::Model),
+    ("summary.must_keep", Need::Model),
+    ("summary.narrative_share", Need::Model),
+    // Who writes summaries that nobody writes.
+    ("summary.source", Need::Summaries),
+    ("summary.instructions", Need::Summaries),
+    ("summary.", Need::Summaries),
+];
+
+impl Need {
+    /// Why a policy does not have it, if it does not.
+    pub fn missing(self, policy: &Policy) -> Option<String> {
+        match self {
+            Need::Layer(layer) => {
+                let name = layer.name();
+                (!policy.has(layer)).then(|| format!("the policy's layers have no {name:?}"))
+            }
+            Need::Summaries => Need::Layer(Layer::Summarize)
+                .missing(policy)
+                .or_else(|| is_off(policy).then(|| "summary.when is \"never\"".to_owned())),
+            Need::Restored => Need::Layer(Layer::Restore)
+                .missing(policy)
+                .or_else(|| Need::Summaries.missing(policy)),
+            Need::Model => Need::Summaries.missing(policy).or_else(|| {
+                let is_own = policy.summary.source == Source::Extractive;
+                is_own.then(|| own(policy))
+            }),
+            Need::Server => {
+                Need::Summaries
+                    .missing(policy)
+                    .or_else(|| match policy.summary.source {
+                        Source::Anthropic | Source::Openai => None,
+                        Source::Extractive | Source::Scripted => Some(own(policy)),
+                    })
+            }
+        }
+    }
+}
+
+fn is_off(policy: &Policy) -> bool {
+    policy.summary.when == SummaryWhen::Never
+}
+
+fn own(policy: &Policy) -> String {
+    format!("summary.source is {:?}", policy.summary.source.name())
+}
+
+/// Keys that were set for a run, and have no effect in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Idle {
+    /// The dotted keys.
+    pub keys: Vec<String>,
+    /// Where they were set.
+    pub origin: String,
+    /// Why they have none.
+    pub why: String,
+}
+
+impl Effective {
+    /// The keys that somebody set for this run, by a flag or in the environment, and that have no effect where a policy compacts;
+    /// those with one origin and one reason together. A file may set what this policy does not use: it is shared, and extended.
+    pub fn idle(&self) -> Vec<Idle> {
+        let mut all: Vec<Idle> = Vec::new();
+        for (at, set) in self.overrides.iter().enumerate() {
+            let is_set_again = self.overrides[at + 1..].iter().any(|o| o.key == set.key);
+            let why = match is_set_again {
+                true => None,
+                false => self.why_idle(set),
+            };
+            let Some(why) = why else { continue };
+            let same = |idle: &&mut Idle| idle.origin == set.origin && idle.why == why;
+            match all.iter_mut().find(same) {
+                Some(idle) => idle.keys.push(set.key.clone()),
+                None => all.push(Idle {
+                    keys: vec![set.key.clone()],
+                    origin: set.origin.clone(),
+                    why,
+                }),
+            }
+        }
+        all
+    }
+
+    fn why_idle(&self, set: &Override) -> Option<String> {
+        if set.origin.starts_with("file ") {
+            return None;
+        }
+        match keys::find(&set.key)?.acts {
+            Acts::InReplay => return Some("only `ctxpack replay` reads it".to_owned()),
+            Acts::Everywhere => {}
+        }
+        // Users of a published system have set its variables for that system, where there always is a model.
+        if set.origin.starts_with("env ") && !set.origin.starts_with("env CTXPACK_") {
+            return None;
+        }
+        // A target sets what makes a summary due as well, and a result says whether it was reached.
+        let is_of_target = set.key.starts_with("trigger.") || set.key == "summary.when";
+        if is_of_target && self.sets_target() {
+            return None;
+        }
+        let (_, need) = NEEDS.iter().find(|(name, _)| set.key.starts_with(name))?;
+        need.missing(&self.policy)
+    }
+
+    /// Whether a target was set for this run.
+    fn sets_target(&self) -> bool {
+        let mut overrides = self.overrides.iter();
+        overrides.any(|o| o.key.starts_with("target.") && !o.origin.starts_with("file "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{Setting, preset, resolve};
+
+    /// What is said of settings, as `keys (origin): why`.
+    fn said(name: &str, settings: &[(&str, &str, &str)]) -> Vec<String> {
+        let setting = |(key, value, origin): &(&str, &str, &str)| Setting {
+            key: (*key).to_owned(),
+            value: (*value).to_owned(),
+            origin: (*origin).to_owned(),
+        };
+        let settings: Vec<Setting> = settings.iter().map(setting).collect();
+        let effective = resolve(preset(name).unwrap(), &settings).unwrap();
+        let show = |idle: Idle| format!("{} ({}): {}", idle.keys.join(", "), idle.origin, idle.why);
+        effective.idle().into_iter().map(show).collect()
+    }
+
+    #[test]
+    fn every_entry_is_about_a_key() {
+        for (name, _) in NEEDS {
+            assert!(keys::all().any(|key| key.name.starts_with(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn keys_of_a_layer_that_is_off_have_no_effect() {
+        let set = [
+            ("clear.keep", "3", "flag"),
+            ("clear.min_tokens", "9", "flag"),
+            ("restore.files", "1", "env CTXPACK_RESTORE__FILES"),
+            ("demote.min_tokens", "9", "file p.toml"),
+        ];
+        assert_eq!(
+            said("boundary", &set),
+            [
+                "clear.keep, clear.min_tokens (flag): the policy's layers have no \"clear\"",
+                "restore.files (env CTXPACK_RESTORE__FILES): the policy's layers have no \"restore\"",
+            ]
+        );
+        assert_eq!(said("auto", &set), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_only_a_model_reads_needs_one() {
+        let tries = ("summary.tries", "2", "flag");
+        assert_eq!(
+            said("auto", &[tries]),
+            ["summary.tries (flag): summary.source is \"extractive\""]
+        );
+        let source = ("summary.source", "openai", "flag");
+        assert_eq!(said("auto", &[tries, source]), Vec::<String>::new());
+        let off = ("summary.when", "never", "flag");
+        assert_eq!(
+            said("auto", &[tries, source, off]),
+            ["summary.tries, summary.source (flag): summary.when is \"never\""]
+        );
+        let model = [("summary.model", "m", "env MODEL_ID")];
+        assert_eq!(said("reset", &model), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_target_says_by_itself_that_it_was_not_reached() {
+        let always = ("summary.when", "always", "flag");
+        assert_eq!(
+            said("none", &[always]),
+            ["summary.when (flag): the policy's layers have no \"summarize\""]
+        );
+        let target = ("target.percent", "10", "flag");
+        assert_eq!(said("none", &[always, target]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_last_place_that_sets_a_key_counts() {
+        let set = [
+            ("clear.keep", "3", "env CTXPACK_CLEAR__KEEP"),
+            ("clear.keep", "2", "flag"),
+        ];
+        assert_eq!(
+            said("boundary", &set),
+            ["clear.keep (flag): the policy's layers have no \"clear\""]
+        );
+    }
+}

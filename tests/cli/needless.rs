@@ -1,0 +1,159 @@
+//! What was asked for and cannot have an effect is refused; what then had none is told.
+
+use super::harness::{Place, anthropic};
+
+/// A transcript of some 5 000 tokens, most of them in old results.
+fn place() -> Place {
+    Place::with(&[("in.jsonl", anthropic(9, 0))])
+}
+
+#[test]
+fn a_flag_that_cannot_have_an_effect_is_refused() {
+    let server =
+        "has no effect: summary.source is \"extractive\"\nhint: add --summarizer anthropic";
+    let off =
+        "has no effect: summary.when is \"never\"\nhint: leave it out, or let summaries be written";
+    let layer =
+        |name| format!("has no effect: the policy's layers have no \"{name}\"\nhint: leave it out");
+    let (summarize, restore) = (layer("summarize"), layer("restore"));
+    let place = place();
+    for (flags, what) in [
+        ("--model m", format!("--model {server}")),
+        (
+            "--base-url http://127.0.0.1:9",
+            format!("--base-url {server}"),
+        ),
+        ("--max-concurrency 2", format!("--max-concurrency {server}")),
+        ("--max-requests 1", format!("--max-requests {server}")),
+        (
+            "--max-input-tokens 1",
+            format!("--max-input-tokens {server}"),
+        ),
+        ("--request-timeout 9", format!("--request-timeout {server}")),
+        ("--max-wait 9s", format!("--max-wait {server}")),
+        ("--allow-http", format!("--allow-http {server}")),
+        (
+            "-n --price-in 3 --price-out 1",
+            "--price-in and --price-out have no effect: ".to_owned(),
+        ),
+        (
+            "--summarizer anthropic --model m --summarize never",
+            format!("--model {off}"),
+        ),
+        (
+            "--summarizer anthropic --model m --policy none",
+            format!("--model {summarize}"),
+        ),
+        (
+            "--instructions x --summarize never",
+            format!("--instructions {off}"),
+        ),
+        (
+            "--instructions x --policy none",
+            format!("--instructions {summarize}"),
+        ),
+        (
+            "--files-root . --policy boundary",
+            format!("--files-root {restore}"),
+        ),
+        (
+            "--files-root . --summarize never",
+            format!("--files-root {off}"),
+        ),
+        (
+            "--hook-timeout 9",
+            "--hook-timeout has no effect: there is no hook\nhint: ".to_owned(),
+        ),
+        (
+            "-o x --prune-outputs",
+            "--prune-outputs has no effect: ".to_owned(),
+        ),
+        (
+            "-o - --resume --trust-mtime",
+            "--resume and --trust-mtime have no effect: ".to_owned(),
+        ),
+        (
+            "--retry-degraded --resume",
+            "--resume has no effect: ".to_owned(),
+        ),
+    ] {
+        let ran = place.run(&format!("compact in.jsonl {flags}")).exits(2);
+        assert!(ran.err.starts_with(&what), "{flags}: {}", ran.err);
+    }
+    // A file may name a model that is not asked: it is shared.
+    place.write(
+        "p.toml",
+        "[summary]\nmodel = \"m\"\n[demote]\nmin_tokens = 9\n",
+    );
+    let quiet = place
+        .run("compact in.jsonl -n --policy p.toml --set layers=clear")
+        .exits(0);
+    assert!(!quiet.err.contains("no effect"), "{}", quiet.err);
+    for flag in ["--exact", "--top 3"] {
+        let place = self::place();
+        place
+            .run(&format!("stats in.jsonl --emit csv {flag}"))
+            .exits(2)
+            .says(&["has no effect: a row of CSV"]);
+        place
+            .run(&format!("stats in.jsonl --emit csv {flag} --report r.json"))
+            .exits(0);
+    }
+}
+
+#[test]
+fn a_key_of_a_layer_that_is_off_is_told() {
+    let place = place();
+    let ran = place
+        .run_with(
+            &[("CTXPACK_DEMOTE__MIN_TOKENS", "9"), ("CTXPACK_TARGET", "9")],
+            "compact in.jsonl -n --policy boundary --set clear.keep=3 --set clear.tools=read",
+        )
+        .exits(0);
+    ran.says(&[
+        "warning: clear.keep, clear.tools (from flag) have no effect here: the policy's layers have no \"clear\"\n",
+        "warning: demote.min_tokens (from env CTXPACK_DEMOTE__MIN_TOKENS) has no effect here: ",
+        "warning: CTXPACK_TARGET in the environment is ignored: it names no policy key",
+    ]);
+    place
+        .run("compact in.jsonl -n --policy none --summarize always")
+        .exits(0)
+        .says(&["warning: summary.when (from flag) has no effect here: the policy's layers have no \"summarize\"\n"]);
+}
+
+#[test]
+fn what_acts_on_a_summary_is_told_where_none_was_written() {
+    let place = place();
+    let said = "warning: --instructions had no effect: no summary was written\n";
+    let run = |flags: &str| {
+        place
+            .run(&format!("compact in.jsonl -n {flags}"))
+            .exits(0)
+            .err
+    };
+    assert!(run("--instructions x").contains(said));
+    assert!(!run("--instructions x --summarize always").contains(said));
+    assert!(run("--files-root .").contains("warning: --files-root had no effect: "));
+}
+
+#[test]
+fn a_target_that_was_not_due_is_told() {
+    let place = place();
+    let said = "in.jsonl: warning: below its trigger of 171 000, so that target.tokens (from flag) was not applied: \
+                it counts once a compaction is due\nhint: --target compacts at once";
+    let run = |flags: &str| {
+        place
+            .run(&format!("compact in.jsonl -n --policy boundary {flags}"))
+            .err
+    };
+    let set = run("--set target.tokens=900");
+    assert!(set.contains(said), "{set}");
+    for flags in [
+        "--target 900",
+        "--set target.tokens=900 --summarize always",
+        "--set target.tokens=100000",
+    ] {
+        let err = run(flags);
+        assert!(!err.contains("was not applied"), "{flags}: {err}");
+    }
+}
