@@ -166,7 +166,8 @@ fn other<'a>(line: &Line<'a>) -> Evidence<'a> {
     if says || line.own.is_message() || is_called {
         return Evidence::stray(line.kind);
     }
-    if line.has(SOURCE) && line.own.role.is_empty() {
+    // Lines of many programs say what they come from.
+    if line.has(ID | TIMESTAMP | SOURCE) && line.own.role.is_empty() {
         return Evidence::mark(Family::Named("openhands", Lookalike::Nothing));
     }
     Evidence::nothing()
