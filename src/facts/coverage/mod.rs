@@ -10,6 +10,7 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use self::raw_calls::Repeats;
 use super::exchanges::{Exchange, FactLocation, name};
 use super::inner::understands_cell;
 use super::input::Input;
@@ -106,6 +107,11 @@ pub fn coverage(transcript: &Transcript<'_>, added: &Tools) -> Coverage {
         lines: transcript.lines().len() as u64,
         ..Coverage::default()
     };
+    // An agent's log may write a call again. In a list of messages each one was made, whatever ids the program gave them.
+    let repeats = match transcript.links().is_empty() && !transcript.is_document() {
+        true => Repeats::Calls,
+        false => Repeats::Copies,
+    };
     let mut seen: IdSet<[&[u8]; 3]> = IdSet::default();
     let mut read = 0;
     for (line, number) in transcript.lines().iter().zip(0..) {
@@ -117,13 +123,18 @@ pub fn coverage(transcript: &Transcript<'_>, added: &Tools) -> Coverage {
             let call = transcript.block(block);
             let [id, tool, input] = [call.call_id, call.tool, call.content]
                 .map(|span| transcript.bytes(call.line, span));
-            if call.kind == BlockKind::Call && (id.is_empty() || seen.insert([id, tool, input])) {
+            let mut is_new = || match repeats {
+                Repeats::Calls => true,
+                Repeats::Copies => id.is_empty() || seen.insert([id, tool, input]),
+            };
+            if call.kind == BlockKind::Call && is_new() {
                 read += 1;
                 coverage.add_call(transcript, block, added);
             }
         }
     }
-    coverage.calls = raw_calls::raw_calls(transcript).map_or(read, |calls| calls.max(read));
+    coverage.calls =
+        raw_calls::raw_calls(transcript, repeats).map_or(read, |calls| calls.max(read));
     coverage
 }
 
@@ -266,6 +277,17 @@ mod tests {
             found.sentence(),
             "calls understood: 2 of 4; unknown tools: weather 2"
         );
+    }
+
+    #[test]
+    fn in_a_list_of_messages_each_call_counts() {
+        let call = r#"{"id":"a","type":"function","function":{"name":"shell","arguments":"{}"}}"#;
+        let twice = format!(r#"{{"role":"assistant","tool_calls":[{call},{call}]}}"#);
+        let note = r#"{"kind":"note","about":{"type":"tool_use","id":"b"}}"#;
+        let found = covered(Format::OpenAi, &[&twice, &twice]);
+        assert_eq!((found.calls_understood, found.calls), (4, 4));
+        let found = covered(Format::OpenAi, &[&twice, note]);
+        assert_eq!((found.calls_understood, found.calls), (2, 3));
     }
 
     #[test]

@@ -119,14 +119,22 @@ impl Marks {
     }
 }
 
+/// What calls are that have the same id and the same input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Repeats {
+    /// One call, written several times.
+    Copies,
+    /// Several calls.
+    Calls,
+}
+
 /// The number of calls in a transcript; `None` where no line has more of them than its reader has found, which most often the
 /// marks show already.
-pub(super) fn raw_calls(transcript: &Transcript<'_>) -> Option<u64> {
+pub(super) fn raw_calls(transcript: &Transcript<'_>, repeats: Repeats) -> Option<u64> {
     if transcript.is_document() {
         let bytes = transcript.base();
-        return Some(distinct_calls(
-            lines(bytes).map(|raw| &bytes[raw.start..raw.end]),
-        ));
+        let lines = lines(bytes).map(|raw| &bytes[raw.start..raw.end]);
+        return Some(calls_in(lines, repeats));
     }
     let mut marked = Vec::new();
     let mut is_any_unread = false;
@@ -142,13 +150,16 @@ pub(super) fn raw_calls(transcript: &Transcript<'_>) -> Option<u64> {
         }
     }
     let marked = marked.into_iter().map(|line| transcript.line(line));
-    is_any_unread.then(|| distinct_calls(marked))
+    is_any_unread.then(|| calls_in(marked, repeats))
 }
 
-/// The number of calls in some lines. One that is written several times, with the same id and input, counts once.
-fn distinct_calls<'l>(lines: impl Iterator<Item = &'l [u8]>) -> u64 {
+/// The number of calls in some lines.
+fn calls_in<'l>(lines: impl Iterator<Item = &'l [u8]>, repeats: Repeats) -> u64 {
     let mut found = Found::default();
     lines.for_each(|line| found.add_line(line));
+    if repeats == Repeats::Calls {
+        return found.0.len() as u64;
+    }
     let distinct: IdSet<&(String, u64)> = found.0.iter().flatten().collect();
     let without_id = found.0.iter().filter(|call| call.is_none()).count();
     (distinct.len() + without_id) as u64

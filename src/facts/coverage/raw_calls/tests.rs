@@ -12,7 +12,7 @@ fn count(lines: &[&str]) -> u64 {
         odd.add_odd(line.as_bytes());
         assert_eq!(plain.0, odd.0, "{line}");
     }
-    distinct_calls(lines.iter().map(|line| line.as_bytes()))
+    calls_in(lines.iter().map(|line| line.as_bytes()), Repeats::Copies)
 }
 
 #[test]
@@ -102,13 +102,25 @@ fn lines_of_which_all_marked_calls_were_read_are_not_walked_through() {
         format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"{long}"}},{call}]}}"#);
     let said = format!(r#"{{"role":"user","content":"{long}"}}"#);
     let transcript = |lines: &[&str]| read_as(Format::Anthropic, &lines.join("\n"));
-    assert_eq!(raw_calls(&transcript(&[&read, &said, &read])), None);
+    assert_eq!(
+        raw_calls(&transcript(&[&read, &said, &read]), Repeats::Copies),
+        None
+    );
     // More marks than calls: here in an input, and in the reason.
     let twice = read.replace("ls", r#"ls","x":{"type":"tool_use","id":"b"},"y":""#);
     let reason = read.replace("}]}", r#"}],"stop_reason": "tool_use"}"#);
-    assert_eq!(raw_calls(&transcript(&[&read, &twice, &reason])), None);
+    assert_eq!(
+        raw_calls(&transcript(&[&read, &twice, &reason]), Repeats::Copies),
+        None
+    );
     let unread = format!(r#"{{"kind":"note","about":{call}}}"#);
-    assert_eq!(raw_calls(&transcript(&[&read, &unread])), Some(1));
+    assert_eq!(
+        raw_calls(&transcript(&[&read, &unread]), Repeats::Copies),
+        Some(1)
+    );
     let listed = r#"{"role":"assistant","content":"","tool_calls":[{"id":"b"},{"id":"c"}]}"#;
-    assert_eq!(raw_calls(&transcript(&[&read, listed])), Some(3));
+    assert_eq!(
+        raw_calls(&transcript(&[&read, listed]), Repeats::Copies),
+        Some(3)
+    );
 }
