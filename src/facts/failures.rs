@@ -1,5 +1,7 @@
 //! Failures: results that report one, and outputs of commands with error messages.
 
+use std::collections::BTreeSet;
+
 use memchr::memmem;
 
 use super::commands;
@@ -82,6 +84,20 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
         })
     };
     exchanges.iter().filter_map(failure).collect()
+}
+
+/// The blocks of the results that report a failure of `calls`. That of a cell does if one of the calls in it has failed.
+pub fn failed_results(transcript: &Transcript<'_>, calls: &[Exchange]) -> BTreeSet<u32> {
+    let failed = calls.iter().filter_map(|exchange| {
+        let result = exchange.result?.block;
+        // How a command of a session ended is said by the result of the call that read it to its end.
+        let inner = exchange.inner.as_ref();
+        let is_said_later = inner.is_some_and(|inner| inner.session.is_some());
+        let block = transcript.block(result);
+        let has_failed = || outcome(transcript, exchange, block) == Outcome::Failed;
+        (!is_said_later && has_failed()).then_some(result)
+    });
+    failed.collect()
 }
 
 /// Whether a call failed: its result is flagged or, in formats without a flag, its text states it.

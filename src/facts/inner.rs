@@ -337,7 +337,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::super::tests::read_as;
-    use super::super::{Done, Effort, Exit, commands, files};
+    use super::super::{Done, Effort, Exit, commands, failed_results, files};
     use super::*;
     use crate::format::Format;
 
@@ -409,6 +409,24 @@ mod tests {
             exits(&[(code, running), ("wait 4", ended)]),
             make(Exit::Running)
         );
+    }
+
+    #[test]
+    fn the_result_that_says_so_has_failed() {
+        let start = "const r = await tools.exec_command({cmd: 'make'}); text(JSON.stringify(r));";
+        let read = "const r = await tools.write_stdin({session_id: 7, chars: ''}); text(JSON.stringify(r));";
+        let failed = |cells: &[(&str, Value)]| -> Vec<u32> {
+            let transcript = session(cells);
+            let calls = calls_of(&transcript);
+            let failed = failed_results(&transcript, &calls);
+            failed.iter().map(|b| transcript.block(*b).line).collect()
+        };
+        let fails = completed(&["{\"exit_code\": 1, \"output\": \"no\"}"]);
+        let goes_on = completed(&["{\"session_id\": 7, \"output\": \"\"}"]);
+        let well = completed(&["{\"exit_code\": 0, \"output\": \"\"}"]);
+        assert_eq!(failed(&[(start, fails.clone()), (start, well)]), [3]);
+        // The command has failed once, and the second result says so.
+        assert_eq!(failed(&[(start, goes_on), (read, fails)]), [5]);
     }
 
     #[test]

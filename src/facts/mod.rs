@@ -57,7 +57,7 @@ pub use decisions::{Decision, decisions, sentences};
 pub use earlier::{Earlier, MessageOrigin, is_restored_header, note_of_original};
 pub use error_lines::is_error_message;
 pub use exchanges::{Exchange, FactLocation, exchanges};
-pub use failures::{Failure, failures};
+pub use failures::{Failure, failed_results, failures};
 pub use files::{File, files, with_attached};
 pub use inner::calls;
 pub use known::{Effort, Known};

@@ -1,6 +1,7 @@
 //! One transcript, counted.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use super::estimates::{Exact, Ways};
 use super::subject::Subject;
@@ -9,7 +10,7 @@ use super::totals::keep_largest;
 use super::turns::turns;
 use super::{Consumer, ConversationStats, Counts, FileStats};
 use crate::error::Result;
-use crate::facts::{Earlier, coverage, kind_of_call};
+use crate::facts::{self, Earlier, coverage, failed_results, kind_of_call};
 use crate::format::Format;
 use crate::ids::IdMap;
 use crate::plan::tool_named_by;
@@ -206,6 +207,14 @@ impl<'p> Counting<'p> {
                 | BlockKind::Other => {}
             }
         }
+        // What a summary says of a result holds here, too.
+        let failed = match results.is_empty() {
+            true => BTreeSet::new(),
+            false => failed_results(
+                transcript,
+                &facts::calls(transcript, conversation, self.tools),
+            ),
+        };
         for Part { block, tokens, .. } in &results {
             let result = transcript.block(*block);
             let call = calls.get(transcript.bytes(result.line, result.call_id));
@@ -213,7 +222,8 @@ impl<'p> Counting<'p> {
             let count = counts.tools.entry(&tool_named_by(transcript, named_by));
             count.results += 1;
             count.result_tokens += *tokens;
-            count.failed += u64::from(result.outcome == Outcome::Failed);
+            let has_failed = result.outcome == Outcome::Failed || failed.contains(block);
+            count.failed += u64::from(has_failed);
             if let Some(path) = call.and_then(|call| call.path.as_deref()) {
                 counts.paths.entry(path).result_tokens += *tokens;
             }

@@ -71,8 +71,14 @@ fn argument(tokens: &mut Tokens<'_>) -> Option<Print> {
                     return None;
                 }
             }
-            let Token::Name(variable) = tokens.next()? else {
-                return None;
+            let variable = match tokens.next()? {
+                Token::Name(variable) => variable,
+                Token::Mark(b'{') => keys_of(tokens)?,
+                Token::Number(_)
+                | Token::Text(_)
+                | Token::Template(_)
+                | Token::Pattern
+                | Token::Mark(_) => return None,
             };
             let print = Print::of(variable, How::Json);
             // Arguments for the layout.
@@ -100,6 +106,32 @@ fn argument(tokens: &mut Tokens<'_>) -> Option<Print> {
         },
         Token::Template(template) => in_template(template),
         Token::Number(_) | Token::Pattern | Token::Mark(_) => None,
+    }
+}
+
+/// The constant of which an object repeats keys, each by its own name: `{output: r.output, exit_code: r.exit_code}` after the bracket.
+fn keys_of<'c>(tokens: &mut Tokens<'c>) -> Option<&'c str> {
+    let mut of = None;
+    loop {
+        let key = match tokens.next()? {
+            Token::Name(key) => key.to_owned(),
+            Token::Text(key) => key,
+            Token::Mark(b'}') => return of,
+            Token::Number(_) | Token::Template(_) | Token::Pattern | Token::Mark(_) => return None,
+        };
+        let (Token::Mark(b':'), Token::Name(variable)) = (tokens.next()?, tokens.next()?) else {
+            return None;
+        };
+        let (Token::Mark(b'.'), Token::Name(repeated)) = (tokens.next()?, tokens.next()?) else {
+            return None;
+        };
+        if repeated != key || of.is_some_and(|of| of != variable) {
+            return None;
+        }
+        of = Some(variable);
+        if tokens.peek()? == Token::Mark(b',') {
+            tokens.next();
+        }
     }
 }
 

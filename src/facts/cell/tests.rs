@@ -218,6 +218,27 @@ text(a.output); text(`exit=${a.exit_code}`); text(JSON.stringify(b, null, 2));";
 }
 
 #[test]
+fn keys_that_an_object_repeats_are_those_of_the_result() {
+    let block = "{\"output\":\"two\",\"exit_code\":1}";
+    let of = |printed: &str| {
+        let code = format!(
+            "const r = await tools.exec_command({{cmd: 'x'}}); text(JSON.stringify({printed}));"
+        );
+        Cell::read(&code).printed(0, &[block]).exit_code
+    };
+    assert_eq!(of("{output: r.output, exit_code: r.exit_code}"), Some(1));
+    assert_eq!(of("{'exit_code': r.exit_code, }, null, 2"), Some(1));
+    for other in [
+        "{output: r.output, exit_code: q.exit_code}",
+        "{output: r.output, exit_code: r.wall_time}",
+        "{output: r.output, exit_code: 1}",
+        "{}",
+    ] {
+        assert_eq!(of(other), None, "{other}");
+    }
+}
+
+#[test]
 fn what_may_not_be_printed_moves_nothing() {
     let code = "const r = await tools.exec_command({cmd: 'x'});
 text(r.output);
