@@ -11,8 +11,8 @@ use memchr::memmem;
 
 use super::composer::Composer;
 use crate::facts::{MessageOrigin, block_text, describes_pictures, picture};
-use crate::summarizer::extractive::{Section, parse, typed_in, words_with_results};
-use crate::transcript::{Message, Typed};
+use crate::summarizer::extractive::{Section, parse, words_with_results};
+use crate::transcript::{Message, Typed, typed_in};
 
 /// What became of the typed messages that a summary replaced.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

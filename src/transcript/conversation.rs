@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::typed::{may_be_added, typed_in};
 use super::{Role, Source, Transcript};
 use crate::ids::IdSet;
 use crate::scan::Span;
@@ -42,7 +43,7 @@ pub enum Spared {
 /// Whether a person wrote a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Typed {
-    /// Yes: a user message that is not a result, a reminder or the echo of a command.
+    /// Yes: a user message that is not a result, a reminder, the echo of a command, or only what an agent added.
     Yes,
     /// Anything else.
     No,
@@ -215,6 +216,14 @@ impl Transcript<'_> {
         })
     }
 
+    /// Whether an agent added all of a text: context from an editor, or the note that the user interrupted it.
+    fn is_added(&self, block: u32) -> bool {
+        let block = self.block(block);
+        let first = self.texts(block).first();
+        first.is_some_and(|text| may_be_added(self.bytes(block.line, text.span)))
+            && typed_in(&self.block_text(block)).is_none()
+    }
+
     /// Whether a person wrote a message of these blocks, if no mark says otherwise.
     pub fn is_typed(&self, role: Role, blocks: &[u32]) -> Typed {
         use super::BlockKind::{
@@ -226,6 +235,7 @@ impl Transcript<'_> {
         let mut words = Typed::No;
         for block in blocks {
             match self.block(*block).kind {
+                Text if self.is_added(*block) => {}
                 Text | Image | Document => words = Typed::Yes,
                 Result | Call | Server | Attachment => return Typed::No,
                 Thinking | Redacted | Other => {}

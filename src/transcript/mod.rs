@@ -14,6 +14,7 @@ mod conversation;
 mod document;
 mod link;
 mod records;
+mod typed;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +23,7 @@ pub use changes::{ChangeSet, Replace};
 pub use conversation::{Conversation, ConversationId, Message, Spared, Typed};
 pub use link::{Answer, Compaction, Link, LinkKind, Source};
 pub use records::{BlockMark, Record, TextMark};
+pub use typed::typed_in;
 
 use crate::scan::{BOM, Eol, Oddities, Span, Text, unescape};
 use crate::text::lossy;

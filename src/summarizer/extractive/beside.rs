@@ -4,9 +4,10 @@
 
 use memchr::memmem;
 
-use super::requests::typed_in;
 use crate::facts::block_text;
-use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Transcript, Typed};
+use crate::transcript::{
+    Block, BlockKind, Conversation, Message, Role, Transcript, Typed, typed_in,
+};
 
 /// The words, each with its line (from 0).
 pub fn words_with_results(

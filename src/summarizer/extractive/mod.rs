@@ -50,7 +50,6 @@ use units::Units;
 pub use beside::words_with_results;
 pub use chances::FEATURES;
 pub use form::{Mark, Parsed, Row, Section, as_prose, parse};
-pub use requests::typed_in;
 pub use weights::{Fold, HeldOut, NameWeights, UnitWeights, WEIGHTS, Weights};
 
 /// The extract of a span of messages, from which summaries of any size are made.

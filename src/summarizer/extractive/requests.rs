@@ -12,7 +12,7 @@ use super::units::{Claim, Origin, Request};
 use crate::facts::{
     MessageOrigin, block_text, corrects, describes_pictures, picture, refuses, sentences,
 };
-use crate::transcript::{Transcript, Typed};
+use crate::transcript::{Transcript, Typed, typed_in};
 
 /// The value of the user's words besides their names.
 const BASE: f64 = 2.0;
@@ -32,35 +32,6 @@ pub(super) fn words(transcript: &Transcript<'_>, blocks: &[u32]) -> String {
         .filter_map(|text| Some(typed_in(&text)?.to_owned()))
         .collect();
     words.join("\n")
-}
-
-/// What a user typed of a text in a message: without the reminders and the context that the agent put before it, if anything is
-/// left.
-pub fn typed_in(text: &str) -> Option<&str> {
-    let mut rest = text;
-    while let Some(tag) = TAGS.iter().find(|tag| rest.trim_start().starts_with(*tag)) {
-        let end = format!("</{}", &tag[1..]);
-        rest = rest
-            .split_once(&end)
-            .map_or("", |(_, after)| after.trim_start());
-    }
-    let is_agents = rest.trim().is_empty() && !text.trim().is_empty() || is_broken_off(rest);
-    (!is_agents).then_some(rest)
-}
-
-/// How texts begin that agents put into messages of the user: reminders, and context from an editor.
-const TAGS: [&str; 5] = [
-    "<system-reminder>",
-    "<ide_opened_file>",
-    "<ide_selection>",
-    "<current_datetime>",
-    "<system_reminder>",
-];
-
-/// Whether a text is the note that the user interrupted something.
-fn is_broken_off(text: &str) -> bool {
-    let text = text.trim();
-    text.starts_with("[Request interrupted by user") && text.ends_with(']') && !text.contains('\n')
 }
 
 /// Whether all of a text in a user message was added by an agent.
@@ -285,37 +256,4 @@ pub(super) fn keep_last(gather: &mut Gather<'_, '_>) {
         .map(|(n, _)| n)
         .collect();
     gather.found.last_requests = lasts.into_iter().collect();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_an_agent_put_before_words_is_no_part_of_them() {
-        for (text, typed) in [
-            ("do it", Some("do it")),
-            (" do it ", Some(" do it ")),
-            ("", Some("")),
-            ("<b>do it</b>", Some("<b>do it</b>")),
-            ("<system-reminder>x</system-reminder>\ndo it", Some("do it")),
-            (
-                "\n<ide_selection>x</ide_selection> <system-reminder>y</system-reminder>do it",
-                Some("do it"),
-            ),
-            ("<system-reminder>x</system-reminder>\n", None),
-            ("<system-reminder>x", None),
-            (
-                "do <system-reminder>x</system-reminder>it",
-                Some("do <system-reminder>x</system-reminder>it"),
-            ),
-            ("[Request interrupted by user for tool use]", None),
-            (
-                "<system-reminder>x</system-reminder>[Request interrupted by user]",
-                None,
-            ),
-        ] {
-            assert_eq!(typed_in(text), typed, "{text}");
-        }
-    }
 }
