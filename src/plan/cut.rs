@@ -81,7 +81,7 @@ impl<'c> Cutter<'c> {
     /// The cut that `keep` asked for when the conversation ended before the message `end`; later messages are kept.
     pub fn by_policy_at(&self, end: usize, keep: &Summary, tokens: &[u64]) -> Cut {
         self.by_rules(end, keep, tokens, |n| {
-            self.conversation.messages[n].typed == Typed::Yes
+            self.transcript.begins_turn(self.conversation, n)
         })
     }
 
@@ -96,7 +96,7 @@ impl<'c> Cutter<'c> {
                 .filter(|block| !self.pruned_blocks.contains(block))
                 .collect();
             let is_less = stay.len() < self.conversation.blocks(message).len();
-            message.typed == Typed::Yes
+            self.transcript.begins_turn(self.conversation, n)
                 || is_less && self.transcript.is_typed(message.role, &stay) == Typed::Yes
         })
     }

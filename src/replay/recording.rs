@@ -30,7 +30,7 @@ pub struct Recording {
 pub struct Recorded {
     /// The line of the transcript on which it begins, from 1 in its file.
     pub line: u64,
-    /// Whether a person wrote it.
+    /// Whether a person wrote it, and it begins a turn: a picture and the words right beside it are one.
     pub typed: Typed,
     /// Whether it answers a request.
     pub answers: Answers,
@@ -78,9 +78,14 @@ pub fn recordings(
                 bytes.push(b'\n');
             }
             let raws: Vec<RawLine> = lines(&bytes).collect();
-            let recorded = messages.iter().zip(raws).map(|(message, raw)| Recorded {
+            let before = std::iter::once(None).chain(messages.iter().map(Some));
+            let recorded = messages.iter().zip(before).zip(raws);
+            let recorded = recorded.map(|((message, before), raw)| Recorded {
                 line: u64::from(conversation.first_line(message)) + first_line,
-                typed: message.typed,
+                typed: match transcript.begins_turn_after(conversation, before, message) {
+                    true => Typed::Yes,
+                    false => Typed::No,
+                },
                 answers: answers(transcript, conversation, message),
                 raw,
             });

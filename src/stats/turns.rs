@@ -1,13 +1,14 @@
 //! How a live window grew, from one typed message to the next.
 //!
-//! A summary of an earlier compaction does not count as typed, whatever its role.
+//! A summary of an earlier compaction does not count as typed, whatever its role; a picture and the words right beside it are one
+//! message.
 
 use serde::{Deserialize, Serialize};
 
 use crate::facts::{Earlier, MessageOrigin};
 use crate::format::Format;
 use crate::tokens::answers_in_window;
-use crate::transcript::{Conversation, Transcript, Typed};
+use crate::transcript::{Conversation, Transcript};
 
 /// One turn of a live window. Tokens are the policy's estimates, but for `recorded`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,8 +54,9 @@ pub(super) fn turns(
 ) -> Grown {
     let messages = &conversation.messages;
     let origins = earlier.origins(transcript, conversation);
-    let is_typed =
-        |i: &usize| messages[*i].typed == Typed::Yes && origins[*i] == MessageOrigin::Session;
+    let is_typed = |i: &usize| {
+        transcript.begins_turn(conversation, *i) && origins[*i] == MessageOrigin::Session
+    };
     let typed: Vec<usize> = (0..messages.len()).filter(is_typed).collect();
     let before_all = (typed.first() != Some(&0) && !messages.is_empty()).then_some((0, 0));
     let starts: Vec<(u64, usize)> = before_all

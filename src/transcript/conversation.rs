@@ -216,6 +216,35 @@ impl Transcript<'_> {
         })
     }
 
+    /// Whether a message of a conversation begins a turn: a person wrote it, and it does not go on with what stands right before it: agents
+    /// store a picture of a request as a message of its own.
+    pub fn begins_turn(&self, conversation: &Conversation, message: usize) -> bool {
+        let messages = &conversation.messages;
+        let before = message.checked_sub(1).map(|before| &messages[before]);
+        self.begins_turn_after(conversation, before, &messages[message])
+    }
+
+    /// The same of messages in another order, with the one before it.
+    pub fn begins_turn_after(
+        &self,
+        conversation: &Conversation,
+        before: Option<&Message>,
+        message: &Message,
+    ) -> bool {
+        let goes_on = |before: &Message| {
+            let is_picture = |message| self.is_picture(conversation, message);
+            before.typed == Typed::Yes && (is_picture(before) || is_picture(message))
+        };
+        message.typed == Typed::Yes && !before.is_some_and(goes_on)
+    }
+
+    /// Whether all that a person put into a message is pictures.
+    fn is_picture(&self, conversation: &Conversation, message: &Message) -> bool {
+        use super::BlockKind::{Document, Image};
+        let mut blocks = conversation.blocks(message).iter();
+        blocks.len() > 0 && blocks.all(|block| matches!(self.block(*block).kind, Image | Document))
+    }
+
     /// Whether an agent added all of a text: context from an editor, or the note that the user interrupted it.
     fn is_added(&self, block: u32) -> bool {
         let block = self.block(block);

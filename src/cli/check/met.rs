@@ -20,7 +20,7 @@ use crate::outcome::{Outcome, Status};
 use crate::pipeline::Part;
 use crate::policy::Effective;
 use crate::text::{count, printable, thousands};
-use crate::transcript::{ConversationId, Typed};
+use crate::transcript::ConversationId;
 use crate::verify::Severity;
 
 /// The most characters that are shown of an expected text.
@@ -225,8 +225,8 @@ impl Compacted<'_> {
             for conversation in &transcript.conversations {
                 let origins = earlier.origins(&transcript, conversation);
                 let messages = conversation.messages.iter().zip(origins).enumerate();
-                let typed = messages.filter(|(_, (message, origin))| {
-                    message.typed == Typed::Yes && *origin == MessageOrigin::Session
+                let typed = messages.filter(|(at, (_, origin))| {
+                    transcript.begins_turn(conversation, *at) && *origin == MessageOrigin::Session
                 });
                 let typed: Vec<usize> = typed.map(|(at, _)| at).collect();
                 most = most.max(typed.len());

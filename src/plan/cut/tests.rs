@@ -5,7 +5,7 @@ use crate::format::{Format, Warnings};
 use crate::policy::{Policy, preset};
 
 /// A message a letter: `s` system, `u` typed, `a` answer, `c` an answer with calls 1 and 2, `1` and `2` their results, `t`
-/// thinking, `f` a call without an id, `x` its result, `v` a call that the provider runs, `w` its result; `S` and `A` are
+/// thinking, `p` a picture that a person sent, `i` the note that they interrupted the agent, `f` a call without an id, `x` its result, `v` a call that the provider runs, `w` its result; `S` and `A` are
 /// what an earlier compaction has left.
 fn written(format: Format, letters: &str) -> Vec<u8> {
     let call = |id: u32| match format {
@@ -36,6 +36,11 @@ fn written(format: Format, letters: &str) -> Vec<u8> {
             "assistant",
             r#"[{"type":"thinking","thinking":"hm","signature":"x"}]"#,
         ),
+        ('p', _) => said(
+            "user",
+            r#"[{"type":"image","source":{"type":"base64","media_type":"image/png","data":""}}]"#,
+        ),
+        ('i', _) => said("user", r#""[Request interrupted by user for tool use]""#),
         ('f', _) => {
             r#"{"role":"assistant","function_call":{"name":"f","arguments":"{}"}}"#.to_owned()
         }
@@ -184,6 +189,22 @@ fn turns_begin_with_what_a_person_typed() {
             ("|uc12a", 0),
             ("S|aua", 0),
             ("S|auaua", 0),
+        ],
+    );
+}
+
+#[test]
+fn a_picture_and_the_words_beside_it_are_one_turn_and_a_note_of_the_agent_is_none() {
+    check(
+        Format::Anthropic,
+        |keys| keys.keep_turns = 1,
+        &[
+            ("ua|pua", 0),
+            ("ua|ppua", 0),
+            ("ua|upa", 0),
+            ("ua|uai", 0),
+            ("ua|uaia", 0),
+            ("uai|ua", 0),
         ],
     );
 }

@@ -163,6 +163,38 @@ fn what_is_left_of_a_line_without_its_copy_is_judged_by_its_own_first_words() {
 }
 
 #[test]
+fn what_the_agent_adds_alone_is_not_typed_and_begins_no_turn() {
+    let picture = r#""message":{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":""}}]}"#;
+    let opened = user("<ide_opened_file>The user opened a.rs.</ide_opened_file>");
+    let lines = [
+        (opened.as_str(), Typed::No, false),
+        (picture, Typed::Yes, true),
+        (&user("what is it?"), Typed::Yes, false),
+        (&user("[Request interrupted by user]"), Typed::No, false),
+        (
+            &user("<ide_selection>x</ide_selection>go on"),
+            Typed::Yes,
+            true,
+        ),
+        (&user("[Request] interrupted by user"), Typed::Yes, true),
+    ];
+    let ids: Vec<String> = (0..=lines.len()).map(|n| format!("u{n}")).collect();
+    let above = |n: usize| if n == 0 { "" } else { ids[n - 1].as_str() };
+    let chain: Vec<_> = lines
+        .iter()
+        .enumerate()
+        .map(|(n, (said, ..))| ("user", ids[n].as_str(), above(n), *said))
+        .collect();
+    let text = session(&chain);
+    let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
+    let main = &transcript.conversations[0];
+    for (n, (said, typed, begins)) in lines.iter().enumerate() {
+        assert_eq!(main.messages[n].typed, *typed, "{said}");
+        assert_eq!(transcript.begins_turn(main, n), *begins, "{said}");
+    }
+}
+
+#[test]
 fn the_leaf_pointer_decides_where_it_points_into_the_file() {
     let lines = session(&[
         ("user", "u1", "", &user("one")),
