@@ -137,6 +137,15 @@ fn every_shape_is_told_by_its_content() {
             Err("sharegpt"),
         ),
         (
+            r#"{"id":"e","timestamp":"2026-06-16T05:39:18.80","source":"agent","kind":"ActionEvent"}"#,
+            Err("openhands"),
+        ),
+        // Events of hooks, of no format that is known.
+        (
+            r#"{"event_type":"session_start","session_id":"s","timestamp":"2026-04-29T00:01:26Z","source":"clear"}"#,
+            Err("unknown"),
+        ),
+        (
             concat!(
                 r#"{"input":"a.jsonl","status":"compacted","findings_before":0,"conversations":[{"id":"main"}]}"#,
                 "\n",
