@@ -95,7 +95,7 @@ pub(super) struct Compact {
     retry_degraded: bool,
     #[command(flatten)]
     resuming: ResumeArgs,
-    /// Do everything except write files, send requests and run hooks
+    /// Do everything except write outputs, send requests and run hooks; reports of --report are written
     #[arg(short = 'n', long, help_heading = OUTPUT)]
     dry_run: bool,
     #[command(flatten)]
@@ -235,7 +235,10 @@ impl Compact {
         let left = interrupted
             .filter(|_| left > 0)
             .map(|_| Interrupted { left });
-        let dry_run = self.dry_run.then_some("dry run: nothing was written");
+        let dry_run = self.dry_run.then_some(match planned.is_empty() {
+            true => "dry run: nothing was written",
+            false => "dry run: nothing but the report was written",
+        });
         let dry_run = dry_run.map(str::to_owned).into_iter();
         let asked = postponed.as_ref().filter(|_| self.dry_run);
         let estimate = asked.and_then(|server| self.batch.estimate(server.demand()));

@@ -78,6 +78,10 @@ fn records_of_unknown_types_that_look_like_messages_calls_or_results_are_refused
         let why = refused(&lines);
         assert!(why.starts_with(like), "{why}");
     }
+    // A message of an extension of pi has an id, a time and a content, too.
+    let pi = r#"{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"user","content":"hi"}}"#;
+    let extension = r#"{"type":"custom_message","id":"b","parentId":"a","timestamp":"t","customType":"x","content":"p"}"#;
+    assert_eq!(refused(&[pi, extension]), "read as pi");
     // What reports the progress of a turn is no message.
     let start =
         r#"{"type":"tool.execution_start","id":"b","parentId":"a","data":{"toolCallId":"c"}}"#;

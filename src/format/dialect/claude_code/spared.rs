@@ -1,6 +1,7 @@
 //! Why lines outside of every live window may be needed after all.
 
 use super::tree::{NONE, Tree};
+use crate::ids::IdSet;
 use crate::scan::Value;
 use crate::transcript::{Conversation, Spared};
 
@@ -15,18 +16,23 @@ impl Tree<'_, '_> {
         })
     }
 
-    /// The first message whose parent is missing, with messages before it. Those that a compaction replaced count, too: it replaced
-    /// only what was sent then.
+    /// The line at which the chain to `first` breaks off, followed across compactions, if there are messages before it. A compaction
+    /// replaced only what was sent then.
     fn broken(&self, first: u32) -> Option<u32> {
-        let links = (0u32..).zip(self.transcript.links());
-        let is_aside = self.link(first).is_aside;
-        let mut messages =
-            links.filter(|(_, link)| link.role.is_some() && link.is_aside == is_aside);
-        messages.next();
-        let is_broken = |line: u32| self.parent(line) == NONE && !self.comes_again(line);
-        let named = messages.filter(|(_, link)| !link.parent.is_empty() && !link.is_boundary());
-        let mut broken = named.map(|(line, _)| line).filter(|line| is_broken(*line));
-        broken.next()
+        let mut seen = IdSet::default();
+        let mut root = first;
+        while self.link(root).is_boundary() && seen.insert(root) {
+            let line = Value::of(self.transcript.line(root));
+            let before = self.named(line.field("logicalParentUuid").string()?)?;
+            root = self.ancestry(before).last()?;
+        }
+        let link = self.link(root);
+        let is_broken = !link.parent.is_empty() && self.parent(root) == NONE && !link.is_boundary();
+        let is_beside = |line: u32| {
+            let other = self.link(line);
+            other.is_aside == link.is_aside && other.role.is_some()
+        };
+        (is_broken && (0..root).any(is_beside)).then_some(root)
     }
 
     /// The first line of a session that is not that of the line `last`: no branch of it. (A session that was continued under

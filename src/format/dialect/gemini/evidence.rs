@@ -4,7 +4,8 @@
 use super::message::{ANSWER, NOTES, TYPED};
 use crate::format::Format;
 use crate::format::detect::{
-    Evidence, Family, ID, Line, MESSAGE, PATCH, PROJECT, Part, SESSION_ID, TIMESTAMP, Unrecognised,
+    Evidence, Family, ID, Line, MESSAGE, PARENT_ID, PATCH, PROJECT, Part, SESSION_ID, TIMESTAMP,
+    Unrecognised,
 };
 use crate::ids::IdSet;
 use crate::scan::Value;
@@ -26,8 +27,12 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
             line.own.unrecognised(Format::Gemini),
         )),
         kind if is_message && NOTES.contains(&kind) => Some(Evidence::mark(OWN)),
-        // Only messages have an id, a time and a content here.
-        kind if is_message && !kind.is_empty() && line.own.has_content() => {
+        // Only messages have an id, a time and a content here; lines of formats that link their lines may, too.
+        kind if is_message
+            && !kind.is_empty()
+            && !line.has(PARENT_ID)
+            && line.own.has_content() =>
+        {
             Some(Evidence::message(OWN, Some(Unrecognised::Line(kind))))
         }
         _ => None,

@@ -141,17 +141,15 @@ impl<'t, 'a> Tree<'t, 'a> {
         broken.or_else(|| self.other_session().map(Spared::OtherSession))
     }
 
-    /// The first message whose parent is missing, with messages before it. Those that a compaction replaced count, too: it replaced
-    /// only what was sent then.
+    /// The entry at which the path breaks off, if there are messages before it. That a compaction came later makes no difference: it
+    /// replaced only what was sent then.
     fn broken(&self) -> Option<u32> {
-        if self.chaining == Chaining::ByPlace {
-            return None;
-        }
-        let links = (0u32..).zip(self.transcript.links());
-        let messages = links.filter(|(line, link)| link.role.is_some() && self.is_entry(*line));
-        let named = messages.skip(1).filter(|(_, link)| !link.parent.is_empty());
-        let mut broken = named.map(|(line, _)| line);
-        broken.find(|line| self.parent(*line) == NONE)
+        let root = self.path().first().copied()?;
+        let is_broken = self.chaining == Chaining::ById
+            && !self.link(root).parent.is_empty()
+            && self.parent(root) == NONE;
+        let is_any_before = || (0..root).any(|line| self.link(line).role.is_some());
+        (is_broken && is_any_before()).then_some(root)
     }
 
     /// The second header: there another session begins.

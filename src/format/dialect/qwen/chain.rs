@@ -89,15 +89,13 @@ impl<'t, 'a> Chain<'t, 'a> {
         .take_while(move |line| seen.insert(*line))
     }
 
-    /// Why no line of the session may be dropped: the first message whose parent is missing, with messages before it. Those that a
-    /// compaction replaced count, too: it replaced only what was sent then.
-    pub(super) fn spared(&self) -> Option<Spared> {
-        let links = (0u32..).zip(self.transcript.links());
-        let messages =
-            links.filter(|(line, link)| link.role.is_some() && self.first_of(*line) == *line);
-        let named = messages.skip(1).filter(|(_, link)| !link.parent.is_empty());
-        let mut broken = named.filter(|(line, _)| self.parent(*line) == NONE);
-        broken.next().map(|(line, _)| Spared::BrokenChain(line))
+    /// Why no line of the session may be dropped, given the path: it breaks off at a record whose parent is missing, with messages
+    /// before it. That a compaction came later makes no difference: it replaced only what was sent then.
+    pub(super) fn spared(&self, path: &[u32]) -> Option<Spared> {
+        let root = path.first().copied()?;
+        let is_broken = !self.link(root).parent.is_empty() && self.parent(root) == NONE;
+        let is_any_before = || (0..root).any(|line| self.link(line).role.is_some());
+        (is_broken && is_any_before()).then_some(Spared::BrokenChain(root))
     }
 
     /// The path from the root to the leaf, by first lines.

@@ -118,7 +118,7 @@ impl<'t> Window<'t> {
             conversation.path.extend(chain.lines_of(record).take(all));
         }
         conversation.leaf = path.last().copied();
-        conversation.spared = chain.spared();
+        conversation.spared = chain.spared(path);
         conversation
     }
 }
