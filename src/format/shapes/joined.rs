@@ -14,10 +14,12 @@ pub(crate) fn joined<'t>(
     let mut is_begun = false;
     for (number, line) in (0u32..).zip(transcript.lines()) {
         is_begun |= line.kind == LineKind::Message;
-        let is_candidate = line.kind == LineKind::Session && transcript.is_there(number);
+        if line.kind != LineKind::Session || !transcript.is_there(number) {
+            continue;
+        }
         let text = transcript.line(number);
         // Most lines of that kind are no headers, and some are long.
-        if !is_candidate || memchr::memmem::find(text, kind.as_bytes()).is_none() {
+        if memchr::memmem::find(text, kind.as_bytes()).is_none() {
             continue;
         }
         let value = Value::of(text);

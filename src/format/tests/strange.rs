@@ -149,6 +149,14 @@ fn several_sessions_in_a_file_are_said() {
     assert_eq!(said(Format::ClaudeCode, &[&a, &b]), [("other_session", 1)]);
     // A session that was continued under another id.
     assert_eq!(said(Format::ClaudeCode, &[&a, &c]), []);
+    // The same after a compaction, which begins a chain of its own.
+    let boundary = r#"{"parentUuid":null,"logicalParentUuid":"c","type":"system","subtype":"compact_boundary","uuid":"k","sessionId":"t"}"#;
+    let summary = claude("t", "d", "\"k\"");
+    let lines = [&a, &c, boundary, &summary];
+    assert_eq!(said(Format::ClaudeCode, &lines), []);
+    let text = lines.join("\n");
+    let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
+    assert_eq!(Format::ClaudeCode.dead(&transcript).drop.len(), 2);
 
     let item = r#"{"timestamp":"t","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}}"#;
     let other = CODEX.replace(r#""id":"s""#, r#""id":"t""#);

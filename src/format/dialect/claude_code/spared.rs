@@ -8,37 +8,42 @@ use crate::transcript::{Conversation, Spared};
 impl Tree<'_, '_> {
     /// Why no line of the session may be dropped, given its main conversation.
     pub(super) fn spared(&self, main: &Conversation) -> Option<Spared> {
-        let first = *main.path.first()?;
-        let broken = self.broken(first).map(Spared::BrokenChain);
+        let root = self.beginning(*main.path.first()?);
+        let broken = self.breaks_off(root).then_some(Spared::BrokenChain(root));
         broken.or_else(|| {
-            self.other_session(*main.path.last()?)
-                .map(Spared::OtherSession)
+            let other = self.other_session(*main.path.last()?, root);
+            other.map(Spared::OtherSession)
         })
     }
 
-    /// The line at which the chain to `first` breaks off, followed across compactions, if there are messages before it. A compaction
-    /// replaced only what was sent then.
-    fn broken(&self, first: u32) -> Option<u32> {
+    /// Where the chain to `first` begins, followed across compactions: one replaced only what was sent then.
+    fn beginning(&self, first: u32) -> u32 {
         let mut seen = IdSet::default();
         let mut root = first;
         while self.link(root).is_boundary() && seen.insert(root) {
-            let line = Value::of(self.transcript.line(root));
-            let before = self.named(line.field("logicalParentUuid").string()?)?;
-            root = self.ancestry(before).last()?;
+            let boundary = Value::of(self.transcript.line(root));
+            let before = boundary.field("logicalParentUuid").string();
+            let before = before.and_then(|id| self.named(id));
+            let above = before.and_then(|before| self.ancestry(before).last());
+            root = above.unwrap_or(root);
         }
+        root
+    }
+
+    /// Whether a chain that begins at `root` breaks off there: its parent is missing, and there are messages before it.
+    fn breaks_off(&self, root: u32) -> bool {
         let link = self.link(root);
         let is_broken = !link.parent.is_empty() && self.parent(root) == NONE && !link.is_boundary();
         let is_beside = |line: u32| {
             let other = self.link(line);
             other.is_aside == link.is_aside && other.role.is_some()
         };
-        (is_broken && (0..root).any(is_beside)).then_some(root)
+        is_broken && (0..root).any(is_beside)
     }
 
-    /// The first line of a session that is not that of the line `last`: no branch of it. (A session that was continued under
-    /// another id has one root.)
-    fn other_session(&self, last: u32) -> Option<u32> {
-        let root = self.ancestry(last).last();
+    /// The first line of a session that is not that of the line `last`, whose chain begins at `root`: no branch of it. (A session
+    /// that was continued under another id has one beginning.)
+    fn other_session(&self, last: u32, root: u32) -> Option<u32> {
         let session_of = |line: u32| {
             let line = Value::of(self.transcript.line(line));
             line.field("sessionId").raw()
@@ -46,7 +51,7 @@ impl Tree<'_, '_> {
         let links = (0u32..).zip(self.transcript.links());
         let begins = links.filter(|(line, link)| {
             let is_root = !link.id.is_empty() && link.parent.is_empty();
-            is_root && !link.is_aside && !link.is_boundary() && Some(*line) != root
+            is_root && !link.is_aside && !link.is_boundary() && *line != root
         });
         let mut others = begins.map(|(line, _)| line).filter(|line| {
             let session = session_of(*line);
