@@ -58,6 +58,7 @@ use crate::emit::Messages;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
 use crate::outcome::Outcome;
+use crate::policy::{Names, Policy};
 use crate::semaphore::Semaphore;
 use crate::store::Store;
 
@@ -135,6 +136,20 @@ pub struct Options {
     pub stop: Arc<AtomicUsize>,
     /// What measures the run, if the user asked for times.
     pub clock: Option<WallClock>,
+}
+
+impl Options {
+    /// How texts of outputs name what is in the store.
+    fn names(&self, policy: &Policy) -> Names {
+        match &self.destination {
+            Destination::InPlace => Names::Absolute,
+            _ if self.fork.is_some() => Names::Absolute,
+            Destination::Beside
+            | Destination::File(_)
+            | Destination::Stdout
+            | Destination::Folder(_) => policy.store.names,
+        }
+    }
 }
 
 /// What to do about existing outputs.

@@ -111,14 +111,7 @@ impl<'r> Run<'r> {
             needs_archive: needs_archive(policy),
             keeps_original: policy.has(Layer::Summarize) && policy.archive == Archive::Always,
             names_archive: policy.has(Layer::Summarize) && policy.summary.names_archive(),
-            names: match &options.destination {
-                Destination::InPlace => Names::Absolute,
-                _ if options.fork.is_some() => Names::Absolute,
-                Destination::Beside
-                | Destination::File(_)
-                | Destination::Stdout
-                | Destination::Folder(_) => policy.store.names,
-            },
+            names: options.names(policy),
             goal: &policy.target,
             redactor: redactor(policy)?,
             releases: Releases::default(),

@@ -5,6 +5,8 @@
 //! a result depends on is part of the [`Work`].
 //! Whatever cannot be checked is done again. Decides nothing about content.
 
+mod work;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
@@ -14,15 +16,17 @@ use std::thread;
 use std::time::Duration;
 
 use super::target::{RunStore, followed};
-use super::{Destination, Effect, Options, Scope, Source, Target, Targets};
+use super::{Destination, Options, Source, Target, Targets};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Figures, Outcome, Spent, Status, path_text};
-use crate::policy::Effective;
+use crate::policy::{Effective, Names};
 use crate::store::finished::{
     Elsewhere, Ended, Finished, FinishedWork, Glance, Meanwhile, Note, Noted, Work,
 };
 use crate::store::manifest::RecordedOutputs;
 use crate::store::{self, Missing, Seen, is_offload_name};
+
+use work::work;
 
 /// How often, and how long each time, it is waited for the note on an output that another run has just written.
 const TRIES: u32 = 300;
@@ -102,6 +106,8 @@ pub(super) enum Wanted {
 #[derive(Debug)]
 pub(super) struct Earlier<'r> {
     options: &'r Options,
+    /// How texts of outputs name what is in the store.
+    names: Names,
     work: Option<Work>,
     by_store: BTreeMap<PathBuf, Known>,
     /// The first thing that could not be noted.
@@ -123,6 +129,7 @@ impl<'r> Earlier<'r> {
     pub(super) fn new(effective: &Effective, options: &'r Options, targets: &Targets) -> Self {
         let mut earlier = Earlier {
             options,
+            names: options.names(&effective.policy),
             work: work(effective, options),
             by_store: BTreeMap::new(),
             fault: Mutex::new(None),
@@ -217,7 +224,10 @@ impl<'r> Earlier<'r> {
     ) -> Option<TakenOver> {
         let glance = note.glance().filter(|glance| *glance.input == *name)?;
         let output = target.output();
-        let is_same = self.is_of((target, output.as_deref()), &glance)
+        let said = self.output_text(output.as_deref(), glance.figures.status);
+        let is_said = is_said(&glance, target.input_path(), said.as_deref());
+        // Where texts name the store's whole path, another path may be another store.
+        let is_same = (is_said || self.names == Names::Relative)
             && glance.figures.is_final()
             && glance.contents.iter().all(|c| kept.store.has_content(c));
         let is_as_it_was = is_same
@@ -233,12 +243,16 @@ impl<'r> Earlier<'r> {
         is_as_it_was.then_some(())?;
         let is_paid = glance.figures.spent.is_some() && note.ended == Ended::Whole;
         if wanted == Wanted::Figures
+            && is_said
             && !is_paid
             && let Some(place) = note.place_of(&glance)
         {
             return Some(TakenOver::Noted(glance.figures, place));
         }
         let mut outcome = glance.outcome()?;
+        if !is_said {
+            outcome = outcome.moved(path_text(target.input_path()), said);
+        }
         if is_paid {
             // What a whole run has paid for summaries, it has paid; this one has them from the store.
             let summaries = outcome.conversations.iter_mut();
@@ -247,14 +261,6 @@ impl<'r> Earlier<'r> {
             }
         }
         Some(TakenOver::Outcome(Box::new(outcome)))
-    }
-
-    /// Whether the outcome of a note is of this input and this output, as a report of this run names them.
-    fn is_of(&self, (target, output): (&Target, Option<&Path>), glance: &Glance<'_>) -> bool {
-        let input = path_text(target.input_path());
-        let output = self.output_text(output, glance.figures.status);
-        let begin = Outcome::begin_of_json(&input, output.as_deref());
-        begin.is_ok_and(|begin| glance.outcome.starts_with(&begin))
     }
 
     /// Whether an input that is replaced holds what the run that was interrupted wrote, or what was found to need nothing.
@@ -442,39 +448,10 @@ impl<'r> Earlier<'r> {
     }
 }
 
-/// Everything besides the inputs that results depend on; `None` if nothing is to be taken over or noted.
-fn work(effective: &Effective, options: &Options) -> Option<Work> {
-    let is_alike = options.hooks.pre.is_none()
-        && options.hooks.post.is_none()
-        && options.clock.is_none()
-        && effective.policy.restore.root.is_empty();
-    match options.resume {
-        Resume::Never => return None,
-        Resume::Alike if !is_alike => return None,
-        Resume::Alike | Resume::Asked => {}
-    }
-    if options.effect == Effect::DryRun
-        || options.scope == Scope::Degraded
-        || options.fork.is_some()
-        || options.destination == Destination::Stdout
-    {
-        return None;
-    }
-    Some(Work::of(&format!(
-        "{} {} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {}",
-        env!("CARGO_PKG_VERSION"),
-        effective.hash,
-        options.emit,
-        effective.origin_of("summary.when"),
-        options.destination,
-        options.format,
-        options.replies,
-        options.limits,
-        options.bad_lines,
-        options.hooks.pre,
-        options.hooks.post,
-        options.clock.is_some(),
-    )))
+/// Whether the outcome of a note names this input and this output, as a report of this run does.
+fn is_said(glance: &Glance<'_>, input: &Path, output: Option<&str>) -> bool {
+    let begin = Outcome::begin_of_json(&path_text(input), output);
+    begin.is_ok_and(|begin| glance.outcome.starts_with(&begin))
 }
 
 /// Whether a file was written to so shortly before.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::{Entry, Examined, Figures, FileStatus, Find, Outcome};
+use super::{Entry, Examined, Figures, FileStatus, Find, OriginalKind, Outcome};
 use crate::error::{Error, ErrorKind};
 
 /// More bytes than most outcomes have before their format.
@@ -186,6 +186,19 @@ impl Outcome {
         serde_json::to_writer(&mut begin, &output)?;
         begin.push(b',');
         Ok(begin)
+    }
+
+    /// The same of an input that has this path now, and its output that one.
+    #[must_use]
+    pub fn moved(mut self, input: String, output: Option<String>) -> Self {
+        if let Some(original) = &mut self.original
+            && original.kind == OriginalKind::Input
+        {
+            original.path.clone_from(&input);
+        }
+        self.file.path = input;
+        self.output = output;
+        self
     }
 
     /// The tokens that were saved.

@@ -149,8 +149,8 @@ impl Store {
         }
     }
 
-    /// How manifests name a file: relative to the folder that holds the store when it is inside, else absolute;
-    /// with `/` on every system. Links in the folders are resolved, one at the end is not.
+    /// How manifests name a file: relative to the folder that holds the store when it is inside, or beside that folder (`../in/a`),
+    /// else absolute; with `/` on every system. Links in the folders are resolved, one at the end is not.
     /// A byte that is not Unicode is written as U+0000 and its two hexadecimal digits, which no path contains otherwise.
     ///
     /// # Errors
@@ -171,7 +171,7 @@ impl Store {
             None => {
                 let path = resolved::resolved(path);
                 let here = self.resolved.of(above);
-                resolved::text(path.strip_prefix(&here).unwrap_or(&path))
+                resolved::text(&resolved::seen_from(&here, &path))
             }
         };
         name.ok_or_else(unnamed)

@@ -2,6 +2,7 @@
 //!
 //! Only for names. What is opened, is opened by the rules of [`super::folder`], whatever is remembered here.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -65,7 +66,7 @@ impl Resolved {
         is_plain.then(|| self.of(parent).join(name))
     }
 
-    /// The text of the path of a file in `folder`, from `here` on if it is below: the folders' links are resolved, the file's name
+    /// The text of the path of a file in `folder`, as [`seen_from`] the folder `here`: the folders' links are resolved, the file's name
     /// is kept, even if it is a link or does not exist. `None` where no text can name it.
     pub(super) fn below(&self, here: &Path, folder: &Path, file: &OsStr) -> Option<String> {
         {
@@ -77,8 +78,7 @@ impl Resolved {
         }
         let here = self.of(here);
         let path = self.of(folder).join(file);
-        let path = path.strip_prefix(&here).unwrap_or(&path);
-        let text = text(path)?;
+        let text = text(&seen_from(&here, &path))?;
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // The place of the store does not change: where it is made later, what it is in is there by then.
         if here.is_dir()
@@ -88,6 +88,20 @@ impl Resolved {
             plain.begin = Some(text[..end].to_owned());
         }
         Some(text)
+    }
+}
+
+/// The path from the folder `here`, if it is below it or below the folder that it is in: what is moved or mounted together keeps its
+/// name. Neither path has links.
+pub(super) fn seen_from<'p>(here: &Path, path: &'p Path) -> Cow<'p, Path> {
+    if let Ok(below) = path.strip_prefix(here) {
+        return Cow::Borrowed(below);
+    }
+    // All is below the root.
+    let around = here.parent().filter(|around| around.parent().is_some());
+    match around.and_then(|around| path.strip_prefix(around).ok()) {
+        Some(beside) => Cow::Owned(Path::new("..").join(beside)),
+        None => Cow::Borrowed(path),
     }
 }
 

@@ -332,11 +332,16 @@ fn names_are_relative_inside_and_absolute_outside() {
     assert_eq!(name(here.join("a.jsonl")), "a.jsonl");
     assert_eq!(name(here.join("sub/../sub/a.jsonl")), "sub/a.jsonl");
     assert_eq!(name(here.join("not/yet/a.jsonl")), "not/yet/a.jsonl");
-    let outside = root.join("b.jsonl");
+    assert_eq!(name(root.join("b.jsonl")), "../b.jsonl");
+    assert_eq!(name(here.join("../in/b.jsonl")), "../in/b.jsonl");
+    let outside = root.with_file_name("b.jsonl");
     assert_eq!(Some(name(outside.clone()).as_str()), outside.to_str());
-    for path in [here.join("sub/a.jsonl"), outside] {
-        assert_eq!(store.path_of(&name(path.clone())), path);
+    for path in [here.join("sub/a.jsonl"), outside, root.join("in/b.jsonl")] {
+        let named = resolved::resolved(&store.path_of(&name(path.clone())));
+        assert_eq!(named, path);
     }
+    let top = resolved::seen_from(Path::new("/here"), Path::new("/in/b.jsonl"));
+    assert_eq!(top, Path::new("/in/b.jsonl"));
 }
 
 #[test]

@@ -72,6 +72,41 @@ fn the_same_command_does_nothing_twice_and_reports_the_same() {
 }
 
 #[test]
+fn what_is_mounted_elsewhere_is_taken_over_if_its_texts_still_hold() {
+    let same = (0, "3 of 3 inputs done before");
+    for (rest, (code, said)) in [
+        ("", same),
+        (" --store AT/store/.ctxpack", same),
+        (" --set store.names=absolute", (0, "3 compacted")),
+        // Neither inputs nor outputs are beside the folder that holds the store.
+        (" --store AT/deep/er/store", (3, "did not write it")),
+    ] {
+        let place = Place::new();
+        for (i, (_, before, _)) in samples().iter().enumerate() {
+            place.write(&format!("a/in/{i}.jsonl"), before);
+        }
+        let run = |at: &str| {
+            let rest = rest.replace("AT", at);
+            let command =
+                format!("compact {at}/in --out-dir {at}/out --set demote.min_tokens=300{rest}");
+            place.run(&command)
+        };
+        run("a").exits(0);
+        let report = place.text("a/out/ctxpack.stats.json");
+        fs::rename(place.path("a"), place.path("b")).unwrap();
+        let ran = run("b").exits(code).says(&[said]);
+        if said == same.1 {
+            let now = place.text("b/out/ctxpack.stats.json");
+            assert_eq!(now, report.replace("\"a/", "\"b/"), "{rest}");
+            fs::remove_file(place.path("b/in/0.jsonl")).unwrap();
+            run("b").says(&["an output that has no input any more"]);
+        } else {
+            assert!(!ran.err.contains("done before"), "{}", ran.err);
+        }
+    }
+}
+
+#[test]
 fn what_has_changed_is_done_again() {
     let place = place();
     place.run(COMMAND).exits(0);

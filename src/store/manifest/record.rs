@@ -179,12 +179,15 @@ fn is_hash(hash: &str) -> bool {
 
 /// Whether this can be a [`name_of`](crate::store::Store::name_of): a path straight down from the store's folder or from the root.
 fn is_file_name(text: &str) -> bool {
-    cfg!(unix) && is_spelled_plainly(text) || is_way_down(text)
+    cfg!(unix) && is_spelled_plainly(text.strip_prefix("../").unwrap_or(text)) || is_path(text)
 }
 
-fn is_way_down(text: &str) -> bool {
+fn is_path(text: &str) -> bool {
     let is_plain = |part: Component<'_>| !matches!(part, Component::ParentDir | Component::CurDir);
-    let is_file = |path: &Path| path.file_name().is_some() && path.components().all(is_plain);
+    let is_file = |path: &Path| {
+        let path = path.strip_prefix("..").unwrap_or(path);
+        path.file_name().is_some() && path.components().all(is_plain)
+    };
     if !text.contains(RAW) {
         return is_file(Path::new(text));
     }
@@ -226,7 +229,7 @@ mod tests {
         let (plain, others): (Vec<_>, Vec<_>) = paths.iter().partition(|p| is_spelled_plainly(p));
         assert!(plain.len() > 20 && others.len() > 20);
         for path in plain {
-            assert!(is_way_down(path), "{path:?}");
+            assert!(is_path(path), "{path:?}");
         }
     }
 }

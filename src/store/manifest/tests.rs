@@ -350,6 +350,11 @@ fn a_record_that_no_run_writes_is_damaged() {
     let offload = super::super::offload_name(b"x");
     let good = [
         record(1),
+        Record {
+            output: "../out/.hidden.jsonl".to_owned(),
+            input: "../in.jsonl".to_owned(),
+            ..record(1)
+        },
         archived.clone(),
         Record {
             output: "/elsewhere/out.jsonl".to_owned(),
@@ -370,7 +375,10 @@ fn a_record_that_no_run_writes_is_damaged() {
     let bad = [
         with_output(""),
         with_output("/"),
-        with_output("../in.jsonl"),
+        with_output("../../in.jsonl"),
+        with_output("../"),
+        with_output(".."),
+        with_output("../a/../in.jsonl"),
         with_output("a/../../in.jsonl"),
         with_output("/home/../etc/passwd"),
         with_output("a\0b"),
@@ -429,7 +437,7 @@ fn a_record_that_no_run_writes_is_damaged() {
     let ledger = store(dir.path()).ledger().unwrap();
     assert_eq!(ledger.records(), good);
     assert_eq!(ledger.damaged(), bad.len() as u64);
-    assert_eq!(ledger.damage(), Some((folder.join("a.jsonl").as_path(), 4)));
+    assert_eq!(ledger.damage(), Some((folder.join("a.jsonl").as_path(), 5)));
 }
 
 #[test]

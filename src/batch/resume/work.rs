@@ -1,0 +1,60 @@
+//! What results depend on besides their inputs: runs of which all of this is the same take over what the others have finished.
+//!
+//! Looks at no input. Paths are named so that they are the same wherever inputs and store are mounted.
+
+use super::Resume;
+use crate::batch::{Destination, Effect, Options, Scope};
+use crate::policy::Effective;
+use crate::store::finished::Work;
+use crate::store::folder::Durability;
+use crate::store::{FOLDER, Store};
+
+/// Everything besides the inputs that results depend on; `None` if nothing is to be taken over or noted.
+pub(super) fn work(effective: &Effective, options: &Options) -> Option<Work> {
+    let is_alike = options.hooks.pre.is_none()
+        && options.hooks.post.is_none()
+        && options.clock.is_none()
+        && effective.policy.restore.root.is_empty();
+    match options.resume {
+        Resume::Never => return None,
+        Resume::Alike if !is_alike => return None,
+        Resume::Alike | Resume::Asked => {}
+    }
+    if options.effect == Effect::DryRun
+        || options.scope == Scope::Degraded
+        || options.fork.is_some()
+    {
+        return None;
+    }
+    let place = place(options)?;
+    Some(Work::of(&format!(
+        "{} {} {:?} {:?} {place} {:?} {:?} {:?} {:?} {:?} {:?} {}",
+        env!("CARGO_PKG_VERSION"),
+        effective.hash,
+        options.emit,
+        effective.origin_of("summary.when"),
+        options.format,
+        options.replies,
+        options.limits,
+        options.bad_lines,
+        options.hooks.pre,
+        options.hooks.post,
+        options.clock.is_some(),
+    )))
+}
+
+/// Where outputs go, in words that are the same wherever inputs and store are mounted. Which output a file is, its note says. `None`
+/// where they are no files.
+fn place(options: &Options) -> Option<String> {
+    Some(match &options.destination {
+        Destination::Folder(out) => {
+            let root = options.store.clone().unwrap_or_else(|| out.join(FOLDER));
+            let store = Store::new(root, Durability::Lazy);
+            format!("folder {}", store.name_of(&out.join("x")).ok()?)
+        }
+        Destination::File(_) => "file".to_owned(),
+        Destination::Beside => "beside".to_owned(),
+        Destination::InPlace => "in place".to_owned(),
+        Destination::Stdout => return None,
+    })
+}
