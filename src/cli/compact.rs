@@ -140,7 +140,7 @@ impl Compact {
         } = self
             .policy
             .resolve_with(context, self.shorthands.settings())?;
-        self.check(&effective.policy)?;
+        self.check(&effective)?;
         context.without_effect(&effective);
         let asked = self.rows.of(self.reports.planned()?, &[CsvRows::Action])?;
         let replies = scripted_answers(file.as_deref(), &effective.policy)?;
@@ -276,9 +276,9 @@ impl Compact {
     }
 
     /// Refuses flags that cannot have an effect.
-    fn check(&self, policy: &Policy) -> Result<()> {
+    fn check(&self, effective: &Effective) -> Result<()> {
         let of_server = self.server.given().chain(self.batch.given());
-        needless::check(policy, &self.shorthands.needing(of_server))?;
+        needless::check(effective, &self.shorthands.needing(of_server))?;
         self.hooks.check()?;
         let is_stream = self.output.as_deref() == Some(Path::new("-"));
         let remembers_nothing = match self.went() {

@@ -77,7 +77,7 @@ impl Filter {
         } = self
             .policy
             .resolve_with(context, self.shorthands.settings())?;
-        self.check(&effective.policy)?;
+        self.check(&effective)?;
         context.without_effect(&effective);
         let planned = self.rows.of(self.reports.checked()?, &[CsvRows::Action])?;
         let options = self.options(context, &effective.policy, file.as_deref())?;
@@ -111,8 +111,8 @@ impl Filter {
     }
 
     /// Refuses flags that cannot have an effect.
-    fn check(&self, policy: &Policy) -> Result<()> {
-        needless::check(policy, &self.shorthands.needing(self.server.given()))
+    fn check(&self, effective: &Effective) -> Result<()> {
+        needless::check(effective, &self.shorthands.needing(self.server.given()))
     }
 
     /// The member for stats, which must not be one that says something else.

@@ -3,7 +3,7 @@
 //! Only what the command line and the policy say together. What depends on the inputs is told at the end of the run.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::policy::{Layer, Need, Policy};
+use crate::policy::{Effective, Layer, Need, Policy, SummaryWhen};
 
 /// Flags that were given, with what they need.
 #[derive(Debug)]
@@ -21,16 +21,31 @@ pub(super) fn given<const N: usize>(
 }
 
 /// Refuses flags that cannot have an effect under a policy.
-pub(super) fn check(policy: &Policy, all: &[Needing]) -> Result<()> {
+pub(super) fn check(effective: &Effective, all: &[Needing]) -> Result<()> {
+    let policy = &effective.policy;
     for Needing { flags, need } in all {
         if flags.is_empty() {
             continue;
         }
         if let Some(why) = need.missing(policy) {
-            return Err(refused(flags, &why).hint(hint(*need, policy)));
+            let error = refused(flags, &why);
+            return Err(match variable_against_summaries(effective) {
+                Some(name) if Need::Layer(Layer::Summarize).missing(policy).is_none() => error
+                    .hint(format!(
+                        "{name} in the environment says so: unset it, or leave the flag out"
+                    )),
+                Some(_) | None => error.hint(hint(*need, policy)),
+            });
         }
     }
     Ok(())
+}
+
+/// The variable that switches summaries off, if one does.
+fn variable_against_summaries(effective: &Effective) -> Option<&str> {
+    let is_off = effective.policy.summary.when == SummaryWhen::Never;
+    let origin = effective.origin_of("summary.when").filter(|_| is_off);
+    origin.and_then(|origin| origin.strip_prefix("env "))
 }
 
 /// The error for flags that cannot have an effect.
@@ -55,6 +70,11 @@ fn hint(need: Need, policy: &Policy) -> &'static str {
         {
             "leave it out, or let summaries be written: --summarize auto"
         }
-        Need::Layer(_) | Need::Server | Need::Model | Need::Summaries | Need::Restored => POLICY,
+        Need::Layer(_)
+        | Need::Server
+        | Need::Model
+        | Need::Summaries
+        | Need::Restored
+        | Need::Key(_) => POLICY,
     }
 }

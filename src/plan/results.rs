@@ -96,23 +96,37 @@ impl<'t, 'a> Results<'t, 'a> {
     /// Those of the conversation with that number.
     pub(super) fn of(transcript: &'t Transcript<'a>, number: usize) -> Self {
         let conversation = &transcript.conversations[number];
-        let calls = calls(transcript, conversation);
-        let place = |(message, block): (usize, u32)| {
-            let result = transcript.block(block);
-            (result.kind == BlockKind::Result).then(|| ResultRef {
-                conversation: number as u32,
-                message: message as u32,
-                block,
-                named_by: calls
-                    .get(transcript.bytes(result.line, result.call_id))
-                    .copied()
-                    .unwrap_or(block),
-            })
-        };
+        // If two calls have the same id, each names the results that follow it.
+        let mut calls: IdMap<&[u8], u32> = IdMap::default();
+        let mut all = Vec::new();
+        for (message, number_of_block) in conversation.all_blocks() {
+            let block = transcript.block(number_of_block);
+            let id = || transcript.bytes(block.line, block.call_id);
+            match block.kind {
+                BlockKind::Call if !block.call_id.is_empty() => {
+                    calls.insert(id(), number_of_block);
+                }
+                BlockKind::Result => all.push(ResultRef {
+                    conversation: number as u32,
+                    message: message as u32,
+                    block: number_of_block,
+                    named_by: calls.get(id()).copied().unwrap_or(number_of_block),
+                }),
+                BlockKind::Call
+                | BlockKind::Text
+                | BlockKind::Image
+                | BlockKind::Document
+                | BlockKind::Thinking
+                | BlockKind::Redacted
+                | BlockKind::Server
+                | BlockKind::Attachment
+                | BlockKind::Other => {}
+            }
+        }
         Results {
             transcript,
             conversation,
-            all: conversation.all_blocks().filter_map(place).collect(),
+            all,
         }
     }
 
@@ -170,16 +184,6 @@ pub fn tool_named_by<'t>(transcript: &'t Transcript<'_>, block: u32) -> Cow<'t, 
     } else {
         name
     }
-}
-
-/// The block of every call of a conversation, by the call's id.
-fn calls<'t>(transcript: &'t Transcript<'_>, conversation: &Conversation) -> IdMap<&'t [u8], u32> {
-    conversation
-        .all_blocks()
-        .map(|(_, number)| (transcript.block(number), number))
-        .filter(|(block, _)| block.kind == BlockKind::Call && !block.call_id.is_empty())
-        .map(|(block, number)| (transcript.bytes(block.line, block.call_id), number))
-        .collect()
 }
 
 /// Whether a result may go to the store: it is all text, and no agent has moved it anywhere itself.

@@ -56,12 +56,12 @@ struct Part {
     tokens: u64,
 }
 
-/// The calls of a conversation by their ids.
-type Calls<'t> = IdMap<&'t [u8], Call>;
+/// The blocks of a conversation's calls by those of the results that answer them.
+type Answered = IdMap<u32, u32>;
 
 /// The calls and the results of a conversation.
-struct Seen<'t> {
-    calls: Calls<'t>,
+struct Seen {
+    answered: Answered,
     results: Vec<ResultSize>,
 }
 
@@ -101,7 +101,7 @@ impl<'p> Counting<'p> {
     ) {
         let mut all_sizes = self.ways.sizes();
         let mut candidates = Vec::new();
-        let mut calls = Vec::new();
+        let mut answered = Vec::new();
         for (number, conversation) in transcript.conversations.iter().enumerate() {
             let sizes = &mut all_sizes[0];
             let growth = sizes.growth(transcript, conversation);
@@ -112,7 +112,7 @@ impl<'p> Counting<'p> {
                 &mut file.counts,
                 &mut candidates,
             );
-            calls.push(seen.calls);
+            answered.push(seen.answered);
             if conversation.messages.is_empty() {
                 continue;
             }
@@ -150,24 +150,31 @@ impl<'p> Counting<'p> {
 
         candidates.sort_by_key(|c| (Reverse(c.tokens), transcript.block(c.block).line, c.block));
         candidates.truncate(self.top);
-        let consumers = candidates
-            .iter()
-            .map(|candidate| consumer(candidate, transcript, &calls[candidate.conversation], line));
+        let consumers = candidates.iter().map(|candidate| {
+            consumer(
+                candidate,
+                transcript,
+                &answered[candidate.conversation],
+                line,
+            )
+        });
         file.counts.largest.extend(consumers);
         keep_largest(&mut file.counts.largest, self.top);
     }
 
     /// The blocks of a conversation, whose window grew like `growth`. What a message adds to it is divided among its blocks, so that
     /// all counts add up to the window.
-    fn blocks<'t>(
+    fn blocks(
         &self,
         (number, conversation, growth): (usize, &Conversation, &[u64]),
-        transcript: &'t Transcript<'_>,
+        transcript: &Transcript<'_>,
         sizes: &mut Sizes,
         counts: &mut Counts,
         candidates: &mut Vec<Candidate>,
-    ) -> Seen<'t> {
-        let mut calls = Calls::default();
+    ) -> Seen {
+        let mut calls: Vec<Call> = Vec::new();
+        // If two calls have the same id, each gets the results that follow it.
+        let mut by_id: IdMap<&[u8], usize> = IdMap::default();
         let mut results = Vec::new();
         for part in self.parts((conversation, growth), transcript, sizes, counts) {
             let Part {
@@ -193,10 +200,14 @@ impl<'p> Counting<'p> {
                 BlockKind::Call => {
                     let call = self.call(transcript, part.block, tokens, counts);
                     if !block.call_id.is_empty() {
-                        calls.insert(transcript.bytes(block.line, block.call_id), call);
+                        by_id.insert(transcript.bytes(block.line, block.call_id), calls.len());
                     }
+                    calls.push(call);
                 }
-                BlockKind::Result => results.push(part),
+                BlockKind::Result => {
+                    let id = transcript.bytes(block.line, block.call_id);
+                    results.push((part, by_id.get(id).copied()));
+                }
                 BlockKind::Text
                 | BlockKind::Image
                 | BlockKind::Document
@@ -215,9 +226,11 @@ impl<'p> Counting<'p> {
                 &facts::calls(transcript, conversation, self.tools),
             ),
         };
-        for Part { block, tokens, .. } in &results {
+        let mut answered = Answered::default();
+        for (Part { block, tokens, .. }, call) in &results {
             let result = transcript.block(*block);
-            let call = calls.get(transcript.bytes(result.line, result.call_id));
+            let call = call.map(|call| &calls[call]);
+            answered.extend(call.map(|call| (*block, call.block)));
             let named_by = call.map_or(*block, |call| call.block);
             let count = counts.tools.entry(&tool_named_by(transcript, named_by));
             count.results += 1;
@@ -228,12 +241,12 @@ impl<'p> Counting<'p> {
                 counts.paths.entry(path).result_tokens += *tokens;
             }
         }
-        let results = results.iter().map(|part| ResultSize {
+        let results = results.iter().map(|(part, _)| ResultSize {
             message: part.message,
             tokens: part.size,
         });
         Seen {
-            calls,
+            answered,
             results: results.collect(),
         }
     }
@@ -350,15 +363,14 @@ fn id_of(conversation: &Conversation, line: Option<u64>) -> String {
 fn consumer(
     candidate: &Candidate,
     transcript: &Transcript<'_>,
-    calls: &Calls<'_>,
+    answered: &Answered,
     line: Option<u64>,
 ) -> Consumer {
     let block = transcript.block(candidate.block);
     let conversation = &transcript.conversations[candidate.conversation];
     let of_tool = matches!(block.kind, BlockKind::Call | BlockKind::Result);
     let call = if block.kind == BlockKind::Result {
-        let id = transcript.bytes(block.line, block.call_id);
-        calls.get(id).map(|call| call.block)
+        answered.get(&candidate.block).copied()
     } else {
         of_tool.then_some(candidate.block)
     };

@@ -538,6 +538,40 @@ fn who_has_switched_summaries_off_is_the_reason() {
 }
 
 #[test]
+fn a_flag_that_a_variable_makes_useless_is_refused_by_the_variables_name() {
+    let place = Place::with(&[("in.jsonl", session())]);
+    let disabled = [("DISABLE_COMPACT", "1")];
+    let line = "compact in.jsonl --policy boundary --summarize always --instructions all";
+    place
+        .run_with(&disabled, line)
+        .exits(2)
+        .says(&["DISABLE_COMPACT in the environment says so: unset it"]);
+}
+
+#[test]
+fn a_result_is_that_of_the_call_before_it_where_an_id_is_used_twice() {
+    let call = |tool: &str| json!({"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": tool, "input": {"q": "x"}}]});
+    let long = "all is well here\n".repeat(400);
+    let mut values = vec![json!({"role": "user", "content": "Look."})];
+    for tool in ["Bash", "Lookup"] {
+        values.extend([call(tool), result("1", &long)]);
+    }
+    values.push(json!({"role": "assistant", "content": "Done."}));
+    let place = Place::with(&[("in.jsonl", lines(&values))]);
+    let flags =
+        "--set layers=clear --set clear.keep=0 --set clear.min_tokens=9 --set clear.tools=[]";
+    place.run(&format!("compact in.jsonl {flags}")).exits(0);
+    let text = place.text("in.compact.jsonl");
+    let places = ["Output of Bash", "Output of Lookup"].map(|said| text.find(said));
+    assert!(places[0].is_some() && places[0] < places[1], "{text}");
+    let tools = place.run("stats in.jsonl --json").exits(0).text();
+    let tools: Value = serde_json::from_str(&tools).unwrap();
+    for tool in ["Bash", "Lookup"] {
+        assert_eq!(tools["tools"][tool]["results"], 1, "{tools}");
+    }
+}
+
+#[test]
 fn what_was_done_is_shown_without_being_asked_for() {
     let (place, _) = offloaded();
     let ran = place.run(SUMMARIZE).exits(0);
