@@ -86,9 +86,15 @@ impl<'c> Cutter<'c> {
     }
 
     /// The cut that `keep` asks for if the conversation is pruned: then a user's words in the message of a removed result begin
-    /// a turn.
+    /// a turn. Where turns are kept, nothing else is: any other cut could leave an answer without its question at the beginning.
     pub fn by_pruned(&self, keep: &Summary, tokens: &[u64]) -> Cut {
         let end = self.conversation.messages.len();
+        let by_turns = Summary {
+            keep_messages: 0,
+            keep_tokens: 0,
+            ..keep.clone()
+        };
+        let keep = if keep.keep_turns > 0 { &by_turns } else { keep };
         self.by_rules(end, keep, tokens, |n| {
             let message = &self.conversation.messages[n];
             let stay = self.conversation.blocks(message).iter().copied();
@@ -180,6 +186,20 @@ impl<'c> Cutter<'c> {
         }
     }
 
+    /// `cut`, or, where it would begin with an answer or a result, the cut before the typed message that these belong to: without a
+    /// summary before it, no conversation may begin so.
+    pub fn from_a_user(&self, cut: Cut) -> Cut {
+        let message = self.conversation.messages.get(cut.first_kept);
+        if message.is_none_or(|message| message.role == Role::User) {
+            return cut;
+        }
+        let is_typed = |n: &&usize| {
+            **n < cut.first_kept && self.transcript.begins_turn(self.conversation, **n)
+        };
+        let typed = self.counted.iter().rev().find(is_typed);
+        typed.map_or(cut, |n| self.at(*n))
+    }
+
     /// Whether any message before the cut is not a summary already.
     pub fn has_span(&self, cut: Cut) -> bool {
         let is_new = |n: &usize| *n < cut.first_kept && self.origins[*n] == MessageOrigin::Session;
@@ -196,8 +216,8 @@ impl<'c> Cutter<'c> {
         }
     }
 
-    /// Keeps the last n turns, or all if there are fewer. If n is 1 and there is only one turn, keeps its last answer and what
-    /// follows: otherwise nothing could be summarised. That does not hold if an earlier run has already removed turns, with a
+    /// Keeps the last n turns, or all if there are fewer. If n is 1 and there is only one turn, with no answer before it, keeps its last
+    /// answer and what follows: otherwise nothing could be summarised. That does not hold if an earlier run has already removed turns, with a
     /// summary or, where the policy allows it, without one.
     fn by_turns(
         &self,
@@ -215,8 +235,14 @@ impl<'c> Cutter<'c> {
             self.origins.contains(&MessageOrigin::Summary) || policy.may_leave_last_turns();
         match turns[..] {
             [] if keep == 1 && !may_be_compacted => self.last_answer(there),
-            // The turn may have no answer yet.
-            [turn] if keep == 1 && !may_be_compacted => self.last_answer(there).max(Some(turn)),
+            // The turn may have no answer yet. What the agent did before it is old, as another turn would be.
+            [turn] if keep == 1 && !may_be_compacted => {
+                let before = &there[..there.partition_point(|n| *n < turn)];
+                match self.last_answer(before) {
+                    Some(_) => Some(turn),
+                    None => self.last_answer(there).max(Some(turn)),
+                }
+            }
             // Of several turns that are all that there are, none is old: what stands before the first one stays with it.
             _ => match turns.len().checked_sub(keep) {
                 Some(0) if keep > 1 => there.first().copied(),

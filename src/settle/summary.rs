@@ -258,7 +258,7 @@ impl Composer<'_> {
         } else {
             cutter.least()
         };
-        let cut = cutter.with_last_words(cut);
+        let cut = cutter.from_a_user(cutter.with_last_words(cut));
         if !cutter.has_span(cut) {
             return None;
         }

@@ -171,6 +171,8 @@ fn turns_begin_with_what_a_person_typed() {
             ("u|c12", 0),
             ("|u", 0),
             ("aa|u", 0),
+            ("aa|ua", 0),
+            ("ac12|uc12a", 0),
             // What was summarised is a turn, too.
             ("S|uc12a", 0),
             ("SA|a", 0),
