@@ -154,8 +154,14 @@ impl Composer<'_> {
                 true => self.summary_size(cut, budget, || without.total),
                 false => policy.size(self.subject.span(cut)),
             };
-            let room = budget.saturating_sub(without.total);
-            let room = room.max(self.min_size(cut)).min(size);
+            let room = match (policy.must_keep, self.subject.goal) {
+                // A system asks for the size that its document names, whatever the history has.
+                (false, None) => size,
+                (true, _) | (_, Some(_)) => {
+                    let room = budget.saturating_sub(without.total);
+                    room.max(self.min_size(cut)).min(size)
+                }
+            };
             let tokens = policy.narrative(room);
             if largest.is_none_or(|largest| tokens > largest.tokens) {
                 largest = Some(SummaryRequest {

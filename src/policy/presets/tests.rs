@@ -216,6 +216,7 @@ fn boundary_holds_its_systems_numbers_and_words() {
             ("trigger.skip", json!(["compaction", "session_memory"])),
             ("summary.model", json!("claude-sonnet-4-20250514")),
             ("summary.prompt", json!("boundary")),
+            ("summary.prompt_role", json!("user_after")),
             ("summary.reads", json!("all")),
             ("summary.cut_off", json!("accept")),
             ("summary.system", json!("你是一个对话摘要助手。")),

@@ -51,6 +51,34 @@ fn the_last_turn_is_given_where_the_document_gives_the_whole_history() {
 }
 
 #[test]
+fn what_asks_for_a_summary_of_what_is_above_stands_below_it() {
+    for preset in ["boundary", "boundary-production"] {
+        let (_, content) = asked(&place(), &["--policy", preset]);
+        let (conversation, prompt) = (content.find("<transcript-"), content.find("请为以上对话"));
+        assert!(
+            conversation.unwrap() < prompt.unwrap(),
+            "{preset}: {content}"
+        );
+    }
+}
+
+#[test]
+fn a_system_asks_for_the_size_that_its_document_names_however_short_the_history_is() {
+    for (preset, max_tokens) in [
+        ("offload-first", 9_600),
+        ("reset", 2_000),
+        ("boundary", 8_192),
+    ] {
+        let (body, _) = asked(&place(), &["--policy", preset, "--model", "m"]);
+        assert_eq!(body["max_tokens"], max_tokens, "{preset}");
+        if preset == "offload-first" {
+            let system = body["system"].as_str().unwrap();
+            assert!(system.contains("approximately 8000 tokens"), "{system}");
+        }
+    }
+}
+
+#[test]
 fn the_model_that_a_system_asks_is_the_presets() {
     let (body, _) = asked(&place(), &["--policy", "boundary"]);
     assert_eq!(body["model"], "claude-sonnet-4-20250514");
