@@ -128,7 +128,9 @@ impl Domain {
         let bare = match written {
             Some(Value::String(quoted)) => quoted,
             // Brackets are meant as a list by a key that takes one, and as text by any other.
-            Some(Value::Array(_)) if is_list => return None,
+            Some(Value::Array(_) | Value::Object(_)) if is_list => return None,
+            // So are quotation marks that nothing closes.
+            None if is_list && text.trim_start().starts_with(['"', '\'', '[', '{']) => return None,
             Some(_) | None => text.to_owned(),
         };
         if !is_list {

@@ -3,7 +3,10 @@
 //! Only what holds whatever the transcript is. What depends on it, such as a trigger that is not reached, is told with the result.
 
 use super::key::Acts;
-use super::{Effective, Layer, Override, Policy, Source, SummaryWhen, keys};
+use super::{
+    Effective, Layer, Method, Override, Policy, Source, SummaryWhen, TargetKind, TooLarge,
+    TriggerOn, keys,
+};
 
 /// What something needs to have an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,24 +21,45 @@ pub enum Need {
     Model,
     /// Summaries that a server writes.
     Server,
+    /// A value of another key.
+    Key(Other),
+}
+
+/// A value of another key that a key needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Other {
+    /// This kind of threshold.
+    On(TriggerOn),
+    /// A threshold or a cap on it that depends on the longest answer.
+    OnAnswer,
+    /// A size of summaries that is a share of what they replace.
+    SizeByShare,
+    /// Results that are judged by a limit of their own.
+    SizeJudged,
+    /// Tokens of a vocabulary.
+    Encoding,
 }
 
 /// What keys need, each by how its name begins; the first that fits holds. Keys without an entry act in themselves, or in more than
 /// one layer. `target.*` has none, since a result says whether its target was reached.
-const NEEDS: [(&str, Need); 35] = [
+const NEEDS: [(&str, Need); 42] = [
     ("superseded.", Need::Layer(Layer::Superseded)),
     ("demote.", Need::Layer(Layer::Demote)),
     ("clear.", Need::Layer(Layer::Clear)),
     ("offload.", Need::Layer(Layer::Offload)),
     ("restore.", Need::Restored),
     ("trigger.on", Need::Layer(Layer::Summarize)),
-    ("trigger.tokens", Need::Layer(Layer::Summarize)),
-    ("trigger.share", Need::Layer(Layer::Summarize)),
+    ("trigger.tokens", Need::Key(Other::On(TriggerOn::Tokens))),
+    ("trigger.share", Need::Key(Other::On(TriggerOn::Share))),
     ("trigger.cap_share", Need::Layer(Layer::Summarize)),
     ("trigger.min_savings", Need::Layer(Layer::Summarize)),
     ("trigger.manual_tool", Need::Layer(Layer::Summarize)),
     ("trigger.force_on_finish", Need::Layer(Layer::Summarize)),
+    ("window.output_cap", Need::Key(Other::On(TriggerOn::Window))),
+    ("window.buffer", Need::Key(Other::On(TriggerOn::Window))),
+    ("window.max_output", Need::Key(Other::OnAnswer)),
     ("window.", Need::Layer(Layer::Summarize)),
+    ("tokens.encoding", Need::Key(Other::Encoding)),
     ("summary.when", Need::Layer(Layer::Summarize)),
     ("summary.base_url", Need::Server),
     ("summary.model", Need::Server),
@@ -58,6 +82,9 @@ const NEEDS: [(&str, Need); 35] = [
     // Who writes summaries that nobody writes.
     ("summary.source", Need::Summaries),
     ("summary.instructions", Need::Summaries),
+    ("summary.share", Need::Key(Other::SizeByShare)),
+    ("summary.too_large_share", Need::Key(Other::SizeJudged)),
+    ("summary.too_large_tokens", Need::Key(Other::SizeJudged)),
     ("summary.", Need::Summaries),
 ];
 
@@ -86,6 +113,38 @@ impl Need {
                         Source::Anthropic | Source::Openai => None,
                         Source::Extractive | Source::Scripted => Some(own(policy)),
                     })
+            }
+            Need::Key(other) => other.missing(policy),
+        }
+    }
+}
+
+impl Other {
+    /// What other key has which value, if it is not the one that is needed.
+    fn missing(self, policy: &Policy) -> Option<String> {
+        let (trigger, summary) = (&policy.trigger, &policy.summary);
+        let summarises = || Need::Layer(Layer::Summarize).missing(policy);
+        let on = || format!("trigger.on is {:?}", trigger.on.name());
+        match self {
+            Other::On(needed) => summarises().or_else(|| (trigger.on != needed).then(on)),
+            Other::OnAnswer => summarises().or_else(|| {
+                let is_capped = trigger.on == TriggerOn::Window || trigger.cap_share > 0.0;
+                (!is_capped).then(|| format!("{}, and trigger.cap_share is 0", on()))
+            }),
+            Other::SizeByShare => Need::Summaries.missing(policy).or_else(|| {
+                // A summary that misses an aim keeps the size that its share gives.
+                let has_aim =
+                    policy.target.kind == TargetKind::Aim && policy.target.asked(0).is_some();
+                let tokens = summary.tokens;
+                (tokens > 0 && !has_aim).then(|| format!("summary.tokens is {tokens}"))
+            }),
+            Other::SizeJudged => Need::Summaries.missing(policy).or_else(|| {
+                let is_judged = summary.too_large == TooLarge::LastTurns;
+                (!is_judged).then(|| format!("summary.too_large is {:?}", summary.too_large.name()))
+            }),
+            Other::Encoding => {
+                let method = policy.tokens.method;
+                (method != Method::Bpe).then(|| format!("tokens.method is {:?}", method.name()))
             }
         }
     }
@@ -204,6 +263,38 @@ mod tests {
             ]
         );
         assert_eq!(said("auto", &set), Vec::<String>::new());
+    }
+
+    #[test]
+    fn keys_that_another_key_switches_off_have_no_effect() {
+        let buffer = ("window.buffer", "9", "flag");
+        assert_eq!(said("layered", &[buffer]), Vec::<String>::new());
+        assert_eq!(
+            said("turns", &[buffer]),
+            ["window.buffer (flag): trigger.on is \"share\""]
+        );
+        let tokens = ("trigger.tokens", "9", "flag");
+        assert_eq!(
+            said("layered", &[tokens]),
+            ["trigger.tokens (flag): trigger.on is \"window\""]
+        );
+        let on = ("trigger.on", "tokens", "flag");
+        assert_eq!(said("layered", &[tokens, on]), Vec::<String>::new());
+        let set = [
+            ("window.max_output", "9", "flag"),
+            ("summary.share", "0.5", "flag"),
+            ("tokens.encoding", "o200k_base", "flag"),
+            ("summary.too_large_tokens", "9", "flag"),
+        ];
+        assert_eq!(
+            said("reset", &set),
+            [
+                "window.max_output (flag): trigger.on is \"tokens\", and trigger.cap_share is 0",
+                "summary.share (flag): summary.tokens is 2000",
+                "tokens.encoding (flag): tokens.method is \"chars\"",
+                "summary.too_large_tokens (flag): summary.too_large is \"accept\"",
+            ]
+        );
     }
 
     #[test]

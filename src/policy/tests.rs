@@ -376,3 +376,19 @@ fn every_key_that_changes_outputs_changes_the_hash() {
     }
     assert_eq!(unchanged, ["schema", "name", "aliases", "extends", "env"]);
 }
+
+#[test]
+fn a_list_that_is_written_wrongly_is_not_taken_for_words() {
+    let key = keys::find("tools.shell").unwrap();
+    for wrong in ["\"x", "{}", "[\"x\"", "'x", "{ a = 1 }"] {
+        assert_eq!(key.domain.fit_text(wrong), None, "{wrong}");
+    }
+    for (right, words) in [
+        ("x", json!(["x"])),
+        ("x, y", json!(["x", "y"])),
+        ("[\"x\"]", json!(["x"])),
+        ("\"x,y\"", json!(["x", "y"])),
+    ] {
+        assert_eq!(key.domain.fit_text(right), Some(words), "{right}");
+    }
+}
