@@ -91,6 +91,9 @@ fn shared_lines(transcript: &Transcript<'_>) -> Vec<u32> {
         | LinkKind::Folder
         | LinkKind::Count => false,
     };
+    // A header that names the folder may have an id of its own, and be in no chain.
+    let is_of_all =
+        |link: &Link| (link.id.is_empty() || link.kind == LinkKind::Folder) && !goes_back(link);
     let is_shared = |line: &u32| {
         let link = transcript.links().get(*line as usize);
         match transcript.lines()[*line as usize].kind {
@@ -99,7 +102,7 @@ fn shared_lines(transcript: &Transcript<'_>) -> Vec<u32> {
             | LineKind::Control
             | LineKind::Session
             | LineKind::Unknown
-            | LineKind::Bad => link.is_none_or(|link| link.id.is_empty() && !goes_back(link)),
+            | LineKind::Bad => link.is_none_or(is_of_all),
         }
     };
     let lines = 0..transcript.lines().len() as u32;
@@ -278,6 +281,21 @@ mod tests {
         assert_eq!(nearest(&places, 50.0, 60), Some(expected[0]));
         assert_eq!(nearest(&places, 58.0, 60), Some(expected[1]));
         assert_eq!(nearest(&[], 50.0, 60), None);
+    }
+
+    #[test]
+    fn a_session_keeps_the_header_that_names_its_folder() {
+        let text = r#"{"type":"session.start","data":{"sessionId":"s","context":{"cwd":"/w/app"}},"id":"0","parentId":null}
+{"type":"user.message","data":{"content":"go"},"id":"1","parentId":"0"}
+{"type":"assistant.message","data":{"content":"gone"},"id":"2","parentId":"1"}
+"#;
+        let transcript = Format::Copilot.read(text.as_bytes(), 1, &mut Warnings::default());
+        let [segment] = &segments(Format::Copilot, &transcript, 1, None)[..] else {
+            panic!("no session");
+        };
+        assert_eq!(segment.lines, [1, 2, 3]);
+        let folder = Folders::from_iter(["/w/app".to_owned()]);
+        assert_eq!(folders(&segment.bytes), folder);
     }
 
     #[test]
