@@ -102,6 +102,17 @@ fn a_file_of_conversations_becomes_what_compact_makes_of_it() {
     assert_eq!(place.names(), Vec::<String>::new());
 }
 
+#[test]
+fn a_key_that_is_spelled_with_escapes_is_the_same_key() {
+    let place = Place::new();
+    let plain = conversations(KEPT + 3, 0);
+    let spelled = plain.replacen("\"messages\"", "\"mess\\u0061ges\"", 1);
+    assert_ne!(plain, spelled);
+    let said = |input: &str| place.pipe("filter", input).exits(0).text();
+    let expected = said(&plain).replacen("\"messages\"", "\"mess\\u0061ges\"", 1);
+    assert_eq!(said(&spelled), expected);
+}
+
 /// What no JSON writer would write, beside a conversation.
 fn record_with(member: &str) -> String {
     format!(

@@ -33,8 +33,9 @@ pub(in crate::format) fn messages(
 
 /// Whether the object at the cursor, which does not move, has a list `messages`.
 fn has_messages(c: &Cursor<'_>) -> Parse<bool> {
-    // The key is nearly always the first; a search rejects lines without it before they are read twice.
-    if memchr::memmem::find(c.line(), b"\"messages\"").is_none() {
+    // The key is nearly always the first; a search rejects lines without it before they are read twice. Escapes can spell it, too.
+    let has = |text: &[u8]| memchr::memmem::find(c.line(), text).is_some();
+    if !has(b"\"messages\"") && !has(br"\u00") {
         return Ok(false);
     }
     let [messages] = c.clone().fields(["messages"])?;
