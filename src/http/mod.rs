@@ -248,12 +248,26 @@ impl Server {
             is_kept(cached)
                 && (cached.ending == Ending::Whole || request.policy.cut_off != CutOff::Reject)
         };
-        let answer = job.store.and_then(|store| cached(store, &name));
+        let is_taken = |cached: &CachedAnswer| self.takes_as_it_is(&name) || is_taken(cached);
+        let stored = || job.store.and_then(|store| cached(store, &name));
+        let mut answer = stored();
+        let asks = self.network == Network::Online && !answer.as_ref().is_some_and(is_taken);
+        let is_over = || self.stop.load(Ordering::Relaxed) != 0;
+        // Another run may be asking for it, and has it in a moment.
+        let _claim_of_run = match job.store.filter(|_| asks) {
+            Some(store) => match store.claim_answer(&name, is_over) {
+                Some(claim) => Some(claim),
+                None => return Err(Failure::Interrupted),
+            },
+            None => None,
+        };
+        if asks {
+            answer = stored();
+        }
         let earlier = match answer {
             Some(_) => Earlier::NotGood,
             None => Earlier::None,
         };
-        let is_taken = |cached: &CachedAnswer| self.takes_as_it_is(&name) || is_taken(cached);
         if let Some(cached) = answer.filter(is_taken) {
             job.spent.cached += 1;
             job.model = cached.model.clone().or(job.model.take());

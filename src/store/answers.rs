@@ -3,18 +3,35 @@
 //! Names are hashes, never text of a transcript. A damaged answer counts as missing.
 
 use std::ffi::OsStr;
+use std::fs::{File, TryLockError};
 use std::io::{Read, Write};
+use std::thread;
+use std::time::Duration;
 
 use super::atomic::{IfTaken, Mode, Temp};
 use super::folder::Durability;
 use super::folder::{NotPlain, not_plain};
-use super::{Store, content_name, is_content_name};
+use super::{Store, content_name, is_content_name, lock_file};
 use crate::error::{Error, ErrorKind, Result};
 
 pub(super) const CACHE: &str = "cache";
 const ENDING: &str = ".json";
 /// More bytes than any answer has.
 const MOST_BYTES: u64 = 16 << 20;
+
+/// Names of locks. Answers whose names have the same two first digits share one, so that there are never more than 256.
+const LOCK: &str = "lock-";
+const LOCK_DIGITS: usize = 2;
+/// How often it is looked whether another run still waits for its answer.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Keeps other runs from requesting the same answer, until this is dropped or the process ends.
+#[derive(Debug)]
+#[must_use]
+pub struct AnswerClaim {
+    /// `None` where locks do not work: then two runs may request the same answer.
+    _lock: Option<File>,
+}
 
 /// The name of the answer to a request of these parts: `cache/<32hex>.json`, relative to the store. Pure.
 pub fn answer_name(asked: &[&[u8]]) -> String {
@@ -66,6 +83,26 @@ impl Store {
         // An answer whose name is lost in a power cut is requested again.
         let named = temp.persist(file, IfTaken::Replace, Durability::Lazy);
         named.map(drop).map_err(failed)
+    }
+
+    /// Waits until no other run requests the answer of that name; `None` if `is_over` says that there is no use in waiting.
+    pub fn claim_answer(&self, name: &str, is_over: impl Fn() -> bool) -> Option<AnswerClaim> {
+        let open = || {
+            let digits = name.get(CACHE.len() + 1..)?.get(..LOCK_DIGITS)?;
+            let folder = self.folder(CACHE).ok()?;
+            lock_file(&folder, &format!("{LOCK}{digits}")).ok()
+        };
+        let Some(file) = open() else {
+            return Some(AnswerClaim { _lock: None });
+        };
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Some(AnswerClaim { _lock: Some(file) }),
+                Err(TryLockError::Error(_)) => return Some(AnswerClaim { _lock: None }),
+                Err(TryLockError::WouldBlock) if is_over() => return None,
+                Err(TryLockError::WouldBlock) => thread::sleep(POLL),
+            }
+        }
     }
 
     /// Flushes the names of answers to the disk, after many were stored.

@@ -45,7 +45,7 @@ pub mod undo;
 pub(crate) mod unnamed;
 mod unpack;
 
-pub use answers::answer_name;
+pub use answers::{AnswerClaim, answer_name};
 pub use archive::{ArchiveWriter, Archived, archive_name, copy_name};
 pub use hashes::{has_hash, hash, hash_of};
 pub use jobs::{JobsLock, job_name};
@@ -137,7 +137,7 @@ impl Store {
                 .at(&self.root)
                 .hint("name the store's folder with --store"));
         };
-        let file = lock_file(&folder)?;
+        let file = lock_file(&folder, LOCK)?;
         match file.try_lock() {
             Ok(()) => Ok(StoreLock { _file: file }),
             Err(TryLockError::WouldBlock) => {
@@ -253,7 +253,7 @@ impl Store {
         };
         if in_use.is_none() {
             look_over(&folder)?;
-            let file = lock_file(&folder)?;
+            let file = lock_file(&folder, LOCK)?;
             let locked = loop {
                 match file.lock_shared() {
                     // A signal interrupted the wait.
@@ -347,14 +347,14 @@ fn look_over(store: &Folder) -> Result<()> {
 }
 
 /// The lock file of a store, created if it is missing.
-fn lock_file(store: &Folder) -> Result<File> {
-    let (name, path) = (OsStr::new(LOCK), store.path().join(LOCK));
+fn lock_file(folder: &Folder, name: &str) -> Result<File> {
+    let (name, path) = (OsStr::new(name), folder.path().join(name));
     loop {
-        match store.open_lock(name) {
+        match folder.open_lock(name) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             opened => return opened.map_err(|e| not_plain(&path, "open", e)),
         }
-        match store.create(name, Access::Private) {
+        match folder.create(name, Access::Private) {
             // Another run was faster.
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
             made => return made.map_err(|e| Error::io(&path, "create", e)),

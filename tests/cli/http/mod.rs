@@ -538,6 +538,38 @@ fn requests_wait_for_the_server_and_processors_do_not_wait_with_them() {
 }
 
 #[test]
+fn runs_at_once_ask_about_a_session_once() {
+    let server = Server::start(|_, request| {
+        Act::Later(
+            Duration::from_millis(900),
+            Box::new(summary(request, "All of them were read.")),
+        )
+    });
+    let place = Place::with(&[("in/a.jsonl", session(""))]);
+    let outs = ["x", "y", "z"];
+    std::thread::scope(|scope| {
+        for out in outs {
+            let line = format!(
+                "compact in --out-dir {out} --store .ctxpack {}",
+                flags(&server)
+            );
+            let place = &place;
+            scope.spawn(move || place.run(&line).exits(0));
+        }
+    });
+    assert_eq!(server.requests().len(), 1);
+    let spent =
+        outs.map(|out| place.json(&format!("{out}/ctxpack.stats.json"))["totals"]["spent"].clone());
+    let sum = |key: &str| {
+        spent
+            .iter()
+            .filter_map(|spent| spent[key].as_u64())
+            .sum::<u64>()
+    };
+    assert_eq!((sum("requests"), sum("cached")), (1, 2), "{spent:?}");
+}
+
+#[test]
 fn two_copies_of_a_session_are_asked_about_once() {
     let server = Server::start(|_, request| {
         Act::Later(
