@@ -49,19 +49,27 @@ fn set_up_heap() {
 fn heed(interruption: &Interruption) {
     use std::sync::atomic::Ordering;
     use std::thread;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use signal_hook::iterator::Signals;
 
     /// Whoever pressed a key waits no longer than a second.
     const PATIENCE: Duration = Duration::from_millis(700);
+    /// Schedulers signal a process and then its group: nobody has asked twice.
+    const ONE: Duration = Duration::from_millis(100);
 
+    exceed_no_size();
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else {
         return;
     };
     let Interruption { stop, work_ended } = interruption.clone();
     let watch = move || {
+        let mut first: Option<Instant> = None;
         for signal in signals.forever() {
+            if first.is_some_and(|first| first.elapsed() < ONE) {
+                continue;
+            }
+            first.get_or_insert_with(Instant::now);
             if stop.swap(signal as usize, Ordering::Relaxed) != 0 {
                 end(signal);
             }
@@ -79,6 +87,22 @@ fn heed(interruption: &Interruption) {
     };
     // Where the system gives no thread, a batch cannot run either.
     let _ = thread::Builder::new().spawn(watch);
+}
+
+/// A file that would be larger than the user's limit is an error like that of a full disk: the others are done.
+#[cfg(unix)]
+fn exceed_no_size() {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    #[cfg(target_os = "linux")]
+    const SIGXFSZ: i32 = libc::SIGXFSZ;
+    /// The number on other systems that are in use.
+    #[cfg(not(target_os = "linux"))]
+    const SIGXFSZ: i32 = 25;
+
+    let heard = Arc::new(AtomicBool::new(false));
+    let _ = signal_hook::flag::register(SIGXFSZ, heard);
 }
 
 /// Ends the process in the middle of its work, and says so. What has its name is whole, and nothing else is left.
