@@ -20,7 +20,8 @@ use crate::batch::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{
-    Exit, FaultKind, NotReads, NoticeLevel, Notices, Outcome, Status, Totals, WarningKind,
+    Exit, FaultKind, Interrupted, NotReads, NoticeLevel, Notices, Outcome, Status, Totals,
+    WarningKind,
 };
 use crate::policy::{Effective, Layer, Policy};
 use crate::report::{CsvRows, StreamedReport};
@@ -96,7 +97,9 @@ impl Filter {
         };
         let ended = batch::filter(&effective, &options, &stream, note);
         let mut exit = seen.exit;
-        let reported = self.report(context, &effective, &planned, seen);
+        // How many records nobody has read, nobody knows.
+        let cut_off = context.interrupted().map(|_| Interrupted { left: 0 });
+        let reported = self.report(context, (&effective, cut_off), &planned, seen);
         if let Some(unheard) = unheard {
             unheard.say(context);
         }
@@ -175,7 +178,7 @@ impl Filter {
     fn report(
         &self,
         context: &Context,
-        effective: &Effective,
+        (effective, cut_off): (&Effective, Option<Interrupted>),
         planned: &[Planned],
         seen: Seen,
     ) -> bool {
@@ -214,7 +217,7 @@ impl Filter {
             }
         };
         let report = StreamedReport::new(policy_ref(effective), totals, &outcomes);
-        let report = report.with_left(not_read.into_list(), None);
+        let report = report.with_left(not_read.into_list(), cut_off);
         write_all(context, planned, &report)
     }
 }

@@ -365,8 +365,13 @@ pub fn run(cli: Cli, interruption: Interruption) -> u8 {
         Ok(code) => code,
         Err(error) if error.kind == ErrorKind::ClosedPipe => 0,
         Err(error) => {
-            if context.interrupted().is_none() {
-                context.error(&error);
+            match context.interrupted() {
+                None => context.error(&error),
+                // What failed may have failed by the signal.
+                Some(_) => context.error(
+                    &Error::new(ErrorKind::Interrupted, "interrupted before the end")
+                        .hint("run the same command again"),
+                ),
             }
             2
         }

@@ -55,7 +55,7 @@ pub struct Totals {
 /// What an interrupted run has not come to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interrupted {
-    /// The inputs that are left for the next run.
+    /// The inputs that are left for the next run; 0 where that is not known, as of a stream.
     pub left: u64,
 }
 

@@ -118,7 +118,11 @@ pub(super) fn statuses(totals: &Totals) -> String {
     }
     if let Some(Interrupted { left }) = totals.interrupted {
         let before = if text.is_empty() { "" } else { "; " };
-        text.push_str(&format!("{before}interrupted, {} left", thousands(left)));
+        text.push_str(&format!("{before}interrupted"));
+        // Of a stream, nobody knows.
+        if left > 0 {
+            text.push_str(&format!(", {} left", thousands(left)));
+        }
     }
     text
 }

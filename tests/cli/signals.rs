@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use serde_json::json;
 
 use super::harness::{Place, anthropic_of, output, sample};
 
@@ -273,10 +275,92 @@ fn a_second_signal_ends_a_run_at_once_and_leaves_nothing() {
     let child = begun_on_one(&place);
     sleep(Duration::from_millis(300));
     send(&place, "-INT", &child);
-    sleep(Duration::from_millis(50));
+    sleep(Duration::from_millis(150));
+    let start = Instant::now();
     send(&place, "-INT", &child);
     let (code, err) = ended(child);
     assert_eq!(code, Some(130), "{err}");
+    assert!(start.elapsed() < Duration::from_millis(500), "{err}");
     assert!(err.contains("interrupted: "), "{err}");
     assert_eq!(place.files(), ["in.jsonl"]);
+}
+
+#[test]
+fn a_signal_that_comes_twice_at_once_is_one() {
+    let place = Place::new();
+    for n in 0..300 {
+        place.write(&format!("in/{n}.jsonl"), anthropic_of((0..200).map(output)));
+    }
+    let child = place
+        .command("compact in --out-dir out -j 1")
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    while !place.path("out").is_dir() {
+        assert!(
+            start.elapsed() < Duration::from_secs(20),
+            "the run never began"
+        );
+        sleep(Duration::from_millis(1));
+    }
+    let id = child.id();
+    place
+        .shell(&format!("kill -TERM {id}; kill -TERM {id}"))
+        .exits(0);
+    let (code, err) = ended(child);
+    assert_eq!(code, Some(143), "{err}");
+    let totals = place.json("out/ctxpack.stats.json")["totals"].clone();
+    assert!(totals["interrupted"]["left"].as_u64() > Some(0), "{totals}");
+}
+
+#[test]
+fn what_reports_at_its_end_says_that_it_did_not_come_there() {
+    let place = Place::with(&[("in.jsonl", anthropic_of((0..60_000).map(output)))]);
+    let child = place
+        .command("stats in.jsonl -q --report r.json")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    sleep(Duration::from_millis(200));
+    send(&place, "-TERM", &child);
+    let (code, err) = ended(child);
+    assert_eq!(code, Some(143), "{err}");
+    assert!(
+        err.starts_with("interrupted before the end\nhint: "),
+        "{err}"
+    );
+    assert_eq!(place.files(), ["in.jsonl"]);
+}
+
+#[test]
+fn the_report_of_a_stream_says_that_it_was_cut_off() {
+    let place = Place::new();
+    let mut child = place
+        .command("filter --report r.json --report r.md")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut to = child.stdin.take().unwrap();
+    to.write_all(b"{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}\n")
+        .unwrap();
+    let mut answer = String::new();
+    let mut from = BufReader::new(child.stdout.take().unwrap());
+    from.read_line(&mut answer).unwrap();
+    send(&place, "-INT", &child);
+    let (code, err) = ended(child);
+    assert_eq!(code, Some(130), "{err}");
+    assert!(err.contains("interrupted before the end"), "{err}");
+    let totals = place.json("r.json")["totals"].clone();
+    assert_eq!(totals["interrupted"], json!({"left": 0}), "{totals}");
+    assert!(
+        place.text("r.md").contains("; interrupted"),
+        "{}",
+        place.text("r.md")
+    );
 }

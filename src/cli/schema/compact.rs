@@ -87,7 +87,10 @@ fn totals() -> Result<Value> {
     ]));
     keys.push(key("ratio", amount(), ""));
     keys.push(key("spent", to("spent"), "").sometimes());
-    let left = object(counts([("left", "Inputs that are left for the next run.")]));
+    let left = object(counts([(
+        "left",
+        "Inputs that are left for the next run; 0 where that is not known, as of a stream.",
+    )]));
     keys.push(key("interrupted", left, "").sometimes());
     Ok(object_told_by(&Table::of(Topic::Reports, "totals")?, keys))
 }
