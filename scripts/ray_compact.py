@@ -60,7 +60,6 @@ def main():
     units = list(found(parser, args))
     if args.resume:
         units = [unit for unit in units if not (args.out_dir / unit["output"]).exists()]
-    args.out_dir.mkdir(parents=True, exist_ok=True)
     flags += ["-j", str(args.cpus)]
     if not args.column and "--store" not in flags:
         flags += ["--store", str(args.out_dir.resolve() / ".ctxpack")]
@@ -68,6 +67,7 @@ def main():
         flags += ["--field", args.column]
     # What is wrong with the flags is said once, not by each worker; and this is how the report begins.
     head = empty_report(parser, args, flags)
+    args.out_dir.mkdir(parents=True, exist_ok=True)
     return run(args, units, flags, head)
 
 
@@ -94,7 +94,10 @@ def empty_report(parser, args, flags):
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "empty.jsonl"
         command = [args.binary, "-q", "filter", *flags, "--report", str(report)]
-        ran = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        try:
+            ran = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        except OSError as error:
+            parser.error(f"cannot run {args.binary}: {error.strerror}; --binary says where it is")
         if ran.returncode:
             sys.exit(2)
         return report.read_text("utf-8").splitlines()[-1]
