@@ -65,7 +65,7 @@ pub use later_reads::LaterReads;
 pub use lines::Lines;
 pub use operation::{Content, Done, FileAction, Occurrences, Operation, Replacement};
 pub use path::{folder, is_relative, spelled};
-pub use pictures::{Picture, describes_pictures, picture};
+pub use pictures::{Picture, describes_pictures, picture, queued_pictures};
 pub use reads::{Read, Shown, reads};
 pub use shell::output;
 pub use skills::{Skill, skills};

@@ -5,6 +5,9 @@
 use crate::scan::{Cursor, Kind, Parse, Value, unescape};
 use crate::transcript::{Block, BlockKind, Transcript};
 
+/// The type of an attachment of what the user typed while the agent worked.
+const QUEUED: &[u8] = b"queued_command";
+
 /// How deep nested values are searched.
 const DEEPEST: u8 = 4;
 
@@ -44,6 +47,17 @@ pub fn picture(transcript: &Transcript<'_>, block: &Block) -> Option<Picture> {
     Some(picture)
 }
 
+/// The pictures, documents and other parts that are no text in an attachment of what the user typed while the agent worked.
+pub fn queued_pictures(transcript: &Transcript<'_>, block: &Block) -> Vec<Picture> {
+    let mut pictures = Vec::new();
+    let attachment = Value::of(transcript.bytes(block.line, block.value));
+    let [kind, prompt] = attachment.fields(["type", "prompt"]);
+    if block.kind == BlockKind::Attachment && kind.string() == Some(QUEUED) {
+        prompt.elements(|part| pictures.extend(Picture::of(part)));
+    }
+    pictures
+}
+
 /// Whether a text consists of lines like those of [`Picture::description`].
 pub fn describes_pictures(text: &str) -> bool {
     text.split('\n').all(|line| {
@@ -55,6 +69,22 @@ pub fn describes_pictures(text: &str) -> bool {
 }
 
 impl Picture {
+    /// What is known of a block of a message; `None` for a text.
+    fn of(block: Value<'_>) -> Option<Self> {
+        let what = match block.field("type").string().unwrap_or_default() {
+            b"text" => return None,
+            b"image" => "picture",
+            b"document" => "document",
+            _ => return Some(Picture::of_part(block.raw())),
+        };
+        let mut picture = Picture {
+            what,
+            ..Picture::default()
+        };
+        let _ = picture.read(b"", &mut Cursor::new(block.raw()), DEEPEST);
+        Some(picture)
+    }
+
     /// A part of another type: its name and its size as it is written.
     fn of_part(raw: &[u8]) -> Self {
         let kind = Value::of(raw).field("type").string().unwrap_or_default();

@@ -10,9 +10,9 @@ use foldhash::fast::FixedState;
 use memchr::memmem;
 
 use super::composer::Composer;
-use crate::facts::{MessageOrigin, block_text, describes_pictures, picture};
+use crate::facts::{MessageOrigin, block_text, describes_pictures, picture, queued_pictures};
 use crate::summarizer::extractive::{Section, parse, words_with_results};
-use crate::transcript::{Message, Typed, typed_in};
+use crate::transcript::{BlockKind, Message, Typed, typed_in};
 
 /// What became of the typed messages that a summary replaced.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,10 +46,13 @@ impl Composer<'_> {
             .take(first_kept);
         for (message, origin) in messages {
             let line = self.subject.conversation.first_line(message);
+            let is_users = message.typed == Typed::Yes || self.is_attachment(message);
+            if is_users && *origin == MessageOrigin::Session {
+                let pictures = self.pictures(message);
+                words.pictures.extend(std::iter::repeat_n(line, pictures));
+            }
             match (message.typed, origin) {
                 (Typed::Yes, MessageOrigin::Session) => {
-                    let pictures = self.pictures(message);
-                    words.pictures.extend(std::iter::repeat_n(line, pictures));
                     let mut texts = self.texts(message).peekable();
                     if texts.peek().is_none() {
                         // The message is only a picture.
@@ -82,12 +85,22 @@ impl Composer<'_> {
         words
     }
 
+    /// Whether the agent has attached the message: perhaps what the user typed while it worked.
+    fn is_attachment(&self, message: &Message) -> bool {
+        let mut blocks = self.subject.conversation.blocks(message).iter();
+        blocks.all(|block| self.subject.transcript.block(*block).kind == BlockKind::Attachment)
+    }
+
     /// The number of pictures and documents in a message.
     fn pictures(&self, message: &Message) -> usize {
         let blocks = self.subject.conversation.blocks(message).iter();
         let blocks = blocks.map(|block| self.subject.transcript.block(*block));
-        let pictures = blocks.filter_map(|block| picture(self.subject.transcript, block));
-        pictures.count()
+        let transcript = self.subject.transcript;
+        let of = |block| match picture(transcript, block) {
+            Some(_) => 1,
+            None => queued_pictures(transcript, block).len(),
+        };
+        blocks.map(of).sum()
     }
 
     /// The texts of a message without those that the agent added.

@@ -102,6 +102,9 @@ impl Estimator {
                     };
                     input + self.raw(raw(block.tool))
                 }
+                BlockKind::Attachment if block.images > 0 || block.documents > 0 => {
+                    self.pictured(raw(block.content))
+                }
                 BlockKind::Server | BlockKind::Attachment => self.raw(raw(block.content)),
                 BlockKind::Image | BlockKind::Document | BlockKind::Redacted => 0,
             },
@@ -119,7 +122,9 @@ impl Estimator {
                     {
                         self.texts(transcript, block)
                     }
-                    BlockKind::Result if block.images > 0 || block.documents > 0 => {
+                    BlockKind::Result | BlockKind::Attachment
+                        if block.images > 0 || block.documents > 0 =>
+                    {
                         self.pictured(&json::compact(raw(block.value)))
                     }
                     _ => self.json(raw(block.value)),
@@ -149,10 +154,10 @@ impl Estimator {
         }
         let block = transcript.block(number);
         let is_picture = matches!(block.kind, BlockKind::Image | BlockKind::Document);
-        let is_result = block.kind == BlockKind::Result;
+        let may_have_pictures = matches!(block.kind, BlockKind::Result | BlockKind::Attachment);
         if is_picture && !self.writes_pictures()
             || scope == Scope::RoleContent && is_bare(block)
-            || is_result && (block.images > 0 || block.documents > 0)
+            || may_have_pictures && (block.images > 0 || block.documents > 0)
         {
             return None;
         }

@@ -5,6 +5,7 @@
 
 use super::gather::Gather;
 use super::requests;
+use crate::facts::queued_pictures;
 use crate::scan::{Kind, Value};
 use crate::transcript::{Block, LineKind};
 
@@ -53,6 +54,8 @@ pub(super) fn attached(gather: &mut Gather<'_, '_>, message: u32, block: &Block)
         }),
         _ => add(gather, &text_of(prompt), message, block.line),
     }
+    let pictures = queued_pictures(gather.transcript, block);
+    requests::describe(gather, &pictures, message, block.line);
 }
 
 fn add(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {

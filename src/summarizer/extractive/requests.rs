@@ -10,7 +10,7 @@ use super::gather::{Gather, line_of};
 use super::names::{Speaker, hash};
 use super::units::{Claim, Origin, Request};
 use crate::facts::{
-    MessageOrigin, block_text, corrects, describes_pictures, picture, refuses, sentences,
+    MessageOrigin, Picture, block_text, corrects, describes_pictures, picture, refuses, sentences,
 };
 use crate::transcript::{Transcript, Typed, typed_in};
 
@@ -146,18 +146,19 @@ pub(super) fn add(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u
 
 /// Adds the pictures of a message whose words were added before.
 pub(super) fn add_pictures(gather: &mut Gather<'_, '_>, blocks: &[u32], message: u32, line: u32) {
+    let blocks = blocks.iter().map(|block| gather.transcript.block(*block));
+    let pictures: Vec<Picture> = blocks
+        .filter_map(|block| picture(gather.transcript, block))
+        .collect();
+    describe(gather, &pictures, message, line);
+}
+
+/// Adds what is known of pictures whose words were added before.
+pub(super) fn describe(gather: &mut Gather<'_, '_>, pictures: &[Picture], message: u32, line: u32) {
     let mark = gather.mark(line);
-    for block in blocks {
-        let block = gather.transcript.block(*block);
-        if let Some(picture) = picture(gather.transcript, block) {
-            push_picture(
-                gather,
-                &picture.description(mark.line),
-                message,
-                mark,
-                Origin::Span,
-            );
-        }
+    for picture in pictures {
+        let text = picture.description(mark.line);
+        push_picture(gather, &text, message, mark, Origin::Span);
     }
 }
 

@@ -20,6 +20,13 @@ const SENT_ATTACHMENTS: [&[u8]; 7] = [
 /// The model name in answers that the agent itself wrote.
 const MADE_UP: &[u8] = b"<synthetic>";
 
+/// An attachment, with its `type` and its `prompt`.
+struct Attachment<'a> {
+    value: Span,
+    kind: Value<'a>,
+    prompt: Value<'a>,
+}
+
 /// The values read before the line's `type` was known.
 #[derive(Default)]
 struct Parts<'a> {
@@ -30,7 +37,7 @@ struct Parts<'a> {
     is_chosen: bool,
     tool_use_result: Option<Span>,
     data: Option<Span>,
-    attachment: Option<(Span, Value<'a>)>,
+    attachment: Option<Attachment<'a>>,
     link: Link,
 }
 
@@ -64,8 +71,13 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
             b"data" => parts.data = Some(c.skip()?),
             b"attachment" if c.kind()? == Kind::Object => {
                 let start = c.place()?;
-                let [kind] = c.fields(["type"])?;
-                parts.attachment = Some((Span::new(start, c.last_end()), kind));
+                let [kind, prompt] = c.fields(["type", "prompt"])?;
+                let value = Span::new(start, c.last_end());
+                parts.attachment = Some(Attachment {
+                    value,
+                    kind,
+                    prompt,
+                });
             }
             b"message" if c.kind()? == Kind::Object => {
                 record.forget(blocks, texts);
@@ -185,9 +197,14 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, link: &mut Link) -> 
 fn attachment(
     record: &mut Record<'_, '_>,
     link: &mut Link,
-    attachment: Option<(Span, Value<'_>)>,
+    attachment: Option<Attachment<'_>>,
 ) -> LineKind {
-    let Some((value, kind)) = attachment else {
+    let Some(Attachment {
+        value,
+        kind,
+        prompt,
+    }) = attachment
+    else {
         return LineKind::Control;
     };
     if !SENT_ATTACHMENTS.contains(&kind.string().unwrap_or_default()) {
@@ -195,6 +212,17 @@ fn attachment(
     }
     link.kind = LinkKind::Attachment;
     let texts = record.text_mark();
-    record.block(Block::whole(BlockKind::Attachment, value), texts);
+    let mut block = Block::whole(BlockKind::Attachment, value);
+    count_pictures(&mut block, prompt);
+    record.block(block, texts);
     LineKind::Message
+}
+
+/// Counts the pictures among what the user typed while the agent worked.
+fn count_pictures(block: &mut Block, prompt: Value<'_>) {
+    prompt.elements(|part| match part.field("type").string() {
+        Some(b"image") => block.images += 1,
+        Some(b"document") => block.documents += 1,
+        Some(_) | None => {}
+    });
 }
