@@ -31,6 +31,8 @@ pub struct Answer {
     pub citations: u64,
     /// Citations of lines that were taken out.
     pub citations_removed: u64,
+    /// Why an answer that is taken as it is may be no summary of this conversation.
+    pub doubt: Option<String>,
 }
 
 impl Answer {
@@ -42,8 +44,19 @@ impl Answer {
             dropped,
             citations: 0,
             citations_removed: 0,
+            doubt: None,
             reading: None,
         }
+    }
+
+    /// The same, with what would have been said against it if the policy judged answers.
+    pub(super) fn doubted(mut self, policy: &Summary, prompt: &str, given: &Given) -> Self {
+        if policy.max_invented < 0
+            && let Ok(text) = &self.reply.text
+        {
+            self.doubt = unusable(&check(text, given), prompt, given);
+        }
+        self
     }
 
     /// The same without citations that are wrong.

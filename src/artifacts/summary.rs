@@ -186,6 +186,7 @@ impl Sources<'_> {
                     ask(&asked, &given)
                 };
                 let answer = cited(judged(summary, &asked.prompt, &given, reply, again));
+                let answer = answer.doubted(summary, &asked.prompt, &given);
                 Some(Answer {
                     reading: Some(reading),
                     ..answer

@@ -100,6 +100,8 @@ pub enum WarningKind {
     NotSummarised,
     /// The server reads less than it is sent, and does not say so.
     SilentCut,
+    /// The model's summary may be no summary of the conversation, and the policy takes what comes.
+    Doubtful,
     /// The model's summary ended at its size limit.
     CutOff,
     /// A server refused a parameter that the policy asks for.
@@ -138,6 +140,7 @@ impl WarningKind {
             WarningKind::Pictures => "pictures",
             WarningKind::NotSummarised => "not_summarised",
             WarningKind::SilentCut => "silent_cut",
+            WarningKind::Doubtful => "doubtful",
             WarningKind::CutOff => "cut_off",
             WarningKind::ParameterRefused => "parameter_refused",
             WarningKind::EmptySummary => "empty_summary",
@@ -163,6 +166,7 @@ impl WarningKind {
             | WarningKind::Pictures
             | WarningKind::NotSummarised
             | WarningKind::SilentCut
+            | WarningKind::Doubtful
             | WarningKind::CutOff
             | WarningKind::ParameterRefused
             | WarningKind::EmptySummary
@@ -179,6 +183,9 @@ impl WarningKind {
     pub fn hint(self) -> Option<&'static str> {
         match self {
             WarningKind::NotDemoted => DegradedKind::NoStore.hint(),
+            WarningKind::Doubtful => {
+                Some("to have such answers rejected: --set summary.max_invented=0")
+            }
             WarningKind::CutOff => {
                 Some("to ask again with more room instead: --set summary.cut_off=retry")
             }

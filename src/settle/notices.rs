@@ -94,8 +94,13 @@ pub(super) fn of_answer(first_line: u64, artifacts: &SummaryArtifacts<'_>) -> Ve
         let message = format!("the server refuses these parameters of summary.extra: {names}");
         warning(WarningKind::ParameterRefused, message)
     });
+    let doubt = answer.doubt.as_ref().map(|why| {
+        let why = printable(why);
+        let message = format!("the model's summary may be none: {why}; the policy takes it");
+        warning(WarningKind::Doubtful, message)
+    });
     let told = not_read.into_iter().chain(shortened).chain(silent);
-    told.chain(cut_off).chain(left_out).collect()
+    told.chain(doubt).chain(cut_off).chain(left_out).collect()
 }
 
 /// Warnings about files that are not restored, typed messages that are incomplete, and pictures that are removed.

@@ -240,3 +240,40 @@ fn what_fails_again_is_as_it_was() {
     place.run("undo in.jsonl").exits(0);
     assert_eq!(place.text("in.jsonl"), session(""));
 }
+
+#[test]
+fn a_preset_takes_what_comes_and_says_what_it_took() {
+    let short =
+        "Station alder-3 and station birch-7 were read; both answer, and nothing is left to do.";
+    for (answer, why) in [
+        (
+            "I'm sorry, but I can't help with that request.",
+            Some("the answer refuses to summarise"),
+        ),
+        ("Done.", Some("the answer is too short to be a summary")),
+        (short, None),
+    ] {
+        for preset in ["layered", "offload-first", "reset", "boundary", "turns"] {
+            let server = Server::of_summaries(answer);
+            let place = Place::with(&[("in.jsonl", session(""))]);
+            let line = format!(
+                "compact in.jsonl --policy {preset} --model m {}",
+                flags(&server)
+            );
+            let ran = place.run(&line).exits(0);
+            let warnings = place.json("in.compact.stats.json")["files"][0]["warnings"].clone();
+            let doubts = warnings.as_array().unwrap().iter();
+            let doubts: Vec<_> = doubts.filter(|one| one["kind"] == "doubtful").collect();
+            assert_eq!(
+                doubts.len(),
+                usize::from(why.is_some()),
+                "{preset}: {warnings}"
+            );
+            if let Some(why) = why {
+                let message = doubts[0]["message"].as_str().unwrap();
+                assert!(message.contains(why), "{preset}: {message}");
+                let _ = ran.says(&["warning: the model's summary may be none", why]);
+            }
+        }
+    }
+}
