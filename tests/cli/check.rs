@@ -381,3 +381,53 @@ fn an_update_writes_the_same_whatever_was_expected_before() {
     place.run("check --update=force").exits(0);
     assert_eq!(place.json(stats), fresh);
 }
+
+#[test]
+fn an_update_says_what_it_wrote_where_the_case_still_differs() {
+    let place = passing();
+    place.write(
+        "fixtures/case/policy.toml",
+        "extends = \"auto\"\nclear.keep = 0\n",
+    );
+    place.write(
+        "fixtures/case/expect.toml",
+        "[expect]\nsaved = \">= 99.9%\"\n",
+    );
+    place.run("check --update=force").exits(1).shows(&[
+        "expect.toml:2: saved: expected",
+        "written: fixtures/case/expected.jsonl",
+    ]);
+}
+
+#[test]
+fn an_update_makes_no_case_of_an_input_that_cannot_be_read() {
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+    let place = Place::with(&[("fixtures/case/input.jsonl", pointer)]);
+    for _ in 0..2 {
+        place
+            .run("check --update=force")
+            .exits(1)
+            .shows(&["the input is unsupported, so that nothing is checked"]);
+    }
+    assert_eq!(place.files(), ["fixtures/case/input.jsonl"]);
+    // Somebody means it.
+    place.write(
+        "fixtures/case/expected.stats.json",
+        "{\"files\": [{\"status\": \"unsupported\"}]}\n",
+    );
+    place.run("check --update=force").exits(0);
+    place.run("check").exits(0);
+}
+
+#[test]
+fn a_key_that_no_report_has_is_not_as_expected() {
+    let place = passing();
+    let golden = "fixtures/case/expected.stats.json";
+    place.write(golden, "{\"files\": [{\"eror\": null}]}\n");
+    place
+        .run("check")
+        .exits(1)
+        .shows(&["stats.files[0].eror: there is no such key"]);
+    place.write(golden, "{\"files\": [{\"error\": null}]}\n");
+    place.run("check").exits(0);
+}

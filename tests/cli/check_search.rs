@@ -117,3 +117,39 @@ fn a_linked_folder_of_cases_is_named() {
     symlink("case", place.path("fixtures/linked")).unwrap();
     assert_eq!(place.run("check").exits(0).err, "");
 }
+
+#[test]
+fn a_case_that_has_lost_its_input_is_not_passed_over() {
+    let place = passing("fixtures/case");
+    place.write("fixtures/lost/policy.toml", "extends = \"auto\"\n");
+    place.run("check").exits(1).shows(&[
+        "differs fixtures/lost\n  input.jsonl is missing",
+        "2 cases: 1 as expected, 0 updated, 1 differ",
+    ]);
+    place.write("fixtures/lost/input.jsonl.gz", "");
+    place
+        .run("check")
+        .exits(1)
+        .shows(&["input.jsonl.gz belongs to no case"]);
+}
+
+#[test]
+fn limits_in_a_file_that_is_almost_called_right_are_not_passed_over() {
+    let place = passing("fixtures/case");
+    place.write(
+        "fixtures/case/expect.TOML",
+        "[expect]\nsaved = \">= 99%\"\n",
+    );
+    place
+        .run("check")
+        .exits(1)
+        .shows(&["expect.TOML is not a file of a case"]);
+}
+
+#[test]
+fn a_policy_above_cases_is_told_to_be_of_none() {
+    let place = passing("fixtures/case");
+    place.write("fixtures/policy.toml", "[broken\n");
+    let says = "fixtures/policy.toml: warning: the policy of no case";
+    place.run("check").exits(0).says(&[says]);
+}

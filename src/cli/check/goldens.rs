@@ -15,6 +15,10 @@ pub(super) fn subset(listed: &Value, stats: &Value, path: &str, how: &mut String
         (Value::Object(listed), Value::Object(stats)) => {
             for (key, value) in listed {
                 let key_shown = printable(key);
+                if value.is_null() && !stats.contains_key(key) {
+                    how.push_str(&format!("  {path}.{key_shown}: there is no such key\n"));
+                    continue;
+                }
                 subset(
                     value,
                     stats.get(key).unwrap_or(&Value::Null),

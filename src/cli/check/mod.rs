@@ -46,7 +46,7 @@ use super::reports::OUTPUT;
 use super::saying::policy_ref;
 use super::{Context, Voice, flush, stdout_failed};
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::Notices;
+use crate::outcome::{NoticeLevel, Notices, path_text};
 
 /// Compare fixtures with their expected output.
 ///
@@ -123,7 +123,11 @@ impl Check {
             (None, true) => Settling::Review,
             (None, false) => Settling::Show,
         };
-        let Searched { cases, passed } = search(&self.dirs, empty)?;
+        let Searched {
+            cases,
+            passed,
+            policies,
+        } = search(&self.dirs, empty)?;
         let check = |listed: Listed| {
             let verdict = match (run(&listed, &chosen, detail), settling) {
                 (Ok(Verdict::Differs(difference)), Settling::Update) => {
@@ -154,6 +158,12 @@ impl Check {
         }
         let mut notices = Notices::default();
         passed_by(&passed, &mut notices);
+        if !policies.is_empty() {
+            let names = policies.iter().map(|path| path_text(path)).collect();
+            let message = "the policy of no case: only a case's own policy can extend it";
+            let of = (NoticeLevel::Warning, "no_effect");
+            notices.add_all(of, message, None, (policies.len() as u64, names));
+        }
         context.notices(notices);
         let listing = Listing::of(context.voice);
         let all_written = reports.write(context, &checked);

@@ -15,8 +15,15 @@ pub(super) struct Listed {
     pub(super) gaps: Vec<String>,
 }
 
+/// Whether a folder has files in folders of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Below {
+    Nothing,
+    Folders,
+}
+
 /// The cases in a folder in which these names are.
-pub(super) fn cases_in(folder: &Path, names: &BTreeSet<String>) -> Vec<Listed> {
+pub(super) fn cases_in(folder: &Path, names: &BTreeSet<String>, below: Below) -> Vec<Listed> {
     let known = Part::ALL.map(Part::name);
     let is_case = Part::ALL
         .into_iter()
@@ -31,7 +38,16 @@ pub(super) fn cases_in(folder: &Path, names: &BTreeSet<String>) -> Vec<Listed> {
     let halves: BTreeSet<&str> = names.iter().filter_map(|name| pair(name)).collect();
     match (halves.is_empty(), is_case) {
         (true, true) => gaps.extend(open().map(|name| strange("", name))),
-        (true, false) => gaps.extend(alone(open().filter(|name| stem(name).is_some()))),
+        (true, false) => {
+            gaps.extend(alone(open().filter(|name| is_transcript(name))));
+            let others = open().filter(|name| !is_transcript(name) && is_like_a_part(name));
+            gaps.extend(others.map(|name| strange("", name)));
+            // A folder above others may have a policy that theirs extend.
+            let has = |part: Part| names.contains(part.name());
+            if below == Below::Nothing && open().next().is_none() && has(Part::Policy) {
+                gaps.push(missing(Part::Input.name()));
+            }
+        }
         (false, _) => {
             let bases = bases(halves, open().filter_map(stem).collect());
             for base in &bases {
@@ -51,6 +67,7 @@ pub(super) fn cases_in(folder: &Path, names: &BTreeSet<String>) -> Vec<Listed> {
                     None if name.ends_with(".policy.toml") => {
                         gaps.push(format!("{name} is not the policy of any pair"));
                     }
+                    None if is_odd_half(name) => gaps.push(strange("", name)),
                     // What is in a folder of somebody's transcripts may have nothing to do with cases.
                     None => {}
                 }
@@ -93,7 +110,7 @@ fn missing(input: &str) -> String {
 
 /// That `begin` with `part` is not a file of a case.
 fn strange(begin: &str, part: &str) -> String {
-    let near = nearest(part, Part::ALL.map(Part::name));
+    let near = nearest(&plain(part), Part::ALL.map(Part::name));
     let hint = near.map_or(String::new(), |near| {
         format!("; did you mean {begin}{near}?")
     });
@@ -114,8 +131,39 @@ fn alone<'n>(mut transcripts: impl Iterator<Item = &'n str>) -> Option<String> {
 
 /// Notes may be beside a case, data and policies of unknown meaning may not.
 fn is_data(name: &str) -> bool {
+    let plain = plain(name);
     let mut endings = [".json", ".jsonl", ".toml"].iter();
-    !name.starts_with('.') && endings.any(|ending| name.ends_with(ending))
+    let is_data = endings.any(|ending| plain.ends_with(ending)) || is_like_a_part(name);
+    !name.starts_with('.') && is_data
+}
+
+/// A name in small letters, of what is in it if it is compressed.
+fn plain(name: &str) -> String {
+    let name = name.to_lowercase();
+    let packed = [".gz", ".zst"]
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending));
+    packed.unwrap_or(&name).to_owned()
+}
+
+/// Whether it is a transcript, if its name says the truth.
+fn is_transcript(name: &str) -> bool {
+    let plain = plain(name);
+    plain.ends_with(".jsonl") || plain.ends_with(".ndjson")
+}
+
+/// Whether it begins like a file of a case: `expect.yaml`. What a review has written beside one is known, and notes may be there.
+fn is_like_a_part(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let mut begins = ["input.", "policy.", "expect.", "expected.", "summaries."].iter();
+    begins.any(|begin| name.starts_with(begin))
+        && ![".md", ".new"].iter().any(|end| name.ends_with(end))
+}
+
+/// Whether it would be expected of a pair if it were in small letters, and not compressed.
+fn is_odd_half(name: &str) -> bool {
+    let plain = plain(name);
+    plain != name && pair(&plain).is_some()
 }
 
 /// `x.jsonl` → `x`
@@ -145,7 +193,7 @@ mod tests {
     /// `case: gap; gap`, of a folder `f` with these names.
     fn listed(names: &str) -> Vec<String> {
         let names = names.split_whitespace().map(str::to_owned).collect();
-        let cases = cases_in(Path::new("f"), &names).into_iter();
+        let cases = cases_in(Path::new("f"), &names, Below::Nothing).into_iter();
         cases
             .map(|Listed { case, gaps }| format!("{}: {}", case.path().display(), gaps.join("; ")))
             .collect()
@@ -205,6 +253,57 @@ mod tests {
             )),
             ["f/a: ", "f/a.expect.x: "]
         );
+    }
+
+    #[test]
+    fn a_name_that_is_almost_right_is_a_gap() {
+        let case = "input.jsonl expected.jsonl";
+        for (odd, meant) in [
+            ("expect.TOML", "; did you mean expect.toml?"),
+            ("expect.yaml", ""),
+            ("policy.tml", "; did you mean policy.toml?"),
+            ("input.JSONL", ""),
+            ("expected.jsonl.gz", ""),
+        ] {
+            let gap = format!("f: {odd} is not a file of a case");
+            let found = listed(&format!("{case} {odd}"));
+            assert!(found.len() == 1 && found[0].starts_with(&gap), "{found:?}");
+            assert!(found[0].contains(meant), "{found:?}");
+        }
+        assert_eq!(
+            listed(&format!("{case} expected.jsonl.new expect.md")),
+            ["f: "]
+        );
+        for (names, gaps) in [
+            ("policy.toml", "f: input.jsonl is missing"),
+            ("policy.toml summaries.jsonl", "f: input.jsonl is missing"),
+            (
+                "input.jsonl.gz expected.jsonl.gz policy.toml",
+                "f: expected.jsonl.gz, like 1 transcript more here,",
+            ),
+            (
+                "input.json expected.json",
+                "f: expected.json is not a file of a case",
+            ),
+            (
+                "t.JSONL t.expected.JSONL",
+                "f: t.JSONL, like 1 transcript more here,",
+            ),
+        ] {
+            let found = listed(names);
+            assert!(
+                found.len() == 1 && found[0].starts_with(gaps),
+                "{names}: {found:?}"
+            );
+        }
+        let beside = listed("a.jsonl a.expected.jsonl t.expected.JSONL");
+        assert!(
+            beside[0].contains("t.expected.JSONL is not a file of a case"),
+            "{beside:?}"
+        );
+        // A folder above others may have a policy that theirs extend.
+        let names = BTreeSet::from(["policy.toml".to_owned()]);
+        assert_eq!(cases_in(Path::new("f"), &names, Below::Folders), []);
     }
 
     #[test]

@@ -22,6 +22,7 @@ use crate::cli::replay::replaying;
 use crate::cli::saying::policy_ref;
 use crate::cli::scripted_answers;
 use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::{Outcome, Status};
 use crate::pipeline::Pipeline;
 use crate::plan::Keeping;
 use crate::policy::{self, Effective};
@@ -160,6 +161,12 @@ impl Run<'_> {
             found.how.push_str(&unmet);
             found.beyond.push_str(&unmet);
         }
+        if let Some(why) = self.unread(report.files().first(), &found)? {
+            found.goldens.clear();
+            found.how.push_str(&why);
+            found.beyond.push_str(&why);
+            return Ok(found);
+        }
         if expected.as_ref() != Some(&output) && (expected.is_some() || !is_said) {
             let path = self.case.file(Part::Expected);
             found.goldens.push(Golden {
@@ -168,6 +175,36 @@ impl Run<'_> {
             });
         }
         Ok(found)
+    }
+
+    /// That an input could not be read, as a line, where no golden expects that: an update must not make a case of what checks
+    /// nothing.
+    fn unread(&self, outcome: Option<&Outcome>, found: &Found) -> Result<Option<String>> {
+        let Some(outcome) = outcome.filter(|_| !found.how.is_empty()) else {
+            return Ok(None);
+        };
+        match outcome.status {
+            Status::Unsupported | Status::Failed => {}
+            Status::Compacted | Status::Unchanged | Status::Skipped | Status::Rejected => {
+                return Ok(None);
+            }
+        }
+        let status = outcome.status.to_string();
+        let listed = match self.golden(Part::Stats)? {
+            Some(bytes) => parse(&bytes, &self.case.file(Part::Stats))?,
+            None => Value::Null,
+        };
+        let is_expected = listed["files"][0]["status"] == status;
+        let error = outcome.file.error.as_ref().map(|error| &error.message[..]);
+        let warning = outcome.warnings.first().map(|one| &one.message[..]);
+        let why = error.or(warning);
+        Ok((!is_expected).then(|| {
+            format!(
+                "  the input is {status}, so that nothing is checked: {}\n  write \"status\": \"{status}\" into {} if that is expected\n",
+                printable(why.unwrap_or("nothing is known of it")),
+                self.name(Part::Stats),
+            )
+        }))
     }
 
     fn replayed(&self) -> Result<Found> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use ignore::WalkBuilder;
 
 use super::cases::Part;
-use super::names::{Listed, cases_in};
+use super::names::{Below, Listed, cases_in};
 use crate::batch::{Passed, PassedBy};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::FOLDER;
@@ -20,6 +20,8 @@ pub(super) struct Searched {
     pub(super) cases: Vec<Listed>,
     /// What could have been a folder of cases.
     pub(super) passed: Passed,
+    /// Policies that are of no case.
+    pub(super) policies: Vec<PathBuf>,
 }
 
 /// Whether a folder without a case is an error.
@@ -48,6 +50,10 @@ pub(super) fn search(dirs: &[PathBuf], empty: Empty) -> Result<Searched> {
             seen.insert(root.join(below))
         };
         let (folders, links) = walked(dir, &root)?;
+        let above: BTreeSet<&Path> = folders
+            .keys()
+            .filter_map(|folder| folder.parent())
+            .collect();
         let mut stores = BTreeSet::new();
         let mut has_case = false;
         for (folder, names) in &folders {
@@ -55,7 +61,14 @@ pub(super) fn search(dirs: &[PathBuf], empty: Empty) -> Result<Searched> {
             if folder.ancestors().any(|above| stores.contains(above)) {
                 continue;
             }
-            let cases = cases_in(folder, names);
+            let below = match above.contains(folder.as_path()) {
+                true => Below::Folders,
+                false => Below::Nothing,
+            };
+            let cases = cases_in(folder, names, below);
+            if cases.is_empty() && names.contains(Part::Policy.name()) {
+                searched.policies.push(folder.join(Part::Policy.name()));
+            }
             has_case |= !cases.is_empty();
             stores.extend(cases.iter().map(|listed| listed.case.file(Part::Store)));
             if is_new(folder) {

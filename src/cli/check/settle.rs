@@ -43,7 +43,12 @@ pub(super) fn update(case: &Case, difference: Difference) -> Result<Verdict> {
     if difference.beyond.is_empty() {
         return Ok(Verdict::Updated);
     }
-    Ok(Verdict::Differs(Difference::lasting(difference.beyond)))
+    // What was accepted is said where the case still differs.
+    let mut lasting = difference.beyond;
+    for Golden { path, .. } in &difference.goldens {
+        lasting.push_str(&format!("  written: {}\n", printable(&path_text(path))));
+    }
+    Ok(Verdict::Differs(Difference::lasting(lasting)))
 }
 
 /// Asks about each case that differs, or writes what would be expected beside what is.
