@@ -1,15 +1,14 @@
 //! Takes over what earlier runs of the same command have finished, and notes what this one finishes.
 //!
-//! An input is taken over only if nothing differs: its bytes and those of its output have the hashes that were noted, or the system
-//! says that nobody has touched them (see [`Seen`]), the store still has the record and the contents of the output, and everything else that
-//! a result depends on is part of the [`Work`].
+//! An input is taken over only if nothing differs: its bytes, those of its output and those of what the store keeps for it have the
+//! hashes that were noted, or the system says that nobody has touched them (see [`Seen`]), the store still has the record of the
+//! output, and everything else that a result depends on is part of the [`Work`].
 //! Whatever cannot be checked is done again. Decides nothing about content.
 
 mod work;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -24,7 +23,7 @@ use crate::store::finished::{
     Elsewhere, Ended, Finished, FinishedWork, Glance, Meanwhile, Note, Noted, Work,
 };
 use crate::store::manifest::RecordedOutputs;
-use crate::store::{self, Missing, Seen, is_offload_name};
+use crate::store::{self, Missing, Seen};
 
 use work::work;
 
@@ -227,9 +226,7 @@ impl<'r> Earlier<'r> {
         let said = self.output_text(output.as_deref(), glance.figures.status);
         let is_said = is_said(&glance, target.input_path(), said.as_deref());
         // Where texts name the store's whole path, another path may be another store.
-        let is_same = (is_said || self.names == Names::Relative)
-            && glance.figures.is_final()
-            && glance.contents.iter().all(|c| kept.store.has_content(c));
+        let is_same = (is_said || self.names == Names::Relative) && glance.figures.is_final();
         let is_as_it_was = is_same
             && match self.options.destination {
                 Destination::InPlace => self.is_in_place_as_it_was(target, &glance, note.ended),
@@ -239,7 +236,8 @@ impl<'r> Earlier<'r> {
                 | Destination::Folder(_) => output.is_some_and(|path| {
                     self.is_output_as_it_was((target, &path), kept, (note, &glance), is_recorded)
                 }),
-            };
+            }
+            && self.has_contents(kept, note, &glance);
         is_as_it_was.then_some(())?;
         let is_paid = glance.figures.spent.is_some() && note.ended == Ended::Whole;
         if wanted == Wanted::Figures
@@ -301,15 +299,22 @@ impl<'r> Earlier<'r> {
             let (noted, now) = (glance.output_seen?, spot.seen().ok()?);
             if !note.is_untouched_output(noted, now) {
                 self.has_stayed(noted, now, (|| spot.read_seen(), after))?;
-                // What may have happened to the output may have happened to what it needs.
-                let is_whole = |name: &str| kept.store.copy_offload(name, &mut io::sink()).is_ok();
-                let mut offloads = glance.contents.iter().filter(|name| is_offload_name(name));
-                (self.options.trust == Trust::Time || offloads.all(|name| is_whole(name)))
-                    .then_some(())?;
             }
             self.is_still(target, Some(glance.input_seen), Some(before))
         };
         is_as_it_was().is_some()
+    }
+
+    /// Whether the store has what the output needs, as it was.
+    fn has_contents(&self, kept: &RunStore, note: &Note, glance: &Glance<'_>) -> bool {
+        let (store, most) = (&kept.store, glance.input_seen.bytes);
+        glance.contents.iter().all(|(name, noted)| {
+            store.content_seen(name).is_some_and(|now| {
+                note.is_untouched_output(*noted, now)
+                    || self.options.trust == Trust::Time && noted.is_still(now)
+                    || store.is_whole(name, now, most)
+            })
+        })
     }
 
     /// Whether the input is what was noted.
@@ -385,6 +390,15 @@ impl<'r> Earlier<'r> {
             }
             None => None,
         };
+        let content = |name: String| {
+            let seen = kept.store.content_to_note(&name)?;
+            Some((name, seen))
+        };
+        // What is gone already is not there for the next run either.
+        let contents: Option<Vec<_>> = left.contents.into_iter().map(content).collect();
+        let Some(contents) = contents else {
+            return Ok(());
+        };
         kept.store.note_finished(
             work,
             &Finished {
@@ -395,7 +409,7 @@ impl<'r> Earlier<'r> {
                     .map(|path| kept.store.name_of(path))
                     .transpose()?,
                 output_seen,
-                contents: left.contents,
+                contents,
                 outcome: outcome.clone(),
             },
         )

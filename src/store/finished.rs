@@ -43,7 +43,7 @@ const MOST_FILES: usize = 8;
 /// So many bytes are read at once.
 const A_READ: usize = 64 << 10;
 /// The number of the form in which lines are written: those of another one are not read.
-const FORM: u32 = 3;
+const FORM: u32 = 4;
 /// The digits of a [`Work`].
 const WORK_DIGITS: usize = 16;
 
@@ -371,14 +371,6 @@ impl Store {
             }
         }
         Ok(())
-    }
-
-    /// Whether the store has a content of this name. One without a byte was lost: none is kept for nothing.
-    pub fn has_content(&self, name: &str) -> bool {
-        let (part, file) = name.split_once('/').unwrap_or_default();
-        let folder: Option<Folder> = self.part(part).ok().flatten();
-        let seen = folder.and_then(|folder| folder.look(OsStr::new(file)).ok().flatten());
-        seen.is_some_and(|seen| seen.is_file() && seen.len() > 0)
     }
 }
 

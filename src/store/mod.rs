@@ -22,6 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 mod answers;
 mod archive;
 pub mod atomic;
+mod contents;
 pub mod finished;
 pub mod folder;
 mod frames;
@@ -57,6 +58,7 @@ pub use spot::{Missing, Spot};
 pub use unpack::unpacked;
 
 use atomic::Written;
+use contents::Contents;
 use folder::Durability;
 use folder::{Access, Folder, folder_of, not_plain};
 use hashes::{NAME_DIGITS, content_name, hash_text, is_content_name};
@@ -93,6 +95,7 @@ pub struct Store {
     journal: Mutex<Option<Journal>>,
     finished: Mutex<Option<LineFile>>,
     resolved: Resolved,
+    contents: Contents,
 }
 
 /// A store that is locked exclusively, until this is dropped or the process ends.
@@ -116,6 +119,7 @@ impl Store {
             journal: Mutex::new(None),
             finished: Mutex::new(None),
             resolved: Resolved::default(),
+            contents: Contents::default(),
         }
     }
 

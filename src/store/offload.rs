@@ -69,6 +69,15 @@ pub fn offload_names_in(bytes: &[u8]) -> impl Iterator<Item = String> {
     names.filter(|name| is_offload_name(name))
 }
 
+/// What is found by the name of an offloaded content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// Its bytes have the hash that the name says.
+    Whole,
+    /// They have another one.
+    Damaged,
+}
+
 /// Writes to both.
 struct Tee<'w, W: Write>(OffloadHash, &'w mut W);
 
@@ -96,13 +105,13 @@ impl Store {
         Ok(name)
     }
 
-    /// Stores what `write` writes under `name`. Content that is there already is checked and kept.
+    /// Stores what `write` writes under `name`. Content that is there already is checked and kept; a damaged one is replaced.
     ///
     /// With [`Durability::Durable`] the content is on the disk afterwards, and its name after the next [`Store::record`].
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Store`] when what is written has another name, or a file of that name holds something else;
+    /// [`ErrorKind::Store`] when what is written has another name, or something else than a regular file has it;
     /// [`ErrorKind::Io`] when the system refuses.
     pub fn put_offload_as(
         &self,
@@ -114,26 +123,31 @@ impl Store {
         let path = self.root.join(name);
         let failed = |e| not_plain(&path, "write", e);
         // A link counts as taken; the read refuses it.
-        if folder.look(file).map_err(failed)?.is_none() {
-            let mut temp = Temp::create(&folder, Mode::Private, None).map_err(failed)?;
-            let mut hashing = Tee(OffloadHash::default(), &mut temp);
-            write(&mut hashing).map_err(failed)?;
-            if hashing.0.name() != name {
-                return Err(
-                    Error::new(ErrorKind::Store, "a content does not match its name").at(&path),
-                );
-            }
-            if self.durability == Durability::Durable {
-                temp.sync().map_err(failed)?;
-            }
-            match temp.persist(file, IfTaken::Fail, Durability::Lazy) {
-                Ok(_) => return Ok(()),
-                // Another thread or run has stored the same content meanwhile.
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(e) => return Err(failed(e)),
-            }
+        let if_taken = match folder.look(file).map_err(failed)? {
+            None => IfTaken::Fail,
+            Some(_) if self.pour_offload(name, &mut io::sink())? == Found::Whole => return Ok(()),
+            // What is written takes its place only if it has the right hash.
+            Some(_) => IfTaken::Replace,
+        };
+        let mut temp = Temp::create(&folder, Mode::Private, None).map_err(failed)?;
+        let mut hashing = Tee(OffloadHash::default(), &mut temp);
+        write(&mut hashing).map_err(failed)?;
+        if hashing.0.name() != name {
+            return Err(
+                Error::new(ErrorKind::Store, "a content does not match its name").at(&path),
+            );
         }
-        self.copy_offload(name, &mut io::sink())
+        if self.durability == Durability::Durable {
+            temp.sync().map_err(failed)?;
+        }
+        match temp.persist(file, if_taken, Durability::Lazy) {
+            Ok(_) => Ok(()),
+            // Another thread or run has stored the same content meanwhile.
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                self.copy_offload(name, &mut io::sink())
+            }
+            Err(e) => Err(failed(e)),
+        }
     }
 
     /// The content of a name that [`offload_name`] made, from this store.
@@ -188,23 +202,30 @@ impl Store {
     /// # Errors
     /// [`ErrorKind::Store`] when it is missing or another one; [`ErrorKind::Io`] when the system refuses.
     pub fn copy_offload(&self, name: &str, to: &mut impl Write) -> Result<()> {
-        file_of(name)?;
-        let mut hashing = Tee(OffloadHash::default(), to);
-        let path = self.root.join(name);
-        let mut file = self.open_content(name, READING, OTHER_STORE)?;
-        io::copy(&mut file, &mut hashing).map_err(|e| Error {
-            kind: ErrorKind::Store,
-            ..Error::io(&path, READING, e).hint(OTHER_STORE)
-        })?;
-        if hashing.0.name() != name {
-            return Err(Error::new(
+        match self.pour_offload(name, to)? {
+            Found::Whole => Ok(()),
+            Found::Damaged => Err(Error::new(
                 ErrorKind::Store,
                 "the offloaded content is damaged: its hash does not match its name",
             )
-            .at(&path)
-            .hint("delete the file; compacting the original again restores it"));
+            .at(self.root.join(name))
+            .hint("compacting the original again restores it")),
         }
-        Ok(())
+    }
+
+    /// Writes what is found by the name of an offloaded content to `to`.
+    fn pour_offload(&self, name: &str, to: &mut impl Write) -> Result<Found> {
+        file_of(name)?;
+        let mut hashing = Tee(OffloadHash::default(), to);
+        let mut file = self.open_content(name, READING, OTHER_STORE)?;
+        io::copy(&mut file, &mut hashing).map_err(|e| Error {
+            kind: ErrorKind::Store,
+            ..Error::io(self.root.join(name), READING, e).hint(OTHER_STORE)
+        })?;
+        Ok(match hashing.0.name() == name {
+            true => Found::Whole,
+            false => Found::Damaged,
+        })
     }
 }
 

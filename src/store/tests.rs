@@ -168,19 +168,30 @@ fn many_threads_keep_the_same_content_once() {
 }
 
 #[test]
-fn wrong_content_under_a_name_is_an_error_for_reader_and_writer() {
+fn wrong_content_under_a_name_is_an_error_for_a_reader_and_replaced_by_a_writer() {
     let dir = tempdir().unwrap();
     let store = store(dir.path());
     let name = store.put_offload(b"right").unwrap();
-    fs::write(store.root().join(&name), "wrong").unwrap();
-    for error in [
-        store.read_offload(&name).unwrap_err(),
-        store.put_offload(b"right").unwrap_err(),
-    ] {
+    let path = store.root().join(&name);
+    for wrong in ["wrong", "", "right and more"] {
+        fs::write(&path, wrong).unwrap();
+        let error = store.read_offload(&name).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Store);
-        assert_eq!(error.path, Some(store.root().join(&name)));
+        assert_eq!(error.path, Some(path.clone()));
+        // Nothing takes its place but what has the name's hash.
+        store
+            .put_offload_as(&name, |out| out.write_all(b"not right"))
+            .unwrap_err();
+        assert_eq!(fs::read(&path).unwrap(), wrong.as_bytes());
+        assert_eq!(store.put_offload(b"right").unwrap(), name);
+        assert_eq!(store.read_offload(&name).unwrap(), b"right");
     }
-    assert_eq!(fs::read(store.root().join(&name)).unwrap(), b"wrong");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert_eq!(
+        store.put_offload(b"right").unwrap_err().kind,
+        ErrorKind::Store
+    );
 }
 
 #[test]

@@ -143,6 +143,89 @@ fn what_has_changed_is_done_again() {
     assert_eq!(place.text(REPORT), report);
 }
 
+/// Dates what was noted later, so that outputs and contents are as old as those of a run that took long.
+fn note_later(place: &Place) {
+    let later = SystemTime::now() + Duration::from_secs(1);
+    for name in place.names().iter().filter(|n| n.contains("finished/")) {
+        let file = File::options().write(true).open(place.path(name)).unwrap();
+        file.set_modified(later).unwrap();
+    }
+}
+
+/// Three inputs; two of them share contents of the store.
+fn sharing() -> Place {
+    let outputs = |from: usize| anthropic_of((from..from + 9).map(|i| output(i).repeat(3)));
+    let place = Place::new();
+    for (name, from) in [("a", 0), ("b", 2), ("c", 50)] {
+        place.write(&format!("in/{name}.jsonl"), outputs(from));
+    }
+    place
+}
+
+/// Other bytes, with the time that the file has.
+fn put(place: &Place, name: &str, bytes: &[u8]) {
+    let time = fs::metadata(place.path(name)).unwrap().modified();
+    place.write(name, bytes);
+    let file = File::options().write(true).open(place.path(name)).unwrap();
+    file.set_modified(time.unwrap()).unwrap();
+}
+
+#[test]
+fn what_an_output_needs_is_written_anew_where_it_is_damaged() {
+    // Contents; and originals with plain copies of them.
+    for policy in ["", " --policy reset --set trigger.tokens=1000"] {
+        let place = sharing();
+        let command = format!("{COMMAND}{policy}");
+        let command = match policy {
+            "" => command,
+            _ => command.replace(" --set demote.min_tokens=300", ""),
+        };
+        place.run(&command).exits(0);
+        let whole = place.all_files();
+        let report = place.text(REPORT);
+        let kept = |name: &&String| name.contains("/offloaded/") || name.contains("/archive/");
+        let contents: Vec<&String> = whole.keys().filter(kept).collect();
+        assert!(contents.len() >= 6, "{contents:?}");
+        for (n, name) in contents.into_iter().enumerate() {
+            let bytes = &whole[name];
+            let mut other = bytes.clone();
+            other[bytes.len() / 2] ^= 1;
+            let longer = [bytes, &b"\n"[..]].concat();
+            let damaged = [&other, &longer, &bytes[1..].to_vec(), &Vec::new()];
+            note_later(&place);
+            put(&place, name, damaged[n % damaged.len()]);
+            let rest = ["", " --resume"][n % 2];
+            let ran = place.run(&format!("{command}{rest}")).exits(0);
+            assert!(place.read(name) == *bytes, "{name}: {}", ran.err);
+            assert_eq!(place.text(REPORT), report);
+            // Others were taken over; and the next time, all are.
+            assert!(ran.err.contains(" of 3 inputs done before"), "{}", ran.err);
+            assert!(!ran.err.contains("3 of 3 inputs"), "{}", ran.err);
+            let all = "3 of 3 inputs done before";
+            place.run(&command).exits(0).says(&[all]);
+        }
+    }
+}
+
+#[test]
+fn size_and_time_of_a_content_are_enough_where_that_is_asked_for() {
+    let place = sharing();
+    place.run(COMMAND).exits(0);
+    let mut names = place.names().into_iter();
+    let name = names.find(|name| name.contains("offloaded/")).unwrap();
+    let whole = place.read(&name);
+    let mut other = whole.clone();
+    other[0] ^= 1;
+    put(&place, &name, &other);
+    let trusting = format!("{COMMAND} --trust-mtime");
+    let all = "3 of 3 inputs done before";
+    place.run(&trusting).exits(0).says(&[all]);
+    assert!(place.read(&name) == other);
+    old(&place, &name, 1_500_000_000);
+    place.run(&trusting).exits(0);
+    assert!(place.read(&name) == whole);
+}
+
 #[test]
 fn an_output_that_somebody_changed_is_never_taken_for_ours() {
     let place = place();
@@ -285,7 +368,10 @@ fn a_damaged_or_foreign_note_costs_only_the_work() {
     // Names that lead out of the store are of no use.
     for name in place.names().iter().filter(|n| n.contains("finished/")) {
         if name.ends_with("jsonl") {
-            let named = damaged("[],\"blake3:", "[\"../../in/0.jsonl\"],\"blake3:");
+            let named = damaged(
+                "[],\"blake3:",
+                "[[\"../../in/0.jsonl\",[1,null,null]]],\"blake3:",
+            );
             place.write(name, summed(&named));
         }
     }

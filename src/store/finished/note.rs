@@ -41,8 +41,8 @@ pub struct Finished {
     pub output: Option<String>,
     /// What it was when it was written.
     pub output_seen: Option<Seen>,
-    /// The names of what the store keeps for it.
-    pub contents: Vec<String>,
+    /// The names of what the store keeps for it, and what each was then.
+    pub contents: Vec<(String, Seen)>,
     /// What the report says of it, with the hashes of both.
     pub outcome: Outcome,
 }
@@ -59,13 +59,14 @@ impl Finished {
             outcome,
         } = self;
         let seen = |seen: &Seen| (seen.bytes, seen.modified, seen.touched);
+        let contents = contents.iter().map(|(name, at)| (name, seen(at)));
         // In the order of the fields of [`Glance`]: the input is found without reading more.
         let head = (
             input,
             seen(input_seen),
             output,
             output_seen.as_ref().map(seen),
-            contents,
+            contents.collect::<Vec<_>>(),
             &outcome.hash_before,
             &outcome.hash_after,
             Figures::of(outcome),
@@ -129,7 +130,7 @@ pub struct Glance<'n> {
     /// As there.
     pub output_seen: Option<Seen>,
     /// As there.
-    pub contents: Vec<JsonText<'n>>,
+    pub contents: Vec<(JsonText<'n>, Seen)>,
     /// As in its outcome.
     pub hash_before: Option<JsonText<'n>>,
     /// As in its outcome.

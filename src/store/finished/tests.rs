@@ -43,7 +43,11 @@ fn of(known: &FinishedWork, input: &str) -> Option<(Finished, Ended)> {
         input_seen: glance.input_seen,
         output: glance.output.as_ref().map(text),
         output_seen: glance.output_seen,
-        contents: glance.contents.iter().map(text).collect(),
+        contents: glance
+            .contents
+            .iter()
+            .map(|(name, seen)| (text(name), *seen))
+            .collect(),
         outcome,
     };
     Some((finished, note.ended))
@@ -76,7 +80,7 @@ fn what_one_run_notes_the_next_one_finds() {
 fn a_line_of_which_any_byte_is_another_one_counts_as_none() {
     let mut noted = finished("a \",\"outcome\":", 7);
     noted.output = Some(",\"outcome\":{}".to_owned());
-    noted.contents = vec!["archive/1".to_owned()];
+    noted.contents = vec![("archive/1".to_owned(), noted.input_seen)];
     noted.outcome.stored_after = Some(3);
     let line = noted.line().unwrap();
     let glance = Glance::of(&line).unwrap();
