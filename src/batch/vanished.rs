@@ -1,9 +1,11 @@
 //! Outputs in an output folder whose input is gone: tells which they are, and removes them where that is asked for.
 //!
 //! Only what a record of the store names, below the folders that were walked; removed is only what still has the bytes that the
-//! record names. An input that cannot be looked at, or that was left out of the run, is not gone.
+//! record names. An input that cannot be looked at, or that was left out of the run, is not gone; one that is a folder or a pipe by now
+//! is.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -192,7 +194,16 @@ fn below<'n>(name: &'n str, folder: &str) -> Option<&'n str> {
     name.strip_prefix(folder).filter(|rest| !rest.is_empty())
 }
 
-/// Whether there is certainly no such file.
+/// Whether there is certainly no such file: nothing, or something that is no file, as a folder or a pipe. A link that leads nowhere may
+/// lead to a disk that is not there.
 fn is_gone(path: &Path) -> bool {
-    matches!(path.symlink_metadata(), Err(e) if e.kind() == io::ErrorKind::NotFound)
+    let is_no_file = |seen: &Metadata| !seen.is_file();
+    match path.symlink_metadata() {
+        Ok(seen) if seen.is_symlink() => path.metadata().is_ok_and(|seen| is_no_file(&seen)),
+        Ok(seen) => is_no_file(&seen),
+        Err(e) => matches!(
+            e.kind(),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+        ),
+    }
 }

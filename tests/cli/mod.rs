@@ -65,6 +65,7 @@ mod timings;
 mod undo;
 #[cfg(target_os = "linux")]
 mod undo_folders;
+mod vanished;
 mod verify;
 #[cfg(target_os = "linux")]
 mod walk;

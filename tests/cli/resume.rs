@@ -6,11 +6,11 @@ use std::time::{Duration, SystemTime};
 
 use super::harness::{Place, anthropic_of, output, samples};
 
-const COMMAND: &str = "compact in --out-dir out --set demote.min_tokens=300 -j 2";
-const REPORT: &str = "out/ctxpack.stats.json";
+pub(super) const COMMAND: &str = "compact in --out-dir out --set demote.min_tokens=300 -j 2";
+pub(super) const REPORT: &str = "out/ctxpack.stats.json";
 
 /// A folder `in` with all that can become of an input but for a failure.
-fn place() -> Place {
+pub(super) fn place() -> Place {
     let place = Place::new();
     for (i, (_, before, _)) in samples().iter().enumerate() {
         place.write(&format!("in/{i}.jsonl"), before);
@@ -472,88 +472,6 @@ fn gc_deletes_notes_that_no_run_can_use_any_more() {
     fs::remove_dir_all(place.path("in")).unwrap();
     place.run("gc --store out/.ctxpack").exits(0);
     assert_eq!(notes(&place), 0);
-}
-
-/// The kinds of what was not read, with their counts.
-fn not_read(place: &Place) -> Vec<(String, u64)> {
-    let report = place.json(REPORT);
-    let all = report["not_read"].as_array().cloned().unwrap_or_default();
-    all.iter()
-        .map(|one| {
-            let kind = one["kind"].as_str().unwrap().to_owned();
-            (kind, one["count"].as_u64().unwrap())
-        })
-        .filter(|(kind, _)| kind != "unsupported")
-        .collect()
-}
-
-#[test]
-fn outputs_whose_input_is_gone_are_told_of_and_removed_where_that_is_asked_for() {
-    let place = place();
-    place.write("in/deep/er.jsonl", anthropic_of([output(1)]));
-    place.write("elsewhere/own.jsonl", anthropic_of([output(2)]));
-    place.run(COMMAND).exits(0);
-    place
-        .run("compact elsewhere --out-dir out/b --store out/.ctxpack")
-        .exits(0);
-    place.write("out/theirs.jsonl", "theirs");
-    assert_eq!(not_read(&place), []);
-    for name in ["in/0.jsonl", "in/1.jsonl", "in/deep/er.jsonl"] {
-        fs::remove_file(place.path(name)).unwrap();
-    }
-    fs::remove_file(place.path("elsewhere/own.jsonl")).unwrap();
-    place.append("out/1.jsonl", "{\"role\":\"user\",\"content\":\"more\"}\n");
-    let kept = place.files();
-    place
-        .run(COMMAND)
-        .exits(0)
-        .says(&["an output that has no input any more", "--prune-outputs"]);
-    assert_eq!(not_read(&place), [("vanished".to_owned(), 3)]);
-    assert_eq!(place.files(), kept);
-    place.run(&format!("{COMMAND} --prune-outputs -n")).exits(0);
-    assert_eq!(place.files(), kept);
-    place.run(&format!("{COMMAND} --prune-outputs")).exits(0);
-    let kinds = [
-        ("pruned".to_owned(), 2),
-        ("vanished_but_changed".to_owned(), 1),
-    ];
-    assert_eq!(not_read(&place), kinds);
-    let gone = ["out/0.jsonl", "out/deep/er.jsonl"];
-    let now = place.files();
-    let removed: Vec<&String> = kept.iter().filter(|name| !now.contains(name)).collect();
-    assert_eq!(removed, gone);
-    assert_eq!(place.text("out/theirs.jsonl"), "theirs");
-    // Where the input is there again, all is as before.
-    place.write("in/deep/er.jsonl", anthropic_of([output(1)]));
-    place.run(COMMAND).exits(0);
-    assert!(place.path("out/deep/er.jsonl").exists());
-}
-
-#[test]
-fn an_output_stays_while_its_input_is_only_left_out() {
-    let place = place();
-    place.run(COMMAND).exits(0);
-    let command = format!("{COMMAND} --prune-outputs --exclude 0.jsonl");
-    let kept = place.files();
-    place.run(&command).exits(0);
-    assert_eq!(place.files(), kept);
-    // A folder without any transcript may be a disk that is not there.
-    fs::rename(place.path("in"), place.path("away")).unwrap();
-    fs::create_dir(place.path("in")).unwrap();
-    place.run(&format!("{COMMAND} --prune-outputs")).exits(2);
-    assert!(place.path("out/0.jsonl").exists());
-    // A link in the place of an output is not followed.
-    fs::remove_dir(place.path("in")).unwrap();
-    fs::rename(place.path("away"), place.path("in")).unwrap();
-    fs::remove_file(place.path("in/0.jsonl")).unwrap();
-    #[cfg(unix)]
-    {
-        fs::rename(place.path("out/0.jsonl"), place.path("mine.jsonl")).unwrap();
-        std::os::unix::fs::symlink("../mine.jsonl", place.path("out/0.jsonl")).unwrap();
-        place.run(&format!("{COMMAND} --prune-outputs")).exits(3);
-        assert!(place.path("mine.jsonl").exists());
-        assert!(place.path("out/0.jsonl").is_symlink());
-    }
 }
 
 #[test]
