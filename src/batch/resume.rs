@@ -25,7 +25,7 @@ use crate::store::finished::{
 use crate::store::manifest::RecordedOutputs;
 use crate::store::{self, Missing, Seen};
 
-use work::work;
+use work::{Use, use_of, work};
 
 /// How often, and how long each time, it is waited for the note on an output that another run has just written.
 const TRIES: u32 = 300;
@@ -38,7 +38,7 @@ const AT_FIRST: Duration = Duration::from_secs(1);
 pub enum Resume {
     /// Nothing is taken over or noted.
     Never,
-    /// What only depends on the input, the policy and the program is.
+    /// What only depends on the input, the policy and the program is. All is noted.
     Alike,
     /// Also what hooks or files of `--files-root` took part in, and what was measured.
     Asked,
@@ -108,6 +108,7 @@ pub(super) struct Earlier<'r> {
     /// How texts of outputs name what is in the store.
     names: Names,
     work: Option<Work>,
+    use_of: Use,
     by_store: BTreeMap<PathBuf, Known>,
     /// The first thing that could not be noted.
     fault: Mutex<Option<Error>>,
@@ -130,6 +131,7 @@ impl<'r> Earlier<'r> {
             options,
             names: options.names(&effective.policy),
             work: work(effective, options),
+            use_of: use_of(effective, options),
             by_store: BTreeMap::new(),
             fault: Mutex::new(None),
         };
@@ -167,8 +169,16 @@ impl<'r> Earlier<'r> {
         earlier
     }
 
+    fn takes_over(&self) -> bool {
+        match self.use_of {
+            Use::TakeOver => true,
+            Use::Note => false,
+        }
+    }
+
     /// What the report says of an input that was finished before, if it and its output are as they were then.
     pub(super) fn of(&self, target: &Target, wanted: Wanted) -> Option<TakenOver> {
+        self.takes_over().then_some(())?;
         let kept = target.store.as_deref()?;
         let known = self.by_store.get(kept.store.root())?;
         if known.finished.is_empty() || *target.source == Source::Stdin {
@@ -186,6 +196,7 @@ impl<'r> Earlier<'r> {
     /// What the report says of an input whose output is there although this run did not expect it, if another run of the same
     /// command is at work and made it.
     pub(super) fn meanwhile(&self, target: &Target, wanted: Wanted) -> Option<TakenOver> {
+        self.takes_over().then_some(())?;
         if self.options.destination == Destination::InPlace {
             return None;
         }

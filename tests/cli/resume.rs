@@ -414,17 +414,26 @@ fn a_run_in_place_that_was_killed_goes_on_as_one_run() {
 }
 
 #[test]
-fn hooks_run_again_unless_that_is_not_wanted() {
-    let place = place();
-    let command = format!("{COMMAND} --post-hook true");
-    place.run(&command).exits(0);
-    assert_eq!(written(&place, &command).len(), 5);
-    let resumed = format!("{command} --resume");
-    place.run(&resumed).exits(0);
-    place
-        .run(&resumed)
-        .exits(0)
-        .says(&["5 of 5 inputs done before"]);
+fn what_may_have_other_results_now_is_done_again_and_noted_for_who_asks() {
+    for rest in ["--post-hook true", "--files-root .", "--timings"] {
+        let place = place();
+        let command = format!("{COMMAND} {rest}");
+        place.run(&command).exits(0);
+        assert_eq!(written(&place, &command).len(), 5, "{rest}");
+        let all = "5 of 5 inputs done before";
+        let resumed = format!("{command} --resume");
+        place.run(&resumed).exits(0).says(&[all]);
+        place.run(&resumed).exits(0).says(&[all]);
+        assert_eq!(written(&place, &command).len(), 5, "{rest}");
+        // However often all is done, what is noted does not grow.
+        for _ in 0..10 {
+            place.run(&command).exits(0);
+        }
+        let names = place.names().into_iter();
+        let notes = names.filter(|name| name.contains("finished/")).count();
+        assert!(notes <= 10, "{notes} for {rest}");
+        place.run(&resumed).exits(0).says(&[all]);
+    }
 }
 
 #[test]

@@ -9,16 +9,34 @@ use crate::store::finished::Work;
 use crate::store::folder::Durability;
 use crate::store::{FOLDER, Store};
 
-/// Everything besides the inputs that results depend on; `None` if nothing is to be taken over or noted.
-pub(super) fn work(effective: &Effective, options: &Options) -> Option<Work> {
+/// What a run does with the work of earlier ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// It takes it over.
+    TakeOver,
+    /// It does all again, and notes what it has done for a run that is asked to take it over.
+    Note,
+}
+
+/// What a run does with earlier work where it takes part in that at all: what hooks, files and clocks had a part in may be otherwise
+/// now.
+pub(super) fn use_of(effective: &Effective, options: &Options) -> Use {
     let is_alike = options.hooks.pre.is_none()
         && options.hooks.post.is_none()
         && options.clock.is_none()
         && effective.policy.restore.root.is_empty();
     match options.resume {
-        Resume::Never => return None,
-        Resume::Alike if !is_alike => return None,
-        Resume::Alike | Resume::Asked => {}
+        Resume::Asked => Use::TakeOver,
+        Resume::Alike if is_alike => Use::TakeOver,
+        Resume::Alike | Resume::Never => Use::Note,
+    }
+}
+
+/// Everything besides the inputs that results depend on, the same whether earlier work is taken over or not; `None` if nothing is
+/// to be taken over or noted.
+pub(super) fn work(effective: &Effective, options: &Options) -> Option<Work> {
+    if options.resume == Resume::Never {
+        return None;
     }
     if options.effect == Effect::DryRun
         || options.scope == Scope::Degraded
