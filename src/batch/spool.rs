@@ -66,7 +66,8 @@ pub struct Spool<E: Kept> {
     spooled: Option<Spooled<E>>,
 }
 
-/// Entries sorted by the paths of their inputs; of equal paths, the first that was added comes first.
+/// Entries sorted by the paths of their inputs, as reports spell them; those that are spelled alike by all that is said of them, so that
+/// the order does not depend on which was done first.
 #[derive(Debug)]
 pub enum Sorted<E: Kept = Outcome> {
     /// Few.
@@ -162,6 +163,11 @@ impl<E: Kept> Spool<E> {
 
 fn sorted<E: Kept>(mut held: Vec<E>) -> Vec<E> {
     held.sort_by(|a, b| a.file().path.cmp(&b.file().path));
+    let alike = held.chunk_by_mut(|a, b| a.file().path == b.file().path);
+    for alike in alike.filter(|alike| alike.len() > 1) {
+        // An entry of which there is no JSON is written nowhere.
+        alike.sort_by_cached_key(|entry| serde_json::to_vec(entry).unwrap_or_default());
+    }
     held
 }
 

@@ -148,18 +148,23 @@ impl<E: Kept> Spooled<E> {
             others: self.others,
         };
         let mut end = self.end;
-        let places = self.places.sorted(&mut |path, place| {
-            let Some(entry) = amend(path, &|| files.read(place))? else {
-                return Ok(place);
-            };
-            let written = Written::of(entry).map_err(|e| io::Error::other(e.message))?;
-            let place = written
-                .place(end)
-                .map_err(|e| io::Error::other(e.message))?;
-            files.tape.seek(SeekFrom::Start(end))?;
-            files.tape.write_all(&written.line)?;
-            end += written.line.len() as u64;
-            Ok(place)
+        let places = self.places.sorted(&mut |path, alike| {
+            if alike.len() > 1 {
+                files.settle(alike)?;
+            }
+            for place in alike {
+                let Some(entry) = amend(path, &|| files.read(*place))? else {
+                    continue;
+                };
+                let written = Written::of(entry).map_err(|e| io::Error::other(e.message))?;
+                *place = written
+                    .place(end)
+                    .map_err(|e| io::Error::other(e.message))?;
+                files.tape.seek(SeekFrom::Start(end))?;
+                files.tape.write_all(&written.line)?;
+                end += written.line.len() as u64;
+            }
+            Ok(())
         });
         Ok(Filed {
             places: places.map_err(unkept)?,
@@ -261,6 +266,17 @@ impl Files {
     /// All that is on the disk of one.
     fn line(&self, place: Place) -> io::Result<Vec<u8>> {
         self.bytes_at((place.file, place.offset), place.whole() as usize)
+    }
+
+    /// Entries whose inputs are called alike, by their JSON.
+    fn settle(&self, alike: &mut [Place]) -> io::Result<()> {
+        let json = |place: &Place| Ok((self.json(*place)?, *place));
+        let mut all: Vec<_> = alike.iter().map(json).collect::<io::Result<_>>()?;
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        for (slot, (_, place)) in alike.iter_mut().zip(all) {
+            *slot = place;
+        }
+        Ok(())
     }
 
     fn read<E: Kept>(&self, place: Place) -> io::Result<E> {

@@ -137,35 +137,81 @@ impl Placing {
         Ok(())
     }
 
-    /// All of them, sorted; of equal paths, the first that was added comes first. `last` sees each once more and may say that it is
-    /// another one.
+    /// All of them, by their paths. `last` sees those of each path together, in the order in which they were added, and may change
+    /// them and their order.
     ///
     /// # Errors
     /// Where the disk takes no more or does not give them back, and those of `last`.
-    pub(super) fn sorted(
-        mut self,
-        last: &mut dyn FnMut(&str, Place) -> io::Result<Place>,
-    ) -> io::Result<Places> {
+    pub(super) fn sorted(mut self, last: Last<'_>) -> io::Result<Places> {
         if self.parts.is_none() {
             sort(&mut self.part);
-            let part = self.part.into_iter();
-            let places = part.map(|(path, place)| last(&path, place));
-            return Ok(Places::Held(places.collect::<io::Result<_>>()?));
+            let mut places = Vec::with_capacity(self.len);
+            let mut put = |place| {
+                places.push(place);
+                Ok(())
+            };
+            let mut together = Together::new(last, &mut put);
+            for (path, place) in self.part {
+                together.add(path.into(), place)?;
+            }
+            together.end()?;
+            return Ok(Places::Held(places));
         }
         self.put()?;
         let mut file = unnamed(&self.folder)?;
         if let Some(Parts { file: parts, ends }) = self.parts {
             let parts = parts.into_inner().map_err(io::Error::from)?;
             let parts = Part::all(&parts, &ends).into_iter().enumerate();
+            let mut put = |place: Place| file.write_all(&place.to_bytes());
+            let mut together = Together::new(last, &mut put);
             merge(parts.map(entries), &mut |(path, _, place)| {
-                file.write_all(&last(&path, Place::of_bytes(place))?.to_bytes())
+                together.add(path, Place::of_bytes(place))
             })?;
+            together.end()?;
         }
         Ok(Places::Filed {
             file: file.into_inner().map_err(io::Error::from)?,
             len: self.len,
             window: Mutex::default(),
         })
+    }
+}
+
+/// Sees the places of each path together.
+pub(super) type Last<'l> = &'l mut dyn FnMut(&str, &mut [Place]) -> io::Result<()>;
+
+/// Collects places of one path, which come one after the other: nearly always one.
+struct Together<'t> {
+    path: String,
+    places: Vec<Place>,
+    last: Last<'t>,
+    put: &'t mut dyn FnMut(Place) -> io::Result<()>,
+}
+
+impl<'t> Together<'t> {
+    fn new(last: Last<'t>, put: &'t mut dyn FnMut(Place) -> io::Result<()>) -> Self {
+        Together {
+            path: String::new(),
+            places: Vec::new(),
+            last,
+            put,
+        }
+    }
+
+    fn add(&mut self, path: String, place: Place) -> io::Result<()> {
+        if path != self.path {
+            self.end()?;
+            self.path = path;
+        }
+        self.places.push(place);
+        Ok(())
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        if !self.places.is_empty() {
+            (self.last)(&self.path, &mut self.places)?;
+        }
+        self.places.drain(..).try_for_each(&mut *self.put)
     }
 }
 
@@ -324,14 +370,13 @@ mod tests {
             }
             assert_eq!(placing.len() as u64, count);
             let mut seen = Vec::new();
-            let places = placing.sorted(&mut |path, place| {
+            let places = placing.sorted(&mut |path, alike| {
                 seen.push(path.to_owned());
-                Ok(Place {
-                    weight: place.weight ^ 1,
-                    ..place
-                })
+                assert!(alike.len() <= 2);
+                alike.iter_mut().for_each(|place| place.weight ^= 1);
+                Ok(())
             });
-            assert!(seen.is_sorted());
+            assert!(seen.is_sorted_by(|a, b| a < b));
             places.unwrap()
         };
         for count in [0, 1, 100, 9_000] {

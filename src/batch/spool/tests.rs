@@ -97,6 +97,34 @@ fn many_outcomes_come_back_as_few_do() {
 }
 
 #[test]
+fn entries_whose_inputs_are_spelled_alike_have_one_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let sorted = |most, hashes: [&str; 3]| {
+        let mut outcomes = Outcomes::with_most(dir.path(), most);
+        for n in 0..100 {
+            outcomes.push(outcome(n)).unwrap();
+        }
+        for hash in hashes {
+            let path = Path::new("in/\\xFFz.jsonl");
+            outcomes.push(Outcome::unchanged(path, 7, hash)).unwrap();
+        }
+        let sorted = outcomes.sorted().unwrap();
+        assert_eq!(matches!(sorted, Sorted::Spooled(_)), most < u64::MAX);
+        sorted.into_vec().unwrap()
+    };
+    let one = sorted(u64::MAX, ["blake3:1", "blake3:2", "blake3:3"]);
+    for most in [30 * AN_ENTRY, u64::MAX] {
+        for hashes in [
+            ["blake3:1", "blake3:2", "blake3:3"],
+            ["blake3:3", "blake3:2", "blake3:1"],
+            ["blake3:2", "blake3:3", "blake3:1"],
+        ] {
+            assert!(sorted(most, hashes) == one, "{most}: {hashes:?}");
+        }
+    }
+}
+
+#[test]
 fn outcomes_of_other_files_are_as_if_they_were_pushed() {
     let dir = tempfile::tempdir().unwrap();
     let all: Vec<Outcome> = (0..100).map(outcome).collect();
