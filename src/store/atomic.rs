@@ -4,13 +4,15 @@
 //! never replaces a file that must be kept, and never follows a link: the folder stays open from beginning to end, and
 //! the name in it is a plain one.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::folder::{Durability, Folder};
+use flate2::Crc;
+
+use super::folder::{Durability, Folder, chance};
 use super::spot::Spot;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -33,7 +35,9 @@ pub(super) use temp::{IfTaken, Temp};
 
 const TEMP_PREFIX: &str = ".ctxpack-";
 const TEMP_SUFFIX: &str = ".tmp";
-const TEMP_RANDOM: usize = 6;
+/// The digits in such a name that are chosen by chance, and those that follow from them.
+const TEMP_RANDOM: usize = 16;
+const TEMP_CHECK: usize = 8;
 
 /// What to do if the name is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -298,13 +302,32 @@ pub fn write(
     file.commit().map(|done| done.written)
 }
 
+/// A name for a temporary file that nobody can guess.
+fn temp_name() -> OsString {
+    let random = &chance()[..TEMP_RANDOM];
+    OsString::from(format!(
+        "{TEMP_PREFIX}{random}{}{TEMP_SUFFIX}",
+        check_of(random)
+    ))
+}
+
+/// The digits that follow from the random ones: nobody else gives a file such a name by chance, so that what has one is ours.
+fn check_of(random: &str) -> String {
+    let mut sum = Crc::new();
+    sum.update(TEMP_PREFIX.as_bytes());
+    sum.update(random.as_bytes());
+    format!("{:0TEMP_CHECK$x}", sum.sum())
+}
+
 /// Whether a file's name is that of one of our temporary files: never a transcript.
 pub fn is_temp(name: &OsStr) -> bool {
     name.to_str()
         .and_then(|name| name.strip_prefix(TEMP_PREFIX))
         .and_then(|name| name.strip_suffix(TEMP_SUFFIX))
-        .is_some_and(|random| {
-            random.len() == TEMP_RANDOM && random.bytes().all(|b| b.is_ascii_alphanumeric())
+        .and_then(|digits| digits.split_at_checked(TEMP_RANDOM))
+        .is_some_and(|(random, check)| {
+            let is_digit = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
+            random.bytes().all(is_digit) && check == check_of(random)
         })
 }
 

@@ -195,12 +195,15 @@ fn records_of_a_killed_run_count_and_stay() {
 #[test]
 fn what_a_killed_run_left_half_written_leaves_and_foreign_files_stay() {
     let place = place();
-    place.write("s/archive/.ctxpack-Ab12cd.tmp", "half");
+    place.write("s/archive/.ctxpack-0123456789abcdefc24bc12c.tmp", "half");
     place.write("s/archive/notes.txt", "mine");
     place.write("s/offloaded/0123456789ABCDEF0123456789ABCDEF.txt", "mine");
     fs::create_dir(place.path("s/archive/00000000000000000000000000000000.zst")).unwrap();
     let told = place.run("gc --store s -v").exits(0).text();
-    assert!(told.starts_with("archive/.ctxpack-Ab12cd.tmp\n"), "{told}");
+    assert!(
+        told.starts_with("archive/.ctxpack-0123456789abcdefc24bc12c.tmp\n"),
+        "{told}"
+    );
     assert!(told.ends_with("3 files deleted, 14 bytes\n"), "{told}");
     let names = place.names();
     for mine in [

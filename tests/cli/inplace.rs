@@ -314,7 +314,7 @@ mod unix {
         let (before, after) = sample();
         let place = Place::with(&[
             ("far/real.jsonl", before.as_str()),
-            ("far/.ctxpack-aB3dE6.tmp", "half"),
+            ("far/.ctxpack-0123456789abcdefc24bc12c.tmp", "half"),
         ]);
         symlink("far/real.jsonl", place.path("link.jsonl")).unwrap();
         place.run("compact --in-place link.jsonl").exits(0);

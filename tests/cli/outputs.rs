@@ -297,18 +297,23 @@ mod unix {
         let (before, _) = sample();
         let place = Place::with(&[
             ("in.jsonl", before.as_str()),
-            (".ctxpack-aB3dE6.tmp", "half"),
-            (".ctxpack/archive/.ctxpack-aB3dE6.tmp", "half"),
+            (".ctxpack-0123456789abcdefc24bc12c.tmp", "half"),
+            (
+                ".ctxpack/archive/.ctxpack-0123456789abcdefc24bc12c.tmp",
+                "half",
+            ),
             (".ctxpack-notes.tmp", "mine"),
+            // As somebody may call a file of theirs.
+            (".ctxpack-abcdef.tmp", "mine"),
         ]);
         place.run("compact in.jsonl --dry-run").exits(0);
-        assert!(place.path(".ctxpack-aB3dE6.tmp").exists());
+        assert!(place.path(".ctxpack-0123456789abcdefc24bc12c.tmp").exists());
         place.run("compact in.jsonl").exits(0);
         let left: Vec<_> = place
             .names()
             .into_iter()
             .filter(|name| name.ends_with(".tmp"))
             .collect();
-        assert_eq!(left, [".ctxpack-notes.tmp"]);
+        assert_eq!(left, [".ctxpack-abcdef.tmp", ".ctxpack-notes.tmp"]);
     }
 }

@@ -46,7 +46,7 @@ fn folders_give_their_transcripts_and_not_our_outputs() {
         "H.compact.JSONL",
         ".ctxpack/x.jsonl",
         "out/f.jsonl",
-        ".ctxpack-AbC123.tmp",
+        ".ctxpack-0123456789abcdefc24bc12c.tmp",
     ]);
     assert_eq!(
         names(tree.path(), &[""], Some("out")),

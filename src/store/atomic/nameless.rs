@@ -9,8 +9,8 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Duration;
 
-use super::{TEMP_PREFIX, TEMP_RANDOM, TEMP_SUFFIX};
-use crate::store::folder::{Access, Folder, chance};
+use super::temp_name;
+use crate::store::folder::{Access, Folder};
 
 /// The temporary files of this process. Locked while one is created, so that [`halt`] knows them all.
 static LIVE: Mutex<Live> = Mutex::new(Live {
@@ -74,8 +74,7 @@ impl Nameless {
         loop {
             let made = {
                 let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
-                let random = &chance()[..TEMP_RANDOM];
-                let name = OsString::from(format!("{TEMP_PREFIX}{random}{TEMP_SUFFIX}"));
+                let name = temp_name();
                 match folder.create(&name, access) {
                     Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
                     Err(e) => return Err(e),

@@ -260,11 +260,13 @@ fn a_file_that_somebody_has_open_for_writing_is_left_alone() {
 #[test]
 fn our_temporary_names_are_told_from_all_others() {
     for (name, ours) in [
-        (".ctxpack-aB3x9Z.tmp", true),
-        (".ctxpack-aB3x9.tmp", false),
-        (".ctxpack-aB3x9ZZ.tmp", false),
-        (".ctxpack-aB3/9Z.tmp", false),
-        (".ctxpack-aB3x9Z.jsonl", false),
+        (".ctxpack-0123456789abcdefc24bc12c.tmp", true),
+        (".ctxpack-0124456789abcdefc24bc12c.tmp", false),
+        (".ctxpack-0123456789abcdefc24bc12c0.tmp", false),
+        (".ctxpack-0123456789abcdefc24bc12.tmp", false),
+        (".ctxpack-0123456789ABCDEFC24BC12C.tmp", false),
+        (".ctxpack-0123456789abcdefc24bc12c.jsonl", false),
+        (".ctxpack-aB3x9Z.tmp", false),
         ("ctxpack-aB3x9Z.tmp", false),
         (".ctxpack", false),
     ] {
@@ -406,7 +408,7 @@ mod unix {
         let dir = tempdir().unwrap();
         let living = lazy(&dir.path().join("out"), Existing::Refuse).unwrap();
         let living_temp = dir.path().join(&names(dir.path())[0]);
-        let dead = dir.path().join(".ctxpack-dead00.tmp");
+        let dead = dir.path().join(".ctxpack-0123456789abcdefc24bc12c.tmp");
         let other = dir.path().join("notes.tmp");
         fs::write(&dead, "half").unwrap();
         fs::write(&other, "theirs").unwrap();

@@ -144,9 +144,15 @@ pub(super) const CASES: [Case; 15] = [
         attempt: "what is taken for half written is a file of the user's, and is deleted",
         plant: |site| {
             for folder in ["", ".ctxpack/", ".ctxpack/archive/"] {
-                site.link_home(&format!("{folder}.ctxpack-0a1b2c.tmp"), "keep/notes.txt");
+                site.link_home(
+                    &format!("{folder}.ctxpack-0123456789abcdefc24bc12c.tmp"),
+                    "keep/notes.txt",
+                );
             }
-            site.hard_link(".ctxpack/offloaded/.ctxpack-0a1b2c.tmp", ".bashrc");
+            site.hard_link(
+                ".ctxpack/offloaded/.ctxpack-0123456789abcdefc24bc12c.tmp",
+                ".bashrc",
+            );
             site.records(&[record("in.compact.jsonl", BASHRC.as_bytes())]);
         },
         told: &[(Gc, "1 file deleted")],
