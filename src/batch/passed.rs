@@ -37,7 +37,9 @@ pub enum PassedBy {
     NotDegraded,
     /// The input of this output of an earlier run is gone.
     Vanished,
-    /// Likewise, and the output was removed because that was asked for.
+    /// Likewise, and a run that writes would remove it, because that was asked for.
+    ToPrune,
+    /// Likewise, and the output was removed.
     Pruned,
     /// Likewise, but the output has changed since, so that it stays.
     VanishedButChanged,
@@ -59,6 +61,7 @@ impl PassedBy {
             PassedBy::OtherProject => "other_project",
             PassedBy::NotDegraded => "not_degraded",
             PassedBy::Vanished => "vanished",
+            PassedBy::ToPrune => "to_prune",
             PassedBy::Pruned => "pruned",
             PassedBy::VanishedButChanged => "vanished_but_changed",
         }
@@ -95,6 +98,9 @@ impl PassedBy {
                 "left out by --retry-degraded: no summary of it failed, or it has changed since"
             }
             PassedBy::Vanished => "an output that has no input any more",
+            PassedBy::ToPrune => {
+                "an output that has no input any more: --prune-outputs removes it without --dry-run"
+            }
             PassedBy::Pruned => "removed by --prune-outputs: an output that had no input any more",
             PassedBy::VanishedButChanged => {
                 "an output that has no input any more, and that has changed since: not removed"
@@ -117,6 +123,7 @@ impl PassedBy {
             | PassedBy::Newer
             | PassedBy::OtherProject
             | PassedBy::NotDegraded
+            | PassedBy::ToPrune
             | PassedBy::Pruned
             | PassedBy::VanishedButChanged => None,
         }
@@ -131,6 +138,7 @@ impl PassedBy {
             | PassedBy::SameFile
             | PassedBy::OtherExtension
             | PassedBy::Vanished
+            | PassedBy::ToPrune
             | PassedBy::VanishedButChanged => false,
             PassedBy::Excluded
             | PassedBy::Ignored

@@ -165,7 +165,7 @@ fn fate(
         return Ok(Some(PassedBy::VanishedButChanged));
     }
     match effect {
-        Effect::DryRun => Ok(Some(PassedBy::Vanished)),
+        Effect::DryRun => Ok(Some(PassedBy::ToPrune)),
         Effect::Write if atomic::remove(&spot, &file)? => Ok(Some(PassedBy::Pruned)),
         // Somebody has put another file there meanwhile.
         Effect::Write => Ok(Some(PassedBy::VanishedButChanged)),

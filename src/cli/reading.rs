@@ -109,6 +109,7 @@ pub(super) fn passed_by(passed: &Passed, notices: &mut Notices) {
             PassedBy::FolderLink
             | PassedBy::NoFile
             | PassedBy::Vanished
+            | PassedBy::ToPrune
             | PassedBy::Pruned
             | PassedBy::VanishedButChanged => NoticeLevel::Warning,
             PassedBy::BrokenLink

@@ -41,7 +41,13 @@ fn outputs_whose_input_is_gone_are_told_of_and_removed_where_that_is_asked_for()
         .says(&["an output that has no input any more", "--prune-outputs"]);
     assert_eq!(not_read(&place), [("vanished".to_owned(), 3)]);
     assert_eq!(place.files(), kept);
-    place.run(&format!("{COMMAND} --prune-outputs -n")).exits(0);
+    let dry = place.run(&format!("{COMMAND} --prune-outputs -n")).exits(0);
+    assert!(
+        !dry.err.contains("--prune-outputs removes such"),
+        "{}",
+        dry.err
+    );
+    dry.says(&["--prune-outputs removes it without --dry-run"]);
     assert_eq!(place.files(), kept);
     place.run(&format!("{COMMAND} --prune-outputs")).exits(0);
     let kinds = [
