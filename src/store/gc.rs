@@ -230,7 +230,12 @@ fn mentioned(
     let mut found = BTreeSet::new();
     let path = &store.path_of(output);
     let base = super::folder_of(store.root());
-    let file = Spot::below(base, path, Missing::Refuse).and_then(|spot| match spot.look()? {
+    // One beside the folder that holds the store is as far from it as any other file of the user's.
+    let spot = match output.starts_with("../") {
+        true => Spot::named(path, Missing::Refuse),
+        false => Spot::below(base, path, Missing::Refuse),
+    };
+    let file = spot.and_then(|spot| match spot.look()? {
         Some(seen) if !seen.is_dir() => spot.read().map(Some),
         Some(_) | None => Ok(None),
     });

@@ -137,6 +137,24 @@ fn a_compressed_output_is_read_as_what_it_holds() {
 }
 
 #[test]
+fn an_output_beside_the_folder_of_the_store_is_looked_at() {
+    let large = anthropic_of((0..9).map(|i| output(i).repeat(3)));
+    let place = Place::with(&[("in/a.jsonl", large)]);
+    let command = "compact in --out-dir out --store kept/.ctxpack --set demote.min_tokens=300";
+    place.run(command).exits(0);
+    let orphan = "kept/.ctxpack/offloaded/00000000000000000000000000000000.txt";
+    place.write(orphan, "nobody names it");
+    let gc = "gc --store kept/.ctxpack";
+    place.run(gc).exits(0);
+    assert!(!place.path(orphan).exists());
+    // What an output mentions stays, also where no record names it.
+    place.write(orphan, "an output names it");
+    place.append("out/a.jsonl", &orphan[5..]);
+    place.run(gc).exits(0);
+    assert!(place.path(orphan).exists());
+}
+
+#[test]
 fn a_damaged_record_stops_it_and_is_named() {
     let place = place();
     let names = place.names();

@@ -88,7 +88,7 @@ pub(super) const CASES: [Case; 21] = [
             orphan(site);
             site.records(&[record("../home/.bashrc", BASHRC.as_bytes())]);
         },
-        told: &[(Gc, DAMAGED), (Undo, UNREADABLE)],
+        told: &[(Gc, "1 file deleted"), (Undo, "no such file")],
     },
     Case {
         name: "record-output-elsewhere",
@@ -129,7 +129,7 @@ pub(super) const CASES: [Case; 21] = [
         name: "record-input-above",
         attempt: "a file above the repository counts as an original",
         plant: |site| output_with(site, "input", "../home/.ssh/id_rsa"),
-        told: &[(Undo, UNREADABLE), (Beside, "did not write it")],
+        told: &[(Undo, "the original has changed")],
     },
     Case {
         name: "record-input-elsewhere",
