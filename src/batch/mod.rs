@@ -33,6 +33,7 @@ mod project;
 mod queue;
 mod record;
 mod refusal;
+mod reported;
 mod resume;
 mod retry;
 mod run;
@@ -81,6 +82,7 @@ pub(crate) use one::needs_archive;
 pub use over::Over;
 pub use packed::{Packed, Unpacked, pack_line, packed_path};
 pub use passed::{Passed, PassedBy};
+pub use reported::{Reported, stats_beside};
 pub use resume::{Met, Resume, Trust};
 pub use retry::retain_degraded;
 pub use run::{run, run_walking};
@@ -110,6 +112,8 @@ pub struct Options {
     pub store: Option<PathBuf>,
     /// What to do about existing outputs.
     pub overwrite: Overwrite,
+    /// What tells those that ctxpack wrote, besides the store.
+    pub reported: Reported,
     /// Whether anything is written.
     pub effect: Effect,
     /// The format, if the user named one.

@@ -9,8 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::reports;
-use super::stale::stats_beside;
-use crate::batch::{Overwrite, PlaceKey, Sorted, place_key, unread};
+use crate::batch::{Overwrite, PlaceKey, Sorted, place_key, stats_beside, unread};
 use crate::error::{Error, Result};
 use crate::outcome::{Entries, Outcome};
 use crate::report::{PolicyRef, Report, ReportFormat};

@@ -31,7 +31,7 @@ use super::{Context, all_paths, format_named, input_format_help, needless, scrip
 use crate::artifacts::{Postponed, Replies};
 use crate::batch::{
     self, BadLines, Destination, Effect, Filter, Fork, Found, Loading, Options, Overwrite, Ran,
-    Scope, Walking, agents_folders,
+    Reported, Scope, Walking, agents_folders,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Exit, Interrupted, Notices};
@@ -148,6 +148,10 @@ impl Compact {
         let fork = self.forked(&paths)?;
         let (options, postponed) = self.options(context, &effective.policy, replies, fork)?;
         let planned = self.planned_reports(asked)?;
+        let options = Options {
+            reported: self.reported(&planned)?,
+            ..options
+        };
         let is_printed = self.shape.shape() == Shape::Json;
         if is_printed && options.destination == Destination::Stdout {
             let message =
@@ -394,6 +398,7 @@ impl Compact {
             } else {
                 Overwrite::OwnOnly
             },
+            reported: Reported::default(),
             effect,
             format: format_named(self.input_format.as_deref())?,
             replies,
@@ -426,17 +431,35 @@ impl Compact {
 
     /// The reports on the run as a whole: where the user said, else at the top of the output folder.
     fn planned_reports(&self, asked: Vec<Planned>) -> Result<Vec<Planned>> {
-        Ok(match &self.out_dir {
-            _ if !asked.is_empty() => asked,
-            Some(folder) if !self.no_report && !self.dry_run => {
-                // Shards that run at once must not replace each other's.
-                let name = match self.shard.shard()? {
-                    Some(shard) => format!("ctxpack.{}.stats.json", shard.name()),
-                    None => "ctxpack.stats.json".to_owned(),
-                };
-                vec![(folder.join(name), ReportFormat::Json)]
-            }
-            Some(_) | None => Vec::new(),
-        })
+        if !asked.is_empty() || self.no_report || self.dry_run {
+            return Ok(asked);
+        }
+        let own = self.report_of_folder()?.into_iter();
+        Ok(own.map(|path| (path, ReportFormat::Json)).collect())
+    }
+
+    /// The report at the top of the output folder, if there is one.
+    fn report_of_folder(&self) -> Result<Option<PathBuf>> {
+        let Some(folder) = &self.out_dir else {
+            return Ok(None);
+        };
+        // Shards that run at once must not replace each other's.
+        let name = match self.shard.shard()? {
+            Some(shard) => format!("ctxpack.{}.stats.json", shard.name()),
+            None => "ctxpack.stats.json".to_owned(),
+        };
+        Ok(Some(folder.join(name)))
+    }
+
+    /// What earlier reports in the places of this run's say.
+    fn reported(&self, planned: &[Planned]) -> Result<Reported> {
+        let is_read = |(path, format): &Planned| match format {
+            ReportFormat::Json | ReportFormat::Jsonl => Some(path.clone()),
+            ReportFormat::Csv(_) | ReportFormat::Markdown | ReportFormat::Html => None,
+        };
+        let mut paths: Vec<PathBuf> = planned.iter().filter_map(is_read).collect();
+        let own = self.report_of_folder()?;
+        paths.extend(own.filter(|own| !paths.contains(own)));
+        Ok(Reported::new(paths))
     }
 }

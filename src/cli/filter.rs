@@ -16,7 +16,8 @@ use super::shorthand::Shorthands;
 use super::unheard::Unheard;
 use super::{Context, format_named, input_format_help, needless, scripted_answers};
 use crate::batch::{
-    self, Destination, Effect, Hooks, Options, Outcomes, Overwrite, Resume, Scope, Stream, Trust,
+    self, Destination, Effect, Hooks, Options, Outcomes, Overwrite, Reported, Resume, Scope,
+    Stream, Trust,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{
@@ -159,6 +160,7 @@ impl Filter {
             emit: None,
             store: self.store.clone(),
             overwrite: Overwrite::OwnOnly,
+            reported: Reported::default(),
             effect: Effect::Write,
             format: format_named(self.input_format.as_deref())?,
             replies: scripted_answers(file, policy)?,

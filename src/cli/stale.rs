@@ -1,11 +1,11 @@
-//! The report beside an output: where it is, and what becomes of it when the output is undone.
+//! The report beside an output: what becomes of it when the output is undone.
 //!
 //! Deletes nothing but a report of ours on exactly that output.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::batch::split_ending;
+use crate::batch::stats_beside;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::path_text;
 use crate::report::read::read_compact;
@@ -27,18 +27,6 @@ pub(super) enum Stale {
     OfOthers,
     /// It is about other bytes than those that were undone, and stays.
     OfAnother,
-}
-
-/// `in.compact.jsonl` → `in.compact.stats.json`; `output` is named as in a report. That of a document keeps the ending:
-/// `in.json` may be beside `in.jsonl`.
-pub(super) fn stats_beside(output: &str) -> PathBuf {
-    let (stem, ending) = split_ending(output);
-    let ending = ending.to_ascii_lowercase();
-    let kept = match ending.strip_prefix(".json") {
-        Some("" | ".gz" | ".zst") => ".json",
-        Some(_) | None => "",
-    };
-    PathBuf::from(format!("{stem}{kept}.stats.json"))
 }
 
 /// Deletes the report beside an output that was undone, if it is about that output alone, which had this hash. Below `folder`, no
@@ -86,23 +74,4 @@ pub(super) fn take_back((output, folder): (&Path, Option<&Path>), hash: &str) ->
 fn is_no_report(error: &Error) -> bool {
     matches!(error.kind, ErrorKind::NotFound | ErrorKind::Exists)
         || error.kind == ErrorKind::Io && error.source.is_none()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn outputs_beside_each_other_have_reports_of_their_own() {
-        for (output, report) in [
-            ("a/in.compact.jsonl", "a/in.compact.stats.json"),
-            ("in.compact.jsonl.gz", "in.compact.stats.json"),
-            ("in.compact.json", "in.compact.json.stats.json"),
-            ("in.compact.JSON", "in.compact.json.stats.json"),
-            ("in.compact.json.zst", "in.compact.json.stats.json"),
-            ("other", "other.stats.json"),
-        ] {
-            assert_eq!(stats_beside(output), Path::new(report));
-        }
-    }
 }

@@ -8,7 +8,7 @@ use super::Policy;
 use crate::artifacts::{Replies, SummaryModel};
 use crate::batch::{
     self, BadLines, Destination, Effect, FileSource, Found, Hooks, Limits, Options, Overwrite,
-    Progress, Resume, Scope, Source, Trust, compact_bytes, needs_archive,
+    Progress, Reported, Resume, Scope, Source, Trust, compact_bytes, needs_archive,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{FaultKind, Outcome, Status};
@@ -113,6 +113,7 @@ pub fn compact_file(
         destination: Destination::File(output.as_ref().to_owned()),
         store: None,
         overwrite: Overwrite::OwnOnly,
+        reported: Reported::default(),
         effect: Effect::Write,
         format: None,
         replies: Replies::default(),

@@ -5,6 +5,65 @@ use std::fs;
 use super::harness::{KEPT, Place, anthropic, anthropic_of, gzip, output, sample, samples, zstd};
 
 #[test]
+fn what_a_report_says_was_written_is_ours_also_without_the_store() {
+    let (before, _) = sample();
+    for (command, outputs, report) in [
+        ("compact in --out-dir out", "out", "out/ctxpack.stats.json"),
+        ("compact in --out-dir out --report r.json", "out", "r.json"),
+        (
+            "compact in --out-dir out --report r.jsonl",
+            "out",
+            "r.jsonl",
+        ),
+        (
+            "compact in/a.jsonl in/b.jsonl",
+            "in",
+            "in/a.compact.stats.json",
+        ),
+    ] {
+        let place = Place::with(&[("in/a.jsonl", &before), ("in/b.jsonl", &before)]);
+        place.run(command).exits(0);
+        let store = place.path(&format!("{outputs}/.ctxpack"));
+        fs::remove_dir_all(&store).unwrap();
+        // Where folders are spelled otherwise, names and bytes are the same.
+        let other = command
+            .replace("in/", "./in/")
+            .replace("out-dir out", "out-dir ./out");
+        place.run(&other).exits(0).says(&["2 compacted"]);
+        let endings = [".jsonl", ".compact.jsonl"];
+        let output = |name: &str| {
+            let paths = endings.map(|ending| format!("{outputs}/{name}{ending}"));
+            let is_output = |path: &&String| *path != &format!("in/{name}.jsonl");
+            let found = paths
+                .iter()
+                .filter(is_output)
+                .find(|path| place.path(path).exists());
+            found.unwrap().clone()
+        };
+        // Not what somebody has changed, nor where no report says it.
+        fs::remove_dir_all(&store).unwrap();
+        place.append(&output("a"), "{\"role\":\"user\",\"content\":\"more\"}\n");
+        let changed = place.read(&output("a"));
+        let says = "neither the store nor a report says that ctxpack wrote it as it is now";
+        place.run(command).exits(3).says(&[says, "--overwrite"]);
+        assert!(place.read(&output("a")) == changed);
+        fs::remove_dir_all(&store).unwrap();
+        fs::remove_file(place.path(report)).unwrap();
+        let unknown = place.run(command).exits(3);
+        let both = [output("a"), output("b")];
+        let told = both
+            .iter()
+            .filter(|path| unknown.err.contains(&***path))
+            .count();
+        assert!(
+            told >= 1 && place.read(&both[0]) == changed,
+            "{}",
+            unknown.err
+        );
+    }
+}
+
+#[test]
 fn a_file_is_compacted_beside_itself_with_its_report() {
     for (format, before, after) in samples() {
         let place = Place::with(&[("in.jsonl", &before)]);

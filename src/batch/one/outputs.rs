@@ -86,13 +86,14 @@ impl<'r> Run<'r> {
             let stamp = Stamp::of(&file.metadata().map_err(|e| Error::io(path, "read", e))?);
             let hash = store::hash_of(&mut file).map_err(|e| Error::io(path, "read", e))?;
             let name = kept.store.name_of(path)?;
-            if kept.index(By::Output)?.wrote(&name, &hash)? {
+            let is_recorded = kept.index(By::Output)?.wrote(&name, &hash)?;
+            if is_recorded || self.options.reported.names(target, path, &hash) {
                 return Ok(Existing::IfUnchanged(stamp));
             }
         }
         Err(Error::new(
             ErrorKind::Exists,
-            "a file of that name exists, and ctxpack did not write it as it is now",
+            "a file of that name exists, and neither the store nor a report says that ctxpack wrote it as it is now",
         )
         .at(path)
         .hint("--overwrite replaces it; -o or --out-dir writes elsewhere"))
