@@ -160,9 +160,9 @@ impl<'r> Run<'r> {
             Source::File(_) => Some(target.open_input()),
             Source::Stdin => None,
         };
-        let sink = if self.is_in_place() {
+        let (sink, over) = if self.is_in_place() {
             // Most files of a second run stay as they are; those are not touched.
-            Sink::nothing(&self.options.stop)
+            (Sink::nothing(&self.options.stop), None)
         } else {
             let opened = opened.as_ref().and_then(|opened| opened.as_ref().ok());
             self.open_output(target, opened)?
@@ -180,7 +180,10 @@ impl<'r> Run<'r> {
                 input
             }
         };
-        self.through(target, path, (input, sink), (before, laps))
+        let mut worked = self.through(target, path, (input, sink), (before, laps))?;
+        let over = over.filter(|_| worked.outcome.output.is_some());
+        worked.outcome.warnings.extend(over);
+        Ok(worked)
     }
 
     /// Fails where nothing can be compacted, whatever the input is.

@@ -120,6 +120,8 @@ pub enum WarningKind {
     NotCleanedUp,
     /// A replaced file had attributes that the new one could not be given.
     AttributesLost,
+    /// The output took the place of that of another input, which is still there.
+    WroteOver,
     /// An oversize result was not moved to the store, because there is none.
     NotDemoted,
     /// Many calls are not understood, so that summaries and restored files miss what these did.
@@ -150,6 +152,7 @@ impl WarningKind {
             WarningKind::Hook => "hook",
             WarningKind::NotCleanedUp => "not_cleaned_up",
             WarningKind::AttributesLost => "attributes_lost",
+            WarningKind::WroteOver => "wrote_over",
             WarningKind::NotDemoted => "not_demoted",
             WarningKind::Coverage => "coverage",
         }
@@ -175,6 +178,7 @@ impl WarningKind {
             | WarningKind::Hook
             | WarningKind::NotCleanedUp
             | WarningKind::AttributesLost
+            | WarningKind::WroteOver
             | WarningKind::NotDemoted => true,
         }
     }
@@ -185,6 +189,9 @@ impl WarningKind {
             WarningKind::NotDemoted => DegradedKind::NoStore.hint(),
             WarningKind::Doubtful => {
                 Some("to have such answers rejected: --set summary.max_invented=0")
+            }
+            WarningKind::WroteOver => {
+                Some("name the folder that contains both: its tree is kept; or another --out-dir")
             }
             WarningKind::CutOff => {
                 Some("to ask again with more room instead: --set summary.cut_off=retry")

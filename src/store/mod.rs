@@ -186,6 +186,15 @@ impl Store {
         folder_of(&self.root).join(name::to_path(name))
     }
 
+    /// The same path for a reader: without the way through the folder that holds the store, where it can be left out.
+    pub fn shown_path_of(&self, name: &str) -> PathBuf {
+        let above = folder_of(&self.root);
+        match (name.strip_prefix("../"), above.file_name()) {
+            (Some(rest), Some(_)) => above.with_file_name(name::to_path(rest)),
+            (Some(_) | None, _) => self.path_of(name),
+        }
+    }
+
     /// The store's own folder; `None` if there is no store.
     fn opened(&self) -> Result<Option<Folder>> {
         let mut slot = self.folder.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,6 +5,51 @@ use std::fs;
 use super::harness::{KEPT, Place, anthropic, anthropic_of, gzip, output, sample, samples, zstd};
 
 #[test]
+fn an_output_of_another_input_is_not_replaced_without_a_word() {
+    let texts = [1, 2, 3].map(|n| anthropic_of([output(n)]));
+    let names = ["z/x.jsonl", "z/sub/x.jsonl", "z/sub/only.jsonl"];
+    let place = Place::new();
+    for (name, text) in names.iter().zip(&texts) {
+        place.write(name, text);
+    }
+    place.run("compact z --out-dir out").exits(0);
+    let said = "wrote over the output of z/x.jsonl";
+    let dry = place.run("compact z/sub --out-dir out -n").exits(0);
+    dry.says(&[said]);
+    place
+        .run("compact z/sub --out-dir out")
+        .exits(0)
+        .says(&[said, "name the folder that contains both"]);
+    let warnings = |place: &Place| -> Vec<String> {
+        let report = place.json("out/ctxpack.stats.json");
+        let files = report["files"].as_array().unwrap().clone();
+        let all = files.iter().filter_map(|file| file["warnings"].as_array());
+        let kinds = all.flatten().map(|one| one["kind"].as_str().unwrap());
+        kinds.map(str::to_owned).collect()
+    };
+    assert_eq!(warnings(&place), ["wrote_over"]);
+    // The same command again has written over nothing more, and its report is the same.
+    let again = place.run("compact z/sub --out-dir out").exits(0);
+    again.says(&["2 of 2 inputs done before", said]);
+    assert_eq!(warnings(&place), ["wrote_over"]);
+    // Not where the other input is gone, has only another name, or one output was named for both.
+    place
+        .run("compact z --out-dir out")
+        .says(&["wrote over the output of z/sub/x.jsonl"]);
+    fs::remove_file(place.path("z/x.jsonl")).unwrap();
+    let gone = place.run("compact z/sub --out-dir out").exits(0);
+    assert!(!gone.err.contains("wrote over"), "{}", gone.err);
+    place.write("z/sub/x.jsonl", &texts[2]);
+    fs::rename(place.path("z/sub"), place.path("z/other")).unwrap();
+    let renamed = place.run("compact z/other --out-dir out").exits(0);
+    assert!(!renamed.err.contains("wrote over"), "{}", renamed.err);
+    for name in ["z/other/x.jsonl", "z/other/only.jsonl"] {
+        let named = place.run(&format!("compact {name} -o one.jsonl")).exits(0);
+        assert!(!named.err.contains("wrote over"), "{}", named.err);
+    }
+}
+
+#[test]
 fn what_a_report_says_was_written_is_ours_also_without_the_store() {
     let (before, _) = sample();
     for (command, outputs, report) in [

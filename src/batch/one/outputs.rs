@@ -5,26 +5,28 @@
 use std::fs::{File, Metadata};
 
 use super::{Input, Run, Sink};
-use crate::batch::{Effect, Overwrite, Target};
+use crate::batch::{Destination, Effect, Overwrite, Target};
 use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::{Warning, WarningKind, path_text};
 use crate::store::atomic::{Existing, Mode, Replace, Rights, Stamp, changed, check_replaceable};
 use crate::store::folder::Durability;
-use crate::store::manifest::By;
-use crate::store::{self, Missing, Spot};
+use crate::store::manifest::{By, Record};
+use crate::store::{self, Missing, Spot, Store};
 
 impl<'r> Run<'r> {
-    /// The output; `opened` is the input, which says who may read the output.
+    /// The output, and what is to be said of what it replaces; `opened` is the input, which says who may read the output.
     pub(super) fn open_output(
         &self,
         target: &Target,
         opened: Option<&(File, Metadata)>,
-    ) -> Result<Sink<'r>> {
+    ) -> Result<(Sink<'r>, Option<Warning>)> {
         let stop = &self.options.stop;
         let Some(path) = &target.output() else {
-            return Ok(match self.options.effect {
+            let sink = match self.options.effect {
                 Effect::Write => Sink::stdout(stop),
                 Effect::DryRun => Sink::nothing(stop),
-            });
+            };
+            return Ok((sink, None));
         };
         let is_dry = self.options.effect == Effect::DryRun;
         let missing = if is_dry {
@@ -35,20 +37,20 @@ impl<'r> Run<'r> {
         let spot = match target.spot(path, missing) {
             // A dry run makes no folder; nothing is in one that is not there.
             Err(error) if is_dry && error.kind == ErrorKind::NotFound => {
-                return Ok(Sink::nothing(stop));
+                return Ok((Sink::nothing(stop), None));
             }
             spot => spot?,
         };
         let seen = spot.look()?;
-        let existing = self.existing(target, &spot, seen.as_ref())?;
+        let (existing, over) = self.existing(target, &spot, seen.as_ref())?;
         if is_dry {
-            return Ok(Sink::nothing(stop));
+            return Ok((Sink::nothing(stop), over));
         }
         let mode = opened.map_or(Mode::Default, |(file, metadata)| {
             Mode::Like(Rights::with(file, metadata))
         });
         let replace = Replace::create_over(spot, seen, existing, mode, Durability::Lazy)?;
-        Ok(Sink::file(replace, stop))
+        Ok((Sink::file(replace, stop), over))
     }
 
     /// The output that will take the input's own place, unless that changes meanwhile.
@@ -72,23 +74,30 @@ impl<'r> Run<'r> {
         Ok(Sink::file(replace, stop))
     }
 
-    /// Whether an output that is there already may be replaced.
-    fn existing(&self, target: &Target, spot: &Spot, seen: Option<&Metadata>) -> Result<Existing> {
+    /// Whether an output that is there already may be replaced, and what is to be said of that.
+    fn existing(
+        &self,
+        target: &Target,
+        spot: &Spot,
+        seen: Option<&Metadata>,
+    ) -> Result<(Existing, Option<Warning>)> {
         let path = spot.path();
         let Some(seen) = seen else {
-            return Ok(Existing::Refuse);
+            return Ok((Existing::Refuse, None));
         };
         if self.options.overwrite == Overwrite::Any {
-            return Ok(Existing::Overwrite);
+            return Ok((Existing::Overwrite, None));
         }
         if let (Some(kept), true) = (&target.store, seen.is_file()) {
             let mut file = spot.read()?;
             let stamp = Stamp::of(&file.metadata().map_err(|e| Error::io(path, "read", e))?);
             let hash = store::hash_of(&mut file).map_err(|e| Error::io(path, "read", e))?;
             let name = kept.store.name_of(path)?;
-            let is_recorded = kept.index(By::Output)?.wrote(&name, &hash)?;
-            if is_recorded || self.options.reported.names(target, path, &hash) {
-                return Ok(Existing::IfUnchanged(stamp));
+            let writer = kept.index(By::Output)?.writer(&name, &hash)?;
+            if writer.is_some() || self.options.reported.names(target, path, &hash) {
+                let made = writer.filter(|record| record.output_hash == hash);
+                let over = made.and_then(|record| self.over_another(target, &kept.store, &record));
+                return Ok((Existing::IfUnchanged(stamp), over));
             }
         }
         Err(Error::new(
@@ -97,5 +106,27 @@ impl<'r> Run<'r> {
         )
         .at(path)
         .hint("--overwrite replaces it; -o or --out-dir writes elsewhere"))
+    }
+    /// What is said where an output replaces that of another input, which is still there: each of the two has its own output nowhere
+    /// else.
+    fn over_another(&self, target: &Target, store: &Store, record: &Record) -> Option<Warning> {
+        let Destination::Folder(_) = self.options.destination else {
+            // Whoever names one output for several inputs means it.
+            return None;
+        };
+        let other = store.path_of(&record.input);
+        let is_same = || {
+            let [one, two] = [target.input_path(), &other].map(|path| path.canonicalize().ok());
+            one == two
+        };
+        if record.input == "-" || !other.is_file() || is_same() {
+            return None;
+        }
+        let shown = path_text(&store.shown_path_of(&record.input));
+        Some(Warning {
+            kind: WarningKind::WroteOver,
+            line: None,
+            message: format!("wrote over the output of {shown}"),
+        })
     }
 }

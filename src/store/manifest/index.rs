@@ -222,17 +222,18 @@ impl RecordIndex {
         Ok(records)
     }
 
-    /// Whether a run wrote a file of this name (by [`Store::name_of`]) with these bytes, as an output or by undoing one, so
-    /// that it may be replaced.
+    /// The newest record by which a run wrote a file of this name (by [`Store::name_of`]) with these bytes, as an output or by undoing
+    /// one, so that it may be replaced.
     ///
     /// # Errors
     ///
     /// Those of [`RecordIndex::of`].
-    pub fn wrote(&self, output: &str, hash: &str) -> Result<bool> {
-        let records = self.of(output)?;
-        let records = records.iter().filter(|record| record.output == output);
-        let mut hashes = records.flat_map(|r| [&r.output_hash, &r.input_hash]);
-        Ok(hashes.any(|known| known == hash))
+    pub fn writer(&self, output: &str, hash: &str) -> Result<Option<Record>> {
+        let wrote = |record: &Record| {
+            record.output == output && (record.output_hash == hash || record.input_hash == hash)
+        };
+        let records = self.of(output)?.into_iter().filter(wrote);
+        Ok(records.max_by_key(|record| record.sequence))
     }
 
     /// Whether the newest record of this output is the same except for its turn.
