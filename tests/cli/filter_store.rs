@@ -79,3 +79,19 @@ fn a_store_that_cannot_be_written_is_a_fault_of_the_machine() {
         assert_ne!(value["error"]["message"], "");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn what_a_killed_run_has_left_in_the_store_is_gone_after_the_next_one() {
+    const LEFT: &str = ".ctxpack-0123456789abcdefc24bc12c.tmp";
+    let place = Place::new();
+    for part in ["", "archive/", "offloaded/", "manifests/"] {
+        place.write(&format!("s/{part}{LEFT}"), "half");
+    }
+    let record = json!({"messages": [{"role": "user", "content": "x"}]});
+    place
+        .pipe("filter --store s", format!("{record}\n"))
+        .exits(0);
+    let left = place.names().into_iter().filter(|name| name.contains(LEFT));
+    assert_eq!(left.collect::<Vec<_>>(), [""; 0]);
+}
