@@ -47,7 +47,7 @@ def run(messages, host, keys):
     if not host.manual and not is_over(messages):
         return messages
     summary_at = host.last_turn(messages, keys["summary.keep_turns"], is_over)
-    summary = host.ask(messages, summary_at, Request(system=SYSTEM, prompt=None, max_tokens=8_192, whole=True))
+    summary = host.ask(messages, summary_at, Request(system=SYSTEM, prompt=None, max_tokens=8_192, whole=True, after=True))
     if summary is None:
         return messages
     first = {"role": "user", "content": f"[对话摘要]\n{summary}\n[摘要结束]"}

@@ -6,13 +6,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from . import boundary, layered
+from . import layered
 from .generate import Case
 from .host import FILES, NAME, WORDS
 from .shapes import compact, texts, thinks
 
 ENTRY = re.compile(r"\[File restored: (.*?)(?:, lines \d+-\d+)?\]\n(`{3,})\n(.*?)\n?\2(\n\[Cut here: there is more\])?(?=\n\n\[File|\Z)", re.S)
-BODY = re.compile(r"(?:(.*?)\n\n)?<(transcript-[0-9a-f]{32})>\n(.*)\n</\2>", re.S)
+BODY = re.compile(r"(?:(.*?)\n\n)?<(transcript-[0-9a-f]{32})>\n(.*)\n</\2>(?:\n\n(.*))?", re.S)
 NOTICE = "\n\nThe text between <transcript-"
 # No part of a file comes back that is smaller, and its header, fence and mark take no more.
 USEFUL, HEADER = 200, 40
@@ -199,7 +199,13 @@ def requests(plain, ours, bodies, tried_by_program):
     if not match or len(body["messages"]) != 1:
         return [*found, f"a request of another form: {content[:100]!r}"], reasons
     reasons.add("sent as data")
-    head, _, sent = match.groups()
+    head, _, sent, tail = match.groups()
+    if want.after:
+        if head is not None:
+            found.append(f"the message begins with {head[:60]!r}, and not with the conversation")
+        head = tail
+    elif tail is not None:
+        found.append(f"the message ends with {tail[-60:]!r}, and not with the conversation")
     if want.by_system:
         if head is not None:
             found.append(f"the message begins with {head[:60]!r}")
@@ -224,14 +230,6 @@ def requests(plain, ours, bodies, tried_by_program):
         reasons.add("a size of our own")
         if not 1 <= limit <= 12_000:
             found.append(f"max_tokens {limit}")
-    elif limit < want.max_tokens:
-        reasons.add("a size that fits")
-        # What is replaced must be hardly larger than such a summary, with the words that are quoted in it.
-        shown = [compact(message) for message in want.span]
-        replaced = {"reset": lambda: sum(map(len, shown)) // 4, "boundary": lambda: boundary.count(want.span)}.get(
-            ours.case.preset, lambda: sum(ours.cl100k(shown)))()
-        if replaced > want.max_tokens + 1_000 + len(ours.last_words):
-            found.append(f"max_tokens {limit} instead of {want.max_tokens}, for about {replaced} tokens")
     elif limit != want.max_tokens:
         found.append(f"max_tokens {limit} instead of {want.max_tokens}")
     if want.text is not None:

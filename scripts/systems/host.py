@@ -32,10 +32,10 @@ class Request:
     text: str | None = None
     focus: str = ""
     tries: int = 1
-    span: list | None = None
-    # Whether the prompt is the system's message, and whether the whole history is sent with it.
+    # Whether the prompt is the system's message, whether the whole history is sent with it, and whether it stands after that.
     by_system: bool = False
     whole: bool = False
+    after: bool = False
 
 
 @dataclass
@@ -69,7 +69,6 @@ class Plain:
         """The summary, or None after the last try has failed; None without a request where there is nothing to ask."""
         if request.sent is None:
             request.sent = copy.deepcopy(self.asked_about(messages, len(messages) if request.whole else at))
-        request.span = copy.deepcopy([message for message in messages[:at] if message["role"] != "system"])
         self.requests.append(request)
         for _ in range(request.tries):
             answer = self.answers.pop(0) if self.answers else 500
@@ -408,7 +407,6 @@ SENT = {
     "sent as data": "the conversation travels in one message between marks that it cannot close, with a notice in the system prompt",
     "kept messages are not sent": "the document does not say what is sent, ctxpack sends what the summary replaces",
     "a size of our own": "the document sets no size: 5 % of what is replaced, 2 000 to 10 000 tokens, and a fifth more",
-    "a size that fits": "a summary is asked for that leaves the history smaller than it was",
     "a prompt of our own": "the document says what a prompt asks for, and not its words",
     "a focus of our own words": "the document has a focus, and no words for it",
 }
