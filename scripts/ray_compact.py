@@ -23,6 +23,7 @@ import base64
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,8 @@ RECORDS = (".jsonl", ".jsonl.gz", ".parquet")
 AT_ONCE = 256
 # Small files go to a worker together.
 FILES_AT_ONCE = 64
+# What a worker calls an output until it is whole.
+PART = re.compile(r"\.(.+)\.\d+\.part", re.S)
 
 
 def main():
@@ -287,12 +290,26 @@ def run(args, units, flags, head):
         report = args.out_dir / "ctxpack.stats.json"
         merged = subprocess.run([args.binary, "-q", "report", "merge", str(rows), "-o", str(report)])
     ray.shutdown()
+    sweep(args.out_dir, units)
     if merged.returncode:
         return 2
     totals = json.loads(report.read_text("utf-8"))["totals"]
     print("ray_compact: " + ", ".join(f"{totals[key]} {key}" for key in ["files", "compacted", "unchanged", "unsupported", "failed"])
           + f"; {totals['tokens_before']} to {totals['tokens_after']} tokens", file=sys.stderr)
     return 3 if failures else 0
+
+
+def sweep(out_dir, units):
+    """Removes what workers that died had begun to write; none of them is left."""
+    names = {}
+    for unit in units:
+        output = out_dir / unit["output"]
+        names.setdefault(output.parent, set()).add(output.name)
+    for folder, outputs in names.items():
+        for path in folder.glob(".*.part") if folder.is_dir() else []:
+            begun = PART.fullmatch(path.name)
+            if begun and begun[1] in outputs:
+                path.unlink(missing_ok=True)
 
 
 def outcomes(ray, args, units, flags):

@@ -115,6 +115,11 @@ def file_of(binary, name):
 def worker_dies(binary, python, hashes):
     """A worker that is killed twice in the middle of its work: nothing is missing, nothing differs."""
     command = ray_command(python, binary, ["in", "--out-dir", "killed", "--", "--target", "6000"])
+    # What one leaves that is killed while it writes.
+    name = min(Path("in").rglob("*.jsonl")).relative_to("in")
+    begun = Path("killed", name).with_name(f".{name.name}.1.part")
+    begun.parent.mkdir(parents=True)
+    begun.write_text("{")
     with open("killed.log", "wb") as log:
         job = subprocess.Popen(command, stdout=log, stderr=log)
     killed = 0
