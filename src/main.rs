@@ -33,11 +33,15 @@ fn set_up_heap() {
     use rustix::process::{Resource, getrlimit};
 
     const LARGE: i32 = 8 << 20;
+    /// What is free at the end of the heap is given back only beyond this: with the first bound set, the system's own for this is so
+    /// low that memory goes back and forth for each file.
+    const SPARE: i32 = 32 << 20;
 
     // SAFETY: the first thing that the program does, so that no other thread is there to allocate; it takes two numbers, and a refusal
     // leaves all as it was.
     let set = |what, to| unsafe { libc::mallopt(what, to) };
     set(libc::M_MMAP_THRESHOLD, LARGE);
+    set(libc::M_TRIM_THRESHOLD, SPARE);
     if getrlimit(Resource::As).current.is_some() {
         set(libc::M_ARENA_MAX, 1);
     }
