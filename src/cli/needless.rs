@@ -29,11 +29,11 @@ pub(super) fn check(effective: &Effective, all: &[Needing]) -> Result<()> {
         }
         if let Some(why) = need.missing(policy) {
             let error = refused(flags, &why);
+            let lacks_summaries = Need::Summaries.missing(policy).as_ref() == Some(&why);
             return Err(match variable_against_summaries(effective) {
-                Some(name) if Need::Layer(Layer::Summarize).missing(policy).is_none() => error
-                    .hint(format!(
-                        "{name} in the environment says so: unset it, or leave the flag out"
-                    )),
+                Some(name) if lacks_summaries => error.hint(format!(
+                    "{name} in the environment says so: unset it, or leave the flag out"
+                )),
                 Some(_) | None => error.hint(hint(*need, policy)),
             });
         }
@@ -43,7 +43,8 @@ pub(super) fn check(effective: &Effective, all: &[Needing]) -> Result<()> {
 
 /// The variable that switches summaries off, if one does.
 fn variable_against_summaries(effective: &Effective) -> Option<&str> {
-    let is_off = effective.policy.summary.when == SummaryWhen::Never;
+    let is_off = effective.policy.summary.when == SummaryWhen::Never
+        && effective.policy.has(Layer::Summarize);
     let origin = effective.origin_of("summary.when").filter(|_| is_off);
     origin.and_then(|origin| origin.strip_prefix("env "))
 }

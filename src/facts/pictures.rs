@@ -38,13 +38,7 @@ pub fn picture(transcript: &Transcript<'_>, block: &Block) -> Option<Picture> {
         | BlockKind::Attachment => return None,
         BlockKind::Other => return Some(Picture::of_part(raw)),
     };
-    let mut picture = Picture {
-        what,
-        ..Picture::default()
-    };
-    // The line was parsed before. Should it fail here, what was found so far is used.
-    let _ = picture.read(b"", &mut Cursor::new(raw), DEEPEST);
-    Some(picture)
+    Some(Picture::of_raw(what, raw))
 }
 
 /// The pictures, documents and other parts that are no text in an attachment of what the user typed while the agent worked.
@@ -77,12 +71,18 @@ impl Picture {
             b"document" => "document",
             _ => return Some(Picture::of_part(block.raw())),
         };
+        Some(Picture::of_raw(what, block.raw()))
+    }
+
+    /// A picture or a document.
+    fn of_raw(what: &'static str, raw: &[u8]) -> Self {
         let mut picture = Picture {
             what,
             ..Picture::default()
         };
-        let _ = picture.read(b"", &mut Cursor::new(block.raw()), DEEPEST);
-        Some(picture)
+        // The line was parsed before. Should it fail here, what was found so far is used.
+        let _ = picture.read(b"", &mut Cursor::new(raw), DEEPEST);
+        picture
     }
 
     /// A part of another type: its name and its size as it is written.

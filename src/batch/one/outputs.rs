@@ -107,6 +107,7 @@ impl<'r> Run<'r> {
         .at(path)
         .hint("--overwrite replaces it; -o or --out-dir writes elsewhere"))
     }
+
     /// What is said where an output replaces that of another input, which is still there: each of the two has its own output nowhere
     /// else.
     fn over_another(&self, target: &Target, store: &Store, record: &Record) -> Option<Warning> {
