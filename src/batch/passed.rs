@@ -15,6 +15,8 @@ const MOST_EXTENSIONS: usize = 256;
 pub enum PassedBy {
     /// A link to a folder that is not itself below the walked one.
     FolderLink,
+    /// A store of another name than usual.
+    Store,
     /// A pipe, socket or device with the name of a transcript.
     NoFile,
     /// A link that leads nowhere, without the name of a transcript.
@@ -50,6 +52,7 @@ impl PassedBy {
     pub fn kind(self) -> &'static str {
         match self {
             PassedBy::FolderLink => "folder_link",
+            PassedBy::Store => "store",
             PassedBy::NoFile => "no_file",
             PassedBy::BrokenLink => "broken_link",
             PassedBy::SameFile => "same_file",
@@ -83,6 +86,7 @@ impl PassedBy {
     pub fn message(self) -> &'static str {
         match self {
             PassedBy::FolderLink => "links to folders are not followed",
+            PassedBy::Store => "a store of ctxpack, not searched",
             PassedBy::NoFile => "not a regular file, not read",
             PassedBy::BrokenLink => "the link is broken, not read",
             PassedBy::SameFile => "not read again: the file is an input by another path",
@@ -113,7 +117,8 @@ impl PassedBy {
         match self {
             PassedBy::FolderLink => Some("name the folder itself to search it"),
             PassedBy::Vanished => Some("--prune-outputs removes such outputs"),
-            PassedBy::NoFile
+            PassedBy::Store
+            | PassedBy::NoFile
             | PassedBy::BrokenLink
             | PassedBy::SameFile
             | PassedBy::OtherExtension
@@ -133,6 +138,7 @@ impl PassedBy {
     pub fn is_asked_for(self) -> bool {
         match self {
             PassedBy::FolderLink
+            | PassedBy::Store
             | PassedBy::NoFile
             | PassedBy::BrokenLink
             | PassedBy::SameFile

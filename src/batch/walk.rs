@@ -15,7 +15,7 @@ use ignore::WalkBuilder;
 use super::exclude::{Exclude, Excluding, IGNORE};
 use super::passed::PassedBy;
 use crate::error::{Error, ErrorKind};
-use crate::store::FOLDER;
+use crate::store::{FOLDER, is_store};
 use crate::store::atomic::is_temp;
 
 /// What is below a folder.
@@ -130,7 +130,9 @@ pub(super) fn walk_each(
             if entry.file_name() == FOLDER || is_skipped {
                 return false;
             }
-            let Some(why) = excludes.leaves_out(entry.path(), is_folder) else {
+            let excluded = excludes.leaves_out(entry.path(), is_folder);
+            let is_store = || is_folder && is_store(entry.path());
+            let Some(why) = excluded.or_else(|| is_store().then_some(PassedBy::Store)) else {
                 return true;
             };
             let path = entry.path().to_owned();
@@ -163,6 +165,7 @@ pub(super) fn walk_each(
             below.file_name().is_some_and(|name| name != FOLDER)
                 && !is_at(&path, skipped.as_deref())
                 && excluding.leaves_out(&path, true).is_none()
+                && !is_store(&path)
         };
         let is_wanted = interest(&named(path), &name.to_string_lossy()) == Interest::Wanted;
         !(is_temp(name) || name == IGNORE)

@@ -160,6 +160,8 @@ impl Compact {
         }
         // Better said before hours of work than after.
         reports::check(&planned, options.overwrite)?;
+        let written = self.output.iter().chain(&paths);
+        reports::check_apart(&planned, written.map(PathBuf::as_path))?;
         if !self.dry_run {
             for (path, _) in &planned {
                 if let Ok(spot) = Spot::named(path, Missing::Refuse) {

@@ -113,6 +113,7 @@ pub(super) fn passed_by(passed: &Passed, notices: &mut Notices) {
             | PassedBy::Pruned
             | PassedBy::VanishedButChanged => NoticeLevel::Warning,
             PassedBy::BrokenLink
+            | PassedBy::Store
             | PassedBy::SameFile
             | PassedBy::OtherExtension
             | PassedBy::Excluded

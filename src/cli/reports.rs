@@ -2,9 +2,10 @@
 //!
 //! One way for every command. Never replaces a file that is not a report of ctxpack, unless the user says so.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
@@ -14,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::report::{CsvRows, Render, ReportFormat, is_report};
 use crate::store::atomic::{Existing, Mode, Replace, sweep_beside};
 use crate::store::folder::Durability;
-use crate::store::{Missing, Spot};
+use crate::store::{Missing, Spot, resolved};
 
 /// The heading of flags on outputs.
 pub(super) const OUTPUT: &str = "Output";
@@ -132,6 +133,26 @@ pub(super) fn check(planned: &[Planned], overwrite: Overwrite) -> Result<()> {
     check_each(planned, overwrite).map_err(may_overwrite)
 }
 
+/// Fails if a report would take the place of a file that the run reads or writes: not even `--overwrite` asks for that.
+pub(super) fn check_apart<'p>(
+    planned: &[Planned],
+    others: impl Iterator<Item = &'p Path>,
+) -> Result<()> {
+    if planned.is_empty() {
+        return Ok(());
+    }
+    let others: HashSet<PathBuf> = others.map(resolved).collect();
+    match planned.iter().find(|(path, _)| others.contains(&resolved(path))) {
+        None => Ok(()),
+        Some((path, _)) => {
+            let message = "the report would replace an input or an output of this run";
+            Err(Error::new(ErrorKind::Usage, message)
+                .at(path)
+                .hint(ELSEWHERE))
+        }
+    }
+}
+
 fn check_each(planned: &[Planned], overwrite: Overwrite) -> Result<()> {
     for (path, format) in planned {
         if let Ok(spot) = Spot::named(path, Missing::Refuse) {
@@ -195,12 +216,23 @@ fn existing(spot: &Spot, format: ReportFormat, overwrite: Overwrite) -> Result<E
     if spot.look()?.is_none() {
         return Ok(Existing::Refuse);
     }
-    if overwrite == Overwrite::Any {
+    let may_be_transcript = matches!(format, ReportFormat::Jsonl);
+    if overwrite == Overwrite::Any && !may_be_transcript {
         return Ok(Existing::Overwrite);
     }
     let ends = ends(spot.read()?).map_err(|e| Error::io(spot.path(), "read", e))?;
     if is_report(&ends, format) {
         return Ok(Existing::Overwrite);
+    }
+    if overwrite == Overwrite::Any {
+        if ends.is_empty() {
+            return Ok(Existing::Overwrite);
+        }
+        // Of a kind of its own: that of what exists has the advice to overwrite it.
+        let message = "a file of that name exists that may be a transcript, and a report replaces none";
+        return Err(Error::new(ErrorKind::Usage, message)
+            .at(spot.path())
+            .hint(ELSEWHERE));
     }
     Err(Error::new(
         ErrorKind::Exists,

@@ -12,7 +12,7 @@
 //! names it.
 
 use std::ffi::OsStr;
-use std::fs::{File, TryLockError};
+use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -52,6 +52,7 @@ pub use hashes::{has_hash, hash, hash_of};
 pub use jobs::{JobsLock, job_name};
 pub use offload::{OffloadHash, is_offload_name, offload_in, offload_name, offload_names_in};
 pub use open_folders::OpenFolders;
+pub use resolved::resolved;
 pub use regular::{open_met, open_seen, open_transcript, read_regular};
 pub use seen::Seen;
 pub use spot::{Missing, Spot};
@@ -81,6 +82,16 @@ const PARTS: [&str; 7] = [
 ];
 const LOCK: &str = "lock";
 const COPY_BYTES: usize = 64 * 1024;
+
+/// Whether a folder looks like a store, whatever its name: a walk over transcripts skips it, too.
+pub fn is_store(folder: &Path) -> bool {
+    let is = |name, is_kind: fn(&Metadata) -> bool| {
+        let seen = folder.join(name).symlink_metadata();
+        seen.is_ok_and(|seen| is_kind(&seen))
+    };
+    is(LOCK, Metadata::is_file)
+        && (is(manifest::MANIFESTS, Metadata::is_dir) || is(manifest::JOURNAL, Metadata::is_dir))
+}
 
 /// One store, as used by one run. Threads share it.
 ///

@@ -115,7 +115,7 @@ pub(super) fn text(path: &Path) -> Option<String> {
 }
 
 /// The path with links resolved as far as it exists.
-pub(super) fn resolved(path: &Path) -> PathBuf {
+pub fn resolved(path: &Path) -> PathBuf {
     match (fs::canonicalize(path), path.file_name()) {
         (Ok(path), _) => path,
         (Err(_), Some(name)) => resolved(folder_of(path)).join(name),

@@ -144,21 +144,31 @@ impl Undo {
             }))
         };
 
-        for Known { root, ledger, name } in &stores {
-            let mut records: Vec<&Record> = ledger.with_output(&written.hash).collect();
-            if is_link || is_above(root) {
-                // A moved file is found by its bytes; but anyone who made a link, or put a store above a walked folder, may
-                // have made the record too.
-                records.retain(|record| Some(&record.output) == name.as_ref());
-            }
-            if let Some(records) = one_original(file, &records, name.as_deref())? {
-                let state = match records.first() {
-                    Some(first) if first.input_hash == written.hash => {
-                        State::AlreadyOriginal(written)
-                    }
-                    Some(_) | None => State::Compacted,
-                };
-                return Ok(found(root, records, state));
+        let mut unchanged = None;
+        // What was written to this very path counts more than equal bytes elsewhere, in whatever store.
+        for reached in [Place::Here, Place::Anywhere] {
+            for store in &stores {
+                let Known { root, name, .. } = store;
+                let is_here = |record: &&Record| Some(&record.output) == name.as_ref();
+                // An output that equals its input says nothing about equal files elsewhere, nor about an earlier compaction of
+                // its own.
+                let of_these_bytes = store.ledger.with_output(&written.hash);
+                let (mut records, equal): (Vec<&Record>, Vec<&Record>) =
+                    of_these_bytes.partition(|record| record.output_hash != record.input_hash);
+                if let Some(record) = equal.into_iter().find(is_here) {
+                    unchanged.get_or_insert_with(|| (*root, vec![record.clone()]));
+                }
+                if is_link || is_above(root) || unchanged.is_some() {
+                    // A moved file is found by its bytes; but anyone who made a link, or put a store above a walked folder,
+                    // may have made the record too.
+                    records.retain(is_here);
+                }
+                if reached == Place::Here && !records.iter().any(is_here) {
+                    continue;
+                }
+                if let Some(records) = one_original(file, &records, name.as_deref())? {
+                    return Ok(found(root, records, State::Compacted));
+                }
             }
         }
         let original = stores
@@ -180,6 +190,9 @@ impl Undo {
             if original.is_none() || records.iter().any(is_here) {
                 return Ok(found(root, records, State::Grown(written.bytes - bytes)));
             }
+        }
+        if let Some((root, records)) = unchanged {
+            return Ok(found(root, records, State::AlreadyOriginal(written)));
         }
         match (original, unreadable) {
             (Some(store), _) => Ok(found(
@@ -282,6 +295,13 @@ enum Reach<'r> {
     Everywhere,
     /// By its bytes in all records, by its beginnings in those of its path; no link leads out of this folder.
     Below(&'r Path),
+}
+
+/// Where an output was written that has a file's bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Here,
+    Anywhere,
 }
 
 /// The result of a search.

@@ -49,7 +49,7 @@ pub(super) fn policy() -> Result<(&'static str, Value)> {
 
 /// What was not read, if there is any.
 pub(super) fn not_read() -> Key {
-    let passed = every!(PassedBy.kind: FolderLink NoFile BrokenLink SameFile OtherExtension Excluded Ignored Older Newer OtherProject NotDegraded Vanished ToPrune Pruned VanishedButChanged);
+    let passed = every!(PassedBy.kind: FolderLink Store NoFile BrokenLink SameFile OtherExtension Excluded Ignored Older Newer OtherProject NotDegraded Vanished ToPrune Pruned VanishedButChanged);
     let entry = object(vec![
         key(
             "kind",

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,7 +14,7 @@ use crate::store::atomic::{Existing, Mode, Replace, Rights, Stamp, Written, swee
 use crate::store::folder::Durability;
 use crate::store::manifest::{Cleaned, Original, Record};
 use crate::store::spot::{Missing, Spot};
-use crate::store::{Store, open_transcript, pour};
+use crate::store::{Store, archive_name, open_transcript, pour};
 use crate::text::count;
 
 /// No tool output is larger. (The unpacked size of a cleaned-up offload is not recorded.)
@@ -260,6 +260,17 @@ impl Found {
                 Err(e) => first_error = first_error.or(Some(e)),
             }
         }
+        // A later run may have archived these bytes before it replaced them.
+        for record in self.records.iter().take(1).filter(|record| record.archive.is_none()) {
+            let original = Written {
+                hash: record.input_hash.clone(),
+                bytes: record.input_bytes,
+            };
+            let source = Source::ArchiveOf;
+            if self.pour(source, &original, &mut io::sink()).is_ok() {
+                return Ok((source, original));
+            }
+        }
         Err(first_error
             .unwrap_or_else(|| Error::new(ErrorKind::Internal, "a find without records")))
     }
@@ -272,14 +283,23 @@ impl Found {
                 self.root.join(name),
                 store.read_archive(name, original.bytes, to)?,
             ),
+            Source::ArchiveOf => {
+                let name = archive_name(&original.hash);
+                let written = store.read_archive(&name, original.bytes, to)?;
+                (self.root.join(name), written)
+            }
             Source::Input(name) => {
                 let path = store.path_of(name);
                 let (file, metadata) =
                     open_transcript(&path).map_err(|e| gone(e, &path, original))?;
-                if metadata.len() > original.bytes {
+                // Its agent may have gone on: then it begins with the original. How long it is now depends on who wrote the record,
+                // so the rest is not read.
+                let written = pour(&mut (&file).take(original.bytes), to, |e| {
+                    Error::io(&path, "read", e)
+                })?;
+                if written != *original && metadata.len() > original.bytes {
                     return Err(grown_since(&path, original, metadata.len()));
                 }
-                let written = pour(&mut &file, to, |e| Error::io(&path, "read", e))?;
                 (path, written)
             }
             Source::File => {
@@ -313,11 +333,13 @@ enum Source<'a> {
     Input(&'a str),
     /// By the name in a record.
     Archive(&'a str),
+    /// By the original's hash, where no record of it names an archive.
+    ArchiveOf,
     /// The file itself.
     File,
 }
 
-/// An original that is longer now is not read to its end: how long it is depends on who wrote the record.
+/// The error for an original that is longer now, and does not begin with what it was.
 fn grown_since(path: &Path, original: &Written, bytes: u64) -> Error {
     Error::new(
         ErrorKind::Changed,

@@ -103,3 +103,55 @@ fn of_several_copies_that_are_gone_the_own_one_is_named() {
         assert_eq!(error.unwrap_err().path, Some(b.store().path_of(name)));
     }
 }
+
+#[test]
+fn a_copy_that_equals_its_input_says_nothing_about_that_input() {
+    let b = Bench::new();
+    b.compact(("s", "small"), ("s", "the original"), Original::Archive);
+    let grown = "small, and more";
+    fs::write(b.path("s"), grown).unwrap();
+    b.compact(("s.compact", grown), ("s", grown), Original::Input);
+    let found = b.find("s").unwrap();
+    assert_eq!(found.state(), &State::Grown(10));
+    b.undo("s", Dest::InPlace, Appended::Discard).unwrap();
+    assert_eq!(b.read("s"), "the original");
+    // The copy is what it was made from.
+    let copy = b.find("s.compact").unwrap();
+    assert!(copy.is_output() && matches!(copy.state(), State::AlreadyOriginal(_)));
+}
+
+#[test]
+fn what_was_written_to_the_path_itself_counts_more_than_equal_bytes_of_a_nearer_store() {
+    let b = Bench::new();
+    fs::create_dir(b.path("near")).unwrap();
+    let input = ("near/s", "the original");
+    b.compact(("near/s", "small"), input, Original::Archive);
+    let near = Store::new(b.path("near").join(FOLDER), Durability::Lazy);
+    let record = Record {
+        output: "s.compact".to_owned(),
+        input: "s".to_owned(),
+        original: Original::Input,
+        archive: None,
+        ..b.record(("near/s", "small"), input, Original::Archive)
+    };
+    near.record(&record).unwrap();
+    near.finish().unwrap();
+    b.undo("near/s", Dest::InPlace, Appended::Refuse).unwrap();
+    assert_eq!(b.read("near/s"), "the original");
+}
+
+#[test]
+fn an_original_that_was_archived_later_or_went_on_is_found() {
+    let b = Bench::new();
+    b.compact(("s.compact", "small"), ("s", "the original"), Original::Input);
+    b.append("s", " and more");
+    let done = b.undo("s.compact", Dest::InPlace, Appended::Refuse).unwrap();
+    assert_eq!(done, undone(State::Compacted, "the original"));
+
+    fs::write(b.path("s"), "the original").unwrap();
+    b.compact(("s.compact", "small"), ("s", "the original"), Original::Input);
+    b.compact(("s", "tiny"), ("s", "the original"), Original::Archive);
+    b.undo("s.compact", Dest::InPlace, Appended::Refuse).unwrap();
+    assert_eq!(b.read("s.compact"), "the original");
+    assert_eq!(b.read("s"), "tiny");
+}
