@@ -7,13 +7,22 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// `text`, safe for a table, a page or a message: characters that could control the display become `\u{…}`; a tab or a
-/// line break becomes a space, so that one record stays on one line.
+/// line break becomes a space, so that one record stays on one line. So does the first character of what a CI system takes for a
+/// command where a line begins with it.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(controls_display) {
+    let is_command = commands_ci(text);
+    if !is_command && !text.chars().any(controls_display) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
+    let mut rest = text;
+    if is_command {
+        rest = text.trim_start();
+        let first = rest.chars().next();
+        out.extend(first.into_iter().flat_map(char::escape_unicode));
+        rest = &rest[first.map_or(0, char::len_utf8)..];
+    }
+    for c in rest.chars() {
         match c {
             '\t' | '\n' | '\r' => out.push(' '),
             c if controls_display(c) => out.extend(c.escape_unicode()),
@@ -21,6 +30,12 @@ pub fn printable(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// Whether GitHub Actions or Azure Pipelines would run it as a command if a line of a log began with it, blanks or not.
+fn commands_ci(text: &str) -> bool {
+    let text = text.trim_start();
+    text.starts_with("::") || text.starts_with("##[") || text.starts_with("##vso[")
 }
 
 /// A file's name for people: tabs and line breaks are shown as what they are. As spaces, they would make it look like another
@@ -67,8 +82,10 @@ pub fn printable_json(json: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(json.len() + 16);
     for c in json.chars() {
         if needs_escape(c) {
-            // All of them are inside strings, and below U+10000.
-            out.push_str(&format!("\\u{:04x}", c as u32));
+            // All of them are inside strings.
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
         } else {
             out.push(c);
         }
@@ -94,12 +111,19 @@ impl<W: Write> Write for PrintableJson<W> {
 }
 
 /// Whether `c` could control a terminal, or change the order or the line breaks of the text around it: C0 and C1 controls,
-/// DEL, bidirectional marks, embeddings, overrides and isolates, and Unicode's line and paragraph separators.
+/// DEL, bidirectional marks, embeddings, overrides and isolates, and Unicode's line and paragraph separators; or nobody would see it,
+/// so that two texts would look the same. What joins letters or emoji stays.
 fn controls_display(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
-            '\u{61c}'
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'
+                | '\u{2060}'
+                | '\u{feff}'
+                | '\u{e0000}'..='\u{e007f}'
                 | '\u{200e}'
                 | '\u{200f}'
                 | '\u{2028}'..='\u{202e}'
@@ -246,6 +270,18 @@ mod tests {
             printable("a\u{1b}[31mb\nc\u{9b}\u{202e}\u{61c}\u{2028}"),
             "a\\u{1b}[31mb c\\u{9b}\\u{202e}\\u{61c}\\u{2028}"
         );
+        // What nobody would see; what joins emoji stays.
+        assert_eq!(
+            printable("a\u{200b}b\u{feff}\u{e0041}👩\u{200d}💻"),
+            "a\\u{200b}b\\u{feff}\\u{e0041}👩\u{200d}💻"
+        );
+    }
+
+    #[test]
+    fn no_line_of_a_log_is_a_command() {
+        assert_eq!(printable("::error::x"), "\\u{3a}:error::x");
+        assert_eq!(printable(" \t##[error]x"), "\\u{23}#[error]x");
+        assert_eq!(printable("a::b ##[c]"), "a::b ##[c]");
     }
 
     #[test]

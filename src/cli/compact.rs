@@ -13,7 +13,7 @@ use super::emit::EmitArgs;
 use super::ending::{Ended, Ending, end};
 use super::gates::CompactGates;
 use super::hooks::HookArgs;
-use super::limits::{INPUT, LimitArgs, threads};
+use super::limits::{INPUT, LimitArgs, jobs, threads};
 use super::models;
 use super::named::{AgentArgs, surroundings};
 use super::next::Went;
@@ -112,7 +112,7 @@ pub(super) struct Compact {
     #[arg(long, conflicts_with = "reports", help_heading = OUTPUT)]
     no_report: bool,
     /// Threads; 0 = one per processor
-    #[arg(short, long, value_name = "N", default_value_t = 0, help_heading = INPUT)]
+    #[arg(short, long, value_name = "N", default_value_t = 0, value_parser = jobs, help_heading = INPUT)]
     jobs: usize,
     /// Read more paths from FILE, one per line; - is standard input
     #[arg(long, value_name = "FILE", help_heading = INPUT)]

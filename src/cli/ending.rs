@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::beside::BesideReports;
 use super::emit::EmitArgs;
-use super::gates::CompactGates;
+use super::gates::{CompactGates, OverTarget};
 use super::named::surroundings;
 use super::next::{Went, next};
 use super::reading::{not_read, passed_by};
@@ -68,11 +68,17 @@ pub(super) struct Ended {
 pub(super) fn end(context: &Context, outcomes: &Sorted, ending: &Ending<'_>) -> Result<Ended> {
     say(context, ending.found, outcomes).map_err(unread)?;
     let mut left_out = not_read(ending.found);
+    // Where the table says it, too, it would be said twice.
+    let mut over_target = (!context.is_for_people()).then(OverTarget::default);
     let mut see = |_, outcome: &Outcome| {
         left_out.add_outcome(outcome);
+        if let Some(over) = &mut over_target {
+            over.see(outcome);
+        }
         Ok(())
     };
     outcomes.each_remarkable(&mut see).map_err(unread)?;
+    context.gates(&over_target.unwrap_or_default().closed());
     let policy = policy_ref(ending.effective);
     let report = StreamedReport::new(policy, outcomes.totals(), outcomes)
         .with_left(left_out.into_list(), ending.left)

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::batched::BatchArgs;
 use super::config::{Chosen, PolicyArgs};
-use super::limits::{INPUT, LimitArgs, threads};
+use super::limits::{INPUT, LimitArgs, jobs, threads};
 use super::reports::{OUTPUT, Planned, ReportArgs, RowArgs, write_all};
 use super::saying::policy_ref;
 use super::server::ServerArgs;
@@ -64,7 +64,7 @@ pub(super) struct Filter {
     #[command(flatten)]
     rows: RowArgs,
     /// Threads; 0 = one per processor
-    #[arg(short, long, value_name = "N", default_value_t = 0, help_heading = INPUT)]
+    #[arg(short, long, value_name = "N", default_value_t = 0, value_parser = jobs, help_heading = INPUT)]
     jobs: usize,
     #[command(flatten)]
     limits: LimitArgs,

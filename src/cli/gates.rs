@@ -253,6 +253,37 @@ impl Watch<'_> {
     }
 }
 
+/// Inputs with a conversation that is larger than its target allows: the first of them, and how many there are.
+#[derive(Default)]
+pub(super) struct OverTarget {
+    first: Option<String>,
+    number: u64,
+}
+
+impl OverTarget {
+    pub(super) fn see(&mut self, outcome: &Outcome) {
+        let Some((conversation, target)) = outcome.missed_target() else {
+            return;
+        };
+        self.number += 1;
+        let named = || {
+            let tokens = [conversation.tokens_after, target.cap()].map(thousands);
+            let path = &outcome.file.path;
+            format!("{path}: {} tokens, target {}", tokens[0], tokens[1])
+        };
+        self.first.get_or_insert_with(named);
+    }
+
+    pub(super) fn closed(self) -> Vec<Closed> {
+        let message = |first| match self.number {
+            1 => format!("the target was not reached: {first}"),
+            more => format!("the target was not reached in {}; the first: {first}", count(more, "file")),
+        };
+        let closed = |first| Closed::new(message(first), None);
+        self.first.map(closed).into_iter().collect()
+    }
+}
+
 /// Conversations over a budget: the largest of them, and how many there are.
 #[derive(Default)]
 struct Over {

@@ -66,6 +66,15 @@ fn size(text: &str) -> Result<u64, String> {
     }
 }
 
+/// More threads than this only take each other's time.
+const MOST_THREADS: usize = 256;
+
+/// A number of threads, as `--jobs` takes it.
+pub(super) fn jobs(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number <= MOST_THREADS);
+    number.ok_or_else(|| format!("a number of threads is needed, from 0 to {MOST_THREADS}"))
+}
+
 /// `--jobs`; 0 = one for each processor.
 pub(super) fn threads(jobs: usize) -> usize {
     if jobs > 0 {
@@ -77,6 +86,14 @@ pub(super) fn threads(jobs: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn threads_have_a_limit() {
+        assert_eq!([jobs("0"), jobs("256")], [Ok(0), Ok(256)]);
+        for wrong in ["257", "99999999999999999999", "-1", "two", ""] {
+            assert!(jobs(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_size_has_a_number_and_perhaps_a_unit() {

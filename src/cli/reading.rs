@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use super::limits::{INPUT, LimitArgs, threads};
+use super::limits::{INPUT, LimitArgs, jobs, threads};
 use super::named::AgentArgs;
 use super::progress::Bar;
 use super::shard::ShardArgs;
@@ -27,7 +27,7 @@ pub(super) struct Reading {
     #[arg(long, value_name = "NAME", help = input_format_help(), help_heading = INPUT)]
     input_format: Option<String>,
     /// Threads; 0 = one per processor
-    #[arg(short, long, value_name = "N", default_value_t = 0, help_heading = INPUT)]
+    #[arg(short, long, value_name = "N", default_value_t = 0, value_parser = jobs, help_heading = INPUT)]
     jobs: usize,
     /// Read more paths from FILE, one per line; - is standard input
     #[arg(long, value_name = "FILE", help_heading = INPUT)]

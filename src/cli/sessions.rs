@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::config::PolicyArgs;
-use super::limits::threads;
+use super::limits::{jobs, threads};
 use super::named::{AgentArgs, surroundings};
 use super::progress::Bar;
 use super::reading::passed_by;
@@ -62,7 +62,7 @@ pub(super) struct SessionsCommand {
     #[arg(long, conflicts_with = "format")]
     json: bool,
     /// Threads; 0 = one per processor
-    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    #[arg(short, long, value_name = "N", default_value_t = 0, value_parser = jobs)]
     jobs: usize,
     #[command(flatten)]
     policy: PolicyArgs,

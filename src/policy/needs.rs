@@ -42,7 +42,7 @@ pub enum Other {
 
 /// What keys need, each by how its name begins; the first that fits holds. Keys without an entry act in themselves, or in more than
 /// one layer. `target.*` has none, since a result says whether its target was reached.
-const NEEDS: [(&str, Need); 42] = [
+const NEEDS: [(&str, Need); 43] = [
     ("superseded.", Need::Layer(Layer::Superseded)),
     ("demote.", Need::Layer(Layer::Demote)),
     ("clear.", Need::Layer(Layer::Clear)),
@@ -67,6 +67,8 @@ const NEEDS: [(&str, Need); 42] = [
     ("summary.prompt", Need::Model),
     ("summary.system", Need::Model),
     ("summary.reads", Need::Model),
+    // It also limits what the built-in summary is made of.
+    ("summary.input_chars", Need::Summaries),
     ("summary.input", Need::Model),
     ("summary.output_factor", Need::Model),
     ("summary.tries", Need::Model),

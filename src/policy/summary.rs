@@ -38,7 +38,8 @@ table! {
         reads: Reads = Reads::Replaced;
         /// The form in which a provider is given the conversation.
         input: Input = Input::Blocks;
-        /// Only the beginning of that form is sent, up to this length; 0 means all of it.
+        /// Only the beginning of that form is sent, up to this length; 0 means all of it. The built-in summary is made of the
+        /// messages that are within it as a whole.
         input_chars: u64 = 0, unit("characters");
 
         /// The newest messages that are kept. Of this, `summary.keep_turns` and `summary.keep_tokens`, the rule that keeps

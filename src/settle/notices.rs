@@ -114,6 +114,9 @@ pub(super) fn of_summary<'s>(
         LossReason::TooLong => {
             "typed messages are clipped: they are longer than summary.user_message_max"
         }
+        LossReason::NotRead => {
+            "typed messages are clipped or left out: they are longer than summary.user_message_max, or beyond summary.input_chars"
+        }
         LossReason::Target => {
             "typed messages are clipped or left out: the target leaves no room for them"
         }

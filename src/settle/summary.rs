@@ -116,6 +116,8 @@ pub struct SummaryMessage {
 pub enum LossReason {
     /// They are longer than `summary.user_message_max`.
     TooLong,
+    /// The same, or `summary.input_chars` leaves them out of what the summary is made of.
+    NotRead,
     /// The target leaves no room for them.
     Target,
     /// `summary.user_words` does not ask for it.
@@ -315,6 +317,9 @@ impl Composer<'_> {
             pictures,
         } = self.typed_messages(draft.cut.first_kept, &draft.text);
         let why = match (draft.words, self.subject.policy.summary.user_words) {
+            (UserWords::Verbatim, _) if self.subject.policy.summary.input_chars > 0 => {
+                LossReason::NotRead
+            }
             (UserWords::Verbatim, _) => LossReason::TooLong,
             (UserWords::Budget, UserWords::Verbatim) => LossReason::Target,
             (UserWords::Budget, UserWords::Budget) => LossReason::Policy,
