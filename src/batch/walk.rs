@@ -15,8 +15,8 @@ use ignore::WalkBuilder;
 use super::exclude::{Exclude, Excluding, IGNORE};
 use super::passed::PassedBy;
 use crate::error::{Error, ErrorKind};
-use crate::store::{FOLDER, is_store};
 use crate::store::atomic::is_temp;
+use crate::store::{FOLDER, is_store};
 
 /// What is below a folder.
 #[derive(Debug, Default)]

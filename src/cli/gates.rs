@@ -277,7 +277,10 @@ impl OverTarget {
     pub(super) fn closed(self) -> Vec<Closed> {
         let message = |first| match self.number {
             1 => format!("the target was not reached: {first}"),
-            more => format!("the target was not reached in {}; the first: {first}", count(more, "file")),
+            more => format!(
+                "the target was not reached in {}; the first: {first}",
+                count(more, "file")
+            ),
         };
         let closed = |first| Closed::new(message(first), None);
         self.first.map(closed).into_iter().collect()

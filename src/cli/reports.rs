@@ -142,7 +142,10 @@ pub(super) fn check_apart<'p>(
         return Ok(());
     }
     let others: HashSet<PathBuf> = others.map(resolved).collect();
-    match planned.iter().find(|(path, _)| others.contains(&resolved(path))) {
+    match planned
+        .iter()
+        .find(|(path, _)| others.contains(&resolved(path)))
+    {
         None => Ok(()),
         Some((path, _)) => {
             let message = "the report would replace an input or an output of this run";
@@ -229,7 +232,8 @@ fn existing(spot: &Spot, format: ReportFormat, overwrite: Overwrite) -> Result<E
             return Ok(Existing::Overwrite);
         }
         // Of a kind of its own: that of what exists has the advice to overwrite it.
-        let message = "a file of that name exists that may be a transcript, and a report replaces none";
+        let message =
+            "a file of that name exists that may be a transcript, and a report replaces none";
         return Err(Error::new(ErrorKind::Usage, message)
             .at(spot.path())
             .hint(ELSEWHERE));

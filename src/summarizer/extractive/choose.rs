@@ -13,12 +13,13 @@ use std::borrow::Cow;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use super::clip::{CUT, clip, clip_to_tokens};
+use super::clip::{CUT, clip, clip_to_sentences, clip_to_tokens};
 use super::entities::scan;
 use super::facts_of::is_plan;
 use super::form::{FileRows, Labels, Mark, Row, Section};
 use super::gather::{BETWEEN, LONGEST};
 use super::names::hash;
+use super::state::CALL;
 use super::units::{Claim, Grounding, Unit, UnitKind};
 use super::weights::UnitWeights;
 use super::{Extract, ExtractiveSummary};
@@ -282,7 +283,11 @@ impl<'c> Choice<'c> {
         // The heading and the mark take some of it; how much depends on the estimator, and on the lines that remain.
         let mut most = part.limit.saturating_sub(16);
         for _ in 0..CLIPS {
-            let clipped = clip_to_tokens(text, most, self.estimator);
+            // A call has no sentences.
+            let clipped = match unit.row.label == CALL {
+                true => clip_to_tokens(text, most, self.estimator),
+                false => clip_to_sentences(text, most, self.estimator),
+            };
             if most == 0 || clipped == CUT {
                 break;
             }

@@ -24,6 +24,47 @@ pub(super) fn clip(text: &str, most: usize) -> Cow<'_, str> {
 /// `text` if it has at most `most` tokens, else its start and its end: a long text was mostly pasted between a person's own
 /// words.
 pub(super) fn clip_to_tokens<'t>(text: &'t str, most: u64, estimator: &Estimator) -> Cow<'t, str> {
+    clip_by(text, most, estimator, |bytes| joined(around(text, bytes)))
+}
+
+/// The same in whole sentences and lines, so that no two halves read as one: "The user … proceed" is not what "The user doesn't want
+/// to proceed" says.
+pub(super) fn clip_to_sentences<'t>(
+    text: &'t str,
+    most: u64,
+    estimator: &Estimator,
+) -> Cow<'t, str> {
+    clip_by(text, most, estimator, |bytes| {
+        let (head, tail) = around(text, bytes);
+        let after = text.len() - tail.len();
+        let begins = match starts(text).rev().find(|start| *start <= after) {
+            Some(start) if start == after => tail,
+            Some(_) | None => starts(tail).next().map_or("", |start| &tail[start..]),
+        };
+        let end = starts(text).rev().find(|start| *start <= head.len());
+        let whole = end.map_or("", |end| head[..end].trim_end());
+        joined((whole, begins))
+    })
+}
+
+/// Where sentences and lines of a text start, but for the first one.
+fn starts(text: &str) -> impl DoubleEndedIterator<Item = usize> {
+    let is_end = |c: char| matches!(c, '.' | '!' | '?' | '。' | '！' | '？' | '\n');
+    text.match_indices(is_end).filter_map(|(at, end)| {
+        let rest = &text[at + end.len()..];
+        let begins = rest.trim_start();
+        let is_start = end == "\n" || end.len() > 1 || begins.len() < rest.len();
+        (is_start && !begins.is_empty()).then(|| text.len() - begins.len())
+    })
+}
+
+/// `text` if it has at most `most` tokens, else the longest of what `shorter` makes of numbers of its bytes.
+fn clip_by<'t>(
+    text: &'t str,
+    most: u64,
+    estimator: &Estimator,
+    shorter: impl Fn(usize) -> String,
+) -> Cow<'t, str> {
     let fits = |text: &str| estimator.tokens(estimator.text(text)) <= most;
     if fits(text) {
         return Cow::Borrowed(text);
@@ -37,7 +78,7 @@ pub(super) fn clip_to_tokens<'t>(text: &'t str, most: u64, estimator: &Estimator
     );
     while low < high {
         let middle = low + (high - low).div_ceil(2);
-        let shorter = around(text, middle);
+        let shorter = shorter(middle);
         if fits(&shorter) {
             (clipped, low) = (shorter, middle);
         } else {
@@ -47,11 +88,14 @@ pub(super) fn clip_to_tokens<'t>(text: &'t str, most: u64, estimator: &Estimator
     Cow::Owned(clipped)
 }
 
-/// The start and the end of about `bytes` bytes together.
-fn around(text: &str, bytes: usize) -> String {
+/// The start and the end of a text, of about `bytes` bytes together.
+fn around(text: &str, bytes: usize) -> (&str, &str) {
     let head = cut(text, bytes - bytes / 3);
     let after = cut(text, text.len() - bytes / 3).max(head);
-    let (head, tail) = (text[..head].trim_end(), text[after..].trim_start());
+    (text[..head].trim_end(), text[after..].trim_start())
+}
+
+fn joined((head, tail): (&str, &str)) -> String {
     let between = |part: &str| if part.is_empty() { "" } else { "\n" };
     format!("{head}{}{CUT}{}{tail}", between(head), between(tail))
 }
@@ -111,5 +155,33 @@ mod tests {
         );
         assert_eq!(clip_to_tokens(&clipped, 30, &estimator), clipped);
         assert_eq!(clip_to_tokens(&text, 0, &estimator), CUT);
+    }
+
+    #[test]
+    fn halves_of_sentences_are_not_joined() {
+        let auto = preset("auto").unwrap();
+        let estimator = Estimator::new(&auto.tokens).unwrap();
+        let refusal = "The user doesn't want to proceed with this. The call was rejected, and nothing was written. \
+                       STOP, and wait for what the user says next before you proceed.";
+        let of = |most| clip_to_sentences(refusal, most, &estimator);
+        assert_eq!(of(6), CUT);
+        assert_eq!(of(20), "The user doesn't want to proceed with this.\n…");
+        let longer = of(32);
+        assert!(
+            longer.starts_with("The user doesn't want to proceed with this."),
+            "{longer}"
+        );
+        for part in longer.split(CUT) {
+            let part = part.trim();
+            assert!(part.is_empty() || part.ends_with('.'), "{longer}");
+        }
+        assert_eq!(of(500), refusal);
+        let lines = format!("{}the last line", "some line of a log\n".repeat(99));
+        let clipped = clip_to_sentences(&lines, 40, &estimator);
+        assert!(clipped.starts_with("some line of a log\n"), "{clipped}");
+        assert!(
+            clipped.ends_with("\n…\nthe last line") || clipped.contains("a log\nthe last line"),
+            "{clipped}"
+        );
     }
 }

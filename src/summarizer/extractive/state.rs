@@ -12,6 +12,9 @@ use crate::transcript::{BlockKind, Role};
 /// The label of the assistant's words.
 pub(super) const SAID: &str = "said";
 
+/// The label of a call.
+pub(super) const CALL: &str = "call";
+
 /// How much is quoted of a text, and of a call or a result, in bytes.
 const WORDS: usize = 1_600;
 const GLANCE: usize = 400;
@@ -35,7 +38,7 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>) {
     let quoted = blocks.filter_map(|(number, role, block)| {
         let (label, text, most) = match (block.kind, role) {
             (BlockKind::Text, Role::Assistant) => (SAID, block_text(transcript, block), WORDS),
-            (BlockKind::Call, _) if !is_followed => ("call", input(transcript, block), GLANCE),
+            (BlockKind::Call, _) if !is_followed => (CALL, input(transcript, block), GLANCE),
             (BlockKind::Result, _) if !is_followed => {
                 ("result", block_text(transcript, block), GLANCE)
             }

@@ -143,15 +143,26 @@ fn what_was_written_to_the_path_itself_counts_more_than_equal_bytes_of_a_nearer_
 #[test]
 fn an_original_that_was_archived_later_or_went_on_is_found() {
     let b = Bench::new();
-    b.compact(("s.compact", "small"), ("s", "the original"), Original::Input);
+    b.compact(
+        ("s.compact", "small"),
+        ("s", "the original"),
+        Original::Input,
+    );
     b.append("s", " and more");
-    let done = b.undo("s.compact", Dest::InPlace, Appended::Refuse).unwrap();
+    let done = b
+        .undo("s.compact", Dest::InPlace, Appended::Refuse)
+        .unwrap();
     assert_eq!(done, undone(State::Compacted, "the original"));
 
     fs::write(b.path("s"), "the original").unwrap();
-    b.compact(("s.compact", "small"), ("s", "the original"), Original::Input);
+    b.compact(
+        ("s.compact", "small"),
+        ("s", "the original"),
+        Original::Input,
+    );
     b.compact(("s", "tiny"), ("s", "the original"), Original::Archive);
-    b.undo("s.compact", Dest::InPlace, Appended::Refuse).unwrap();
+    b.undo("s.compact", Dest::InPlace, Appended::Refuse)
+        .unwrap();
     assert_eq!(b.read("s.compact"), "the original");
     assert_eq!(b.read("s"), "tiny");
 }

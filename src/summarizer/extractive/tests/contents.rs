@@ -332,7 +332,11 @@ fn where_changed_files_have_no_room_they_are_told_in_short() {
     // Files for which there is no room even in the short form are listed from the end, and others as far as they are worth it.
     let least = told(300);
     assert!((12..40).contains(&files(&least)), "{}", least.text);
-    assert!(least.text.contains("\nL40 src/part_39.rs\n"));
+    assert!(
+        least.text.contains("\nL40 src/part_39.rs\n"),
+        "{}",
+        least.text
+    );
     assert!(least.counted <= 300);
 }
 
