@@ -83,8 +83,40 @@ pub(super) fn scan<'t>(text: &'t str, mut found: impl FnMut(Class, &'t str)) {
         // Most words have only lower-case letters, and none of those is a name.
         if kinds != LOWER && (length >= 3 || length == 2 && bytes[start] == b'#') {
             // ASCII bytes are characters of their own.
-            token(&text[start..start + length], kinds, &mut found);
+            let name = &text[start..start + length];
+            match escaped(bytes, start) {
+                Escaped::No => token(name, kinds, &mut found),
+                Escaped::Yes => token(&name[1..], kinds, &mut found),
+                Escaped::Perhaps => {}
+            }
         }
+    }
+}
+
+/// Whether the first letter of a token belongs to an escape such as `\n`, in a text that is source or JSON itself.
+enum Escaped {
+    No,
+    Yes,
+    /// `a\next_line` has a line break or is a path of Windows: neither `next_line` nor `ext_line` is certainly a name.
+    Perhaps,
+}
+
+fn escaped(bytes: &[u8], start: usize) -> Escaped {
+    let is_letter = |b: u8| matches!(b, b'n' | b't' | b'r');
+    if start == 0 || bytes[start - 1] != b'\\' || !is_letter(bytes[start]) {
+        return Escaped::No;
+    }
+    // What is before it, and before other escapes.
+    let mut before = &bytes[..start - 1];
+    while let [rest @ .., b'\\', letter] = before
+        && is_letter(*letter)
+    {
+        before = rest;
+    }
+    match before.last() {
+        None | Some(b'\\' | b':' | b'.' | b'_' | b'-') => Escaped::Perhaps,
+        Some(b) if b.is_ascii_alphanumeric() => Escaped::Perhaps,
+        Some(_) => Escaped::Yes,
     }
 }
 
@@ -251,6 +283,27 @@ mod tests {
         let mut names = Vec::new();
         scan(text, |class, name| names.push((class, name)));
         names
+    }
+
+    #[test]
+    fn the_letter_of_an_escape_is_no_part_of_a_name() {
+        let of = |text| names(text).into_iter().map(|(_, name)| name).collect();
+        let all: [Vec<&str>; 4] = [
+            of(r"{ a;\n\tthis.chatContainer.addChild(); }"),
+            of(r#""\nNever_do_this\nWarn""#),
+            of(r"C:\src\new_dir\table.rs src\lib_one.rs"),
+            of(r"over\nNextLine C:\\new_dir"),
+        ];
+        let none: Vec<&str> = Vec::new();
+        assert_eq!(
+            all,
+            [
+                vec!["this.chatContainer.addChild"],
+                vec!["Never_do_this"],
+                vec!["lib_one.rs"],
+                none
+            ]
+        );
     }
 
     #[test]
