@@ -71,7 +71,9 @@ pub use shell::output;
 pub use skills::{Skill, skills};
 pub use stance::{corrects, decides, leaves_open, refuses};
 pub use status::Exit;
-pub use todos::{Proposal, Todo, TodoState, Todos, listed, proposal, todos};
+pub use todos::{
+    Proposal, Reach, TaskChange, Todo, TodoState, Todos, last_todos, listed, proposal, todos,
+};
 pub use tools::{kind_of, kind_of_call};
 pub use touches::{Touch, touches};
 

@@ -18,15 +18,43 @@ pub struct Todos {
     pub call: FactLocation,
     /// In its order.
     pub items: Vec<Todo>,
+    /// Changes of tasks that were made before, in order.
+    pub changes: Vec<TaskChange>,
+    /// Which to-dos the list is about.
+    pub reach: Reach,
+}
+
+/// Which to-dos a list is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// All of them: it was written as a whole.
+    All,
+    /// Those that are in it: each was made or changed by itself.
+    Named,
 }
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Todo {
+    /// The number by which the agent changes it, if it is a task.
+    pub number: Option<String>,
     /// What is to be done.
     pub text: String,
     /// Its state.
     pub state: TodoState,
+    /// The message that wrote it.
+    pub message: u32,
+}
+
+/// What was changed of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskChange {
+    /// The task's number.
+    pub number: String,
+    /// Its new state, if that was changed; `None` inside if it was deleted.
+    pub state: Option<Option<TodoState>>,
+    /// Its new text, if that was changed.
+    pub text: Option<String>,
 }
 
 /// The state of a to-do.
@@ -53,14 +81,22 @@ pub struct Proposal {
     pub accepted: Done,
 }
 
-/// The to-dos as last written; `None` if that failed, the list is empty, or nothing in it was ever open.
+/// The to-dos as last written; `None` if there are none, or if the last list was emptied.
+pub fn todos(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Option<Todos> {
+    last_todos(transcript, exchanges.iter()).filter(|todos| !todos.items.is_empty())
+}
+
+/// What was last written of to-dos, also if that left none.
 ///
 /// Most agents write the whole list each time. Claude Code's tasks are made and changed one by one.
-pub fn todos(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Option<Todos> {
-    let written = exchanges.iter().rev().find_map(|exchange| {
+pub fn last_todos<'e>(
+    transcript: &Transcript<'_>,
+    exchanges: impl DoubleEndedIterator<Item = &'e Exchange> + Clone,
+) -> Option<Todos> {
+    exchanges.clone().rev().find_map(|exchange| {
         let tool = exchange.tool(transcript);
         if is_task(&tool) {
-            return tasks(transcript, exchanges);
+            return tasks(transcript, exchanges.clone());
         }
         let is_todos = matches!(
             &*tool,
@@ -71,12 +107,14 @@ pub fn todos(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Option<Todo
         }
         let input = exchange.input(transcript);
         let items = input.objects("todos").or_else(|| input.objects("plan"))?;
+        let todo = |item| todo(item, exchange.call.message);
         Some(Todos {
             call: exchange.call,
             items: items.iter().filter_map(todo).collect(),
+            changes: Vec::new(),
+            reach: Reach::All,
         })
-    });
-    written.filter(|todos| !todos.items.is_empty())
+    })
 }
 
 /// Whether a tool makes or changes a task of a list that the agent's program keeps.
@@ -86,10 +124,15 @@ fn is_task(tool: &str) -> bool {
 
 /// The tasks that were made one by one, as they were last changed. A task is known by the number that the result of its making
 /// names; one without is left out, since its state is not known.
-fn tasks(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Option<Todos> {
+fn tasks<'e>(
+    transcript: &Transcript<'_>,
+    exchanges: impl Iterator<Item = &'e Exchange>,
+) -> Option<Todos> {
     let mut call = None;
+    // None inside if it was deleted.
     let mut tasks: Vec<(String, Option<Todo>)> = Vec::new();
-    for exchange in exchanges.iter().filter(|of| is_task(&of.tool(transcript))) {
+    let mut changes = Vec::new();
+    for exchange in exchanges.filter(|of| is_task(&of.tool(transcript))) {
         if answer(transcript, exchange) == Done::Failed {
             continue;
         }
@@ -103,28 +146,29 @@ fn tasks(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Option<Todos> {
                 continue;
             };
             let task = Todo {
+                number: Some(number.to_owned()),
                 text: text.into_owned(),
                 state: TodoState::Pending,
+                message: exchange.call.message,
             };
             tasks.push((number.to_owned(), Some(task)));
         } else {
-            let id = input.text(&["taskId"]);
-            let status = input.text(&["status"]);
-            let task = tasks.iter_mut().rev();
-            let Some((_, task)) = task
-                .into_iter()
-                .find(|(number, _)| Some(&**number) == id.as_deref())
-            else {
+            let Some(number) = input.text(&["taskId"]) else {
                 continue;
             };
-            if status.as_deref() == Some("deleted") {
-                *task = None;
-            }
-            if let Some(task) = task {
-                task.state = status.as_deref().map_or(task.state, state);
-                task.text = input
-                    .text(&["subject"])
-                    .map_or(std::mem::take(&mut task.text), Cow::into_owned);
+            let status = input.text(&["status"]);
+            let change = TaskChange {
+                number: number.into_owned(),
+                state: status.as_deref().map(|status| match status {
+                    "deleted" => None,
+                    status => Some(state(status)),
+                }),
+                text: input.text(&["subject"]).map(Cow::into_owned),
+            };
+            let mut made = tasks.iter_mut().rev();
+            match made.find(|(number, _)| *number == change.number) {
+                Some((_, task)) => change.apply(task),
+                None => changes.push(change),
             }
         }
         call = Some(exchange.call);
@@ -132,7 +176,22 @@ fn tasks(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Option<Todos> {
     Some(Todos {
         call: call?,
         items: tasks.into_iter().filter_map(|(_, task)| task).collect(),
+        changes,
+        reach: Reach::Named,
     })
+}
+
+impl TaskChange {
+    fn apply(self, task: &mut Option<Todo>) {
+        match (self.state, task.as_mut()) {
+            (Some(None), _) => *task = None,
+            (Some(Some(state)), Some(task)) => task.state = state,
+            (None, _) | (Some(Some(_)), None) => {}
+        }
+        if let (Some(text), Some(task)) = (self.text, task) {
+            task.text = text;
+        }
+    }
 }
 
 /// `Task #7 created successfully: …`
@@ -163,8 +222,11 @@ pub fn listed(
             let block = transcript.block(number_of_block);
             let is_text = block.kind == BlockKind::Text;
             let text = is_text.then(|| block_text(transcript, block))?;
+            let of_item = |item| of_item(item, number as u32);
             let items: Vec<Todo> = text.lines().filter_map(item).map(of_item).collect();
             (items.len() >= ITEMS).then_some(Todos {
+                changes: Vec::new(),
+                reach: Reach::All,
                 call: FactLocation {
                     message: number as u32,
                     line: block.line,
@@ -176,8 +238,10 @@ pub fn listed(
     })
 }
 
-fn of_item(item: Item<'_>) -> Todo {
+fn of_item(item: Item<'_>, message: u32) -> Todo {
     Todo {
+        number: None,
+        message,
         text: item.text.to_owned(),
         state: match item.state {
             ItemState::Open => TodoState::Pending,
@@ -186,13 +250,15 @@ fn of_item(item: Item<'_>) -> Todo {
     }
 }
 
-fn todo(input: &Input<'_>) -> Option<Todo> {
+fn todo(input: &Input<'_>, message: u32) -> Option<Todo> {
     let text = input.text(&["content", "description", "text", "step"])?;
     let state = input
         .text(&["status", "state"])
         .as_deref()
         .map_or(TodoState::Pending, state);
     Some(Todo {
+        number: None,
+        message,
         text: text.into_owned(),
         state,
     })
@@ -263,6 +329,8 @@ mod tests {
         ]);
         let todos = in_main(&transcript, todos).unwrap();
         let item = |text: &str, state| Todo {
+            number: None,
+            message: 2,
             text: text.to_owned(),
             state,
         };
@@ -322,6 +390,40 @@ mod tests {
         assert_eq!(
             found,
             [("a", TodoState::Completed), ("B", TodoState::Pending)]
+        );
+        // Those of tasks that were made before, an earlier summary tells.
+        let later = anthropic(&[
+            (
+                "TaskCreate",
+                r#"{"subject":"d"}"#,
+                ResultText::Fine("Task #4 created"),
+            ),
+            (
+                "TaskUpdate",
+                r#"{"taskId":"4","status":"completed"}"#,
+                ResultText::Fine("ok"),
+            ),
+            (
+                "TaskUpdate",
+                r#"{"taskId":"2","status":"deleted"}"#,
+                ResultText::Fine("ok"),
+            ),
+            (
+                "TaskUpdate",
+                r#"{"taskId":"1","subject":"A"}"#,
+                ResultText::Fine("ok"),
+            ),
+        ]);
+        let todos = in_main(&later, todos).unwrap();
+        assert_eq!((todos.items.len(), todos.reach), (1, Reach::Named));
+        let change = |number: &str, state, text: Option<&str>| TaskChange {
+            number: number.to_owned(),
+            state,
+            text: text.map(str::to_owned),
+        };
+        assert_eq!(
+            todos.changes,
+            [change("2", Some(None), None), change("1", None, Some("A"))]
         );
     }
 

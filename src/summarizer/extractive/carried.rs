@@ -8,7 +8,7 @@ use super::form::{self, Mark, Row, Section};
 use super::gather::{Gather, LONGEST};
 use super::names::{Speaker, hash};
 use super::units::Claim;
-use super::{facts_of, requests, state};
+use super::{facts_of, requests, state, todos_of};
 use crate::facts::{block_text, folder, is_relative, is_restored_header, spelled};
 use crate::summarizer::cite::without_citations;
 use crate::transcript::{BlockKind, Message, Role};
@@ -76,6 +76,12 @@ fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option
         requests::carry(gather, &row.text, message, row.mark);
         return;
     }
+    if row.section == Section::Plan {
+        match todos_of::carried(gather, row) {
+            Some(now) => row = now,
+            None => return,
+        }
+    }
     let names = &mut gather.found.names;
     names.count(&row.text, message, Speaker::Agent, |_, _, _| false);
     if row.section == Section::Files {
@@ -105,7 +111,7 @@ fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option
         Section::Files => (Section::Files, Claim::Free, facts_of::SEEN),
         Section::Commands => (Section::Commands, Claim::Free, facts_of::RAN),
         // What is done needs no place of its own beside what is open.
-        Section::Plan if facts_of::is_closed(&row) => {
+        Section::Plan if todos_of::is_closed(&row) => {
             (Section::Plan, Claim::Free, facts_of::PLANNED / 2.0)
         }
         Section::Plan => (Section::Plan, Claim::Plan, facts_of::PLANNED),

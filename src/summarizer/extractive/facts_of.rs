@@ -8,10 +8,11 @@ use super::clip::clip;
 use super::form::{Mark, Row, Section};
 use super::gather::Gather;
 use super::names::hash;
+use super::todos_of;
 use super::units::{Claim, Unit};
 use crate::facts::{
-    Done, Exchange, Exit, FactLocation, File, FileAction, Lines, Missed, Operation, TodoState,
-    Todos, commands, failures, folder, is_relative, listed, missed, proposal, spelled, todos,
+    Done, Exchange, Exit, FactLocation, File, FileAction, Lines, Missed, Operation, commands,
+    failures, folder, is_relative, missed, proposal, spelled,
 };
 use crate::ids::{IdMap, IdSet};
 use crate::policy::ToolKind;
@@ -19,7 +20,7 @@ use crate::text::count;
 use crate::transcript::Message;
 
 /// How much of a command and of a plan is quoted, in bytes.
-const LONGEST_COMMAND: usize = 240;
+pub(super) const LONGEST_COMMAND: usize = 240;
 const LONGEST_PLAN: usize = 2_400;
 
 /// How many characters of a command are always quoted.
@@ -34,10 +35,6 @@ const LONGEST_ERROR: usize = 200;
 
 /// How labels of plans begin, other than those of to-dos.
 const PLAN: &str = "plan";
-
-/// The labels of to-dos that are not open.
-const DONE: &str = "done";
-const CANCELLED: &str = "cancelled";
 
 /// Separates a change of a file from a later read of it.
 const BEFORE: &str = " before";
@@ -95,15 +92,7 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exc
     } else {
         add_proposal(gather, own);
     }
-    let (conversation, span) = (gather.conversation, gather.span.clone());
-    let after = gather.end..conversation.messages.len();
-    if todos(transcript, later).is_some() || listed(transcript, conversation, after).is_some() {
-        gather.known.insert(TODOS);
-    } else {
-        // A list that a tool keeps comes before one in a text.
-        let kept = todos(transcript, own).or_else(|| listed(transcript, conversation, span));
-        add_todos(gather, kept);
-    }
+    todos_of::gather(gather, own, later);
     let keys = gather.found.units.iter().filter_map(|unit| key(&unit.row));
     gather.known.extend(keys);
     let is_write = |exchange: &&Exchange| matches!(exchange.kind, ToolKind::Write | ToolKind::Edit);
@@ -122,7 +111,7 @@ pub(super) fn key(row: &Row) -> Option<(Section, u64)> {
         Section::Commands if row.label.ends_with(MISSED) => None,
         Section::Commands => Some((row.section, hash(&row.text))),
         Section::Plan if is_plan(row) => Some(PROPOSAL),
-        Section::Plan => Some(TODOS),
+        Section::Plan => Some(todos_of::key(row)),
         Section::Requests
         | Section::Earlier
         | Section::Files
@@ -134,7 +123,6 @@ pub(super) fn key(row: &Row) -> Option<(Section, u64)> {
 }
 
 const PROPOSAL: (Section, u64) = (Section::Plan, 0);
-const TODOS: (Section, u64) = (Section::Plan, 1);
 
 fn outputs(own: &[Exchange], files: &[File]) -> IdMap<u32, Output> {
     let mut outputs: IdMap<u32, Output> = own
@@ -322,11 +310,6 @@ fn label(gather: &Gather<'_, '_>, operation: &Operation) -> String {
 /// Whether a row is about a plan and not a to-do.
 pub(super) fn is_plan(row: &Row) -> bool {
     row.section == Section::Plan && row.label.starts_with(PLAN)
-}
-
-/// Whether a row is a to-do that is not open any more.
-pub(super) fn is_closed(row: &Row) -> bool {
-    row.section == Section::Plan && [DONE, CANCELLED].contains(&&row.label[..])
 }
 
 /// Whether the label of a file is about a change.
@@ -529,26 +512,6 @@ fn add_proposal(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
         ..gather.row(Section::Plan, proposal.call.line, &text)
     };
     gather.add(row, proposal.call.message, Claim::Plan, PLANNED);
-}
-
-fn add_todos(gather: &mut Gather<'_, '_>, todos: Option<Todos>) {
-    let Some(todos) = todos else {
-        return;
-    };
-    for todo in todos.items {
-        let (label, claim) = match todo.state {
-            TodoState::Pending => ("pending", Claim::Plan),
-            TodoState::InProgress => ("in progress", Claim::Plan),
-            TodoState::Completed => (DONE, Claim::Free),
-            TodoState::Cancelled => (CANCELLED, Claim::Free),
-        };
-        let text = clip(todo.text.trim(), LONGEST_COMMAND);
-        let row = Row {
-            label: label.to_owned(),
-            ..gather.row(Section::Plan, todos.call.line, &text)
-        };
-        gather.add(row, todos.call.message, claim, PLANNED / 2.0);
-    }
 }
 
 /// The label of a command that had not ended, and of one of which nobody knows how it did.

@@ -14,7 +14,7 @@ use super::lines::is_outline;
 use super::names::{Counted, Speaker, hash};
 use super::units::{Claim, Unit, UnitKind, Units};
 use super::weights::Weights;
-use crate::facts::{Acts, Earlier, MessageOrigin};
+use crate::facts::{Acts, Earlier, MessageOrigin, TaskChange};
 use crate::ids::{IdMap, IdSet};
 use crate::policy::Policy;
 use crate::scan::unescape;
@@ -59,6 +59,8 @@ pub(super) struct Gather<'g, 'a> {
     pub(super) files: IdMap<u64, usize>,
     /// Facts that an earlier summary must not repeat, because something newer is known.
     pub(super) known: IdSet<(Section, u64)>,
+    /// Changes of tasks that were made before the span.
+    pub(super) task_changes: Vec<TaskChange>,
     pub(super) weights: &'g Weights,
 }
 

@@ -27,6 +27,7 @@ mod requests;
 mod settings;
 mod span;
 mod state;
+mod todos_of;
 mod units;
 mod weights;
 
@@ -161,6 +162,7 @@ impl Extract {
             files: IdMap::default(),
             known: IdSet::default(),
             weights,
+            task_changes: Vec::new(),
         };
         let found = gathered(gather);
         Extract {

@@ -5,6 +5,7 @@ mod contents;
 mod forms;
 mod properties;
 mod texts;
+mod todos;
 
 use super::*;
 use crate::format::{Format, Warnings};

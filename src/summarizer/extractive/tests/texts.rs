@@ -405,35 +405,6 @@ fn sentences_share_the_budget_and_count_as_parts() {
 }
 
 #[test]
-fn todos_that_are_written_anew_are_not_told() {
-    let todo = |n: usize, text: &str| {
-        format!(
-            "{{\"role\":\"assistant\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"c{n}\",\"name\":\"TodoWrite\",\"input\":{{\"todos\":[{{\"content\":\"{text}\",\"status\":\"pending\"}}]}}}}]}}\n{{\"role\":\"user\",\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"c{n}\",\"content\":\"\"}}]}}\n"
-        )
-    };
-    let earlier = "[Earlier conversation, summarised by ctxpack]\n## Plan and to-dos\nL3 pending: zero\nL4 plan, accepted: all";
-    let lines = user(earlier) + &todo(0, "one") + &todo(1, "two");
-    let transcript = read_as(Format::Anthropic, lines.as_bytes());
-    let policy = auto();
-    let plan = |end: usize| {
-        let extract = extract(
-            &transcript,
-            &transcript.conversations[0],
-            0..end,
-            1,
-            &policy,
-        );
-        let estimator = Estimator::new(&policy.tokens).unwrap();
-        let rows = extract.summary(1_000, UserWords::Verbatim, &estimator).rows;
-        let plan = rows.into_iter().filter(|row| row.section == Section::Plan);
-        plan.map(|row| row.text).collect::<Vec<_>>()
-    };
-    assert_eq!(plan(1), ["all"]);
-    assert_eq!(plan(3), ["all"]);
-    assert_eq!(plan(5), ["all", "two"]);
-}
-
-#[test]
 fn what_a_command_consists_of_is_told_by_its_lines() {
     let meta = r#"{"type":"user","uuid":"b","parentUuid":"a","isMeta":true,"sessionId":"s","message":{"role":"user","content":[{"type":"text","text":"Draft beads.\n\nRun `bd create --title` for each, see docs/beads.md."}]}}"#;
     let typed = r#"{"type":"user","uuid":"a","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"Go."}}"#;

@@ -1,0 +1,137 @@
+//! To-dos as units, and what became of those that an earlier summary tells.
+//!
+//! A list that is written as a whole replaces all others. Tasks are made and changed one by one, so each is told with the number
+//! by which the agent changes it, and a row of an earlier summary is found by that.
+
+use super::clip::clip;
+use super::facts_of::{LONGEST_COMMAND, PLANNED, is_plan};
+use super::form::{Row, Section};
+use super::gather::Gather;
+use super::names::hash;
+use super::units::Claim;
+use crate::facts::{Exchange, Reach, TaskChange, TodoState, Todos, last_todos, listed};
+
+/// The labels of to-dos.
+const PENDING: &str = "pending";
+const IN_PROGRESS: &str = "in progress";
+const DONE: &str = "done";
+const CANCELLED: &str = "cancelled";
+
+/// What begins the label of one whose state was another one later, but nobody knows which.
+const WAS: &str = "was ";
+
+/// All to-dos, where rows are compared with what is newer.
+const ALL: (Section, u64) = (Section::Plan, 1);
+
+/// Adds the to-dos of the span as they are at the end, unless a list after it replaces them.
+pub(super) fn gather(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exchange]) {
+    let (transcript, conversation) = (gather.transcript, gather.conversation);
+    let span = gather.span.clone();
+    let after = gather.end..conversation.messages.len();
+    let is_whole = |todos: &Todos| todos.reach == Reach::All;
+    let is_replaced = last_todos(transcript, later.iter()).is_some_and(|todos| is_whole(&todos))
+        || listed(transcript, conversation, after).is_some();
+    if is_replaced {
+        gather.known.insert(ALL);
+        return;
+    }
+    // A list that a tool keeps comes before one in a text.
+    let kept = last_todos(transcript, own.iter().chain(later));
+    let Some(todos) = kept.or_else(|| listed(transcript, conversation, span)) else {
+        return;
+    };
+    if is_whole(&todos) {
+        gather.known.insert(ALL);
+    }
+    let end = gather.end;
+    let is_of_span = |message: u32| (message as usize) < end;
+    for todo in todos.items.iter().filter(|todo| is_of_span(todo.message)) {
+        let text = clip(todo.text.trim(), LONGEST_COMMAND);
+        let text = match &todo.number {
+            Some(number) => format!("#{number} {text}"),
+            None => text.into_owned(),
+        };
+        let label = label(todo.state);
+        let row = Row {
+            label: label.to_owned(),
+            ..gather.row(Section::Plan, todos.call.line, &text)
+        };
+        let claim = match is_open(label) {
+            true => Claim::Plan,
+            false => Claim::Free,
+        };
+        gather.add(row, todos.call.message, claim, PLANNED / 2.0);
+    }
+    gather.task_changes = todos.changes;
+}
+
+fn label(state: TodoState) -> &'static str {
+    match state {
+        TodoState::Pending => PENDING,
+        TodoState::InProgress => IN_PROGRESS,
+        TodoState::Completed => DONE,
+        TodoState::Cancelled => CANCELLED,
+    }
+}
+
+fn is_open(label: &str) -> bool {
+    ![DONE, CANCELLED].contains(&label)
+}
+
+/// Whether a row is a to-do that is not open any more.
+pub(super) fn is_closed(row: &Row) -> bool {
+    row.section == Section::Plan && !is_open(&row.label)
+}
+
+/// What a newer row of the same to-do has in common with it: the number of a task, else that it is one of the list.
+pub(super) fn key(row: &Row) -> (Section, u64) {
+    match number(&row.text) {
+        Some(number) => (Section::Plan, hash(number)),
+        None => ALL,
+    }
+}
+
+/// The number of the task that a row is about, with its mark.
+fn number(text: &str) -> Option<&str> {
+    let (number, _) = text.split_once(' ')?;
+    let digits = number.strip_prefix('#')?;
+    let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    is_number.then_some(number)
+}
+
+/// What a to-do of an earlier summary is now; `None` if a newer list replaces it, or if it is no more.
+pub(super) fn carried(gather: &Gather<'_, '_>, mut row: Row) -> Option<Row> {
+    if is_plan(&row) {
+        return Some(row);
+    }
+    if gather.known.contains(&ALL) {
+        return None;
+    }
+    let Some(number) = number(&row.text).map(str::to_owned) else {
+        // Summaries of other versions tell no numbers, so this may be one of those that were changed.
+        let is_of_list = [PENDING, IN_PROGRESS].contains(&&row.label[..]);
+        if is_of_list && !gather.task_changes.is_empty() {
+            row.label.insert_str(0, WAS);
+        }
+        return Some(row);
+    };
+    for TaskChange { state, text, .. } in changes_of(gather, &number[1..]) {
+        match state {
+            Some(None) => return None,
+            Some(Some(state)) => row.label = label(*state).to_owned(),
+            None => {}
+        }
+        if let Some(text) = text {
+            row.text = format!("{number} {}", clip(text.trim(), LONGEST_COMMAND));
+        }
+    }
+    Some(row)
+}
+
+fn changes_of<'g>(
+    gather: &'g Gather<'_, '_>,
+    number: &str,
+) -> impl Iterator<Item = &'g TaskChange> {
+    let changes = gather.task_changes.iter();
+    changes.filter(move |change| change.number == number)
+}
