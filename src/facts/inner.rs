@@ -21,6 +21,8 @@ use crate::transcript::{Block, Conversation, Transcript};
 const CELL_TOOL: &str = "exec";
 /// The tool that changes files.
 const PATCH_TOOL: &str = "apply_patch";
+/// How it begins to say that it has changed none.
+const NOT_APPLIED: &str = "apply_patch verification failed";
 /// The tool that waits for a cell which runs.
 const WAIT_TOOL: &str = "wait";
 
@@ -184,7 +186,7 @@ impl Report {
         let mut error = error.filter_map(|block| block.strip_prefix("Script error:\n"));
         error.next().is_some_and(|error| match tool {
             // Any other error may come when a part of the patch has been applied.
-            PATCH_TOOL => error.starts_with("apply_patch verification failed"),
+            PATCH_TOOL => error.starts_with(NOT_APPLIED),
             tool => error
                 .strip_prefix(tool)
                 .is_some_and(|rest| rest.starts_with([' ', ':'])),
@@ -278,11 +280,22 @@ fn inner_call(cell: &Cell, number: usize, call: &CellCall, report: Option<&Repor
         Some(_) | None => Vec::new(),
     };
     let printed = cell.printed(number, &blocks);
+    // A patch that does not fit raises an error in some versions, and is a result like any other in others.
+    let has_failed = |said: &str| call.tool == PATCH_TOOL && said.starts_with(NOT_APPLIED);
+    let may_have_failed = || blocks.iter().any(|block| block.contains(NOT_APPLIED));
     // Where the cell stopped is sure only if nothing else in it can fail or take time.
     let is_only = cell.calls.len() == 1 && cell.unread == 0 && cell.waits == 1;
     let state = report.map_or(State::Unknown, |report| report.state);
     let ended = match (state, printed.exit_code, printed.session) {
+        (State::Completed, ..) if printed.output.as_deref().is_some_and(has_failed) => {
+            Ended::Failed
+        }
         (State::Completed, Some(status), _) => Ended::Status(status),
+        (State::Completed, None, None)
+            if call.tool == PATCH_TOOL && printed.output.is_none() && may_have_failed() =>
+        {
+            Ended::Unknown
+        }
         (State::Completed, None, Some(_)) => Ended::Running,
         (State::Completed, None, None) => Ended::Returned,
         (State::Failed, ..)
@@ -301,7 +314,9 @@ fn inner_call(cell: &Cell, number: usize, call: &CellCall, report: Option<&Repor
         input: call.input.to_string().into_bytes(),
         // Of a failed call, the error.
         output: match (ended, report) {
-            (Ended::Failed, Some(report)) => Some(report.blocks.join("\n")),
+            (Ended::Failed, Some(report)) if state == State::Failed => {
+                Some(report.blocks.join("\n"))
+            }
             _ => printed.output,
         },
         ended,

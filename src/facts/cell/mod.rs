@@ -94,7 +94,9 @@ impl Printed {
                     let text = result.get("output").and_then(Value::as_str);
                     let number = |key: &str| result.get(key).and_then(Value::as_i64);
                     self.output = text.map(str::to_owned).or(self.output.take());
-                    self.exit_code = number("exit_code").or(self.exit_code);
+                    let beside = || result.get("metadata")?.get("exit_code")?.as_i64();
+                    let code = number("exit_code").or_else(beside);
+                    self.exit_code = code.or(self.exit_code);
                     self.session = number("session_id").or(self.session);
                 }
                 // The result of a tool whose result is a text.

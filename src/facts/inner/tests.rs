@@ -80,7 +80,8 @@ fn a_cell_that_runs_ends_where_it_is_waited_for() {
 #[test]
 fn the_result_that_says_so_has_failed() {
     let start = "const r = await tools.exec_command({cmd: 'make'}); text(JSON.stringify(r));";
-    let read = "const r = await tools.write_stdin({session_id: 7, chars: ''}); text(JSON.stringify(r));";
+    let read =
+        "const r = await tools.write_stdin({session_id: 7, chars: ''}); text(JSON.stringify(r));";
     let failed = |cells: &[(&str, Value)]| -> Vec<u32> {
         let transcript = session(cells);
         let calls = calls_of(&transcript);
@@ -98,7 +99,8 @@ fn the_result_that_says_so_has_failed() {
 #[test]
 fn a_session_ends_where_it_is_read_to_its_end() {
     let start = "const r = await tools.exec_command({cmd: 'make'}); text(JSON.stringify(r));";
-    let read = "const r = await tools.write_stdin({session_id: 7, chars: ''}); text(JSON.stringify(r));";
+    let read =
+        "const r = await tools.write_stdin({session_id: 7, chars: ''}); text(JSON.stringify(r));";
     let running = completed(&["{\"session_id\": 7, \"output\": \"\"}"]);
     let ended = completed(&["{\"exit_code\": 0, \"output\": \"done\"}"]);
     let make = |exit| vec![("make".to_owned(), exit)];
@@ -141,8 +143,38 @@ fn what_failed_or_was_interrupted_is_known_of_the_only_call() {
 }
 
 #[test]
+fn a_patch_has_failed_where_what_the_cell_prints_of_it_says_so() {
+    let patch = |then: &str| {
+        format!(
+            "const r = await tools.apply_patch('*** Begin Patch\\n*** Update File: /w/a.txt\\n@@\\n-one\\n+two\\n*** End Patch'); {then}"
+        )
+    };
+    let done = |code: &str, blocks: &[&str]| {
+        let transcript = session(&[(code, completed(blocks))]);
+        let files = files(&transcript, &calls_of(&transcript));
+        files[0].operations[0].done
+    };
+    let whole = patch("text(r);");
+    let json = patch("text(JSON.stringify(r));");
+    let not = "apply_patch verification failed: Failed to find expected lines";
+    assert_eq!(done(&whole, &["Success. Updated: a.txt"]), Done::Yes);
+    assert_eq!(done(&whole, &[not]), Done::Failed);
+    let beside = |output: &str, code: u8| {
+        json!({"output": output, "metadata": {"exit_code": code}}).to_string()
+    };
+    assert_eq!(done(&json, &[&beside(not, 1)]), Done::Failed);
+    assert_eq!(done(&json, &[&beside("Not all of it", 1)]), Done::Failed);
+    assert_eq!(done(&json, &[&beside("Success.", 0)]), Done::Yes);
+    // It cannot be told of which call that is.
+    let other = patch("text('said: ' + r);");
+    let said = format!("said: {not}");
+    assert_eq!(done(&other, &[&said]), Done::Unclear);
+}
+
+#[test]
 fn a_file_is_known_as_the_cell_has_printed_it_and_no_longer_once_it_may_have_changed() {
-    let read = "const r = await tools.exec_command({cmd: 'cat a.txt', workdir: '/w'}); text(r.output);";
+    let read =
+        "const r = await tools.exec_command({cmd: 'cat a.txt', workdir: '/w'}); text(r.output);";
     let patch = "const p = '*** Begin Patch\\n*** Update File: /w/a.txt\\n@@\\n-one\\n+two\\n*** End Patch'; text(await tools.apply_patch(p));";
     let maybe = "if (x) { text(await tools.apply_patch('*** Begin Patch\\n*** Update File: /w/a.txt\\n@@\\n-one\\n+two\\n*** End Patch')); }";
     let known = |cells: &[(&str, Value)]| {
