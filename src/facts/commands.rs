@@ -2,7 +2,6 @@
 
 use super::error_lines::is_error_message;
 use super::exchanges::Ended;
-use super::input::Input;
 use super::looks::{ended, name_in};
 use super::refused::{says_it_was_refused, was_refused};
 use super::service::said as called;
@@ -30,7 +29,7 @@ pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Comm
     let command = |exchange: &Exchange| {
         let input = exchange.input(transcript);
         let text = match exchange.kind {
-            ToolKind::Shell => text(&input)?,
+            ToolKind::Shell => input.command()?,
             ToolKind::Other => {
                 let tool = exchange.tool(transcript);
                 called(&tool, &input).filter(|_| !steers(&tool))?
@@ -57,24 +56,6 @@ pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Comm
         })
     };
     exchanges.iter().filter_map(command).collect()
-}
-
-/// The command: a string, or a list of arguments; or several commands, each a string, on lines of their own.
-pub(super) fn text(input: &Input<'_>) -> Option<String> {
-    const KEYS: [&str; 2] = ["command", "cmd"];
-    if let Some(text) = input.text(&KEYS) {
-        return Some(text.into_owned());
-    }
-    if let Some(several) = input.texts(&["commands"]) {
-        return (!several.is_empty()).then(|| several.join("\n"));
-    }
-    let arguments = input.texts(&KEYS)?;
-    match &arguments[..] {
-        // A shell that is given a script: the script is the command.
-        [_, flag, script] if matches!(flag.as_str(), "-c" | "-lc") => Some(script.clone()),
-        [] => None,
-        all => Some(all.join(" ")),
-    }
 }
 
 /// How a call of a service ended: in other words than a command does.
@@ -135,7 +116,7 @@ fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
     let names_tools = !transcript.links().is_empty() && !block.tool.is_empty();
     let may_have_failed = || {
         let input = exchange.input(transcript);
-        let is_hidden = text(&input).is_some_and(|command| hides_failures(&command));
+        let is_hidden = input.command().is_some_and(|command| hides_failures(&command));
         is_hidden && tells_of_a_failure(&said)
     };
     match (block.outcome, code) {

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use memchr::memmem;
 
-use super::commands;
 use super::error_lines::{ALWAYS, is_error_message};
 use super::exchanges::{Ended, Exchange, FactLocation, text_of};
 use super::looks;
@@ -147,7 +146,7 @@ fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, result: &Block) -> 
 /// Whether a command only shows contents of files.
 fn shows_files(transcript: &Transcript<'_>, exchange: &Exchange) -> bool {
     let input = exchange.input(transcript);
-    commands::text(&input).is_some_and(|command| only_shows(&command))
+    input.command().is_some_and(|command| only_shows(&command))
 }
 
 /// Whether a result's raw text may contain one of these words.

@@ -6,7 +6,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::attached::attached;
-use super::commands;
 use super::evidence::{self, answered, lists_a_folder};
 use super::exchanges::{Exchange, text_of};
 use super::input::Input;
@@ -149,7 +148,9 @@ fn removals(
         return Vec::new();
     }
     let input = exchange.input(transcript);
-    let Some(removals) = commands::text(&input).and_then(|command| removals::removals(&command))
+    let Some(removals) = input
+        .command()
+        .and_then(|command| removals::removals(&command))
     else {
         return Vec::new();
     };

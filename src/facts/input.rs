@@ -116,6 +116,24 @@ impl<'t> Input<'t> {
         texts.map(|raw| Some(string(raw)?.into_owned())).collect()
     }
 
+    /// The command for a shell: a string, or a list of arguments; or several commands, each a string, on lines of their own.
+    pub(super) fn command(&self) -> Option<String> {
+        const KEYS: [&str; 2] = ["command", "cmd"];
+        if let Some(text) = self.text(&KEYS) {
+            return Some(text.into_owned());
+        }
+        if let Some(several) = self.texts(&["commands"]) {
+            return (!several.is_empty()).then(|| several.join("\n"));
+        }
+        let arguments = self.texts(&KEYS)?;
+        match &arguments[..] {
+            // A shell that is given a script: the script is the command.
+            [_, flag, script] if matches!(flag.as_str(), "-c" | "-lc") => Some(script.clone()),
+            [] => None,
+            all => Some(all.join(" ")),
+        }
+    }
+
     /// The object under `name`.
     pub(super) fn object(&self, name: &str) -> Option<Input<'_>> {
         self.value(&[name]).map(Input::in_value)

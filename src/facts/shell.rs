@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::input::Input;
 use super::lines::Lines;
-use super::{Exchange, commands, script, status};
+use super::{Exchange, script, status};
 use crate::policy::ToolKind;
 use crate::transcript::Transcript;
 
@@ -60,7 +60,7 @@ pub(super) fn look(
     if !is_shell(transcript, exchange) {
         return None;
     }
-    let words = words(&commands::text(input)?)?;
+    let words = words(&input.command()?)?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let look = match shown(&words) {
         Some((path, lines)) => Look::At {

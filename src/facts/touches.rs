@@ -5,7 +5,6 @@
 
 use super::acts::Acts;
 use super::block_text;
-use super::commands;
 use super::exchanges::{Exchange, FactLocation, text_of};
 use super::refused::was_refused;
 use super::script::{Effects, effects};
@@ -115,7 +114,7 @@ fn of_call(
     };
     match call.kind {
         ToolKind::Shell => {
-            let Some(command) = commands::text(&call.input(transcript)) else {
+            let Some(command) = call.input(transcript).command() else {
                 return;
             };
             match effects(&command) {
