@@ -272,7 +272,9 @@ impl<'i> State<'i> {
         if let Some((_, Vague::Yes)) = last_of(row, &self.vague) {
             return Verdict::Unsaid;
         }
-        let is_right = match (&row.label[..], end) {
+        // The name of a command that goes on is no part of its state.
+        let label = row.label.split(" as ").next().unwrap_or_default();
+        let is_right = match (label, end) {
             ("ran", _) => return Verdict::Unsaid,
             (_, None) => false,
             ("ok", Some(end)) => !end.is_failure(),

@@ -1,13 +1,14 @@
 //! Commands that were run and services that were called, and how that ended if the results say so.
 
 use super::error_lines::is_error_message;
-use super::exchanges::Ended;
-use super::looks::{ended, name_in};
+use super::exchanges::{Ended, Exchange, FactLocation};
+use super::exit::Exit;
+use super::looks::{ended, name};
 use super::refused::{says_it_was_refused, was_refused};
 use super::service::said as called;
-use super::status::{End, Exit, Names, ends, recorded, status_in};
+use super::status::{End, Names, ends, recorded, status_in};
 use super::tools::steers;
-use super::{Exchange, FactLocation};
+use super::whose::{Whose, whose};
 use crate::policy::ToolKind;
 use crate::transcript::{Outcome, Transcript};
 
@@ -22,6 +23,8 @@ pub struct Command {
     pub text: String,
     /// How it ended.
     pub exit: Exit,
+    /// The name by which its agent can ask how it goes on, if it had not ended.
+    pub name: Option<String>,
 }
 
 /// The commands of a conversation, and its calls of services, in its order.
@@ -43,16 +46,22 @@ pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Comm
             }
         };
         let exit = match &exchange.inner {
+            Some(inner) if inner.ended == Ended::Running => {
+                ended(exchange).unwrap_or(Exit::Running)
+            }
             Some(inner) => exit_of_inner(inner.ended),
             None if exchange.kind == ToolKind::Other => answered(transcript, exchange),
             None => exit(transcript, exchange),
         };
-        let last = exchange.looks.last().copied();
+        let goes_on = matches!(exit, Exit::Running | Exit::WasRunning);
+        // Its first result names it; the last look tells its end.
+        let last = exchange.looks.last().map(|look| look.at);
         Some(Command {
             call: exchange.call,
-            result: last.or(exchange.result),
+            result: last.filter(|_| !goes_on).or(exchange.result),
             text,
             exit,
+            name: goes_on.then(|| name(transcript, exchange)).flatten(),
         })
     };
     exchanges.iter().filter_map(command).collect()
@@ -96,28 +105,31 @@ fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
         return Exit::Refused;
     }
     let recorded = recorded(transcript, result);
-    if let Some(record) = &recorded {
-        if record.is_true(&["interrupted"]) {
-            return Exit::Interrupted;
-        }
-        if record.text(&["backgroundTaskId"]).is_some() {
-            return ended(transcript, exchange).unwrap_or(Exit::Running);
-        }
-    }
-    let said = ends(transcript, block);
-    let code = status_in(transcript, block, &said);
-    if is_stopped(&said, block.outcome) {
+    if recorded
+        .as_ref()
+        .is_some_and(|record| record.is_true(&["interrupted"]))
+    {
         return Exit::Interrupted;
     }
-    if block.outcome == Outcome::Fine && name_in(transcript, block, &said).is_some() {
-        return ended(transcript, exchange).unwrap_or(Exit::Running);
+    if let Some(exit) = ended(exchange) {
+        return exit;
     }
+    let said = ends(transcript, block);
+    let whose = whose(transcript, exchange, result);
+    if is_stopped(&said, block.outcome, whose) {
+        return Exit::Interrupted;
+    }
+    if block.outcome == Outcome::Fine && name(transcript, exchange).is_some() {
+        return Exit::Running;
+    }
+    let code = whose
+        .forms()
+        .and_then(|forms| status_in(transcript, block, &said, forms));
     // If results name their tools, the session is from another agent, which flags failures in that way.
     let names_tools = !transcript.links().is_empty() && !block.tool.is_empty();
     let may_have_failed = || {
-        let input = exchange.input(transcript);
-        let is_hidden = input.command().is_some_and(|command| hides_failures(&command));
-        is_hidden && tells_of_a_failure(&said)
+        let command = exchange.input(transcript).command();
+        command.is_some_and(|command| hides_failures(&command)) && tells_of_a_failure(&said)
     };
     match (block.outcome, code) {
         (Outcome::Fine, None | Some(0)) if may_have_failed() => Exit::Unknown,
@@ -156,7 +168,7 @@ fn tells_of_a_failure(output: &str) -> bool {
 }
 
 /// Whether a command was stopped, or did not go on because the user did not want it.
-fn is_stopped(said: &str, outcome: Outcome) -> bool {
+fn is_stopped(said: &str, outcome: Outcome, whose: Whose) -> bool {
     const REFUSED: [&str; 3] = [
         "[Operation Cancelled]",
         "[Request interrupted by user",
@@ -166,7 +178,7 @@ fn is_stopped(said: &str, outcome: Outcome) -> bool {
     const STOPPED: [&str; 1] =
         ["Command was automatically cancelled because it exceeded the timeout of "];
     let begins = |words: &[&str]| words.iter().any(|words| said.starts_with(words));
-    begins(&STOPPED)
+    whose == Whose::Agents && begins(&STOPPED)
         || outcome == Outcome::Failed
             && (begins(&REFUSED) || said.lines().next_back() == Some("Command aborted"))
 }

@@ -4,13 +4,15 @@
 //! failure. What only looks like an error may be the content of a file. Where no agent flags its results, it may be either.
 
 use super::exchanges::{Ended, Exchange, FactLocation};
+use super::exit::Exit;
 use super::input::Input;
-use super::looks::{ended, name_in};
+use super::looks::{ended, name};
 use super::operation::Done;
-use super::refused::{is_empty, is_refusal, may_be_refusal, was_refused};
+use super::refused::{is_empty, is_refusal, may_be_refusal, says_it_was_refused, was_refused};
 use super::shell::VIEWERS;
-use super::status::{Exit, ends, status, status_in};
+use super::status::recorded;
 use super::tools::kind_of;
+use super::whose::status;
 use super::{beginning, block_text};
 use crate::policy::{ToolKind, Tools};
 use crate::transcript::{Outcome, Transcript};
@@ -21,7 +23,10 @@ pub(super) fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Done
         return Done::Unclear;
     };
     if let Some(inner) = &exchange.inner {
-        return inner.ended.done();
+        return match (inner.ended, ended(exchange)) {
+            (Ended::Running, Some(exit)) => done(exit),
+            (ended, _) => ended.done(),
+        };
     }
     let block = transcript.block(result.block);
     let is_shell = exchange.kind == ToolKind::Shell;
@@ -29,22 +34,34 @@ pub(super) fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Done
         Outcome::Failed => Done::Failed,
         Outcome::Fine if was_refused(transcript, exchange) => Done::Failed,
         Outcome::Fine if is_shell => {
-            let said = ends(transcript, block);
-            let exit = match name_in(transcript, block, &said) {
-                Some(_) => ended(transcript, exchange).unwrap_or(Exit::Running),
-                None => status_in(transcript, block, &said).map_or(Exit::Well, Exit::Code),
-            };
-            match exit {
-                Exit::Code(0) | Exit::Well => Done::Yes,
-                Exit::Code(_) | Exit::Badly => Done::Failed,
-                Exit::Interrupted
-                | Exit::Running
-                | Exit::Refused
-                | Exit::Unanswered
-                | Exit::Unknown => Done::Unclear,
-            }
+            let is_interrupted =
+                recorded(transcript, result).is_some_and(|record| record.is_true(&["interrupted"]));
+            let interrupted = || is_interrupted.then_some(Exit::Interrupted);
+            let goes_on = || name(transcript, exchange).map(|_| Exit::Running);
+            let status = || status(transcript, exchange, result).map(Exit::Code);
+            done(
+                interrupted()
+                    .or_else(|| ended(exchange))
+                    .or_else(goes_on)
+                    .or_else(status)
+                    .unwrap_or(Exit::Well),
+            )
         }
         Outcome::Fine => Done::Yes,
+    }
+}
+
+/// Whether a command has done what it was to do, by how it ended.
+fn done(exit: Exit) -> Done {
+    match exit {
+        Exit::Code(0) | Exit::Well => Done::Yes,
+        Exit::Code(_) | Exit::Badly => Done::Failed,
+        Exit::Interrupted
+        | Exit::Running
+        | Exit::WasRunning
+        | Exit::Refused
+        | Exit::Unanswered
+        | Exit::Unknown => Done::Unclear,
     }
 }
 
@@ -63,7 +80,7 @@ pub(super) fn of_read(
     }
     let is_sure = match (exchange.kind, &exchange.inner) {
         (ToolKind::Shell, Some(inner)) => inner.ended == Ended::Status(0),
-        (ToolKind::Shell, None) => status(transcript, transcript.block(result.block)) == Some(0),
+        (ToolKind::Shell, None) => status(transcript, exchange, result) == Some(0),
         (
             ToolKind::Read
             | ToolKind::Write
@@ -80,7 +97,8 @@ pub(super) fn of_read(
     if exchange.kind == ToolKind::Shell && is_complaint(said) {
         return Done::Failed;
     }
-    match is_empty(said) || is_refusal(said) || may_be_refusal(said) {
+    let may_be_none = says_it_was_refused(said) || is_refusal(said) || may_be_refusal(said);
+    match is_empty(said) || may_be_none {
         true => Done::Unclear,
         false => Done::Yes,
     }

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::exit::Exit;
 use super::input::Input;
 use super::tools::{Basis, recognised};
 use super::{block_text, lossy};
@@ -38,7 +39,16 @@ pub struct Exchange {
     /// The call in the cell that this one runs, if it is one of those.
     pub(super) inner: Option<Arc<InnerCall>>,
     /// What is said later of a command that went on when its result was written, in order.
-    pub(super) looks: Vec<FactLocation>,
+    pub(super) looks: Vec<Look>,
+}
+
+/// What is said later of a command that went on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Look {
+    /// Where that stands: in the result of a call, or on a line that is no message.
+    pub(super) at: FactLocation,
+    /// How it had ended.
+    pub(super) exit: Exit,
 }
 
 /// A call in a cell.
@@ -71,6 +81,17 @@ pub(super) enum Ended {
     Running,
     /// There is no result that says so.
     Unknown,
+}
+
+impl Ended {
+    /// How a command had ended, by a call in a cell that reads from it; `None` if the cell does not say so.
+    pub(super) fn of_look(self) -> Option<Exit> {
+        match self {
+            Ended::Status(status) => Some(Exit::Code(status)),
+            Ended::Running => Some(Exit::Running),
+            Ended::Returned | Ended::Failed | Ended::Interrupted | Ended::Unknown => None,
+        }
+    }
 }
 
 impl Exchange {

@@ -6,9 +6,10 @@ use memchr::memmem;
 
 use super::error_lines::{ALWAYS, is_error_message};
 use super::exchanges::{Ended, Exchange, FactLocation, text_of};
+use super::exit::Exit;
 use super::looks;
 use super::shell::{only_shows, output};
-use super::status::{Exit, status};
+use super::whose::{Whose, status, whose};
 use crate::policy::ToolKind;
 use crate::transcript::{Block, Outcome, Transcript};
 
@@ -38,7 +39,7 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
     let failure = |exchange: &Exchange| {
         let result = exchange.result?;
         let block = transcript.block(result.block);
-        let outcome = outcome(transcript, exchange, block);
+        let outcome = outcome(transcript, exchange, result);
         // Other tools show files and pages, which may contain any error message.
         let is_of_command = exchange.kind == ToolKind::Shell || looks::reads(transcript, exchange);
         if outcome == Outcome::Fine && !is_of_command {
@@ -88,19 +89,18 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
 /// The blocks of the results that report a failure of `calls`. That of a cell does if one of the calls in it has failed.
 pub fn failed_results(transcript: &Transcript<'_>, calls: &[Exchange]) -> BTreeSet<u32> {
     let failed = calls.iter().filter_map(|exchange| {
-        let result = exchange.result?.block;
+        let result = exchange.result?;
         // How a command of a session ended is said by the result of the call that read it to its end.
         let inner = exchange.inner.as_ref();
         let is_said_later = inner.is_some_and(|inner| inner.session.is_some());
-        let block = transcript.block(result);
-        let has_failed = || outcome(transcript, exchange, block) == Outcome::Failed;
-        (!is_said_later && has_failed()).then_some(result)
+        let has_failed = || outcome(transcript, exchange, result) == Outcome::Failed;
+        (!is_said_later && has_failed()).then_some(result.block)
     });
     failed.collect()
 }
 
 /// Whether a call failed: its result is flagged or, in formats without a flag, its text states it.
-fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, result: &Block) -> Outcome {
+fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, at: FactLocation) -> Outcome {
     if let Some(inner) = &exchange.inner {
         return match inner.ended {
             Ended::Status(0) | Ended::Returned => Outcome::Fine,
@@ -108,9 +108,10 @@ fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, result: &Block) -> 
             Ended::Interrupted | Ended::Running | Ended::Unknown => Outcome::Fine,
         };
     }
+    let result = transcript.block(at.block);
     let is_status = || {
         if exchange.kind == ToolKind::Shell {
-            return status(transcript, result).is_some_and(|status| status != 0);
+            return status(transcript, exchange, at).is_some_and(|status| status != 0);
         }
         if !looks::reads(transcript, exchange) {
             return false;
@@ -122,6 +123,7 @@ fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, result: &Block) -> 
                 Exit::Well
                 | Exit::Interrupted
                 | Exit::Running
+                | Exit::WasRunning
                 | Exit::Refused
                 | Exit::Unanswered
                 | Exit::Unknown,
@@ -129,6 +131,9 @@ fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, result: &Block) -> 
             | None => false,
         }
     };
+    // A command may print such a tag, too.
+    let may_be_tagged =
+        || exchange.kind != ToolKind::Shell || whose(transcript, exchange, at) == Whose::Agents;
     let is_tagged = || {
         let text = transcript.texts(result).first();
         text.is_some_and(|text| {
@@ -137,8 +142,9 @@ fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, result: &Block) -> 
                 .starts_with(TAG.as_bytes())
         })
     };
+    let is_marked = || is_status() || is_tagged() && may_be_tagged();
     match result.outcome {
-        Outcome::Fine if !is_status() && !is_tagged() => Outcome::Fine,
+        Outcome::Fine if !is_marked() => Outcome::Fine,
         Outcome::Fine | Outcome::Failed => Outcome::Failed,
     }
 }

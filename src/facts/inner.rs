@@ -50,9 +50,6 @@ pub fn calls(
             None => calls.push(exchange.clone()),
         }
     }
-    if waits.is_some() {
-        settle_sessions(&mut calls);
-    }
     looks::settle(transcript, conversation, &mut calls);
     calls
 }
@@ -321,29 +318,6 @@ fn inner_call(cell: &Cell, number: usize, call: &CellCall, report: Option<&Repor
         },
         ended,
         session: printed.session,
-    }
-}
-
-/// Commands that were still running have ended when a later call that reads from their session says so.
-fn settle_sessions(calls: &mut [Exchange]) {
-    let mut running: IdMap<i64, usize> = IdMap::default();
-    for number in 0..calls.len() {
-        let Some(inner) = &calls[number].inner else {
-            continue;
-        };
-        let (ended, session) = (inner.ended, inner.session);
-        if let Some(session) = session
-            && !running.contains_key(&session)
-        {
-            running.insert(session, number);
-        }
-        let reads_from = Input::in_json(&inner.input).integer(&["session_id"]);
-        if let Ended::Status(_) = ended
-            && let Some(started) = reads_from.and_then(|session| running.remove(&session))
-            && let Some(started) = calls[started].inner.as_mut()
-        {
-            Arc::make_mut(started).ended = ended;
-        }
     }
 }
 

@@ -4,14 +4,19 @@
 //! tell how it ended. Never guesses an end: where nothing says it, the command still runs.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
-use super::exchanges::{Exchange, FactLocation};
-use super::status::{Exit, ends, recorded, status_in};
-use super::{block_text, lossy};
+use super::events::Events;
+use super::exchanges::{Exchange, FactLocation, Look};
+use super::exit::Exit;
+use super::notices::{Notice, notices, tag};
+use super::status::{Forms, ends, recorded, status_in};
+use super::whose::{Whose, whose};
+use super::{block_text, lossy, notices};
 use crate::ids::IdMap;
 use crate::policy::ToolKind;
 use crate::scan::unescape;
-use crate::transcript::{Block, BlockKind, Conversation, Role, Transcript};
+use crate::transcript::{Block, Conversation, Transcript};
 
 /// The tools that read from a command or stop it, and the keys of their inputs that name it: Codex's, Claude Code's and Copilot
 /// CLI's.
@@ -29,13 +34,66 @@ const TOOLS: [&str; 9] = [
 const KEYS: [&str; 5] = ["session_id", "bash_id", "shell_id", "task_id", "shellId"];
 
 /// How Claude Code says that it has stopped a command.
-const STOPPED: [&str; 2] = [
+const STOPPED: [&str; 4] = [
     "{\"message\":\"Successfully killed ",
     "{\"message\":\"Successfully stopped ",
+    "Successfully killed shell: ",
+    "Successfully stopped task: ",
 ];
 
-/// How Claude Code tells that a task has ended.
-const NOTICE: &str = "<task-notification>";
+/// What a result or a notice says of a command that has this name.
+enum Said {
+    /// The call of this number has begun it.
+    First(String, usize),
+    /// How it goes on.
+    Later(String, Exit),
+}
+
+/// That a command which went on has ended, as a later result or a notice says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// Where it says so.
+    pub at: FactLocation,
+    /// The name that the command had while it went on.
+    pub name: String,
+    /// The command itself, or a description of it, if that is said, too.
+    pub text: Option<String>,
+    /// How it ended.
+    pub exit: Exit,
+}
+
+/// The ends of commands that went on and whose calls are none of `calls`, which are all that are there.
+pub fn endings(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    calls: &[Exchange],
+) -> Vec<Ending> {
+    let read = calls.iter().filter_map(|call| {
+        let (at, name, exit) = read(transcript, call)?;
+        (exit != Exit::Running).then_some(Ending {
+            at,
+            name,
+            text: None,
+            exit,
+        })
+    });
+    let notices = notices(transcript, conversation).into_iter();
+    let told = notices.map(|notice| Ending {
+        at: notice.at,
+        name: notice.task,
+        text: notice.text,
+        exit: notice.exit,
+    });
+    let mut endings: Vec<Ending> = read.chain(told).collect();
+    // Where a name was given again, it is not known whose end that is.
+    let looks = calls.iter().flat_map(|call| &call.looks);
+    let known: BTreeSet<FactLocation> = looks.map(|look| look.at).collect();
+    let own = endings.iter().filter(|ending| known.contains(&ending.at));
+    let own: BTreeSet<String> = own.map(|ending| ending.name.clone()).collect();
+    endings.retain(|ending| !own.contains(&ending.name));
+    endings.sort_by_key(|ending| ending.at);
+    endings
+}
 
 /// Finds what is said later of the commands among `calls` that went on.
 pub(super) fn settle(
@@ -43,97 +101,167 @@ pub(super) fn settle(
     conversation: &Conversation,
     calls: &mut [Exchange],
 ) {
+    let notices = notices(transcript, conversation);
+    let mut is_told = !notices.is_empty();
     let mut said: Vec<(FactLocation, Said)> = Vec::new();
-    let own = |call: &Exchange| call.result.filter(|_| call.inner.is_none());
     for call in calls.iter() {
-        if let Some(result) = own(call)
-            && reads(transcript, call)
-            && let input = call.input(transcript)
-            && let text = input.text(&KEYS).map(Cow::into_owned)
-            && let Some(name) = text.or_else(|| Some(input.integer(&KEYS)?.to_string()))
-        {
-            said.push((result, Said::Later(name)));
+        if let Some((place, name, exit)) = read(transcript, call) {
+            said.push((place, Said::Later(name, exit)));
+            is_told = true;
         }
-    }
-    said.extend(notices(transcript, conversation));
-    if said.is_empty() {
-        return;
     }
     for (number, call) in calls.iter().enumerate() {
         if call.kind == ToolKind::Shell
-            && let Some(result) = own(call)
+            && let Some(result) = call.result
+            && (is_told || tells_of_no_end(transcript, call))
             && !reads(transcript, call)
-            && let Some(name) = name(transcript, result)
+            && let Some(name) = name(transcript, call)
         {
             said.push((result, Said::First(name, number)));
         }
     }
+    let later = notices.into_iter();
+    said.extend(later.map(|Notice { at, task, exit, .. }| (at, Said::Later(task, exit))));
+    // A cell that reads from a command and goes on with another one reads first.
     said.sort_by_key(|(place, _)| *place);
     // A name may be given again.
     let mut open: IdMap<String, usize> = IdMap::default();
-    for (place, said) in said {
+    for (at, said) in said {
         match said {
             Said::First(name, call) => drop(open.insert(name, call)),
-            Said::Later(name) => {
+            Said::Later(name, exit) => {
                 if let Some(call) = open.get(&name) {
-                    calls[*call].looks.push(place);
+                    calls[*call].looks.push(Look { at, exit });
                 }
-                if end(transcript, transcript.block(place.block)).is_some() {
+                if exit != Exit::Running {
                     open.remove(&name);
                 }
             }
         }
     }
+    settle_by_events(transcript, &open, calls);
 }
 
-/// What a result says of a command that has this name.
-enum Said {
-    /// The call of this number has begun it.
-    First(String, usize),
-    /// How it goes on.
-    Later(String),
-}
-
-/// The agent's notices of tasks.
-fn notices<'t>(
-    transcript: &'t Transcript<'_>,
-    conversation: &'t Conversation,
-) -> impl Iterator<Item = (FactLocation, Said)> + 't {
-    conversation.all_blocks().filter_map(|(message, number)| {
-        let block = transcript.block(number);
-        if block.kind != BlockKind::Text || conversation.messages[message].role != Role::User {
-            return None;
-        }
-        let first = transcript.texts(block).first()?;
-        if !transcript
-            .bytes(block.line, first.span)
-            .starts_with(NOTICE.as_bytes())
+/// Commands of which no later result tells: Codex may have noted for a viewer how they ended. Where it has not, it would not have
+/// told the agent either.
+fn settle_by_events(
+    transcript: &Transcript<'_>,
+    open: &IdMap<String, usize>,
+    calls: &mut [Exchange],
+) {
+    let names = open.iter().map(|(name, number)| (*number, Some(&name[..])));
+    let mut unsaid: Vec<(usize, Option<&str>)> = names.collect();
+    let calls_and_numbers = calls.iter().enumerate();
+    let silent = calls_and_numbers.filter(|(_, call)| says_nothing(transcript, call));
+    unsaid.extend(silent.map(|(number, _)| (number, None)));
+    if unsaid.is_empty() {
+        return;
+    }
+    let events = Events::of(transcript);
+    let last = calls.last().map(|call| call.call);
+    for (number, name) in unsaid {
+        let call = &mut calls[number];
+        // Those of a cell have ids of their own.
+        let block = transcript.block(call.call.block);
+        let id = call.inner.is_none().then_some(block.call_id);
+        let id = id.map(|id| transcript.bytes(block.line, id));
+        let seen = call.looks.last().map(|look| look.at).or(call.result);
+        if let Some(look) = events.end(id, name, call.call) {
+            call.looks.push(look);
+        } else if let Some(at) = seen.filter(|seen| last > Some(*seen))
+            && name.is_some()
+            && tells_of_no_end(transcript, call)
         {
-            return None;
+            call.looks.push(Look {
+                at,
+                exit: Exit::WasRunning,
+            });
         }
-        let place = FactLocation {
-            message: message as u32,
-            line: block.line,
-            block: number,
-        };
-        let name = tag(&block_text(transcript, block), "task-id")?.to_owned();
-        Some((place, Said::Later(name)))
-    })
+    }
+}
+
+/// Whether a call is one of an agent that has to ask how a command goes on: Codex, which gives it a session.
+fn tells_of_no_end(transcript: &Transcript<'_>, call: &Exchange) -> bool {
+    match &call.inner {
+        Some(inner) => inner.session.is_some(),
+        None => call
+            .result
+            .is_some_and(|result| transcript.block(result.block).header > 0),
+    }
+}
+
+/// Whether the header that Codex has written before an output says neither how the command ended nor that it went on.
+fn says_nothing(transcript: &Transcript<'_>, call: &Exchange) -> bool {
+    let Some(result) = call.result.filter(|_| call.inner.is_none()) else {
+        return false;
+    };
+    let block = transcript.block(result.block);
+    call.kind == ToolKind::Shell
+        && block.header > 0
+        && !reads(transcript, call)
+        && status_in(transcript, block, "", Forms::All).is_none()
+        && name(transcript, call).is_none()
+}
+
+/// What a call that reads from a command says of it: where, its name, and how it had ended.
+fn read(transcript: &Transcript<'_>, call: &Exchange) -> Option<(FactLocation, String, Exit)> {
+    let result = call.result.filter(|_| reads(transcript, call))?;
+    let exit = match &call.inner {
+        Some(inner) => inner.ended.of_look()?,
+        None => {
+            let block = transcript.block(result.block);
+            match end(transcript, block) {
+                Some(exit) => exit,
+                None => goes_on(transcript, block).then_some(Exit::Running)?,
+            }
+        }
+    };
+    let input = call.input(transcript);
+    let text = input.text(&KEYS).map(Cow::into_owned);
+    let name = text.or_else(|| Some(input.integer(&KEYS)?.to_string()))?;
+    Some((result, name, exit))
+}
+
+/// Whether a result of a call that reads from a command says that it goes on.
+fn goes_on(transcript: &Transcript<'_>, look: &Block) -> bool {
+    let said = ends(transcript, look);
+    name_in(transcript, look, &said, Whose::Agents).is_some()
+        || tag(&said, "status") == Some("running")
 }
 
 /// The name of a command that goes on, by its result.
-fn name(transcript: &Transcript<'_>, result: FactLocation) -> Option<String> {
+pub(super) fn name(transcript: &Transcript<'_>, call: &Exchange) -> Option<String> {
+    let result = call.result?;
+    if let Some(inner) = &call.inner {
+        return inner.session.map(|session| session.to_string());
+    }
     if let Some(record) = recorded(transcript, result)
         && let Some(task) = record.text(&["backgroundTaskId"])
     {
         return Some(task.into_owned());
     }
     let block = transcript.block(result.block);
-    name_in(transcript, block, &ends(transcript, block))
+    let whose = match whose(transcript, call, result) {
+        // It was asked for.
+        Whose::Either
+            if call
+                .input(transcript)
+                .is_true(&["run_in_background", "is_background"]) =>
+        {
+            Whose::Agents
+        }
+        whose => whose,
+    };
+    name_in(transcript, block, &ends(transcript, block), whose)
 }
 
-/// The name that a result gives to a command that goes on. `said` is its text, or the ends of it.
-pub(super) fn name_in(transcript: &Transcript<'_>, result: &Block, said: &str) -> Option<String> {
+/// The name that a result gives to a command that goes on. `said` is its text, or the ends of it; `whose` are its words.
+fn name_in(
+    transcript: &Transcript<'_>,
+    result: &Block,
+    said: &str,
+    whose: Whose,
+) -> Option<String> {
     const SESSION: &str = "Process running with session ID ";
     const BEGINNINGS: [&str; 2] = [
         "Command running in background with ID: ",
@@ -142,8 +270,13 @@ pub(super) fn name_in(transcript: &Transcript<'_>, result: &Block, said: &str) -
     ];
     let header = lossy(unescape(transcript.header(result)));
     let name = if header.is_empty() {
+        let beginnings = match whose {
+            Whose::Agents => &BEGINNINGS[..],
+            Whose::Either => &[],
+            Whose::Shown => return None,
+        };
         let after = |begins: &&str| said.strip_prefix(*begins);
-        BEGINNINGS.iter().find_map(after).or_else(|| {
+        beginnings.iter().find_map(after).or_else(|| {
             // Copilot CLI
             let last = said.lines().next_back()?.strip_prefix("<command ")?;
             last.split_once("with shellId: ").map(|(_, name)| name)
@@ -157,9 +290,8 @@ pub(super) fn name_in(transcript: &Transcript<'_>, result: &Block, said: &str) -
 }
 
 /// How a command that went on has ended, by what was said of it later.
-pub(super) fn ended(transcript: &Transcript<'_>, exchange: &Exchange) -> Option<Exit> {
-    let mut looks = exchange.looks.iter().rev();
-    looks.find_map(|look| end(transcript, transcript.block(look.block)))
+pub(super) fn ended(exchange: &Exchange) -> Option<Exit> {
+    exchange.looks.last().map(|look| look.exit)
 }
 
 /// Whether a call reads from a command that goes on, or stops it.
@@ -167,10 +299,10 @@ pub(super) fn reads(transcript: &Transcript<'_>, call: &Exchange) -> bool {
     TOOLS.contains(&&*call.tool(transcript))
 }
 
-/// How a command has ended, by the result of a call that reads from it or by a notice; `None` if it goes on.
+/// How a command has ended, by the result of a call that reads from it; `None` if it goes on, or nothing is said of it.
 pub(super) fn end(transcript: &Transcript<'_>, look: &Block) -> Option<Exit> {
     let said = ends(transcript, look);
-    if name_in(transcript, look, &said).is_some() {
+    if name_in(transcript, look, &said, Whose::Agents).is_some() {
         return None;
     }
     if STOPPED.iter().any(|stopped| said.starts_with(stopped)) {
@@ -178,35 +310,13 @@ pub(super) fn end(transcript: &Transcript<'_>, look: &Block) -> Option<Exit> {
     }
     // Claude Code writes tags before the output, on more lines than a header has.
     let whole = said.starts_with('<').then(|| block_text(transcript, look));
-    let tagged = whole
+    let whole = whole
         .as_deref()
-        .and_then(|said| Some((said, tag(said, "status")?)));
-    match tagged {
-        Some((said, status)) => {
-            let code = tag(said, "exit_code").or_else(|| {
-                let (_, code) = tag(said, "summary")?.rsplit_once("exit code ")?;
-                Some(code.trim_end_matches(')'))
-            });
-            match (code.and_then(|code| code.trim().parse().ok()), status) {
-                (Some(code), _) => Some(Exit::Code(code)),
-                (None, "completed") => Some(Exit::Unknown),
-                (None, "failed") => Some(Exit::Badly),
-                (None, "killed" | "stopped") => Some(Exit::Interrupted),
-                (None, _) => None,
-            }
-        }
-        None => status_in(transcript, look, &said).map(Exit::Code),
+        .filter(|said| tag(said, "status").is_some());
+    match whole {
+        Some(said) => notices::end(said),
+        None => status_in(transcript, look, &said, Forms::All).map(Exit::Code),
     }
-}
-
-/// What is within a tag before any output.
-fn tag<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    let head = ["<output>", "<stdout>", "<event>"];
-    let end = head.iter().filter_map(|begins| text.find(begins)).min();
-    let head = &text[..end.unwrap_or(text.len())];
-    let (_, rest) = head.split_once(&format!("<{name}>"))?;
-    rest.split_once(&format!("</{name}>"))
-        .map(|(value, _)| value)
 }
 
 #[cfg(test)]

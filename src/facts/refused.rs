@@ -1,10 +1,11 @@
 //! Recognises results that show no content but a message why not, by the wording of tools.
 //!
-//! A file may begin with any text, including error messages, so a text counts only if all of it is such a message. Does not
-//! look at flags: a result with a flag needs no test of its text.
+//! A file may begin with any text, including error messages, so a text counts only if all of it is such a message, and a refusal
+//! only where it is the agent's. Other results with a flag need no test of their text.
 
 use super::beginning;
 use super::exchanges::Exchange;
+use super::whose::{Whose, whose};
 use crate::transcript::Transcript;
 
 /// Whether a result without line numbers only states why it does not show a file: the file is empty, an error message, or a
@@ -19,8 +20,28 @@ pub(super) fn was_refused(transcript: &Transcript<'_>, call: &Exchange) -> bool 
     let Some(result) = call.result.filter(|_| call.inner.is_none()) else {
         return false;
     };
-    let said = beginning(transcript, transcript.block(result.block), LONGEST_REFUSAL);
-    says_it_was_refused(&said)
+    let block = transcript.block(result.block);
+    let said = beginning(transcript, block, LONGEST_REFUSAL);
+    // What comes after a header is a command's.
+    block.header == 0
+        && says_it_was_refused(&said)
+        && match whose(transcript, call, result) {
+            Whose::Agents => true,
+            // In the log of an agent: Claude Code and Gemini CLI flag it, these do not.
+            Whose::Either => !transcript.links().is_empty() && is_never_flagged(&said),
+            Whose::Shown => false,
+        }
+}
+
+/// Whether a sentence is one with which Codex or Cline says in a result without a flag that the user refused a call.
+fn is_never_flagged(said: &str) -> bool {
+    const SENTENCES: [&str; 4] = [
+        "patch rejected by user",
+        "exec command rejected by user",
+        "Command was cancelled by user before it could ",
+        "The user denied this operation.",
+    ];
+    SENTENCES.iter().any(|sentence| said.starts_with(sentence))
 }
 
 /// Whether a result begins with the whole sentence that an agent has for a call that the user refused.

@@ -5,42 +5,31 @@
 
 use std::borrow::Cow;
 
+use super::exchanges::FactLocation;
 use super::input::Input;
-use super::{FactLocation, block_text, lossy};
+use super::{block_text, lossy};
 use crate::scan::unescape;
 use crate::transcript::{Block, BlockKind, Transcript};
 
-/// How a command ended.
+/// Which forms of a status count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
-    /// With this status.
-    Code(i64),
-    /// It succeeded: the format flags failed results, and this one is not flagged.
-    Well,
-    /// It failed, with an unknown status.
-    Badly,
-    /// It was interrupted.
-    Interrupted,
-    /// It had not ended when the result was written.
-    Running,
-    /// The user did not let the agent run it.
-    Refused,
-    /// There is no result.
-    Unanswered,
-    /// The result does not state how the command ended.
-    Unknown,
-}
-
-/// The exit status in the result of a command.
-pub(super) fn status(transcript: &Transcript<'_>, result: &Block) -> Option<i64> {
-    status_in(transcript, result, &ends(transcript, result))
+pub(super) enum Forms {
+    /// All that are known.
+    All,
+    /// Those that no file and no log has: of one tool only, and at the place where it writes them.
+    Unmistakable,
 }
 
 /// The exit status in the header or at the end of an output.
-pub(super) fn status_in(transcript: &Transcript<'_>, result: &Block, ends: &str) -> Option<i64> {
+pub(super) fn status_in(
+    transcript: &Transcript<'_>,
+    result: &Block,
+    ends: &str,
+    forms: Forms,
+) -> Option<i64> {
     match lossy(unescape(transcript.header(result))) {
-        header if !header.is_empty() => code(&header),
-        _ => code(ends),
+        header if !header.is_empty() => code(&header, Forms::All),
+        _ => code(ends, forms),
     }
 }
 
@@ -84,7 +73,7 @@ pub(super) fn ends<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t
 }
 
 /// The exit status in the phrases that agents put before or around an output.
-fn code(said: &str) -> Option<i64> {
+fn code(said: &str, forms: Forms) -> Option<i64> {
     /// The phrases before the status on a line of its own in a short header.
     const BEFORE: [&str; 4] = [
         "Exit code ",
@@ -95,11 +84,19 @@ fn code(said: &str) -> Option<i64> {
     if said.starts_with('{') {
         let record = Input::in_value(said.as_bytes());
         let status = |of: &Input<'_>| of.integer(&["exit_code", "exitCode", "returncode"]);
+        let beside = || status(&record.object("metadata")?);
+        let output = record.has(&["output", "stdout", "stderr"]);
         // A command may print JSON itself: then its tool's line comes after that.
-        return match record.is_object() {
-            true => status(&record).or_else(|| status(&record.object("metadata")?)),
-            false => End::of(said).code,
+        return match (record.is_object(), forms) {
+            (true, Forms::All) if output => status(&record).or_else(beside),
+            // Codex's.
+            (true, Forms::Unmistakable) if output => beside(),
+            (true, _) => None,
+            (false, forms) => End::in_forms(said, forms).code,
         };
+    }
+    if forms == Forms::Unmistakable {
+        return End::in_forms(said, forms).code;
     }
     let before = said.lines().take(HEADER).find_map(|line| {
         let line = line.trim_matches(['[', ']', '(', ')', ' ']);
@@ -129,6 +126,10 @@ pub(super) enum Names {
 impl<'t> End<'t> {
     /// The end of an output. Its lines are read from the last one back, as long as they are known.
     pub(super) fn of(said: &'t str) -> End<'t> {
+        End::in_forms(said, Forms::All)
+    }
+
+    fn in_forms(said: &'t str, forms: Forms) -> End<'t> {
         /// Lines that say something else.
         const OTHERS: [&str; 6] = [
             "[Current working directory: ",
@@ -148,7 +149,7 @@ impl<'t> End<'t> {
             let (before, line) = rest.rsplit_once('\n').unwrap_or(("", rest));
             if line.starts_with("Process Group PGID: ") {
                 end.names = Names::Failures;
-            } else if let Some(code) = status_of(line) {
+            } else if let Some(code) = status_of(line, forms) {
                 end.code = end.code.or(Some(code));
             } else if let Some(code) = line.strip_prefix("Exit Code: ")
                 && end.names == Names::Failures
@@ -172,22 +173,29 @@ pub(super) fn without_end(said: &str) -> &str {
 }
 
 /// The status in a line that a tool writes behind an output.
-fn status_of(line: &str) -> Option<i64> {
-    /// What is before the status, and after it.
-    const FORMS: [(&str, &str); 6] = [
+fn status_of(line: &str, forms: Forms) -> Option<i64> {
+    /// What is before the status, and after it, where other programs write the same.
+    const COMMON: [(&str, &str); 3] = [
         // pi
         ("Command exited with code ", ""),
+        // others
+        ("[exit code: ", "]"),
+        ("[Exit code: ", "]"),
+    ];
+    const OWN: [(&str, &str); 3] = [
         // OpenHands
         ("[The command completed with exit code ", ".]"),
         ("[Command finished with exit code ", "]"),
         // Factory Droid
         ("[Process exited with code ", "]"),
-        // others
-        ("[exit code: ", "]"),
-        ("[Exit code: ", "]"),
     ];
+    let common = match forms {
+        Forms::All => &COMMON[..],
+        Forms::Unmistakable => &[],
+    };
     let of = |(before, after): &(&str, &str)| line.strip_prefix(before)?.strip_suffix(after);
-    let code = FORMS.iter().find_map(of).or_else(|| after_shell(line))?;
+    let mut all = OWN.iter().chain(common);
+    let code = all.find_map(of).or_else(|| after_shell(line))?;
     code.parse().ok()
 }
 

@@ -193,3 +193,94 @@ fn a_session_that_flags_what_failed_says_what_went_well() {
         assert_eq!(ended(&transcript), [("ls".to_owned(), exit)]);
     }
 }
+
+#[test]
+fn what_a_command_prints_is_not_its_status() {
+    let of = |command: &str, said: &str| {
+        let input = serde_json::json!({"command": command}).to_string();
+        let [(_, exit)] = &ended(&anthropic(&[("Bash", &input, ResultText::Fine(said))]))[..]
+        else {
+            panic!("{command}");
+        };
+        *exit
+    };
+    for (command, said) in [
+        ("cat result.json", "{\"exit_code\":1,\"output\":\"no\"}"),
+        ("jq . x.json", "{\"exitCode\":1,\"stderr\":\"no\"}"),
+        ("cat ok.json; false", "{\"exit_code\":0}"),
+        ("./show", "{\"exit_code\":0}"),
+        ("cat ci.log", "Process exited with code 1"),
+        ("cd /w && cat run.txt", "Exit code 1\nno"),
+        ("tail log", "fine\nCommand exited with code 1"),
+        ("gh run view 3 | tail", "[exit code: 1]\nno"),
+        ("cat bg.txt", "Command running in background with ID: abc"),
+        (
+            "cat no.txt",
+            "The user doesn't want to proceed with this tool use. The tool use was rejected",
+        ),
+        ("cat no.txt", "Permission to use Bash has been denied."),
+    ] {
+        assert_eq!(of(command, said), Exit::Unknown, "{command}");
+    }
+    // Nothing else ends in this way.
+    for (command, said, exit) in [
+        ("cat a", "x\n<shellId: 3 completed with exit code 2>", 2),
+        (
+            "cat a",
+            "x\n[The command completed with exit code 3.]\n[Current working directory: /w]",
+            3,
+        ),
+        (
+            "cat a",
+            "{\"output\":\"x\",\"metadata\":{\"exit_code\":4}}",
+            4,
+        ),
+        ("make 2>&1 | tail -3", "Exit code: 5\nno", 5),
+    ] {
+        assert_eq!(of(command, said), Exit::Code(exit), "{said}");
+    }
+}
+
+#[test]
+fn where_an_agent_records_an_end_no_text_counts() {
+    for (said, flag, exit) in [
+        (r#"{\"exit_code\":1,\"output\":\"no\"}"#, false, Exit::Well),
+        ("Exit code 1", false, Exit::Well),
+        (r"fine\nCommand exited with code 1", false, Exit::Well),
+        (
+            "Command running in background with ID: abc",
+            false,
+            Exit::Well,
+        ),
+        (
+            "The user doesn't want to proceed with this tool use. The tool use was rejected",
+            false,
+            Exit::Well,
+        ),
+        (
+            "<tool_use_error>Cancelled</tool_use_error>",
+            false,
+            Exit::Well,
+        ),
+        (r"Exit code 2\nno", true, Exit::Code(2)),
+        (
+            "The user doesn't want to proceed with this tool use. The tool use was rejected",
+            true,
+            Exit::Refused,
+        ),
+    ] {
+        let record = match flag {
+            true => r#""Error: it failed""#,
+            false => r#"{"stdout":"x","stderr":"","interrupted":false,"isImage":false}"#,
+        };
+        let lines = format!(
+            r#"{{"parentUuid":null,"isSidechain":false,"type":"assistant","message":{{"id":"m","role":"assistant","content":[{{"type":"tool_use","id":"t","name":"Bash","input":{{"command":"./show"}}}}]}},"uuid":"u1"}}
+{{"parentUuid":"u1","isSidechain":false,"type":"user","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t","content":"{said}","is_error":{flag}}}]}},"uuid":"u2","toolUseResult":{record}}}
+"#
+        );
+        let transcript = read_as(Format::ClaudeCode, &lines);
+        assert_eq!(ended(&transcript), [("./show".to_owned(), exit)], "{said}");
+        let failed = in_main(&transcript, crate::facts::failures);
+        assert_eq!(failed.len(), usize::from(flag), "{said}");
+    }
+}

@@ -8,7 +8,7 @@ use super::form::{self, Mark, Row, Section};
 use super::gather::{Gather, LONGEST};
 use super::names::{Speaker, hash};
 use super::units::Claim;
-use super::{facts_of, requests, state, todos_of};
+use super::{ends, facts_of, requests, state, todos_of};
 use crate::facts::{block_text, folder, is_relative, is_restored_header, spelled};
 use crate::summarizer::cite::without_citations;
 use crate::transcript::{BlockKind, Message, Role};
@@ -99,10 +99,7 @@ fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option
     {
         return;
     }
-    // Whether it has ended since, only its call could tell.
-    if row.section == Section::Commands && row.label == facts_of::IS_RUNNING {
-        facts_of::WAS_RUNNING.clone_into(&mut row.label);
-    }
+    ends::settle(&mut row);
     let (section, claim, base) = match row.section {
         Section::Requests => return,
         Section::Files if facts_of::is_change(&row.label) => {

@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use super::clip::clip;
+use super::ends::{ended, is_of_result};
 use super::form::{Mark, Row, Section};
 use super::gather::Gather;
 use super::names::hash;
 use super::todos_of;
 use super::units::{Claim, Unit};
 use crate::facts::{
-    Done, Exchange, Exit, FactLocation, File, FileAction, Lines, Missed, Operation, commands,
-    failures, folder, is_relative, missed, proposal, spelled,
+    Done, Exchange, FactLocation, File, FileAction, Lines, Missed, Operation, commands, failures,
+    folder, is_relative, missed, proposal, spelled,
 };
 use crate::ids::{IdMap, IdSet};
 use crate::policy::ToolKind;
@@ -202,17 +203,16 @@ fn path_of<'f>(gather: &Gather<'_, '_>, file: &'f File, written: &'f str) -> &'f
     }
 }
 
-/// The line of the call; and that of the result if the label has a number, which may occur only there.
+/// The line of the call; and that of the result if the label has a word which may occur only there.
 fn mark(
     gather: &Gather<'_, '_>,
     call: FactLocation,
     result: Option<FactLocation>,
     label: &str,
 ) -> Mark {
-    let has_number = label.contains(|c: char| c.is_ascii_digit());
     Mark {
         and: result
-            .filter(|_| has_number)
+            .filter(|_| is_of_result(label))
             .map(|result| gather.mark(result.line).line),
         ..gather.mark(call.line)
     }
@@ -408,7 +408,7 @@ fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exchange
     let all: BTreeSet<String> = last.keys().cloned().chain(after).collect();
     for (text, n) in last {
         let command = &commands[n];
-        let label = ended(command.exit);
+        let label = ended(command);
         let row = Row {
             section: Section::Commands,
             mark: mark(gather, command.call, command.result, &label),
@@ -512,24 +512,4 @@ fn add_proposal(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
         ..gather.row(Section::Plan, proposal.call.line, &text)
     };
     gather.add(row, proposal.call.message, Claim::Plan, PLANNED);
-}
-
-/// The label of a command that had not ended, and of one of which nobody knows how it did.
-pub(super) const IS_RUNNING: &str = "running";
-pub(super) const HAS_RUN: &str = "ran";
-/// That of one which was running when an earlier summary was made.
-pub(super) const WAS_RUNNING: &str = "was running";
-
-/// How a command ended, in this program's wording, with its status if it failed and that is known.
-fn ended(exit: Exit) -> String {
-    match exit {
-        Exit::Code(0) | Exit::Well => "ok".to_owned(),
-        Exit::Code(code) => format!("exit {code}"),
-        Exit::Badly => "failed".to_owned(),
-        Exit::Interrupted => "interrupted".to_owned(),
-        Exit::Running => IS_RUNNING.to_owned(),
-        Exit::Refused => "refused".to_owned(),
-        Exit::Unanswered => "unanswered".to_owned(),
-        Exit::Unknown => HAS_RUN.to_owned(),
-    }
 }

@@ -15,6 +15,7 @@ mod carried;
 mod chances;
 mod choose;
 mod clip;
+mod ends;
 mod entities;
 mod facts_of;
 mod focus;

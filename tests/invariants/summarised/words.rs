@@ -152,7 +152,7 @@ pub(super) fn count(case: &Case, format: Format, bytes: &[u8]) -> u64 {
 }
 
 /// The program's own words around the text of a transcript.
-const OURS: [&str; 39] = [
+const OURS: [&str; 42] = [
     "unknown",
     "picture",
     "document",
@@ -190,6 +190,9 @@ const OURS: [&str; 39] = [
     "result",
     "exit",
     "interrupted",
+    "as",
+    "was",
+    "ran",
     "running",
     "restored",
 ];

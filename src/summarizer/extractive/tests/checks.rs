@@ -13,8 +13,9 @@ use crate::scan::{lines, unescape};
 use crate::transcript::Typed;
 
 /// All labels, without the numbers in them.
-const LABELS: [&str; 38] = [
+const LABELS: [&str; 39] = [
     "accepted",
+    "as",
     "away",
     "before",
     "call",

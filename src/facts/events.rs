@@ -1,0 +1,84 @@
+//! What Codex notes for a viewer of how a command ended, on lines that its model does not see.
+//!
+//! PURE. Such an event may come after the result of the call, and then tells what the result could not.
+
+use super::exchanges::{FactLocation, Look};
+use super::exit::Exit;
+use super::input::Input;
+use crate::ids::IdMap;
+use crate::transcript::{LineKind, Transcript};
+
+/// The type of such an event.
+const TYPE: &str = "exec_command_end";
+
+/// The ends that events tell.
+pub(super) struct Events {
+    by_call: IdMap<Vec<u8>, (u32, i64)>,
+    /// By the names of the sessions, which may be given again.
+    by_session: IdMap<String, Vec<(u32, i64)>>,
+}
+
+impl Events {
+    /// Those of a transcript.
+    pub(super) fn of(transcript: &Transcript<'_>) -> Self {
+        let mut events = Events {
+            by_call: IdMap::default(),
+            by_session: IdMap::default(),
+        };
+        // An event has several copies of an output.
+        let mut read = None;
+        for mirror in transcript.mirrors() {
+            let is_event = transcript.lines()[mirror.line as usize].kind == LineKind::Mirror;
+            if !is_event || mirror.of.is_empty() || read == Some(mirror.line) {
+                continue;
+            }
+            read = Some(mirror.line);
+            let id = transcript.bytes(mirror.line, mirror.of);
+            events.add(mirror.line, id, transcript.line(mirror.line));
+        }
+        events
+    }
+
+    fn add(&mut self, line: u32, call: &[u8], raw: &[u8]) {
+        if memchr::memmem::find(raw, TYPE.as_bytes()).is_none() {
+            return;
+        }
+        let event = Input::in_value(raw);
+        let Some(event) = event.object("payload") else {
+            return;
+        };
+        let Some(code) = event.integer(&["exit_code"]) else {
+            return;
+        };
+        if event.text(&["type"]).as_deref() != Some(TYPE) {
+            return;
+        }
+        self.by_call.insert(call.to_vec(), (line, code));
+        if let Some(session) = event.text(&["process_id"]) {
+            let all = self.by_session.entry(session.into_owned()).or_default();
+            all.push((line, code));
+        }
+    }
+
+    /// The end of the command of a call with this id, or which went on under the name `session`.
+    pub(super) fn end(
+        &self,
+        id: Option<&[u8]>,
+        session: Option<&str>,
+        call: FactLocation,
+    ) -> Option<Look> {
+        let of_session = || {
+            let all = self.by_session.get(session?)?;
+            all.iter().find(|(line, _)| *line > call.line)
+        };
+        let (line, code) = id.and_then(|id| self.by_call.get(id)).or_else(of_session)?;
+        Some(Look {
+            at: FactLocation {
+                message: call.message,
+                line: *line,
+                block: u32::MAX,
+            },
+            exit: Exit::Code(*code),
+        })
+    }
+}

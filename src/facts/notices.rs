@@ -1,0 +1,151 @@
+//! Notices of Claude Code that a task has ended which ran in the background.
+//!
+//! PURE. A notice stands in a message of the user's role, in an attachment, or on a line of the queue of what is to be sent; often
+//! in more than one of them. Only what the agent itself writes is one: not what a result shows.
+
+use super::exchanges::FactLocation;
+use super::exit::Exit;
+use super::{block_text, lossy};
+use crate::scan::Value;
+use crate::transcript::{Block, BlockKind, Conversation, LineKind, Role, Transcript};
+
+/// How a notice begins.
+const BEGINS: &str = "<task-notification>";
+/// What is before the command or its description, in its summary.
+const COMMAND: &str = "Background command \"";
+
+/// A notice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Notice {
+    /// Where it stands.
+    pub(super) at: FactLocation,
+    /// The task's name.
+    pub(super) task: String,
+    /// The task's command, or what the agent has described it as.
+    pub(super) text: Option<String>,
+    /// How it ended.
+    pub(super) exit: Exit,
+}
+
+/// The notices of ends, in the order of their places.
+pub(super) fn notices(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<Notice> {
+    let in_blocks = conversation.all_blocks().filter_map(|(message, number)| {
+        let block = transcript.block(number);
+        let said = match block.kind {
+            BlockKind::Text if conversation.messages[message].role == Role::User => {
+                let first = transcript.texts(block).first()?;
+                let raw = transcript.bytes(block.line, first.span);
+                let is_one = raw.starts_with(BEGINS.as_bytes());
+                is_one.then(|| block_text(transcript, block).into_owned())?
+            }
+            BlockKind::Attachment => attached(transcript, block)?,
+            BlockKind::Text
+            | BlockKind::Image
+            | BlockKind::Document
+            | BlockKind::Thinking
+            | BlockKind::Redacted
+            | BlockKind::Call
+            | BlockKind::Result
+            | BlockKind::Server
+            | BlockKind::Other => return None,
+        };
+        let at = FactLocation {
+            message: message as u32,
+            line: block.line,
+            block: number,
+        };
+        Notice::read(at, &said)
+    });
+    let mut notices: Vec<Notice> = in_blocks.collect();
+    notices.extend(queued(transcript, conversation));
+    notices.sort_by_key(|notice| notice.at);
+    notices
+}
+
+/// The text that an attachment repeats of the queue, if it is one of the agent's own.
+fn attached(transcript: &Transcript<'_>, block: &Block) -> Option<String> {
+    let raw = transcript.bytes(block.line, block.content);
+    memchr::memmem::find(raw, BEGINS.as_bytes())?;
+    let [kind, prompt, mode] = Value::of(raw).fields(["type", "prompt", "commandMode"]);
+    let is_own = kind.string() == Some(b"queued_command")
+        && mode
+            .string()
+            .is_none_or(|mode| mode == b"task-notification");
+    is_own.then(|| text(prompt))
+}
+
+/// What was put into the queue, on lines that are no messages: as of the message before them.
+fn queued(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<Notice> {
+    if transcript.links().is_empty() {
+        return Vec::new();
+    }
+    let lines = (0..).zip(transcript.lines());
+    let lines = lines.filter(|(_, line)| line.kind == LineKind::Session);
+    let notice = |line: u32| {
+        let raw = transcript.line(line);
+        memchr::memmem::find(raw, BEGINS.as_bytes())?;
+        let [kind, operation, content] = Value::of(raw).fields(["type", "operation", "content"]);
+        if kind.string() != Some(b"queue-operation") || operation.string() != Some(b"enqueue") {
+            return None;
+        }
+        let messages = &conversation.messages;
+        let after = messages.partition_point(|message| conversation.first_line(message) < line);
+        let at = FactLocation {
+            message: after.saturating_sub(1) as u32,
+            line,
+            block: u32::MAX,
+        };
+        Notice::read(at, &text(content))
+    };
+    lines.filter_map(|(line, _)| notice(line)).collect()
+}
+
+impl Notice {
+    fn read(at: FactLocation, said: &str) -> Option<Notice> {
+        if !said.starts_with(BEGINS) {
+            return None;
+        }
+        let text = || {
+            let (_, rest) = tag(said, "summary")?.split_once(COMMAND)?;
+            let (text, _) = rest.rsplit_once("\" ")?;
+            Some(text.to_owned())
+        };
+        Some(Notice {
+            at,
+            task: tag(said, "task-id")?.to_owned(),
+            text: text(),
+            exit: end(said)?,
+        })
+    }
+}
+
+/// How a task has ended, by the tags in a notice or before its output; `None` if it goes on.
+pub(super) fn end(said: &str) -> Option<Exit> {
+    let status = tag(said, "status")?;
+    let code = tag(said, "exit_code").or_else(|| {
+        let (_, code) = tag(said, "summary")?.rsplit_once("exit code ")?;
+        Some(code.trim_end_matches(')'))
+    });
+    match (code.and_then(|code| code.trim().parse().ok()), status) {
+        (Some(code), _) => Some(Exit::Code(code)),
+        (None, "completed") => Some(Exit::Unknown),
+        (None, "failed") => Some(Exit::Badly),
+        (None, "killed" | "stopped") => Some(Exit::Interrupted),
+        (None, _) => None,
+    }
+}
+
+/// What is within a tag before any output.
+pub(super) fn tag<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let head = ["<output>", "<stdout>", "<event>"];
+    let end = head.iter().filter_map(|begins| text.find(begins)).min();
+    let head = &text[..end.unwrap_or(text.len())];
+    let (_, rest) = head.split_once(&format!("<{name}>"))?;
+    rest.split_once(&format!("</{name}>"))
+        .map(|(value, _)| value)
+}
+
+/// The text of a string; empty for anything else.
+fn text(value: Value<'_>) -> String {
+    lossy(value.unescaped().unwrap_or_default()).into_owned()
+}
