@@ -99,7 +99,7 @@ fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option
     {
         return;
     }
-    ends::settle(&mut row);
+    ends::settle(gather, &mut row);
     let (section, claim, base) = match row.section {
         Section::Requests => return,
         Section::Files if facts_of::is_change(&row.label) => {

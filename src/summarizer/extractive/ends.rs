@@ -1,7 +1,8 @@
-//! How the rows of commands say that these ended.
+//! How the rows of commands say that these ended; and what became of those that an earlier summary says were running.
 
 use super::form::{Row, Section};
-use crate::facts::{Command, Exit};
+use super::gather::Gather;
+use crate::facts::{Command, Ending, Exit, endings};
 
 /// The label of a command that had not ended, of one that may have ended since, and of one of which nobody knows how it did.
 const IS_RUNNING: &str = "running";
@@ -56,16 +57,31 @@ fn running(label: &str) -> Option<Option<&str>> {
     }
 }
 
-/// A command of an earlier summary that had not ended then may have ended since.
-pub(super) fn settle(row: &mut Row) {
+/// A command of an earlier summary that had not ended then: what is said of its end since, or that nothing is.
+pub(super) fn settle(gather: &Gather<'_, '_>, row: &mut Row) {
     if row.section != Section::Commands {
         return;
     }
     let Some(name) = running(&row.label) else {
         return;
     };
-    row.label = match name {
-        Some(name) => format!("{WAS_RUNNING}{AS}{name}"),
-        None => WAS_RUNNING.to_owned(),
+    // The agent may describe a command instead of repeating it; then only its name tells which it is. Another run of the same
+    // command may have ended before.
+    let is_later = |ending: &Ending| gather.mark(ending.at.line).line > row.mark.line;
+    let is_its = |ending: &&Ending| match (name, &ending.text) {
+        (Some(name), _) => ending.name == name,
+        (None, Some(text)) => *text == row.text && is_later(ending),
+        (None, None) => false,
+    };
+    let ends = endings(gather.transcript, gather.conversation, &gather.acts.calls);
+    row.label = match ends.iter().find(is_its) {
+        Some(ending) => {
+            row.mark.and = Some(gather.mark(ending.at.line).line);
+            label(ending.exit)
+        }
+        None => match name {
+            Some(name) => format!("{WAS_RUNNING}{AS}{name}"),
+            None => WAS_RUNNING.to_owned(),
+        },
     };
 }

@@ -213,6 +213,32 @@ fn a_command_that_was_running_at_an_earlier_summary_is_not_said_to_run() {
 }
 
 #[test]
+fn a_command_of_an_earlier_summary_has_ended_where_a_later_line_says_so() {
+    let earlier = r#"{"role":"user","content":"[Earlier conversation, summarised by ctxpack]\n## Commands\nL4,L5 running as b1: make serve\nL6 was running: make all\nL7,L8 was running as b3: make old\nL9 was running as b4: make none"}"#;
+    let notice = |task: &str, said: &str, end: &str| {
+        format!(
+            r#"{{"role":"user","content":"<task-notification>\n<task-id>{task}</task-id>\n{end}\n<summary>Background command \"{said}\" failed with exit code 4</summary>\n</task-notification>"}}"#
+        )
+    };
+    let lines = [
+        notice("b1", "Serve it", "<status>failed</status>"),
+        notice("b2", "make all", "<status>failed</status>"),
+        notice("b9", "make old", "<status>failed</status>"),
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"p","name":"TaskOutput","input":{"task_id":"b3"}}]}"#.to_owned(),
+        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"p","content":"<retrieval_status>success</retrieval_status>\n<task_id>b3</task_id>\n<status>completed</status>\n<exit_code>0</exit_code>"}]}"#.to_owned(),
+    ];
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let later = summary(&[&[earlier], &lines[..], &READ].concat());
+    let expected = [
+        ("exit 4", "make serve"),
+        ("exit 4", "make all"),
+        ("ok", "make old"),
+        ("was running as b4", "make none"),
+    ];
+    assert_eq!(rows(&later, Section::Commands), expected);
+}
+
+#[test]
 fn an_error_of_an_earlier_summary_is_worth_as_much_as_a_new_one() {
     let text = [
         r#"{"role":"user","content":"[Earlier conversation, summarised by ctxpack]\n## Errors\nL4 it broke\n\n## Decisions and findings\nL5 It is old."}"#,
