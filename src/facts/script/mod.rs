@@ -5,35 +5,11 @@
 
 mod effects;
 mod inline;
+mod parts;
 mod programs;
 
 pub(super) use effects::{Effects, effects};
-
-/// A command: a program and its arguments.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Simple {
-    pub(super) words: Vec<Word>,
-    /// The files that its output goes to.
-    pub(super) outputs: Vec<Word>,
-    /// The document that stands behind it, if there is one.
-    pub(super) document: Option<String>,
-}
-
-/// A word of a command.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Word {
-    pub(super) text: String,
-    pub(super) kind: WordKind,
-}
-
-/// Whether a word is what it says.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WordKind {
-    #[default]
-    Literal,
-    /// A shell puts something else in its place.
-    Expanded,
-}
+pub(super) use parts::{Gap, Joint, Missing, Simple, Word, WordKind};
 
 /// How deep commands may stand in others.
 const DEEPEST: usize = 8;
@@ -51,8 +27,9 @@ struct Reader<'t> {
     at: usize,
     depth: usize,
     until: Until,
-    /// The brackets that are open.
+    /// The brackets that are open, and those that have opened since the last command.
     open: usize,
+    opened: usize,
     command: Simple,
     word: Option<Word>,
     /// What the next word is.
@@ -98,6 +75,7 @@ impl<'t> Reader<'t> {
             depth,
             until,
             open: 0,
+            opened: 0,
             command: Simple::default(),
             word: None,
             next: Next::Word,
@@ -126,7 +104,9 @@ impl<'t> Reader<'t> {
                         word.text.push(escaped);
                         // Nobody escapes a letter: it is a path of Windows, which is another one without this.
                         if escaped.is_alphanumeric() {
-                            word.kind = WordKind::Expanded;
+                            word.text.pop();
+                            word.gap(Missing::Anything);
+                            word.text.push(escaped);
                         }
                     }
                 }
@@ -141,7 +121,6 @@ impl<'t> Reader<'t> {
                     continue;
                 }
                 '$' | '`' => {
-                    self.word().kind = WordKind::Expanded;
                     self.expansion(found)?;
                     continue;
                 }
@@ -153,13 +132,13 @@ impl<'t> Reader<'t> {
                 }
                 '*' | '?' | '[' => {
                     let word = self.word();
+                    word.gap(Missing::Pattern);
                     word.text.push(c);
-                    word.kind = WordKind::Expanded;
                 }
                 '{' if self.word.is_some() || after.starts_with(|c: char| !c.is_whitespace()) => {
                     let word = self.word();
+                    word.gap(Missing::Pattern);
                     word.text.push(c);
-                    word.kind = WordKind::Expanded;
                 }
                 '~' => {
                     let word = self.word();
@@ -185,27 +164,43 @@ impl<'t> Reader<'t> {
                     continue;
                 }
                 '\n' => {
-                    self.end_command(found)?;
+                    self.end_command(found, Joint::Then)?;
                     self.at += 1;
                     self.bodies(found)?;
                     continue;
                 }
-                ';' | '&' | '|' => self.end_command(found)?,
+                ';' | '&' | '|' => {
+                    let joint = match (c, after.starts_with(c)) {
+                        (';', _) => Joint::Then,
+                        ('&', true) => Joint::And,
+                        ('&', false) => Joint::Beside,
+                        (_, true) => Joint::Or,
+                        (_, false) => Joint::Pipe,
+                    };
+                    self.end_command(found, joint)?;
+                    if after.starts_with(c) || joint == Joint::Pipe && after.starts_with('&') {
+                        self.at += 1;
+                    }
+                }
                 '(' => {
                     // A function, or a list of values.
                     if self.word.is_some() {
                         return None;
                     }
-                    self.end_command(found)?;
+                    self.end_command(found, Joint::Then)?;
                     if after.starts_with('(') {
                         return None;
                     }
                     self.open += 1;
+                    self.opened += 1;
                 }
                 ')' => {
-                    self.end_command(found)?;
+                    self.end_command(found, Joint::End)?;
                     match self.open.checked_sub(1) {
-                        Some(left) => self.open = left,
+                        Some(left) => {
+                            self.open = left;
+                            self.closed(found);
+                        }
                         None if self.until == Until::Bracket && self.documents.is_empty() => {
                             return Some(self.at);
                         }
@@ -216,7 +211,7 @@ impl<'t> Reader<'t> {
             }
             self.at += c.len_utf8();
         }
-        self.end_command(found)?;
+        self.end_command(found, Joint::End)?;
         let is_whole = self.documents.is_empty() && self.open == 0 && self.until == Until::End;
         is_whole.then_some(self.at)
     }
@@ -224,9 +219,21 @@ impl<'t> Reader<'t> {
     /// Reads the commands in brackets that begin here; the position is behind them then.
     fn nested(&mut self, opening: &str, found: &mut Vec<Simple>) -> Option<()> {
         let inside = self.rest().strip_prefix(opening)?;
+        let first = found.len();
         let end = Reader::new(inside, self.depth + 1, Until::Bracket).all(found)?;
+        apart(&mut found[first..]);
         self.at += opening.len() + end + 1;
         Some(())
+    }
+
+    /// Closes brackets that have opened in this text.
+    fn closed(&mut self, found: &mut [Simple]) {
+        match (self.opened.checked_sub(1), found.last_mut()) {
+            // With nothing in them.
+            (Some(left), _) => self.opened = left,
+            (None, Some(last)) => last.closes += 1,
+            (None, None) => {}
+        }
     }
 
     fn word(&mut self) -> &mut Word {
@@ -257,18 +264,23 @@ impl<'t> Reader<'t> {
         Some(())
     }
 
-    fn end_command(&mut self, found: &mut Vec<Simple>) -> Option<()> {
+    fn end_command(&mut self, found: &mut Vec<Simple>, joint: Joint) -> Option<()> {
         self.end_word()?;
         if !matches!(self.next, Next::Word) {
             return None;
         }
-        let command = std::mem::take(&mut self.command);
+        let mut command = std::mem::take(&mut self.command);
         let is_any = !command.words.is_empty() || !command.outputs.is_empty();
         for document in &mut self.documents {
             document.of.get_or_insert(found.len());
         }
         if is_any || self.documents.iter().any(|d| d.of == Some(found.len())) {
+            command.joint = joint;
+            command.opens = std::mem::take(&mut self.opened);
             found.push(command);
+        } else if let Some(before) = found.last_mut().filter(|before| before.joint == Joint::End) {
+            // Behind brackets.
+            before.joint = joint;
         }
         Some(())
     }
@@ -284,7 +296,6 @@ impl<'t> Reader<'t> {
                     return Some(());
                 }
                 '$' | '`' => {
-                    self.word().kind = WordKind::Expanded;
                     self.expansion(found)?;
                     continue;
                 }
@@ -303,9 +314,12 @@ impl<'t> Reader<'t> {
     /// Reads what stands for something else: a variable, or the output of commands, which are found.
     fn expansion(&mut self, found: &mut Vec<Simple>) -> Option<()> {
         let rest = self.rest();
+        self.word().gap(Missing::of(rest));
         if let Some(inside) = rest.strip_prefix('`') {
             let end = inside.find('`')?;
+            let first = found.len();
             Reader::new(&inside[..end], self.depth + 1, Until::End).all(found)?;
+            apart(&mut found[first..]);
             self.at += end + 2;
             return Some(());
         }
@@ -436,6 +450,17 @@ impl<'t> Reader<'t> {
             }
         }
         Some(())
+    }
+}
+
+/// Commands whose status is not that of the command that they stand in, and which run in a folder of their own.
+fn apart(commands: &mut [Simple]) {
+    if let Some(last) = commands.last_mut() {
+        last.closes += 1;
+        last.joint = Joint::Then;
+    }
+    if let Some(first) = commands.first_mut() {
+        first.opens += 1;
     }
 }
 
