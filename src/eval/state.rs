@@ -237,6 +237,14 @@ impl<'i> State<'i> {
         // Neither of two parts says more by it: there is no result, or none that is clear.
         let label = row.label.replace(", unanswered", "");
         let label = &label.replace(", outcome unknown", "")[..];
+        let what = row.label.split(", ").next().unwrap_or_default();
+        let is_unsure = row.label.starts_with(&format!("{what}, outcome unknown"));
+        // A command need not name the files that git takes back, nor those that a pattern fits.
+        if matches!(what, "reverted" | "stashed" | "unstashed")
+            || is_unsure && matches!(what, "deleted" | "moved away")
+        {
+            return Verdict::Unsaid;
+        }
         // If a label lists several things, its last one counts.
         let label = label.rsplit_once(", then ").map_or(label, |(_, last)| last);
         let (label, before) = match label
@@ -263,7 +271,8 @@ impl<'i> State<'i> {
 
     /// Whether a row correctly states how its command last ended.
     fn command(&self, row: &Row) -> Verdict {
-        if row.label.ends_with(" not described") {
+        // Of commands in several folders, the calls are not told apart.
+        if row.label.ends_with(" not described") || row.label.contains(" in ") {
             return Verdict::Unsaid;
         }
         let Some((_, end)) = last_of(row, &self.ends) else {

@@ -5,9 +5,11 @@
 use std::ops::Range;
 
 use super::exchanges::Exchange;
-use super::files::{File, files_and_strays};
+use super::files::files_and_strays;
 use super::inner::calls;
+use super::ledger::File;
 use super::operation::Operation;
+use super::site::Stray;
 use crate::policy::Tools;
 use crate::transcript::{Conversation, Transcript};
 
@@ -19,7 +21,7 @@ pub struct Acts {
     /// The files, in the order in which they were first named.
     pub files: Vec<File>,
     /// What commands did to files that nothing had named before.
-    pub strays: Vec<(String, Operation)>,
+    pub strays: Vec<Stray>,
 }
 
 impl Acts {

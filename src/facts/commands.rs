@@ -4,6 +4,7 @@ use super::error_lines::is_error_message;
 use super::exchanges::{Ended, Exchange, FactLocation};
 use super::exit::Exit;
 use super::looks::{ended, name};
+use super::path::{Folders, below_folder};
 use super::refused::{says_it_was_refused, was_refused};
 use super::service::said as called;
 use super::status::{End, Names, ends, recorded, status_in};
@@ -25,12 +26,20 @@ pub struct Command {
     pub exit: Exit,
     /// The name by which its agent can ask how it goes on, if it had not ended.
     pub name: Option<String>,
+    /// The folder that the shell was in, normalised, where the call or the format says it.
+    pub folder: Option<String>,
 }
 
 /// The commands of a conversation, and its calls of services, in its order.
 pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Command> {
+    let folders = Folders::new(transcript);
     let command = |exchange: &Exchange| {
         let input = exchange.input(transcript);
+        let folder = || {
+            let folder = below_folder(&input, ".");
+            let folder = folders.in_one_spelling(exchange.call.line, &folder);
+            (exchange.kind == ToolKind::Shell && folder != ".").then_some(folder)
+        };
         let text = match exchange.kind {
             ToolKind::Shell => input.command()?,
             ToolKind::Other => {
@@ -62,6 +71,7 @@ pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Comm
             text,
             exit,
             name: goes_on.then(|| name(transcript, exchange)).flatten(),
+            folder: folder(),
         })
     };
     exchanges.iter().filter_map(command).collect()
@@ -96,7 +106,7 @@ fn exit_of_inner(ended: Ended) -> Exit {
     }
 }
 
-fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
+pub(super) fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
     let Some(result) = exchange.result else {
         return Exit::Unanswered;
     };

@@ -263,7 +263,7 @@ pub(super) fn is_complaint(output: &str) -> bool {
 
 /// Whether a failed result of this call would have a flag: in the log of an agent, those of its own tools have. A plain list of
 /// messages may come from any program.
-fn flags_failures(transcript: &Transcript<'_>, exchange: &Exchange) -> bool {
+pub(super) fn flags_failures(transcript: &Transcript<'_>, exchange: &Exchange) -> bool {
     let is_own = || kind_of(&exchange.tool(transcript), &Tools::default()) != ToolKind::Other;
     !transcript.links().is_empty() && is_own()
 }

@@ -3,33 +3,24 @@
 //! PURE. Says which file, what was done to it, and how that ended; `known` says what the file contains then.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use super::attached::attached;
 use super::evidence::{self, answered, lists_a_folder};
 use super::exchanges::{Exchange, text_of};
 use super::input::Input;
+use super::ledger::{File, Ledger};
 use super::lines::Lines;
 use super::operation::{Done, FileAction, Operation};
 use super::patch;
 use super::path::{self, Folders};
 use super::reads::Reading;
 use super::refused::is_empty;
-use super::removals::{self, Row};
 use super::shape::{deletes, moved};
-use super::shell::{Look, below_folder, is_shell, look, output};
+use super::shell::{Look, is_shell, look, output};
+use super::site::Stray;
 use crate::ids::IdMap;
 use crate::policy::ToolKind;
 use crate::transcript::{Conversation, Transcript};
-
-/// A file and the operations on it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct File {
-    /// Its normalised path: without `.` and doubled slashes, and absolute if the working folder is recorded.
-    pub path: String,
-    /// In the order of the calls; at least one.
-    pub operations: Vec<Operation>,
-}
 
 /// The files of a conversation, in the order in which they were first named.
 pub fn files(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<File> {
@@ -40,67 +31,16 @@ pub fn files(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<File> {
 pub(super) fn files_and_strays(
     transcript: &Transcript<'_>,
     exchanges: &[Exchange],
-) -> (Vec<File>, Vec<(String, Operation)>) {
-    let mut files: Vec<File> = Vec::new();
-    let mut strays = Vec::new();
-    let mut by_path: IdMap<String, usize> = IdMap::default();
-    // Those that may still be there: a folder is deleted with what is in it.
-    let mut there: BTreeMap<String, usize> = BTreeMap::new();
+) -> (Vec<File>, Vec<Stray>) {
     let folders = Folders::new(transcript);
+    let mut ledger = Ledger::new(transcript, &folders);
     for exchange in exchanges {
         for (path, operation) in operations(transcript, &folders, exchange) {
-            let file = push(&mut files, &mut by_path, path, operation);
-            there.entry(files[file].path.clone()).or_insert(file);
+            ledger.push(path, operation);
         }
-        let mut left = String::new();
-        for (path, mut operation) in removals(transcript, &folders, exchange) {
-            let folder = path.clone();
-            let mut gone = vec![path];
-            if operation.what == FileAction::Arrive {
-                let mut to = folder;
-                let below = format!("{to}/");
-                // Into a folder.
-                let is_folder = there.range(below.clone()..).next();
-                if is_folder.is_some_and(|(path, _)| path.starts_with(&below))
-                    && let Some(name) = left.rsplit('/').next()
-                {
-                    to = format!("{below}{name}");
-                    operation.written = format!("{}/{name}", operation.written);
-                }
-                let file = push(&mut files, &mut by_path, to, operation);
-                there.entry(files[file].path.clone()).or_insert(file);
-                continue;
-            }
-            if operation.what == FileAction::Leave {
-                left.clone_from(&folder);
-            }
-            if matches!(operation.what, FileAction::Delete | FileAction::Leave) {
-                let below = format!("{folder}/");
-                let inside = there.range(below.clone()..).map(|(path, _)| path);
-                gone.extend(inside.take_while(|path| path.starts_with(&below)).cloned());
-            }
-            for path in gone {
-                let file = match operation.what {
-                    FileAction::Delete | FileAction::Leave => there.remove(&path),
-                    FileAction::Read(_)
-                    | FileAction::Search
-                    | FileAction::Write
-                    | FileAction::Edit
-                    | FileAction::Arrive => there.get(&path).copied(),
-                };
-                let mut operation = operation.clone();
-                if path != folder {
-                    operation.written.clone_from(&path);
-                }
-                match file {
-                    Some(file) => files[file].operations.push(operation),
-                    // It may have been named before an earlier summary.
-                    None => strays.push((path, operation)),
-                }
-            }
-        }
+        ledger.follow(exchange);
     }
-    (files, strays)
+    ledger.done()
 }
 
 /// The same files and those that the agent attached, each with its operations in order.
@@ -112,90 +52,19 @@ pub fn with_attached(
     let paths = files.iter().map(|file| file.path.clone());
     let mut by_path: IdMap<String, usize> = paths.zip(0..).collect();
     for (path, operation) in attached(transcript, conversation) {
-        push(&mut files, &mut by_path, path, operation);
+        let file = *by_path.entry(path).or_insert_with_key(|path| {
+            files.push(File {
+                path: path.clone(),
+                operations: Vec::new(),
+            });
+            files.len() - 1
+        });
+        files[file].operations.push(operation);
     }
     for file in &mut files {
         file.operations.sort_by_key(|operation| operation.call);
     }
     files
-}
-
-fn push(
-    files: &mut Vec<File>,
-    by_path: &mut IdMap<String, usize>,
-    path: String,
-    operation: Operation,
-) -> usize {
-    let file = *by_path.entry(path).or_insert_with_key(|path| {
-        files.push(File {
-            path: path.clone(),
-            operations: Vec::new(),
-        });
-        files.len() - 1
-    });
-    files[file].operations.push(operation);
-    file
-}
-
-/// What a shell command deletes and replaces; it only concerns files that were named before. What is moved away is deleted, and
-/// what the place that it is moved to contains is not known.
-fn removals(
-    transcript: &Transcript<'_>,
-    folders: &Folders<'_, '_>,
-    exchange: &Exchange,
-) -> Vec<(String, Operation)> {
-    if exchange.kind != ToolKind::Shell {
-        return Vec::new();
-    }
-    let input = exchange.input(transcript);
-    let Some(removals) = input
-        .command()
-        .and_then(|command| removals::removals(&command))
-    else {
-        return Vec::new();
-    };
-    let done = match (removals.row, answered(transcript, exchange)) {
-        (_, Done::Yes) if complains(transcript, exchange) => Done::Unclear,
-        (Row::One, done) => done,
-        (Row::And, Done::Yes) => Done::Yes,
-        // Another command of the row may be the one that failed.
-        (Row::And, Done::Failed | Done::Unclear) | (Row::Other, _) => Done::Unclear,
-    };
-    let one = |path: &String, what: FileAction| {
-        let written = below_folder(&input, path);
-        let path = folders.in_one_spelling(exchange.call.line, &written);
-        let operation = Operation {
-            call: exchange.call,
-            result: exchange.result,
-            written,
-            what,
-            done,
-            patch: None,
-            basis: exchange.basis,
-            inner: exchange.inner.clone(),
-        };
-        (path, operation)
-    };
-    let gone = removals.gone.iter();
-    let gone = gone.map(|path| one(path, FileAction::Delete));
-    let moved = removals
-        .moved
-        .iter()
-        .flat_map(|(from, to)| [one(from, FileAction::Leave), one(to, FileAction::Arrive)]);
-    let replaced = removals.replaced.iter();
-    let replaced = replaced.map(|path| one(path, FileAction::Edit));
-    gone.chain(moved).chain(replaced).collect()
-}
-
-/// Whether a command that removes files has said anything: where its result has no flag, it may have failed, or have asked.
-fn complains(transcript: &Transcript<'_>, exchange: &Exchange) -> bool {
-    const PROGRAMS: [&str; 5] = ["rm: ", "mv: ", "cp: ", "unlink: ", "fatal: "];
-    let Some(result) = exchange.result else {
-        return false;
-    };
-    let said = text_of(transcript, result, exchange.inner.as_deref());
-    said.lines()
-        .any(|line| PROGRAMS.iter().any(|program| line.starts_with(program)))
 }
 
 /// The operations of one call: one, except for a patch, which may change many files.

@@ -10,9 +10,9 @@ use super::attached;
 use super::block_text;
 use super::evidence::{says_it_has_changed, says_that_user_changed_it};
 use super::exchanges::{FactLocation, input_of, name, text_of};
-use super::files::File;
 use super::hints::{Bare, CUT_BY_CLINE, CUT_LINE, Cut, PARTIAL};
 use super::input::Input;
+use super::ledger::File;
 use super::lines::Lines;
 use super::numbered::{Numbered, Numbering, Style};
 use super::operation::{Content, Done, FileAction, Occurrences, Operation, Replacement};
@@ -41,7 +41,10 @@ impl Operation {
                 | FileAction::Edit
                 | FileAction::Delete
                 | FileAction::Leave
-                | FileAction::Arrive,
+                | FileAction::Arrive
+                | FileAction::Revert
+                | FileAction::Stash
+                | FileAction::Unstash,
                 _,
             ) => None,
         }
@@ -227,7 +230,10 @@ impl File {
                     | FileAction::Edit
                     | FileAction::Delete
                     | FileAction::Leave
-                    | FileAction::Arrive,
+                    | FileAction::Arrive
+                    | FileAction::Revert
+                    | FileAction::Stash
+                    | FileAction::Unstash,
                     Done::Failed,
                 ) => known.filter(|_| !operation.finds_it_changed(transcript)),
                 // Of calls that are made together, nobody knows which comes first.
@@ -253,18 +259,29 @@ impl File {
                     after_edits(known, &operation.replacements(transcript), effort)
                 }
                 // What is not clear may have changed it, or shown that it has changed.
-                (FileAction::Delete | FileAction::Leave | FileAction::Arrive, Done::Yes)
+                (
+                    FileAction::Delete
+                    | FileAction::Leave
+                    | FileAction::Arrive
+                    | FileAction::Revert
+                    | FileAction::Stash
+                    | FileAction::Unstash,
+                    Done::Yes,
+                )
                 | (
                     FileAction::Read(_)
                     | FileAction::Write
                     | FileAction::Edit
                     | FileAction::Delete
                     | FileAction::Leave
-                    | FileAction::Arrive,
+                    | FileAction::Arrive
+                    | FileAction::Revert
+                    | FileAction::Stash
+                    | FileAction::Unstash,
                     Done::Unclear,
                 ) => None,
             };
-            if matches!(operation.what, FileAction::Write | FileAction::Edit) {
+            if !operation.what.is_look() {
                 changed = Some(operation.call.message);
             }
         }

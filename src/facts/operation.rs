@@ -44,6 +44,45 @@ pub enum FileAction {
     Leave,
     /// Puts another file in its place, as it was where it was.
     Arrive,
+    /// Has git give it the content that it has recorded.
+    Revert,
+    /// The same; what it was is kept in a stash.
+    Stash,
+    /// Puts back what a stash has kept.
+    Unstash,
+}
+
+impl FileAction {
+    /// Whether it only looks.
+    pub fn is_look(self) -> bool {
+        match self {
+            FileAction::Read(_) | FileAction::Search => true,
+            FileAction::Write
+            | FileAction::Edit
+            | FileAction::Delete
+            | FileAction::Leave
+            | FileAction::Arrive
+            | FileAction::Revert
+            | FileAction::Stash
+            | FileAction::Unstash => false,
+        }
+    }
+
+    /// Whether it changes a file that git may have recorded, or recorded as another one.
+    pub fn is_change(self) -> bool {
+        match self {
+            FileAction::Write
+            | FileAction::Edit
+            | FileAction::Delete
+            | FileAction::Leave
+            | FileAction::Arrive => true,
+            FileAction::Read(_)
+            | FileAction::Search
+            | FileAction::Revert
+            | FileAction::Stash
+            | FileAction::Unstash => false,
+        }
+    }
 }
 
 /// Whether an operation succeeded.

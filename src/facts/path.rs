@@ -28,6 +28,16 @@ pub(super) fn of<'i>(input: &'i Input<'_>) -> Option<(&'static str, Cow<'i, str>
         .filter(|(_, path)| !path.is_empty())
 }
 
+/// A path below the folder that a call names.
+pub(super) fn below_folder(input: &Input<'_>, path: &str) -> String {
+    match input.text(&["workdir", "cwd", "working_directory"]) {
+        Some(folder) if !path.starts_with('/') && !path.starts_with('~') => {
+            format!("{folder}/{path}")
+        }
+        Some(_) | None => path.to_owned(),
+    }
+}
+
 /// The working folders of an agent, for many lookups in the order of lines.
 pub(super) struct Folders<'t, 'a> {
     transcript: &'t Transcript<'a>,

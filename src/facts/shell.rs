@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use super::input::Input;
 use super::lines::Lines;
+use super::path::below_folder;
 use super::{Exchange, script, status};
 use crate::policy::ToolKind;
 use crate::transcript::Transcript;
@@ -122,16 +123,6 @@ pub(super) fn only_shows(command: &str) -> bool {
     // A pattern may contain the same characters: then the rest is not a known command, and the result is `false`.
     let command = command.replace("2>&1", "").replace("2>/dev/null", "");
     command.split(['|', '&', ';', '\n']).all(is_one)
-}
-
-/// A path below the folder that a call names.
-pub(super) fn below_folder(input: &Input<'_>, path: &str) -> String {
-    match input.text(&["workdir", "cwd", "working_directory"]) {
-        Some(folder) if !path.starts_with('/') && !path.starts_with('~') => {
-            format!("{folder}/{path}")
-        }
-        Some(_) | None => path.to_owned(),
-    }
 }
 
 /// The file that a search command looks in. `None` if a flag makes it show something else, or if the name has no extension: it

@@ -284,3 +284,13 @@ fn where_an_agent_records_an_end_no_text_counts() {
         assert_eq!(failed.len(), usize::from(flag), "{said}");
     }
 }
+
+#[test]
+fn a_command_has_the_folder_that_its_call_or_the_format_says() {
+    let folder_of = |transcript: &Transcript<'_>| in_main(transcript, commands)[0].folder.clone();
+    let input = r#"{"command":"make","workdir":"/w/./one/"}"#;
+    let transcript = anthropic(&[("shell", input, ResultText::Fine(""))]);
+    assert_eq!(folder_of(&transcript).as_deref(), Some("/w/one"));
+    let transcript = anthropic(&[("Bash", r#"{"command":"make"}"#, ResultText::Fine(""))]);
+    assert_eq!(folder_of(&transcript), None);
+}

@@ -3,12 +3,12 @@
 //! The source of these rows is the line of that summary now, since their old line numbers belong to another file. Text after a
 //! summary in its message does not belong to it: it is the user's.
 
-use super::clip::{CUT, clip};
+use super::clip::clip;
 use super::form::{self, Mark, Row, Section};
 use super::gather::{Gather, LONGEST};
 use super::names::{Speaker, hash};
 use super::units::Claim;
-use super::{ends, facts_of, requests, state, todos_of};
+use super::{commands_of, ends, facts_of, files_of, requests, state, todos_of};
 use crate::facts::{block_text, folder, is_relative, is_restored_header, spelled};
 use crate::summarizer::cite::without_citations;
 use crate::transcript::{BlockKind, Message, Role};
@@ -60,16 +60,6 @@ fn prose(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark) {
     }
 }
 
-/// Whether a command that is quoted in part is one that was run since.
-fn is_begun(gather: &Gather<'_, '_>, text: &str) -> bool {
-    let Some(begins) = text.strip_suffix(CUT) else {
-        return false;
-    };
-    let is_one =
-        |row: &Row| row.section == Section::Commands && row.text.starts_with(begins.trim_end());
-    gather.found.units.iter().any(|unit| is_one(&unit.row))
-}
-
 /// A row of our form, from a summary with paths relative to `folder`, if nothing newer is known about it.
 fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option<&str>) {
     if row.section == Section::Requests {
@@ -86,27 +76,30 @@ fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option
     names.count(&row.text, message, Speaker::Agent, |_, _, _| false);
     if row.section == Section::Files {
         let path = spelled(&row.text, folder);
+        files_of::removed_since(gather, &path, &mut row);
         if let Some(unit) = gather.files.get(&hash(&path)) {
-            return facts_of::changed_before(&mut gather.found.units[*unit], &row);
+            return files_of::changed_before(&mut gather.found.units[*unit], &row);
         }
-        facts_of::removed_since(gather, &path, &mut row);
         if is_relative(&row.text) && gather.found.folder.as_deref() != folder {
             row.text = path;
         }
     }
-    if facts_of::key(&row).is_some_and(|key| gather.known.contains(&key))
-        || row.section == Section::Commands && is_begun(gather, &row.text)
+    if facts_of::key(&row, folder).is_some_and(|key| gather.known.contains(&key))
+        || row.section == Section::Commands && commands_of::is_begun(gather, &row, folder)
     {
         return;
     }
     ends::settle(gather, &mut row);
+    if row.section == Section::Commands {
+        commands_of::name_folder(gather, &mut row, folder);
+    }
     let (section, claim, base) = match row.section {
         Section::Requests => return,
-        Section::Files if facts_of::is_change(&row.label) => {
-            (Section::Files, Claim::Changed, facts_of::CHANGED)
+        Section::Files if files_of::is_change(&row.label) => {
+            (Section::Files, Claim::Changed, files_of::CHANGED)
         }
-        Section::Files => (Section::Files, Claim::Free, facts_of::SEEN),
-        Section::Commands => (Section::Commands, Claim::Free, facts_of::RAN),
+        Section::Files => (Section::Files, Claim::Free, files_of::SEEN),
+        Section::Commands => (Section::Commands, Claim::Free, commands_of::RAN),
         // What is done needs no place of its own beside what is open.
         Section::Plan if todos_of::is_closed(&row) => {
             (Section::Plan, Claim::Free, facts_of::PLANNED / 2.0)

@@ -1,5 +1,6 @@
 //! How the rows of commands say that these ended; and what became of those that an earlier summary says were running.
 
+use super::commands_of::IN;
 use super::form::{Row, Section};
 use super::gather::Gather;
 use crate::facts::{Command, Ending, Exit, endings};
@@ -62,7 +63,11 @@ pub(super) fn settle(gather: &Gather<'_, '_>, row: &mut Row) {
     if row.section != Section::Commands {
         return;
     }
-    let Some(name) = running(&row.label) else {
+    let (label_only, folder) = match row.label.split_once(IN) {
+        Some((label, folder)) => (label, format!("{IN}{folder}")),
+        None => (&row.label[..], String::new()),
+    };
+    let Some(name) = running(label_only) else {
         return;
     };
     // The agent may describe a command instead of repeating it; then only its name tells which it is. Another run of the same
@@ -74,7 +79,7 @@ pub(super) fn settle(gather: &Gather<'_, '_>, row: &mut Row) {
         (None, None) => false,
     };
     let ends = endings(gather.transcript, gather.conversation, &gather.acts.calls);
-    row.label = match ends.iter().find(is_its) {
+    let label = match ends.iter().find(is_its) {
         Some(ending) => {
             row.mark.and = Some(gather.mark(ending.at.line).line);
             label(ending.exit)
@@ -84,4 +89,5 @@ pub(super) fn settle(gather: &Gather<'_, '_>, row: &mut Row) {
             None => WAS_RUNNING.to_owned(),
         },
     };
+    row.label = label + &folder;
 }

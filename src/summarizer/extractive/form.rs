@@ -17,7 +17,7 @@
 //! Only headings, marks and fences are at the start of a line. The lines of a row after its first are indented by a blank.
 //! The user's words are not indented: if they have more than one line, or blanks around them, they are between fences that are
 //! longer than any fence in them. So no text can be mistaken for structure. Labels are from a fixed list, in sections that have
-//! labels; a file without one has that of the file above it.
+//! labels, and that of a command may name its folder; a file without one has that of the file above it.
 
 use std::fmt;
 
@@ -181,7 +181,7 @@ pub struct Row {
     pub section: Section,
     /// Where it comes from.
     pub mark: Mark,
-    /// What was done or how it ended, from a fixed list; empty in sections without labels.
+    /// What was done or how it ended, from a fixed list, and perhaps in which folder; empty in sections without labels.
     pub label: String,
     /// Text of the transcript, not empty: the user's words exactly, other text trimmed.
     pub text: String,

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::chances::chances;
 use super::clip::clip;
+use super::ends::is_of_result;
 use super::entities::Class;
 use super::focus::Focus;
 use super::form::{Mark, Row, Section};
@@ -14,7 +15,7 @@ use super::lines::is_outline;
 use super::names::{Counted, Speaker, hash};
 use super::units::{Claim, Unit, UnitKind, Units};
 use super::weights::Weights;
-use crate::facts::{Acts, Earlier, MessageOrigin, TaskChange};
+use crate::facts::{Acts, Earlier, FactLocation, MessageOrigin, TaskChange};
 use crate::ids::{IdMap, IdSet};
 use crate::policy::Policy;
 use crate::scan::unescape;
@@ -61,6 +62,8 @@ pub(super) struct Gather<'g, 'a> {
     pub(super) known: IdSet<(Section, u64)>,
     /// Changes of tasks that were made before the span.
     pub(super) task_changes: Vec<TaskChange>,
+    /// The commands of the span, as they are quoted, and the folders that they ran in.
+    pub(super) ran: Vec<(String, Option<String>)>,
     pub(super) weights: &'g Weights,
 }
 
@@ -134,6 +137,21 @@ impl Gather<'_, '_> {
     /// The number of a line in its file.
     pub(super) fn mark(&self, line: u32) -> Mark {
         Mark::line(self.first_line + u64::from(line))
+    }
+
+    /// The line of a call; and that of its result if the label has a number, which may occur only there.
+    pub(super) fn mark_of(
+        &self,
+        call: FactLocation,
+        result: Option<FactLocation>,
+        label: &str,
+    ) -> Mark {
+        Mark {
+            and: result
+                .filter(|_| is_of_result(label))
+                .map(|result| self.mark(result.line).line),
+            ..self.mark(call.line)
+        }
     }
 
     /// Counts the names of a text, and collects those for an index.

@@ -15,9 +15,11 @@ mod carried;
 mod chances;
 mod choose;
 mod clip;
+mod commands_of;
 mod ends;
 mod entities;
 mod facts_of;
+mod files_of;
 mod focus;
 mod form;
 mod gather;
@@ -162,6 +164,7 @@ impl Extract {
             user_texts: IdSet::default(),
             files: IdMap::default(),
             known: IdSet::default(),
+            ran: Vec::new(),
             weights,
             task_changes: Vec::new(),
         };

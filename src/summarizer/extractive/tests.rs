@@ -3,6 +3,7 @@
 mod checks;
 mod contents;
 mod forms;
+mod outcomes;
 mod properties;
 mod texts;
 mod todos;

@@ -4,7 +4,8 @@
 //! by which the agent changes it, and a row of an earlier summary is found by that.
 
 use super::clip::clip;
-use super::facts_of::{LONGEST_COMMAND, PLANNED, is_plan};
+use super::commands_of::LONGEST_COMMAND;
+use super::facts_of::{PLANNED, is_plan};
 use super::form::{Row, Section};
 use super::gather::Gather;
 use super::names::hash;

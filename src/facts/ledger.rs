@@ -1,0 +1,505 @@
+//! The files that calls have named, with what was done to them, and what shell commands did to these and to others.
+//!
+//! PURE. Knows which files may still be there, which a command may have hit without naming them, and which have gone into a stash.
+
+use std::collections::BTreeMap;
+
+use super::commands;
+use super::evidence::{answered, flags_failures};
+use super::exchanges::{Exchange, FactLocation, text_of};
+use super::exit::Exit;
+use super::input::Input;
+use super::operation::{Done, FileAction, Operation};
+use super::path::{Folders, below_folder};
+use super::refused::{is_empty, was_refused};
+use super::removals::{self, Entry, Place, Scope, Status, Sure, Target, What};
+use super::shell::is_shell_tool;
+use super::site::{Site, Stray};
+use crate::policy::ToolKind;
+use crate::transcript::Transcript;
+
+/// A file and the operations on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// Its normalised path: without `.` and doubled slashes, and absolute if the working folder is recorded.
+    pub path: String,
+    /// In the order of the calls; at least one.
+    pub operations: Vec<Operation>,
+}
+
+impl File {
+    /// What was done last to the file that may have changed it.
+    fn last_change(&self) -> Option<&Operation> {
+        let mut operations = self.operations.iter();
+        operations.rfind(|o| o.done != Done::Failed && !o.what.is_look())
+    }
+}
+
+/// The files, call after call.
+pub(super) struct Ledger<'t, 'a> {
+    transcript: &'t Transcript<'a>,
+    folders: &'t Folders<'t, 'a>,
+    files: Vec<File>,
+    by_path: BTreeMap<String, usize>,
+    /// Those that may still be there: a folder is deleted with what is in it.
+    there: BTreeMap<String, usize>,
+    strays: Vec<Stray>,
+    /// The entries of the stash: for each its call, and the files that may be in it.
+    stash: Vec<(FactLocation, Vec<usize>)>,
+    /// The last call that may have had git record changes.
+    recorded: Option<FactLocation>,
+    /// The folder of the first call, where it is known.
+    start: Option<String>,
+}
+
+/// The call of the command that is followed.
+struct Call<'e, 'i> {
+    exchange: &'e Exchange,
+    input: &'e Input<'i>,
+}
+
+impl Call<'_, '_> {
+    fn operation(&self, written: &str, what: FileAction, done: Done) -> Operation {
+        let exchange = self.exchange;
+        Operation {
+            call: exchange.call,
+            result: exchange.result,
+            written: written.to_owned(),
+            what,
+            done,
+            patch: None,
+            basis: exchange.basis,
+            inner: exchange.inner.clone(),
+        }
+    }
+}
+
+impl<'t, 'a> Ledger<'t, 'a> {
+    pub(super) fn new(transcript: &'t Transcript<'a>, folders: &'t Folders<'t, 'a>) -> Self {
+        Ledger {
+            transcript,
+            folders,
+            files: Vec::new(),
+            by_path: BTreeMap::new(),
+            there: BTreeMap::new(),
+            strays: Vec::new(),
+            stash: Vec::new(),
+            recorded: None,
+            start: None,
+        }
+    }
+
+    pub(super) fn done(self) -> (Vec<File>, Vec<Stray>) {
+        (self.files, self.strays)
+    }
+
+    /// Notes what a call did to the file that it names.
+    pub(super) fn push(&mut self, path: String, operation: Operation) {
+        let file = match self.by_path.get(&path) {
+            Some(file) => *file,
+            None => {
+                self.by_path.insert(path.clone(), self.files.len());
+                self.files.push(File {
+                    path: path.clone(),
+                    operations: Vec::new(),
+                });
+                self.files.len() - 1
+            }
+        };
+        self.files[file].operations.push(operation);
+        self.there.entry(path).or_insert(file);
+    }
+
+    /// Notes what a shell command did.
+    pub(super) fn follow(&mut self, exchange: &Exchange) {
+        if exchange.kind != ToolKind::Shell {
+            return;
+        }
+        let input = exchange.input(self.transcript);
+        let Some(text) = input.command() else {
+            return;
+        };
+        if self.start.is_none() {
+            let start = self.folders.in_one_spelling(exchange.call.line, ".");
+            self.start = Some(start);
+        }
+        if may_record(&text) {
+            self.recorded = Some(exchange.call);
+        }
+        let Some(changes) = removals::changes(&text) else {
+            return;
+        };
+        let call = Call {
+            exchange,
+            input: &input,
+        };
+        let answered = answered(self.transcript, exchange);
+        if answered == Done::Failed && was_refused(self.transcript, exchange) {
+            return;
+        }
+        let is_shown = self.shows_failures(exchange, &text);
+        let mut is_in_stash = false;
+        for change in changes.all {
+            let done = match (answered, changes.status, change.sure) {
+                (Done::Failed, Status::Own, _) => Done::Failed,
+                (Done::Yes, _, Sure::Yes) if is_shown => Done::Yes,
+                (Done::Failed | Done::Unclear | Done::Yes, ..) => Done::Unclear,
+            };
+            match change.what {
+                What::Delete(place) => self.remove(&call, &place, FileAction::Delete, done),
+                What::Move { from, to } => {
+                    self.remove(&call, &from, FileAction::Leave, done);
+                    if let Some(to) = to {
+                        self.arrive(&call, to, done);
+                    }
+                }
+                What::Replace(to) => self.replace(&call, to, done),
+                What::Revert(scope) => {
+                    self.take_back(&call, &scope, FileAction::Revert, done);
+                }
+                What::Stash(scope) => {
+                    let files = self.take_back(&call, &scope, FileAction::Stash, done);
+                    match self.stash.last_mut() {
+                        // Of several paths, there is one entry.
+                        Some((_, last)) if is_in_stash => last.extend(files),
+                        Some(_) | None if done != Done::Failed => {
+                            self.stash.push((exchange.call, files));
+                        }
+                        Some(_) | None => {}
+                    }
+                    is_in_stash = matches!(scope, Scope::Paths(_));
+                }
+                What::Unstash(entry) => self.unstash(&call, entry, done),
+                What::Drop(entry) => self.drop(&call, entry),
+                What::Clean(place) => self.clean(&call, &place, &text),
+            }
+        }
+    }
+
+    /// Whether it would be known if a command had failed: its result has a status, or what it would say has been printed.
+    fn shows_failures(&self, exchange: &Exchange, text: &str) -> bool {
+        /// Ways to print nothing of what goes wrong, and how that begins.
+        const HIDING: [&str; 3] = ["2>", "&>", ">&"];
+        const PROGRAMS: [&str; 10] = [
+            "rm: ", "mv: ", "cp: ", "unlink: ", "fatal: ", "error: ", "sudo: ", "bash: ", "sh: ",
+            "zsh: ",
+        ];
+        let has_status = match &exchange.inner {
+            Some(inner) => inner.ended.done() == Done::Yes,
+            None => {
+                let exit = commands::exit(self.transcript, exchange);
+                matches!(exit, Exit::Code(0) | Exit::Well)
+                    || flags_failures(self.transcript, exchange)
+                        && !is_shell_tool(&exchange.tool(self.transcript))
+            }
+        };
+        // It is printed unless the output goes elsewhere.
+        let rest = text.replace("2>&1", "");
+        let is_hidden = HIDING.iter().any(|hiding| rest.contains(hiding))
+            || rest.len() < text.len() && rest.contains('>');
+        if is_hidden && !has_status {
+            return false;
+        }
+        let Some(result) = exchange.result else {
+            return false;
+        };
+        let said = text_of(self.transcript, result, exchange.inner.as_deref());
+        let mut lines = said.lines();
+        !lines.any(|line| PROGRAMS.iter().any(|program| line.starts_with(program)))
+    }
+
+    /// A path in one spelling, and whether it is sure: what is above a link, no one can tell.
+    fn spelled(&self, call: &Call<'_, '_>, written: &str) -> (String, Sure) {
+        let path = below_folder(call.input, written);
+        let path = self.folders.in_one_spelling(call.exchange.call.line, &path);
+        match Site::without_parents(&path) {
+            Some(other) if !self.by_path.contains_key(&path) => (other, Sure::No),
+            Some(_) | None => (path, Sure::Yes),
+        }
+    }
+
+    fn site(&self, call: &Call<'_, '_>, place: &Place) -> Site {
+        match place {
+            Place::At(written) => Site::Path(self.spelled(call, written).0),
+            Place::Like { folder, pattern } => Site::Like {
+                folder: folder.as_ref().map(|folder| {
+                    self.spelled(call, if folder.is_empty() { "." } else { folder })
+                        .0
+                }),
+                pattern: pattern.clone(),
+            },
+        }
+    }
+
+    /// The files that are still there, or all, in a place besides the one that it names.
+    fn inside(&self, files: &BTreeMap<String, usize>, site: &Site) -> Vec<usize> {
+        let start = site.start();
+        let files = files.range(start.clone()..);
+        let files = files.take_while(|(path, _)| path.starts_with(&start));
+        let inside = files.filter(|(path, _)| site.holds(path) && !site.is(path));
+        inside.map(|(_, file)| *file).collect()
+    }
+
+    /// Files are deleted, or moved away.
+    fn remove(&mut self, call: &Call<'_, '_>, place: &Place, what: FileAction, done: Done) {
+        let site = self.site(call, place);
+        let (written, done) = match place {
+            Place::At(written) => (
+                below_folder(call.input, written),
+                match self.spelled(call, written) {
+                    (_, Sure::No) if done == Done::Yes => Done::Unclear,
+                    _ => done,
+                },
+            ),
+            Place::Like { .. } => (String::new(), done),
+        };
+        let operation = call.operation(&written, what, done);
+        for file in self.inside(&self.there, &site) {
+            let file = &mut self.files[file];
+            // Once more says no more.
+            let is_same = |last: &Operation| last.what == what && last.done == Done::Unclear;
+            if done == Done::Yes {
+                self.there.remove(&file.path);
+            } else if file.operations.last().is_some_and(is_same) {
+                continue;
+            }
+            file.operations.push(Operation {
+                written: file.path.clone(),
+                done: match done {
+                    Done::Yes => Done::Yes,
+                    // Some of what is in a folder may be gone.
+                    Done::Failed | Done::Unclear => Done::Unclear,
+                },
+                ..operation.clone()
+            });
+        }
+        if let Site::Path(path) = &site
+            && let Some(file) = self.by_path.get(path)
+        {
+            self.files[*file].operations.push(operation);
+            if done == Done::Yes {
+                self.there.remove(path);
+            }
+            return;
+        }
+        self.strays.push(Stray { site, operation });
+    }
+
+    /// Where something is put, if that may be a folder.
+    fn target(&self, call: &Call<'_, '_>, to: Target) -> (String, String, Sure) {
+        let written = below_folder(call.input, &to.path);
+        let (path, sure) = self.spelled(call, &to.path);
+        let below = format!("{path}/");
+        let inside = self.there.range(below.clone()..).next();
+        match to.name {
+            Some(name) if inside.is_some_and(|(path, _)| path.starts_with(&below)) => {
+                (format!("{below}{name}"), format!("{written}/{name}"), sure)
+            }
+            Some(_) | None => (path, written, sure),
+        }
+    }
+
+    fn arrive(&mut self, call: &Call<'_, '_>, to: Target, done: Done) {
+        let (path, mut written, sure) = self.target(call, to);
+        if sure == Sure::No {
+            written.clone_from(&path);
+        }
+        let operation = call.operation(&written, FileAction::Arrive, done);
+        self.push(path, operation);
+    }
+
+    fn replace(&mut self, call: &Call<'_, '_>, to: Target, done: Done) {
+        let (path, written, _) = self.target(call, to);
+        let operation = call.operation(&written, FileAction::Edit, done);
+        match self.there.get(&path) {
+            Some(file) => self.files[*file].operations.push(operation),
+            None => self.strays.push(Stray {
+                site: Site::File(path),
+                operation,
+            }),
+        }
+    }
+
+    /// Git takes back what was done to files; returns those of which it is not sure.
+    fn take_back(
+        &mut self,
+        call: &Call<'_, '_>,
+        scope: &Scope,
+        what: FileAction,
+        done: Done,
+    ) -> Vec<usize> {
+        let said = call.exchange.result;
+        let said =
+            said.map(|result| text_of(self.transcript, result, call.exchange.inner.as_deref()));
+        if what == FileAction::Stash && said.is_some_and(|said| said.contains("No local changes")) {
+            return Vec::new();
+        }
+        let (site, written) = match scope {
+            Scope::Paths(place @ Place::At(written)) => (self.site(call, place), Some(written)),
+            Scope::Paths(place @ Place::Like { .. }) => (self.site(call, place), None),
+            Scope::PathsOrBranch(Place::At(written)) => {
+                (Site::File(self.spelled(call, written).0), Some(written))
+            }
+            Scope::PathsOrBranch(place @ Place::Like { .. }) => (self.site(call, place), None),
+            Scope::Repository(folder) => {
+                let folder = folder.as_deref();
+                let folder =
+                    folder.map(|f| self.spelled(call, if f.is_empty() { "." } else { f }).0);
+                (Site::of_repository(folder, self.start.as_deref()), None)
+            }
+        };
+        let named = match &site {
+            Site::Path(path) | Site::File(path) => self.by_path.get(path).copied(),
+            Site::Like { .. } | Site::Repository(_) => None,
+        };
+        if let (Some(file), Some(written)) = (named, written) {
+            let may_be_recorded = self.may_be_recorded(file);
+            let done = match (done, what) {
+                // What git has recorded meanwhile, it does not take back.
+                (Done::Yes, FileAction::Revert) if !may_be_recorded => Done::Yes,
+                (Done::Failed, _) => Done::Failed,
+                (Done::Yes | Done::Unclear, _) => Done::Unclear,
+            };
+            let written = below_folder(call.input, written);
+            self.files[file]
+                .operations
+                .push(call.operation(&written, what, done));
+            let path = self.files[file].path.clone();
+            self.there.insert(path, file);
+        }
+        if done == Done::Failed {
+            return Vec::new();
+        }
+        let mut files: Vec<usize> = self.inside(&self.by_path, &site);
+        files.retain(|file| {
+            self.files[*file]
+                .last_change()
+                .is_some_and(|last| last.what.is_change())
+        });
+        for file in &files {
+            let file_of = &mut self.files[*file];
+            let operation = call.operation(&file_of.path, what, Done::Unclear);
+            file_of.operations.push(operation);
+            self.there.insert(file_of.path.clone(), *file);
+        }
+        files.extend(named);
+        let written = written.map_or(String::new(), |written| below_folder(call.input, written));
+        self.strays.push(Stray {
+            site,
+            operation: call.operation(&written, what, Done::Unclear),
+        });
+        files
+    }
+
+    /// Whether git may have recorded a change of a file before this call.
+    fn may_be_recorded(&self, file: usize) -> bool {
+        self.recorded.is_some_and(|recorded| {
+            let operations = self.files[file].operations.iter();
+            let mut changes = operations.filter(|o| o.done != Done::Failed && o.what.is_change());
+            changes.any(|change| change.call < recorded)
+        })
+    }
+
+    /// The entries of the stash that are meant; `true` for those that are no longer there.
+    fn entries(&mut self, entry: Entry) -> Vec<(FactLocation, Vec<usize>)> {
+        match entry {
+            Entry::Last => self.stash.pop().into_iter().collect(),
+            Entry::All => std::mem::take(&mut self.stash),
+            Entry::Some => self.stash.clone(),
+        }
+    }
+
+    /// What was kept in a stash is back.
+    fn unstash(&mut self, call: &Call<'_, '_>, entry: Entry, done: Done) {
+        let is_sure = done == Done::Yes && entry == Entry::Last;
+        let entries = self.entries(entry);
+        if entries.is_empty() {
+            let operation = call.operation("", FileAction::Unstash, Done::Unclear);
+            self.strays.push(Stray {
+                site: Site::Repository(None),
+                operation,
+            });
+        }
+        for (stashed, files) in entries {
+            let is_it = |o: &Operation| o.what == FileAction::Stash && o.call == stashed;
+            if is_sure {
+                // It is as if nothing had been done.
+                self.strays.retain(|stray| !is_it(&stray.operation));
+            }
+            for file in files {
+                let file = &mut self.files[file];
+                if is_sure {
+                    file.operations.retain(|o| !is_it(o));
+                } else if file.last_change().is_some_and(is_it) {
+                    let operation = call.operation(&file.path, FileAction::Unstash, Done::Unclear);
+                    file.operations.push(operation);
+                }
+            }
+        }
+    }
+
+    /// What was kept in a stash is thrown away.
+    fn drop(&mut self, call: &Call<'_, '_>, entry: Entry) {
+        for (stashed, files) in self.entries(entry) {
+            for file in files {
+                let file = &mut self.files[file];
+                let is_it = |o: &Operation| o.what == FileAction::Stash && o.call == stashed;
+                if file.last_change().is_some_and(is_it) {
+                    let operation = call.operation(&file.path, FileAction::Revert, Done::Unclear);
+                    file.operations.push(operation);
+                }
+            }
+        }
+    }
+
+    /// Files that git does not know are deleted: it says which, unless it is told not to.
+    fn clean(&mut self, call: &Call<'_, '_>, place: &Place, text: &str) {
+        let Some(result) = call.exchange.result else {
+            return;
+        };
+        let said = text_of(self.transcript, result, call.exchange.inner.as_deref()).into_owned();
+        let removed = said
+            .lines()
+            .filter_map(|line| line.strip_prefix("Removing "));
+        let removed: Vec<Place> = removed.map(|path| Place::At(path.to_owned())).collect();
+        for place in &removed {
+            self.remove(call, place, FileAction::Delete, Done::Unclear);
+        }
+        if !removed.is_empty() || is_empty(&said) && !text.contains(['q', '>', '|']) {
+            return;
+        }
+        let site = self.site(call, place);
+        for file in self.inside(&self.there, &site) {
+            let file = &mut self.files[file];
+            let is_new = |o: &Operation| matches!(o.what, FileAction::Write | FileAction::Arrive);
+            if file.last_change().is_some_and(is_new) {
+                let operation = call.operation(&file.path, FileAction::Delete, Done::Unclear);
+                file.operations.push(operation);
+            }
+        }
+    }
+}
+
+/// Whether a command may have git record changes, so that it does not take them back later.
+fn may_record(text: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        " add",
+        " commit",
+        " stash",
+        " stage",
+        " merge",
+        " rebase",
+        " cherry-pick",
+        " am ",
+        " apply",
+        " pull",
+        " rm ",
+        " mv ",
+        " update-index",
+        " ci",
+    ];
+    text.contains("commit") || text.contains("git ") && WORDS.iter().any(|word| text.contains(word))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! What remains of a file after shell commands.
+
+use super::*;
+use crate::facts::Acts;
+use crate::facts::tests::{ResultText, anthropic};
+use crate::policy::Tools;
+
+const FINE: ResultText<'_> = ResultText::Fine("");
+
+/// What was done last to `src/a.rs`, which is edited first, by these commands.
+fn after(commands: &[(&str, ResultText<'_>)]) -> (FileAction, Done) {
+    last_of("src/a.rs", commands)
+}
+
+fn last_of(path: &str, commands: &[(&str, ResultText<'_>)]) -> (FileAction, Done) {
+    let edit = r#"{"file_path":"src/a.rs","old_string":"a","new_string":"b"}"#.to_owned();
+    let write = r#"{"file_path":"src/new.rs","content":"b"}"#.to_owned();
+    let shell = commands.iter().map(|(command, said)| {
+        let input = serde_json::json!({ "command": command }).to_string();
+        ("Bash", input, *said)
+    });
+    let done = ResultText::Fine("The file has been updated.");
+    let calls: Vec<_> = [("Edit", edit, done), ("Write", write, done)]
+        .into_iter()
+        .chain(shell)
+        .collect();
+    let calls: Vec<_> = calls
+        .iter()
+        .map(|(tool, input, said)| (*tool, &input[..], *said))
+        .collect();
+    let transcript = anthropic(&calls);
+    let acts = Acts::of(&transcript, &transcript.conversations[0], &Tools::default());
+    let file = acts.files.iter().find(|file| file.path == path).unwrap();
+    let last = file.last().unwrap();
+    (last.what, last.done)
+}
+
+#[test]
+fn what_is_removed_for_certain_is_gone() {
+    for command in [
+        "rm src/a.rs",
+        "rm -r src",
+        "cd src && rm a.rs",
+        "(cd src && rm a.rs) && ls",
+        "rm src/a.rs 2>&1",
+        "bash -c 'rm src/a.rs'",
+    ] {
+        assert_eq!(
+            after(&[(command, FINE)]),
+            (FileAction::Delete, Done::Yes),
+            "{command}"
+        );
+    }
+    let moved = after(&[("mv src/a.rs lib/", FINE)]);
+    assert_eq!(moved, (FileAction::Leave, Done::Yes));
+}
+
+#[test]
+fn what_may_be_removed_is_not_told_as_if_it_were_there() {
+    for command in [
+        "rm src/a*.rs",
+        "rm src/a.rs 2>/dev/null",
+        "rm src/a.rs > /dev/null 2>&1",
+        "rm src/a.rs; ls",
+        "find . -name 'a.*' -delete",
+        "grep -l x src/*.rs | xargs rm",
+        "cd lib && rm ../src/a.rs",
+        "rm -rf s*",
+        "rm x.rs src/a.rs",
+        "rm -r src",
+    ] {
+        let said = match command {
+            // One of the two may have been removed.
+            "rm x.rs src/a.rs" => ResultText::Failed("Exit code 1\nrm: cannot remove 'x.rs'"),
+            "rm -r src" => ResultText::Failed("Exit code 1\nrm: cannot remove 'src/b'"),
+            _ => FINE,
+        };
+        assert_eq!(
+            after(&[(command, said)]),
+            (FileAction::Delete, Done::Unclear),
+            "{command}"
+        );
+    }
+    let complaint = ResultText::Fine("rm: cannot remove 'src/a.rs': Permission denied");
+    assert_eq!(after(&[("rm src/a.rs", complaint)]).1, Done::Unclear);
+    // It may have been removed by the second.
+    let failed = ResultText::Failed("Exit code 1");
+    let twice = after(&[("rm src/a.rs", failed), ("rm -f src/a.rs", FINE)]);
+    assert_eq!(twice, (FileAction::Delete, Done::Yes));
+}
+
+#[test]
+fn what_is_not_removed_is_there() {
+    let refused = "The user doesn't want to proceed with this tool use. It was rejected.";
+    for (command, said) in [
+        ("echo rm src/a.rs", FINE),
+        ("rm src/b.rs", FINE),
+        ("rm a.rs", FINE),
+        ("cd lib && rm src/a.rs", FINE),
+        ("rm src/b*.rs", FINE),
+        ("rm *.rs", FINE),
+        ("git rm -n src/a.rs", FINE),
+        ("rm src/a.rs", ResultText::Failed("Exit code 1")),
+        ("rm src/a*.rs", ResultText::Failed(refused)),
+        ("git reset --hard", ResultText::Failed(refused)),
+        ("cat <<'E'\nrm src/a.rs\nE", FINE),
+        ("find . -name '*.o' -delete", FINE),
+        ("git checkout -b a", FINE),
+        ("git checkout src", FINE),
+        ("git restore --staged src/a.rs", FINE),
+        ("git restore lib", FINE),
+        ("git stash", ResultText::Fine("No local changes to save")),
+        ("git stash && make && git stash pop", FINE),
+        ("git clean -fd", FINE),
+    ] {
+        let expected = (FileAction::Edit, Done::Yes);
+        assert_eq!(after(&[(command, said)]), expected, "{command}");
+    }
+}
+
+#[test]
+fn git_takes_back_an_edit() {
+    let revert = |done| (FileAction::Revert, done);
+    for command in [
+        "git checkout -- src/a.rs",
+        "git checkout src/a.rs",
+        "git checkout HEAD -- src/a.rs && make",
+        "git restore src/a.rs",
+        "cd src && git restore a.rs",
+    ] {
+        assert_eq!(after(&[(command, FINE)]), revert(Done::Yes), "{command}");
+    }
+    for command in [
+        "git checkout .",
+        "git checkout -- src",
+        "git restore src",
+        "git restore '*.rs'",
+        "git reset --hard HEAD~1",
+        "git restore src/a.rs; ls",
+    ] {
+        assert_eq!(
+            after(&[(command, FINE)]),
+            revert(Done::Unclear),
+            "{command}"
+        );
+    }
+    // What git has recorded is not taken back.
+    let recorded = [
+        ("git commit -am x", FINE),
+        ("git checkout -- src/a.rs", FINE),
+    ];
+    assert_eq!(after(&recorded), revert(Done::Unclear));
+    // A file that was deleted is there again.
+    let back = [("rm src/a.rs", FINE), ("git checkout -- src/a.rs", FINE)];
+    assert_eq!(after(&back), revert(Done::Yes));
+    let gone_again = [back[0], back[1], ("rm src/a.rs", FINE)];
+    assert_eq!(after(&gone_again), (FileAction::Delete, Done::Yes));
+}
+
+#[test]
+fn a_stash_keeps_an_edit_until_it_is_put_back() {
+    let stash = ("git stash", FINE);
+    assert_eq!(after(&[stash]), (FileAction::Stash, Done::Unclear));
+    assert_eq!(
+        after(&[stash, ("git stash pop", FINE)]),
+        (FileAction::Edit, Done::Yes)
+    );
+    assert_eq!(
+        after(&[stash, ("git stash apply", FINE)]),
+        (FileAction::Edit, Done::Yes)
+    );
+    let unclear = (FileAction::Unstash, Done::Unclear);
+    let conflict = ResultText::Failed("Exit code 1\nCONFLICT (content)");
+    assert_eq!(after(&[stash, ("git stash pop", conflict)]), unclear);
+    assert_eq!(after(&[stash, ("git stash pop | cat", FINE)]), unclear);
+    let dropped = after(&[stash, ("git stash drop", FINE)]);
+    assert_eq!(dropped, (FileAction::Revert, Done::Unclear));
+    // Another entry than that of the edit.
+    let other = [
+        stash,
+        ("git stash push lib/b.rs", FINE),
+        ("git stash pop", FINE),
+    ];
+    assert_eq!(after(&other), (FileAction::Stash, Done::Unclear));
+}
+
+#[test]
+fn files_that_git_does_not_know_may_be_cleaned_away() {
+    let of_new = |said| last_of("src/new.rs", &[("git clean -fdx", ResultText::Fine(said))]);
+    assert_eq!(of_new("Removing src/"), (FileAction::Delete, Done::Unclear));
+    assert_eq!(of_new("Removing target/"), (FileAction::Write, Done::Yes));
+    assert_eq!(
+        of_new("[output cleared]"),
+        (FileAction::Delete, Done::Unclear)
+    );
+}

@@ -1,0 +1,139 @@
+//! How the commands of a text hang together: which of them have run to their end if the text has ended well, and what only runs
+//! another one.
+//!
+//! PURE.
+
+use super::Sure;
+use crate::facts::script::{Joint, Simple, Word, WordKind};
+
+/// For each command, whether it has ended well if the whole text has.
+pub(super) fn certainty(commands: &[Simple]) -> Vec<Sure> {
+    /// Words with which a command may not run, or may not be the last one.
+    const UNSURE: [&str; 19] = [
+        "if", "elif", "else", "then", "fi", "while", "until", "do", "done", "for", "case",
+        "select", "function", "!", "exit", "return", "exec", "trap", "break",
+    ];
+    let first = |command: &Simple| {
+        command
+            .words
+            .first()
+            .map_or("", |word| &word.text)
+            .to_owned()
+    };
+    let is_unsure =
+        |command: &Simple| command.joint == Joint::Or || UNSURE.contains(&&first(command)[..]);
+    if commands.iter().any(is_unsure) {
+        return vec![Sure::No; commands.len()];
+    }
+    // From there on, the first one that fails ends all.
+    let strict = commands.iter().position(|command| {
+        let mut flags = command.words.iter().skip(1).map(|word| &word.text[..]);
+        let is_it = |flag: &str| flag == "errexit" || is_short(flag) && flag.contains('e');
+        first(command) == "set" && flags.any(is_it)
+    });
+    let is_loose = |command: &Simple| {
+        first(command) == "set" && command.words.iter().any(|word| word.text.starts_with('+'))
+    };
+    let strict = strict.filter(|_| !commands.iter().any(is_loose));
+    let mut sure = vec![Sure::No; commands.len()];
+    // Whether what follows runs only if this one has ended well.
+    let (mut is_and, mut is_last) = (true, true);
+    for (number, command) in commands.iter().enumerate().rev() {
+        let is_end = command.words.len() == 1 && first(command) == "}";
+        let is_whole = command.closes > 0 || is_end;
+        let is_own = match command.joint {
+            Joint::End | Joint::And => true,
+            Joint::Then => is_last || strict.is_some_and(|strict| strict < number),
+            // Only the status of the last one in a pipe counts.
+            Joint::Pipe if !is_whole => {
+                is_last = false;
+                continue;
+            }
+            Joint::Pipe | Joint::Or | Joint::Beside => false,
+        };
+        is_and &= is_own;
+        if is_end {
+            continue;
+        }
+        is_last = false;
+        if is_and {
+            sure[number] = Sure::Yes;
+        }
+    }
+    sure
+}
+
+fn is_short(flag: &str) -> bool {
+    flag.starts_with('-') && !flag.starts_with("--")
+}
+
+/// Whether the word behind a flag of a shell is a text that it runs.
+pub(super) fn runs_text(flag: &str) -> bool {
+    is_short(flag) && flag.ends_with('c') && flag.len() <= 5
+}
+
+/// `NAME` and `value` of `NAME=value`.
+pub(super) fn assigned(word: &str) -> Option<(&str, &str)> {
+    let (name, value) = word.split_once('=')?;
+    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    let is_name =
+        name.starts_with(is_letter) && name.chars().all(|c| is_letter(c) || c.is_ascii_digit());
+    is_name.then_some((name, value))
+}
+
+/// The words of a command behind what only runs it; `None` if there are none.
+pub(super) fn without_what_runs_it(words: &[Word]) -> Option<&[Word]> {
+    /// Each with its flags whose next word is theirs.
+    const BEFORE: [(&str, &[&str]); 22] = [
+        ("if", &[]),
+        ("elif", &[]),
+        ("else", &[]),
+        ("then", &[]),
+        ("while", &[]),
+        ("until", &[]),
+        ("do", &[]),
+        ("!", &[]),
+        ("{", &[]),
+        ("builtin", &[]),
+        ("command", &[]),
+        ("exec", &["-a"]),
+        ("env", &["-u", "--unset"]),
+        ("nice", &["-n"]),
+        ("ionice", &["-c", "-n"]),
+        ("nohup", &[]),
+        ("rtk", &[]),
+        ("sudo", &["-u", "-g", "-h", "-p", "-C", "-r", "-t", "-U"]),
+        ("doas", &["-u", "-C"]),
+        ("time", &["-f", "-o"]),
+        ("npx", &["-p"]),
+        ("timeout", &["-k", "-s"]),
+    ];
+    let mut words = words;
+    let mut runner: Option<(&str, &[&str])> = None;
+    loop {
+        let (word, rest) = words.split_first()?;
+        let text = &word.text[..];
+        if word.kind == WordKind::Literal
+            && let Some(found) = BEFORE.iter().find(|b| b.0 == text)
+        {
+            runner = Some(*found);
+            words = rest;
+            continue;
+        }
+        match runner {
+            _ if assigned(text).is_some() => words = rest,
+            // It only asks what would run.
+            Some(("command", _)) if matches!(text, "-v" | "-V") => return None,
+            // Elsewhere.
+            Some(("env", _)) if matches!(text, "-C" | "--chdir") => return None,
+            Some((_, flags)) if is_short(text) && flags.contains(&text) => words = rest.get(1..)?,
+            Some(_) if text.starts_with('-') => words = rest,
+            // How long.
+            Some(("timeout", _)) => {
+                runner = Some(("", &[]));
+                words = rest;
+            }
+            _ => return Some(words),
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Commands as they stand in sessions, and what they do to files.
+
+use super::*;
+
+/// What a text does, in words: `?` stands before what is not sure.
+fn of(text: &str) -> Vec<String> {
+    let place = |place: &Place| match place {
+        Place::At(path) => path.clone(),
+        Place::Like { folder, .. } => format!("in {}", folder.as_deref().unwrap_or("any")),
+    };
+    let scope = |scope: &Scope| match scope {
+        Scope::Paths(at) => place(at),
+        Scope::PathsOrBranch(at) => format!("perhaps {}", place(at)),
+        Scope::Repository(folder) => format!("all of {}", folder.as_deref().unwrap_or("any")),
+    };
+    let target = |to: &Target| to.path.clone();
+    let words = |change: &Change| {
+        let what = match &change.what {
+            What::Delete(at) => format!("rm {}", place(at)),
+            What::Move { from, to } => {
+                let to = to.as_ref().map_or("somewhere".to_owned(), target);
+                format!("mv {} > {to}", place(from))
+            }
+            What::Replace(to) => format!("cp {}", target(to)),
+            What::Revert(of) => format!("revert {}", scope(of)),
+            What::Stash(of) => format!("stash {}", scope(of)),
+            What::Unstash(entry) => format!("unstash {entry:?}"),
+            What::Drop(entry) => format!("drop {entry:?}"),
+            What::Clean(at) => format!("clean {}", place(at)),
+        };
+        match change.sure {
+            Sure::Yes => what,
+            Sure::No => format!("?{what}"),
+        }
+    };
+    let changes = changes(text).map(|changes| changes.all);
+    changes.iter().flatten().map(words).collect()
+}
+
+#[test]
+fn plain_commands_change_files() {
+    for (text, expected) in [
+        ("rm a", vec!["rm a"]),
+        ("rm -rf 'a b' \"c\"", vec!["rm a b", "rm c"]),
+        ("rm -f a 2>/dev/null", vec!["rm a"]),
+        ("rm a >/dev/null 2>&1", vec!["rm a"]),
+        ("rm a &> /dev/null", vec!["rm a"]),
+        ("rm \\\n  a \\\n  b", vec!["rm a", "rm b"]),
+        ("rm -- -a", vec!["rm -a"]),
+        ("cd /w && rm a && git rm -q b", vec!["rm /w/a", "rm /w/b"]),
+        ("make; unlink a", vec!["rm a"]),
+        ("sudo -u me rm a", vec!["rm a"]),
+        ("command rm a", vec!["rm a"]),
+        ("/bin/rm a", vec!["rm a"]),
+        ("\\rm a", vec!["rm a"]),
+        ("time rm a", vec!["rm a"]),
+        ("env -u Z X=1 rm a", vec!["rm a"]),
+        ("X=1 timeout -k 1 5 rm a", vec!["rm a"]),
+        ("( rm a )", vec!["rm a"]),
+        ("{ rm a; }", vec!["rm a"]),
+        ("set -e; rm a\nls", vec!["rm a"]),
+        ("bash -c \"rm a && ls\"", vec!["rm a"]),
+        ("bash <<'E'\nrm a\nE", vec!["rm a"]),
+        (
+            "D=/w/x && rm \"$D/a\" ${D}/b",
+            vec!["rm /w/x/a", "rm /w/x/b"],
+        ),
+        ("rm a && make | tail", vec!["rm a"]),
+        ("rm a;", vec!["rm a"]),
+        ("mv a b", vec!["mv a > b"]),
+        ("git mv x/a b/ 2>&1", vec!["mv x/a > b/a"]),
+        ("mv a x/b c", vec!["mv a > c/a", "mv x/b > c/b"]),
+        ("mv -t c a x/b", vec!["mv a > c/a", "mv x/b > c/b"]),
+        ("mv --target-directory=c a", vec!["mv a > c/a"]),
+        ("git -C x mv a b", vec!["mv x/a > x/b"]),
+        ("cp a b", vec!["cp b"]),
+        ("Remove-Item -Force a", vec!["rm a"]),
+        ("trash a", vec!["rm a"]),
+        ("shred -u a", vec!["rm a"]),
+        ("git worktree remove --force ../x", vec!["rm ../x"]),
+    ] {
+        assert_eq!(of(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_may_not_have_run_or_may_mean_other_files_is_not_sure() {
+    for (text, expected) in [
+        ("rm a || true", vec!["?rm a"]),
+        ("rm a; ls", vec!["?rm a"]),
+        ("rm a\nls", vec!["?rm a"]),
+        ("rm a | cat", vec!["?rm a"]),
+        ("rm a &", vec!["?rm a"]),
+        ("! rm a", vec!["?rm a"]),
+        ("if x; then rm a; fi", vec!["?rm a"]),
+        ("exit 0; rm a", vec!["?rm a"]),
+        ("echo $(rm a)", vec!["?rm a"]),
+        ("(rm a; ls) && ls", vec!["?rm a"]),
+        ("(rm a && ls) | cat", vec!["?rm a"]),
+        ("cd x; rm a", vec!["?rm x/a"]),
+        ("cd x; rm /w/a", vec!["rm /w/a"]),
+        ("cd $X && rm abc", vec!["?rm in any"]),
+        ("(cd x && rm a); rm b", vec!["?rm x/a", "rm b"]),
+        ("rm gone*.py", vec!["?rm in "]),
+        ("rm src/{a,b}.py", vec!["?rm in src"]),
+        ("rm -i a", vec!["?rm a"]),
+        ("rm \"$D\"/gone.py", vec!["?rm in any"]),
+        ("for f in a b; do rm $f; done", vec!["?rm a", "?rm b"]),
+        ("mv -n a b", vec!["?mv a > b"]),
+        ("mv a $D", vec!["?mv a > somewhere"]),
+        ("mv *.py lib/", vec!["?mv in  > somewhere"]),
+        ("find x -name '*.o' -delete", vec!["?rm in x", "?rm in x"]),
+        (
+            "find . -type f -exec rm -f {} +",
+            vec!["?rm in .", "?rm in ."],
+        ),
+        (
+            "find x -name a.o | xargs rm -f",
+            vec!["?rm x/a.o", "?rm in x"],
+        ),
+        ("echo a b | xargs -n 1 rm", vec!["?rm a", "?rm b"]),
+        ("xargs rm < list", vec!["?rm in "]),
+        (
+            "find x | while read -r f; do rm \"$f\"; done",
+            vec!["?rm in x", "?rm in x"],
+        ),
+    ] {
+        let found = of(text);
+        assert_eq!(found, expected, "{text}");
+    }
+}
+
+#[test]
+fn other_commands_do_nothing() {
+    for text in [
+        "",
+        "ls",
+        "rm",
+        "echo rm a",
+        "echo 'x; rm a'",
+        "rm $F",
+        "rm --help",
+        "cat > s.sh <<'E'\nrm a\nE",
+        "git rm --cached a",
+        "git rm -n a",
+        "git mv --dry-run a b",
+        "git commit -m 'rm a'",
+        "docker rm a",
+        "command -v rm a",
+        "which rm a",
+        "ssh host 'rm a'",
+        "grep 'rm",
+        "echo a\\; rm b",
+        "find . -name a",
+        "Remove-Item a -WhatIf",
+        "python3 -c 'print(\"rm a\")'",
+        "# rm a",
+    ] {
+        assert_eq!(of(text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn git_takes_back_what_its_words_say() {
+    for (text, expected) in [
+        ("git checkout -- a x/b", vec!["revert a", "revert x/b"]),
+        ("git checkout HEAD~1 -- a", vec!["revert a"]),
+        ("git -C x checkout -q -- a", vec!["revert x/a"]),
+        ("git checkout .", vec!["revert ."]),
+        ("git checkout a", vec!["revert perhaps a"]),
+        ("git checkout -p -- a", vec!["?revert a"]),
+        ("git checkout -- '*.py'", vec!["?revert in "]),
+        ("git checkout -f main", vec!["?revert all of "]),
+        ("git restore a", vec!["revert a"]),
+        ("git restore --source HEAD~2 a", vec!["revert a"]),
+        ("git restore -s X --staged --worktree .", vec!["revert ."]),
+        ("git restore -SW a", vec!["revert a"]),
+        ("git restore :/", vec!["?revert all of "]),
+        ("git switch -f main", vec!["?revert all of "]),
+        ("cd x && git reset --hard HEAD~1", vec!["revert all of x"]),
+        ("git stash", vec!["stash all of "]),
+        ("git stash -u -m 'x y'", vec!["stash all of "]),
+        ("git stash push -m x -- a", vec!["stash a"]),
+        (
+            "git stash && make; git stash pop",
+            vec!["?stash all of ", "unstash Last"],
+        ),
+        ("git stash apply stash@{2}", vec!["unstash Some"]),
+        ("git stash drop", vec!["drop Last"]),
+        ("git clean -fdx", vec!["?clean in "]),
+        ("git clean -fd x", vec!["?clean x"]),
+    ] {
+        assert_eq!(of(text), expected, "{text}");
+    }
+    for text in [
+        "git checkout -b new",
+        "git checkout -B a b",
+        "git switch main",
+        "git switch -c new",
+        "git restore --staged a",
+        "git restore -S a",
+        "git reset HEAD a",
+        "git reset --soft HEAD~1",
+        "git stash list",
+        "git stash show -p",
+        "git clean -nfd",
+        "git clean -fd --dry-run",
+        "git clean -d",
+        "git checkout --help",
+        "echo git stash",
+        "git commit -m 'git reset --hard'",
+        "git log -- a",
+    ] {
+        assert_eq!(of(text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn a_pattern_fits_paths_and_what_is_in_folders_that_fit() {
+    let fits = |pattern: &str, path: &str| Pattern::written(pattern, By::Shell).fits(path);
+    for (pattern, path) in [
+        ("a*.py", "a1.py"),
+        ("a?", "ab"),
+        ("*/x", "y/x"),
+        ("build*", "build1/x/y"),
+        ("**/x", "a/b/x"),
+        ("a[0-9].py", "a1.py"),
+        ("{a,b}.py", "b.py"),
+    ] {
+        assert!(fits(pattern, path), "{pattern} {path}");
+    }
+    for (pattern, path) in [
+        ("a*.py", "b1.py"),
+        ("*.py", "x/a.py"),
+        ("a", "ab"),
+        ("a?", "a"),
+    ] {
+        assert!(!fits(pattern, path), "{pattern} {path}");
+    }
+}

@@ -1,0 +1,160 @@
+//! Commands as units: each once, with how it ended last, and with the folder that it ran in where that matters.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use super::clip::{CUT, clip};
+use super::ends::ended;
+use super::form::{Row, Section};
+use super::gather::Gather;
+use super::names::hash;
+use super::units::Claim;
+use crate::facts::{Exchange, Exit, commands, spelled};
+
+/// How much of a command is quoted, in bytes.
+pub(super) const LONGEST_COMMAND: usize = 240;
+
+/// How many characters of a command are always quoted.
+const HEAD: usize = 56;
+
+/// The value of a command besides its names.
+pub(super) const RAN: f64 = 2.0;
+
+/// Each command once, with its last result. In another folder it is another command.
+pub(super) fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exchange]) {
+    let mut last: BTreeMap<(String, Option<&str>), usize> = BTreeMap::new();
+    let commands = commands(gather.transcript, own);
+    for (n, command) in commands.iter().enumerate() {
+        let text = clip(command.text.trim(), LONGEST_COMMAND).into_owned();
+        last.insert((text, command.folder.as_deref()), n);
+    }
+    let mut folders: BTreeMap<String, u32> = BTreeMap::new();
+    for (text, _) in last.keys() {
+        *folders.entry(text.clone()).or_default() += 1;
+    }
+    let after = commands_of(gather, later);
+    let all: BTreeSet<String> = folders.keys().cloned().chain(after).collect();
+    for ((text, folder), n) in last {
+        let command = &commands[n];
+        let ending = ended(command);
+        let mut label = ending.clone();
+        let is_elsewhere = folder.is_some() && folder != gather.found.folder.as_deref();
+        let has_failed = match command.exit {
+            Exit::Code(code) => code != 0,
+            Exit::Badly => true,
+            Exit::Well
+            | Exit::Interrupted
+            | Exit::Running
+            | Exit::WasRunning
+            | Exit::Refused
+            | Exit::Unanswered
+            | Exit::Unknown => false,
+        };
+        // What failed elsewhere is not done because it is done here.
+        if let Some(folder) = folder
+            && (folders.get(&text).is_some_and(|folders| *folders > 1)
+                || is_elsewhere && has_failed)
+        {
+            label = label_in(gather, &label, folder);
+        }
+        let mark = gather.mark_of(command.call, command.result, &ending);
+        gather.known.insert(command_key(&text, folder));
+        gather.ran.push((text.clone(), folder.map(str::to_owned)));
+        let row = Row {
+            section: Section::Commands,
+            mark,
+            label,
+            text,
+        };
+        let head = head(&row.text, &all);
+        if let Some(unit) = gather.add(row, command.call.message, Claim::Free, RAN) {
+            unit.head = head;
+        }
+    }
+}
+
+/// Stands before the folder that a command ran in.
+pub(super) const IN: &str = " in ";
+
+/// The label of a command with the folder that it ran in.
+fn label_in(gather: &Gather<'_, '_>, label: &str, folder: &str) -> String {
+    let base = gather.found.folder.as_deref();
+    let rest = base.and_then(|base| folder.strip_prefix(base)?.strip_prefix('/'));
+    let shown = rest.filter(|rest| !rest.is_empty()).unwrap_or(folder);
+    // It would not be read as a label.
+    match shown.contains(['\n', ':']) {
+        true => label.to_owned(),
+        false => format!("{label}{IN}{shown}"),
+    }
+}
+
+/// Identifies a command.
+pub(super) fn command_key(text: &str, folder: Option<&str>) -> (Section, u64) {
+    let folder = folder.unwrap_or_default();
+    (Section::Commands, hash(&format!("{folder}\n{text}")))
+}
+
+/// The folder that a command of an earlier summary ran in, whose paths are relative to `folder`.
+fn ran_in(row: &Row, folder: Option<&str>) -> Option<String> {
+    match row.label.split_once(IN) {
+        Some((_, named)) => Some(spelled(named, folder)),
+        None => folder.map(str::to_owned),
+    }
+}
+
+/// Whether such a command, quoted in part, is one that was run since.
+pub(super) fn is_begun(gather: &Gather<'_, '_>, row: &Row, folder: Option<&str>) -> bool {
+    let Some(begins) = row.text.strip_suffix(CUT) else {
+        return false;
+    };
+    let folder = ran_in(row, folder);
+    let mut ran = gather.ran.iter();
+    ran.any(|(text, in_folder)| *in_folder == folder && text.starts_with(begins.trim_end()))
+}
+
+/// Names the folder of such a command where it cannot be missed: if paths are relative to another one now, or if the same command
+/// ran in another one since.
+pub(super) fn name_folder(gather: &Gather<'_, '_>, row: &mut Row, folder: Option<&str>) {
+    let Some(ran_in) = ran_in(row, folder) else {
+        return;
+    };
+    let is_twice = || gather.ran.iter().any(|(text, _)| *text == row.text);
+    let label = match row.label.split_once(IN) {
+        Some((label, _)) => label.to_owned(),
+        None if is_twice() => row.label.clone(),
+        None => return,
+    };
+    row.label = label_in(gather, &label, &ran_in);
+}
+
+/// The commands of exchanges, as they are quoted.
+fn commands_of(gather: &Gather<'_, '_>, exchanges: &[Exchange]) -> Vec<String> {
+    let commands = commands(gather.transcript, exchanges);
+    let quoted = commands
+        .iter()
+        .map(|command| clip(command.text.trim(), LONGEST_COMMAND));
+    quoted.map(Cow::into_owned).collect()
+}
+
+/// How many bytes of a command are needed to know it: some words, and what tells it from all others.
+fn head(text: &str, all: &BTreeSet<String>) -> usize {
+    let same = |other: &String| {
+        let pairs = text.chars().zip(other.chars());
+        let same = pairs.take_while(|(a, b)| a == b);
+        same.map(|(c, _)| c.len_utf8()).sum::<usize>()
+    };
+    let before = all.range::<str, _>((Bound::Unbounded, Bound::Excluded(text)));
+    let after = all.range::<str, _>((Bound::Excluded(text), Bound::Unbounded));
+    let shared = [before.last().map(same), after.take(1).map(same).last()];
+    let shared = shared.into_iter().flatten().max().unwrap_or(0);
+    let words = text
+        .char_indices()
+        .nth(HEAD)
+        .map_or(text.len(), |(at, _)| at);
+    let at = text[shared..]
+        .chars()
+        .next()
+        .map_or(shared, |c| shared + c.len_utf8());
+    at.max(words)
+}
