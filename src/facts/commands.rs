@@ -26,7 +26,8 @@ pub struct Command {
     pub exit: Exit,
     /// The name by which its agent can ask how it goes on, if it had not ended.
     pub name: Option<String>,
-    /// The folder that the shell was in, normalised, where the call or the format says it.
+    /// The folder that the shell was in, normalised, where the call or the format says it; `None` if the command begins by going to one
+    /// that does not depend on it.
     pub folder: Option<String>,
 }
 
@@ -54,6 +55,7 @@ pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Comm
                 return None;
             }
         };
+        let folder = folder().filter(|_| !names_its_folder(&text));
         let exit = match &exchange.inner {
             Some(inner) if inner.ended == Ended::Running => {
                 ended(exchange).unwrap_or(Exit::Running)
@@ -71,10 +73,19 @@ pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Comm
             text,
             exit,
             name: goes_on.then(|| name(transcript, exchange)).flatten(),
-            folder: folder(),
+            folder,
         })
     };
     exchanges.iter().filter_map(command).collect()
+}
+
+/// Whether a command begins by going to a folder, wherever it is run.
+pub fn names_its_folder(command: &str) -> bool {
+    let to = command.trim_start().strip_prefix("cd ");
+    to.is_some_and(|to| {
+        to.trim_start_matches([' ', '"', '\''])
+            .starts_with(['/', '~'])
+    })
 }
 
 /// How a call of a service ended: in other words than a command does.

@@ -58,7 +58,7 @@ use crate::transcript::{Block, Transcript};
 
 pub use acts::Acts;
 pub use asked::{Asked, agent_request_kind, asked_for};
-pub use commands::{Command, commands};
+pub use commands::{Command, commands, names_its_folder};
 pub use coverage::{Coverage, Missed, coverage, missed};
 pub use decisions::{Decision, decisions, sentences};
 pub use earlier::{Earlier, MessageOrigin, is_restored_header, note_of_original};

@@ -10,7 +10,7 @@ use super::form::{Row, Section};
 use super::gather::Gather;
 use super::names::hash;
 use super::units::Claim;
-use crate::facts::{Exchange, Exit, commands, spelled};
+use crate::facts::{Exchange, Exit, commands, names_its_folder, spelled};
 
 /// How much of a command is quoted, in bytes.
 pub(super) const LONGEST_COMMAND: usize = 240;
@@ -75,7 +75,7 @@ pub(super) fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange], later:
 }
 
 /// Stands before the folder that a command ran in.
-pub(super) const IN: &str = " in ";
+const IN: &str = " in ";
 
 /// The label of a command with the folder that it ran in.
 fn label_in(gather: &Gather<'_, '_>, label: &str, folder: &str) -> String {
@@ -96,8 +96,9 @@ pub(super) fn command_key(text: &str, folder: Option<&str>) -> (Section, u64) {
 }
 
 /// The folder that a command of an earlier summary ran in, whose paths are relative to `folder`.
-fn ran_in(row: &Row, folder: Option<&str>) -> Option<String> {
+pub(super) fn ran_in(row: &Row, folder: Option<&str>) -> Option<String> {
     match row.label.split_once(IN) {
+        _ if names_its_folder(&row.text) => None,
         Some((_, named)) => Some(spelled(named, folder)),
         None => folder.map(str::to_owned),
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::clip::clip;
-use super::commands_of::{IN, add_commands, command_key};
+use super::commands_of::{add_commands, command_key, ran_in};
 use super::files_of::{add_edits, add_file};
 use super::form::{Mark, Row, Section};
 use super::gather::Gather;
@@ -11,7 +11,7 @@ use super::names::hash;
 use super::todos_of;
 use super::units::Claim;
 use crate::facts::{
-    Done, Exchange, File, FileAction, Lines, Missed, failures, folder, missed, proposal, spelled,
+    Done, Exchange, File, FileAction, Lines, Missed, failures, folder, missed, proposal,
 };
 use crate::ids::{IdMap, IdSet};
 use crate::policy::ToolKind;
@@ -97,10 +97,7 @@ pub(super) fn key(row: &Row, folder: Option<&str>) -> Option<(Section, u64)> {
     match row.section {
         // Others of that tool are not the same calls.
         Section::Commands if row.label.ends_with(MISSED) => None,
-        Section::Commands => Some(match row.label.split_once(IN) {
-            Some((_, named)) => command_key(&row.text, Some(&spelled(named, folder))),
-            None => command_key(&row.text, folder),
-        }),
+        Section::Commands => Some(command_key(&row.text, ran_in(row, folder).as_deref())),
         Section::Plan if is_plan(row) => Some(PROPOSAL),
         Section::Plan => Some(todos_of::key(row)),
         Section::Requests

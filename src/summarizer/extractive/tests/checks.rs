@@ -13,7 +13,7 @@ use crate::scan::{lines, unescape};
 use crate::transcript::Typed;
 
 /// All labels, without the numbers in them.
-const LABELS: [&str; 39] = [
+const LABELS: [&str; 45] = [
     "accepted",
     "as",
     "away",
@@ -44,12 +44,18 @@ const LABELS: [&str; 39] = [
     "read",
     "refused",
     "result",
+    "revert",
+    "reverted",
     "running",
     "said",
     "search",
     "searched",
+    "stash",
+    "stashed",
     "unanswered",
     "unknown",
+    "unstash",
+    "unstashed",
     "was",
     "write",
     "wrote",
@@ -125,10 +131,15 @@ impl<'t, 'a> Source<'t, 'a> {
             assert!(kinds.into_iter().all(holds), "invented in {row:?}");
             return;
         }
+        // A command's folder is that of its line or of one before it.
+        let own = match row.section {
+            Section::Commands => row.label.split(" in ").next().unwrap_or_default(),
+            _ => &row.label,
+        };
         let of_label = match row.label.ends_with(" not described") {
             // They were counted.
             true => "",
-            false => &row.label,
+            false => own,
         };
         let numbers = of_label.split(|c: char| !c.is_ascii_digit());
         let pieces = words(&row.text).flat_map(|word| word.split(clip::CUT));
@@ -162,7 +173,7 @@ impl<'t, 'a> Source<'t, 'a> {
         if !row.text.contains(clip::CUT) {
             assert_eq!(invented, BTreeSet::new(), "invented in {row:?}");
         }
-        let labels = row.label.split(|c: char| !c.is_ascii_alphabetic());
+        let labels = own.split(|c: char| !c.is_ascii_alphabetic());
         for label in labels.filter(|label| !label.is_empty()) {
             assert!(LABELS.contains(&label), "{row:?}");
         }

@@ -144,6 +144,12 @@ fn the_same_words_in_another_folder_are_another_command() {
     assert_eq!(rows("", &runs).0, ["ok: make"]);
     let runs = [run("/w/two", "make", 0)];
     assert_eq!(rows("", &runs).0, ["ok: make"]);
+    // One that goes to a folder of its own is the same everywhere.
+    let runs = [
+        run("/w/one", "cd /w && make", 2),
+        run("/w/two", "cd /w && make", 0),
+    ];
+    assert_eq!(rows("", &runs).0, ["ok: cd /w && make"]);
     // What failed elsewhere may be run here later.
     let runs = [run("/w/one", "make", 2)];
     assert_eq!(rows("", &runs).0, ["exit 2 in one: make"]);
@@ -158,6 +164,11 @@ fn a_command_of_an_earlier_summary_is_the_same_in_its_folder_alone() {
     let here = "## Commands\nL4,L5 exit 2: make";
     assert_eq!(told(here, "/w"), ["ok: make"]);
     assert_eq!(told(here, "/w/two"), ["exit 2 in /w: make", "ok: make"]);
+    let rooted = rows(
+        "## Commands\nL4,L5 exit 2: cd /w && make",
+        &[run("/w/two", "cd /w && make", 0)],
+    );
+    assert_eq!(rooted.0, ["ok: cd /w && make"]);
     let clipped = "## Commands\nL4,L5 exit 2: ma…";
     assert_eq!(told(clipped, "/w"), ["ok: make"]);
     assert_eq!(told(clipped, "/w/two"), ["exit 2: ma…", "ok: make"]);
