@@ -123,7 +123,7 @@ impl<'t, 'a> Ledger<'t, 'a> {
             let start = self.folders.in_one_spelling(exchange.call.line, ".");
             self.start = Some(start);
         }
-        if may_record(&text) {
+        if removals::may_record(&text) {
             self.recorded = Some(exchange.call);
         }
         let Some(changes) = removals::changes(&text) else {
@@ -400,7 +400,7 @@ impl<'t, 'a> Ledger<'t, 'a> {
         })
     }
 
-    /// The entries of the stash that are meant; `true` for those that are no longer there.
+    /// The entries of the stash that are meant; they are no longer there if it is known which.
     fn entries(&mut self, entry: Entry) -> Vec<(FactLocation, Vec<usize>)> {
         match entry {
             Entry::Last => self.stash.pop().into_iter().collect(),
@@ -478,27 +478,6 @@ impl<'t, 'a> Ledger<'t, 'a> {
             }
         }
     }
-}
-
-/// Whether a command may have git record changes, so that it does not take them back later.
-fn may_record(text: &str) -> bool {
-    const WORDS: [&str; 14] = [
-        " add",
-        " commit",
-        " stash",
-        " stage",
-        " merge",
-        " rebase",
-        " cherry-pick",
-        " am ",
-        " apply",
-        " pull",
-        " rm ",
-        " mv ",
-        " update-index",
-        " ci",
-    ];
-    text.contains("commit") || text.contains("git ") && WORDS.iter().any(|word| text.contains(word))
 }
 
 #[cfg(test)]

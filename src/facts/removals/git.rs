@@ -203,3 +203,24 @@ fn without_flags<'w>(arguments: &[Argument<'w>], taking: &[&str]) -> Vec<Argumen
     }
     others
 }
+
+/// Whether a command may have git record changes, so that it does not take them back later.
+pub(in crate::facts) fn may_record(text: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        " add",
+        " commit",
+        " stash",
+        " stage",
+        " merge",
+        " rebase",
+        " cherry-pick",
+        " am ",
+        " apply",
+        " pull",
+        " rm ",
+        " mv ",
+        " update-index",
+        " ci",
+    ];
+    text.contains("commit") || text.contains("git ") && WORDS.iter().any(|word| text.contains(word))
+}

@@ -13,6 +13,7 @@ mod verbs;
 use super::script::{Missing, Simple, Word, WordKind, commands};
 use place::{By, Values, below};
 
+pub(super) use git::may_record;
 pub(super) use place::{Pattern, Place};
 
 /// What the commands of a text do to files, in their order.
