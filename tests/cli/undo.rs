@@ -87,12 +87,21 @@ fn what_was_appended_is_not_lost_unless_it_may_be() {
 fn an_input_that_changed_since_is_not_given_for_the_original() {
     let place = compacted();
     let after = place.text("in.compact.jsonl");
-    place.append("in.jsonl", "{}\n");
+    let changed = format!("{{}}\n{}", sample().0);
+    place.write("in.jsonl", &changed);
     place.run("undo in.compact.jsonl").exits(2).says(&[
         "in.jsonl: the original has changed: it was blake3:",
         "hint: put the recorded bytes back",
     ]);
     assert_eq!(place.text("in.compact.jsonl"), after);
+}
+
+#[test]
+fn an_input_that_went_on_begins_with_the_original() {
+    let place = compacted();
+    place.append("in.jsonl", "{}\n");
+    place.run("undo in.compact.jsonl").exits(0);
+    assert_eq!(place.text("in.compact.jsonl"), sample().0);
 }
 
 #[test]

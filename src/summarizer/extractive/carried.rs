@@ -102,9 +102,9 @@ fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option
         Section::Commands => (Section::Commands, Claim::Free, commands_of::RAN),
         // What is done needs no place of its own beside what is open.
         Section::Plan if todos_of::is_closed(&row) => {
-            (Section::Plan, Claim::Free, facts_of::PLANNED / 2.0)
+            (Section::Plan, Claim::Free, todos_of::PLANNED / 2.0)
         }
-        Section::Plan => (Section::Plan, Claim::Plan, facts_of::PLANNED),
+        Section::Plan => (Section::Plan, Claim::Plan, todos_of::PLANNED),
         // It is not known to be mended, however long ago it was.
         Section::Errors => (Section::Errors, Claim::Free, facts_of::FAILED),
         Section::Earlier => (Section::Earlier, Claim::Earlier, 0.5),

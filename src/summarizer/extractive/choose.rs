@@ -15,11 +15,11 @@ use std::ops::Range;
 
 use super::clip::{CUT, clip, clip_to_sentences, clip_to_tokens};
 use super::entities::scan;
-use super::facts_of::is_plan;
 use super::form::{FileRows, Labels, Mark, Row, Section};
 use super::gather::{BETWEEN, LONGEST};
 use super::names::hash;
 use super::state::CALL;
+use super::todos_of::is_plan;
 use super::units::{Claim, Grounding, Unit, UnitKind};
 use super::weights::UnitWeights;
 use super::{Extract, ExtractiveSummary};

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use super::clip::{CUT, clip};
-use super::ends::ended;
 use super::form::{Row, Section};
 use super::gather::Gather;
+use super::label::{IN, ended};
 use super::names::hash;
 use super::units::Claim;
 use crate::facts::{Exchange, Exit, commands, names_its_folder, spelled};
@@ -73,9 +73,6 @@ pub(super) fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange], later:
         }
     }
 }
-
-/// Stands before the folder that a command ran in.
-const IN: &str = " in ";
 
 /// The label of a command with the folder that it ran in.
 fn label_in(gather: &Gather<'_, '_>, label: &str, folder: &str) -> String {

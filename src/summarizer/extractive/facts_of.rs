@@ -8,7 +8,7 @@ use super::files_of::{add_edits, add_file};
 use super::form::{Mark, Row, Section};
 use super::gather::Gather;
 use super::names::hash;
-use super::todos_of;
+use super::todos_of::{self, PLAN, PLANNED, is_plan};
 use super::units::Claim;
 use crate::facts::{
     Done, Exchange, File, FileAction, Lines, Missed, failures, folder, missed, proposal,
@@ -28,14 +28,10 @@ const TOOLS: usize = 3;
 /// How much of a line of an error is quoted, in bytes.
 const LONGEST_ERROR: usize = 200;
 
-/// How labels of plans begin, other than those of to-dos.
-const PLAN: &str = "plan";
-
 /// The most parts of a file: those that were read last.
 const PARTS_OF_A_FILE: usize = 32;
 
 /// The values of facts besides their names.
-pub(super) const PLANNED: f64 = 1.0;
 pub(super) const FAILED: f64 = 4.0;
 
 /// What the blocks of calls and results are.
@@ -188,11 +184,6 @@ fn folder_of_summary(gather: &Gather<'_, '_>) -> Option<String> {
     let end = folder_at(conversation.messages[..gather.end].last()?)?;
     let last = folder_at(conversation.messages.last()?)?;
     (end == last).then_some(end)
-}
-
-/// Whether a row is about a plan and not a to-do.
-pub(super) fn is_plan(row: &Row) -> bool {
-    row.section == Section::Plan && row.label.starts_with(PLAN)
 }
 
 /// Says of how many calls the summary tells nothing, where these are many.

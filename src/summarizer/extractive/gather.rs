@@ -7,10 +7,10 @@ use std::ops::Range;
 
 use super::chances::chances;
 use super::clip::clip;
-use super::ends::is_of_result;
 use super::entities::Class;
 use super::focus::Focus;
 use super::form::{Mark, Row, Section};
+use super::label::is_of_result;
 use super::lines::is_outline;
 use super::names::{Counted, Speaker, hash};
 use super::units::{Claim, Unit, UnitKind, Units};

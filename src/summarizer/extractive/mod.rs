@@ -23,6 +23,7 @@ mod files_of;
 mod focus;
 mod form;
 mod gather;
+mod label;
 mod lines;
 mod names;
 mod queued;

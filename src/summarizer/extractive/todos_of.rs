@@ -5,12 +5,17 @@
 
 use super::clip::clip;
 use super::commands_of::LONGEST_COMMAND;
-use super::facts_of::{PLANNED, is_plan};
 use super::form::{Row, Section};
 use super::gather::Gather;
 use super::names::hash;
 use super::units::Claim;
 use crate::facts::{Exchange, Reach, TaskChange, TodoState, Todos, last_todos, listed};
+
+/// How labels of plans begin, other than those of to-dos.
+pub(super) const PLAN: &str = "plan";
+
+/// The value of a plan besides its names; of a to-do, half of it.
+pub(super) const PLANNED: f64 = 1.0;
 
 /// The labels of to-dos.
 const PENDING: &str = "pending";
@@ -77,6 +82,11 @@ fn label(state: TodoState) -> &'static str {
 
 fn is_open(label: &str) -> bool {
     ![DONE, CANCELLED].contains(&label)
+}
+
+/// Whether a row is about a plan and not a to-do.
+pub(super) fn is_plan(row: &Row) -> bool {
+    row.section == Section::Plan && row.label.starts_with(PLAN)
 }
 
 /// Whether a row is a to-do that is not open any more.
