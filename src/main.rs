@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 
 use ctxpack::cli::{Interruption, parse, run};
+#[cfg(unix)]
+use signal_hook::consts::SIGHUP;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// Threads of a static build would otherwise wait for each other at each allocation.
@@ -63,7 +65,9 @@ fn heed(interruption: &Interruption) {
     const ONE: Duration = Duration::from_millis(100);
 
     exceed_no_size();
-    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else {
+    // Whoever started us with `nohup` wants to hear nothing of a terminal that is closed.
+    let of_terminal = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM].into_iter().chain(of_terminal)) else {
         return;
     };
     let Interruption { stop, work_ended } = interruption.clone();
@@ -91,6 +95,17 @@ fn heed(interruption: &Interruption) {
     };
     // Where the system gives no thread, a batch cannot run either.
     let _ = thread::Builder::new().spawn(watch);
+}
+
+/// Whether this process ignores a signal since it was started; where the system does not say it, that counts as ignored.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_none_or(|mask| mask & (1 << (signal - 1)) != 0)
 }
 
 /// A file that would be larger than the user's limit is an error like that of a full disk: the others are done.

@@ -195,15 +195,25 @@ fn below<'n>(name: &'n str, folder: &str) -> Option<&'n str> {
 }
 
 /// Whether there is certainly no such file: nothing, or something that is no file, as a folder or a pipe. A link that leads nowhere may
-/// lead to a disk that is not there.
+/// lead to a disk that is not there, and so may one in the place of a folder.
 fn is_gone(path: &Path) -> bool {
     let is_no_file = |seen: &Metadata| !seen.is_file();
     match path.symlink_metadata() {
         Ok(seen) if seen.is_symlink() => path.metadata().is_ok_and(|seen| is_no_file(&seen)),
         Ok(seen) => is_no_file(&seen),
-        Err(e) => matches!(
-            e.kind(),
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-        ),
+        Err(e) => {
+            let is_missing = matches!(
+                e.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            );
+            is_missing && !is_below_broken_link(path)
+        }
     }
+}
+
+/// Whether the nearest of the folders above that is there is a link.
+fn is_below_broken_link(path: &Path) -> bool {
+    let above = path.ancestors().skip(1);
+    let mut there = above.filter_map(|folder| folder.symlink_metadata().ok());
+    there.next().is_some_and(|folder| folder.is_symlink())
 }

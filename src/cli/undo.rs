@@ -162,18 +162,38 @@ impl Undo {
                 .notices
                 .add(NoticeLevel::Warning, "foreign_store", message, None, place);
         }
+        let is_any_walked = found.sources.iter().any(is_walked);
+        for (store, records) in undo.damaged().filter(|_| is_any_walked) {
+            let message = format!(
+                "{} of the store cannot be read: outputs that they name are taken for files of others",
+                count(records, "record")
+            );
+            let place = (&*path_text(store), None);
+            let hint = Some("ctxpack gc --dry-run names the first of them");
+            tally.notices.add(
+                NoticeLevel::Warning,
+                "damaged_record",
+                &message,
+                hint,
+                place,
+            );
+        }
         passed_by(&found.passed, &mut tally.notices);
         context.notices(tally.notices);
-        if found.sources.iter().any(is_walked) && context.is_for_people() {
+        if is_any_walked && context.is_for_people() {
             let restored = match tally.restored {
-                0 => "nothing was restored".to_owned(),
-                n => format!(
+                // Each file that was named has a line of its own.
+                0 if !tally.results.is_empty() => None,
+                0 => Some("nothing was restored".to_owned()),
+                n => Some(format!(
                     "{} restored, {}",
                     count(n, "file"),
                     count(tally.bytes, "byte")
-                ),
+                )),
             };
-            let _ = writeln!(io::stderr().lock(), "{restored}");
+            if let Some(restored) = restored {
+                let _ = writeln!(io::stderr().lock(), "{restored}");
+            }
         }
         if self.shape.shape() == Shape::Json {
             let mut out = io::stdout().lock();
@@ -227,7 +247,7 @@ impl Undo {
         };
         let found = match undo.find_below(path, folder)? {
             Some(found) if found.is_fork() => {
-                left("a fork, whose original is as it was; left as it is");
+                left("a fork, which is a session of its own; left as it is");
                 return Ok(());
             }
             Some(found) => found,

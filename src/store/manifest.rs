@@ -421,6 +421,12 @@ impl Source {
                 }
             }
         }
+        // A run without records writes no manifest, so somebody has emptied this one.
+        if offset == 0 && self.folder.path().ends_with(MANIFESTS) {
+            damage.lines += 1;
+            let place = || (self.path.clone(), 1);
+            damage.first.get_or_insert_with(place);
+        }
         Ok(())
     }
 }

@@ -102,6 +102,13 @@ impl Undo {
         self.foreign.iter().map(PathBuf::as_path)
     }
 
+    /// The stores with records that cannot be read, and how many of each: outputs that these name are not known.
+    pub fn damaged(&self) -> impl Iterator<Item = (&Path, u64)> {
+        let stores = self.ledgers.iter();
+        let damaged = stores.map(|(root, ledger)| (root.as_path(), ledger.damaged()));
+        damaged.filter(|(_, records)| *records > 0)
+    }
+
     fn search(&mut self, file: &Path, reach: Reach<'_>) -> Result<Sought> {
         check_transcript(file)?;
         let base = match reach {

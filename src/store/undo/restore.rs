@@ -141,13 +141,7 @@ impl Found {
     /// [`ErrorKind::Exists`] for a `Dest::Path` that is taken; [`ErrorKind::Io`] when the system refuses.
     pub fn restore(&self, dest: Dest<'_>, appended: Appended) -> Result<Undone> {
         if let Some(fork) = self.fork() {
-            let message = format!(
-                "this is a fork of {}, which is as it was: there is nothing to undo",
-                fork.input
-            );
-            return Err(Error::new(ErrorKind::Usage, message)
-                .at(&self.file)
-                .hint("remove the fork if it is not wanted"));
+            return Err(self.not_undone(fork));
         }
         let (source, original) = match &self.state {
             State::Grown(bytes) if appended == Appended::Refuse => {
@@ -204,6 +198,30 @@ impl Found {
         })?;
         let lost = file.commit()?.lost;
         Ok(Undone { lost, ..done })
+    }
+
+    /// Why a fork is not undone. It may be removed if its session is as it was.
+    fn not_undone(&self, fork: &Record) -> Error {
+        let original = Written {
+            hash: fork.input_hash.clone(),
+            bytes: fork.input_bytes,
+        };
+        let found = self.pour(Source::Input(&fork.input), &original, &mut io::sink());
+        let message = match &found {
+            Ok(()) => format!(
+                "this is a fork of {}, which is as it was: there is nothing to undo",
+                fork.input
+            ),
+            Err(error) => format!(
+                "this is a fork of {}, a session of its own: there is nothing to undo; {}",
+                fork.input, error.message
+            ),
+        };
+        let error = Error::new(ErrorKind::Usage, message).at(&self.file);
+        match found {
+            Ok(()) => error.hint("remove the fork if it is not wanted"),
+            Err(_) => error,
+        }
     }
 
     /// Whether a record names the file as an output, even if it equals its input.

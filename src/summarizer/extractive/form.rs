@@ -236,7 +236,29 @@ const FENCE: char = '~';
 const SHORTEST_FENCE: usize = 3;
 
 fn needs_fence(text: &str) -> bool {
-    text.contains('\n') || text.trim() != text
+    text.contains('\n') || text.trim() != text || breaks_lines(text)
+}
+
+/// What some readers take for the end of a line, besides `\n`: a heading could stand behind it.
+const BREAKS: [char; 6] = ['\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
+
+/// The text with blanks in their places, as many as they have bytes: places in it stay the same.
+pub(super) fn without_breaks(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match BREAKS.contains(&c) {
+            true => out.extend(std::iter::repeat_n(' ', c.len_utf8())),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
+/// Whether a text has one of them.
+pub(super) fn breaks_lines(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_likely = memchr::memchr3(b'\r', 0xb, 0xc, bytes).is_some() || !text.is_ascii();
+    is_likely && text.contains(BREAKS)
 }
 
 /// A fence that is longer than any in `text`.

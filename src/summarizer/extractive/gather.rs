@@ -9,7 +9,7 @@ use super::chances::chances;
 use super::clip::clip;
 use super::entities::Class;
 use super::focus::Focus;
-use super::form::{Mark, Row, Section};
+use super::form::{Mark, Row, Section, breaks_lines, without_breaks};
 use super::label::is_of_result;
 use super::lines::is_outline;
 use super::names::{Counted, Speaker, hash};
@@ -109,6 +109,9 @@ impl Gather<'_, '_> {
         // The user's words are not trimmed.
         if row.section != Section::Requests && text.len() < row.text.len() {
             row.text = text.to_owned();
+        }
+        if row.section != Section::Requests && breaks_lines(&row.text) {
+            row.text = without_breaks(&row.text);
         }
         let names = self.found.names.of(&row.text);
         self.found.units.push(Unit {
