@@ -66,6 +66,7 @@ pub(super) fn is_within_word(text: &str, at: usize) -> bool {
 /// Calls `found` with each name in `text` in order, repeated ones included.
 pub(super) fn scan<'t>(text: &'t str, mut found: impl FnMut(Class, &'t str)) {
     let bytes = text.as_bytes();
+    let mut has_paths = None;
     let mut at = 0;
     while at < bytes.len() {
         let start = at;
@@ -87,7 +88,11 @@ pub(super) fn scan<'t>(text: &'t str, mut found: impl FnMut(Class, &'t str)) {
             match escaped(bytes, start) {
                 Escaped::No => token(name, kinds, &mut found),
                 Escaped::Yes => token(&name[1..], kinds, &mut found),
-                Escaped::Perhaps => {}
+                Escaped::Perhaps => {
+                    if !*has_paths.get_or_insert_with(|| has_paths_of_windows(bytes)) {
+                        token(&name[1..], kinds, &mut found);
+                    }
+                }
             }
         }
     }
@@ -97,7 +102,7 @@ pub(super) fn scan<'t>(text: &'t str, mut found: impl FnMut(Class, &'t str)) {
 enum Escaped {
     No,
     Yes,
-    /// `a\next_line` has a line break or is a path of Windows: neither `next_line` nor `ext_line` is certainly a name.
+    /// `a\next_line` has a line break, or is a path of Windows where the text has others.
     Perhaps,
 }
 
@@ -118,6 +123,22 @@ fn escaped(bytes: &[u8], start: usize) -> Escaped {
         Some(b) if b.is_ascii_alphanumeric() => Escaped::Perhaps,
         Some(_) => Escaped::Yes,
     }
+}
+
+/// Whether a text may have paths of Windows: a drive, or a backslash before a letter that no escape has, in strings or in patterns.
+fn has_paths_of_windows(bytes: &[u8]) -> bool {
+    const OF_ESCAPES: &[u8] = b"ntrbfvuxUNdDwWsSBzZAaeGkpPcqhH";
+    let is_drive = |part: &[u8]| match part {
+        [drive, b':', b'\\', next] => {
+            drive.is_ascii_alphabetic() && (*next == b'\\' || next.is_ascii_alphanumeric())
+        }
+        _ => false,
+    };
+    let is_folder = |pair: &[u8]| match pair {
+        [b'\\', b] => b.is_ascii_alphabetic() && !OF_ESCAPES.contains(b),
+        _ => false,
+    };
+    bytes.windows(4).any(is_drive) || bytes.windows(2).any(is_folder)
 }
 
 /// Calls `found` with the names in a token that has bytes of exactly these kinds.
@@ -288,11 +309,12 @@ mod tests {
     #[test]
     fn the_letter_of_an_escape_is_no_part_of_a_name() {
         let of = |text| names(text).into_iter().map(|(_, name)| name).collect();
-        let all: [Vec<&str>; 4] = [
+        let all: [Vec<&str>; 5] = [
             of(r"{ a;\n\tthis.chatContainer.addChild(); }"),
             of(r#""\nNever_do_this\nWarn""#),
             of(r"C:\src\new_dir\table.rs src\lib_one.rs"),
             of(r"over\nNextLine C:\\new_dir"),
+            of(r"first line\nnext_line\tlast_one"),
         ];
         let none: Vec<&str> = Vec::new();
         assert_eq!(
@@ -301,7 +323,8 @@ mod tests {
                 vec!["this.chatContainer.addChild"],
                 vec!["Never_do_this"],
                 vec!["lib_one.rs"],
-                none
+                none,
+                vec!["next_line", "last_one"],
             ]
         );
     }
