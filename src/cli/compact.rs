@@ -159,9 +159,9 @@ impl Compact {
             return Err(Error::new(ErrorKind::Usage, message).hint("--report FILE.json writes it"));
         }
         // Better said before hours of work than after.
+        let others = self.output.iter().chain(&paths);
+        reports::check_apart(&planned, others.map(PathBuf::as_path))?;
         reports::check(&planned, options.overwrite)?;
-        let written = self.output.iter().chain(&paths);
-        reports::check_apart(&planned, written.map(PathBuf::as_path))?;
         if !self.dry_run {
             for (path, _) in &planned {
                 if let Ok(spot) = Spot::named(path, Missing::Refuse) {

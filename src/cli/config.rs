@@ -238,6 +238,13 @@ impl File {
                 return Err(Error::new(ErrorKind::Config, message));
             }
             let base = path.with_file_name("").join(name);
+            // A message about a file may quote it, so one that came with somebody's transcripts opens no others than policies.
+            let is_policy = base.extension().is_some_and(|ending| ending == "toml");
+            if trust == Trust::Found && !is_policy {
+                let message = format!("{name:?} does not end in .toml");
+                return Err(Error::new(ErrorKind::Config, message)
+                    .hint("--policy FILE takes the file that extends it, whatever that extends"));
+            }
             let text = read_found(&base)?;
             // What cannot be resolved cannot be read either.
             let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());

@@ -34,6 +34,10 @@ const IN_TOKENS: [bool; 256] = {
 /// Bytes at which an address ends, besides blanks and non-ASCII bytes.
 const ENDS_ADDRESS: &[u8] = b"\"'<>()[]{}|\\^`";
 
+/// No name has so many bytes; and the signs at which a longer word is taken apart.
+const LONGEST: usize = 4_096;
+const SIGNS: [char; 6] = ['@', '#', '+', '~', '-', ':'];
+
 /// Signs before a name that are no part of it.
 const BEFORE_NAME: [char; 3] = [':', '@', '+'];
 
@@ -69,8 +73,32 @@ pub(super) fn names<'t>(text: &'t str, folders: &Folders, found: &mut impl FnMut
                 found(address);
             }
         } else if at - start >= 2 {
-            token(&text[start..at], folders, found);
+            let escape = usize::from(is_of_escape(bytes, start));
+            let one = &text[start + escape..at];
+            if one.len() <= LONGEST {
+                token(one, folders, found);
+            } else {
+                // No name is that long, and each sign in it would have the rest looked at again.
+                one.split(SIGNS)
+                    .for_each(|part| token(part, folders, found));
+            }
         }
+    }
+}
+
+/// Whether the first letter of a token belongs to `\n`, `\t` or `\r`, as in source and in JSON within a text; not in a path of Windows,
+/// `C:\name`.
+fn is_of_escape(bytes: &[u8], start: usize) -> bool {
+    // So far back, or a text without blanks would be looked through again and again.
+    const FAR: usize = 256;
+    let before = &bytes[start.saturating_sub(FAR)..start];
+    let blank = |b: &u8| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'`');
+    before.ends_with(b"\\") && matches!(bytes[start], b'n' | b't' | b'r') && {
+        let word = before
+            .iter()
+            .rposition(blank)
+            .map_or(before, |at| &before[at + 1..]);
+        !word.windows(2).any(|pair| pair == b":\\")
     }
 }
 
@@ -303,6 +331,14 @@ mod tests {
                 "a.txt",
                 "2c5ea4c0-4067-11e9-8bad-9b1deb4d3b7d",
             ]
+        );
+    }
+
+    #[test]
+    fn the_letter_of_an_escape_is_no_part_of_a_name() {
+        assert_eq!(
+            all(r"a line\nnext_line\tthis.field C:\src\new_dir"),
+            ["next_line", "this.field", "new_dir"]
         );
     }
 

@@ -350,3 +350,15 @@ fn few_files_extend_each_other() {
         .exits(2)
         .says(&["is extended by a file that extends it"]);
 }
+
+#[test]
+fn a_policy_that_nobody_named_extends_policies_only() {
+    let place = Place::with(&[
+        ("in.jsonl", sample().0),
+        ("secret", "[clear]\nkeep = \"hidden\"\n".to_owned()),
+        ("ctxpack.toml", "extends = \"./secret\"\n".to_owned()),
+    ]);
+    let ran = place.run("compact in.jsonl -n").exits(2);
+    let ran = ran.says(&["\"./secret\" does not end in .toml"]);
+    assert!(!ran.err.contains("hidden"), "{}", ran.err);
+}

@@ -166,3 +166,17 @@ fn names_that_a_summary_invents_close_the_gate() {
         .says(&["2 names that the originals lack, more than 1"]);
     run(2).exits(0);
 }
+
+#[test]
+fn a_missed_target_is_said_where_no_table_says_it() {
+    let place = place();
+    let said = "the target was not reached: in.jsonl: ";
+    for quiet in ["-q", "--error-format json"] {
+        place
+            .run(&format!("compact in.jsonl -n --target 1 {quiet}"))
+            .exits(1)
+            .says(&[said, "tokens, target 1"]);
+    }
+    let loud = place.run("compact in.jsonl -n --target 1").exits(1);
+    assert!(!loud.err.contains(said), "{}", loud.err);
+}

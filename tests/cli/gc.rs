@@ -231,3 +231,21 @@ fn what_a_killed_run_left_half_written_leaves_and_foreign_files_stay() {
         assert!(names.contains(&mine.to_owned()));
     }
 }
+
+#[test]
+fn an_emptied_manifest_is_a_damaged_one() {
+    let place = Place::with(&[("in.jsonl", sample().0)]);
+    place.run("compact in.jsonl --in-place").exits(0);
+    let files = place.all_files().into_keys();
+    let manifests = files.filter(|name| name.starts_with(".ctxpack/manifests/"));
+    for manifest in manifests {
+        place.write(&manifest, "");
+    }
+    let before = place.all_files();
+    assert_ne!(place.run("gc").code, Some(0));
+    assert_eq!(place.all_files(), before);
+    place.run("undo .").says(&[
+        "1 record of the store cannot be read",
+        "nothing was restored",
+    ]);
+}

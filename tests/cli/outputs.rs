@@ -421,3 +421,29 @@ mod unix {
         assert_eq!(left, [".ctxpack-abcdef.tmp", ".ctxpack-notes.tmp"]);
     }
 }
+
+#[test]
+fn no_report_takes_the_place_of_a_transcript() {
+    let place = Place::with(&[("a.jsonl", sample().0), ("in/b.jsonl", sample().0)]);
+    let replaces = "the report would replace an input or an output of this run";
+    for (args, said) in [
+        ("compact a.jsonl --report a.jsonl", replaces),
+        ("compact a.jsonl -o r.json --report ./r.json", replaces),
+        (
+            "compact in --out-dir o --report in/b.jsonl",
+            "may be a transcript",
+        ),
+    ] {
+        place
+            .run(&format!("{args} --overwrite"))
+            .exits(2)
+            .says(&[said]);
+    }
+    assert_eq!(place.text("a.jsonl"), sample().0);
+    assert_eq!(place.text("in/b.jsonl"), sample().0);
+    // What is empty holds nothing that could be lost.
+    place.write("r.jsonl", "");
+    place
+        .run("compact a.jsonl -n --report r.jsonl --overwrite")
+        .exits(0);
+}

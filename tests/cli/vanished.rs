@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::harness::{Place, anthropic_of, output};
+use super::harness::{Place, anthropic_of, output, sample};
 use super::resume::{COMMAND, REPORT, place};
 
 /// The kinds of what was not read, with their counts.
@@ -141,4 +141,18 @@ fn an_input_that_is_no_file_any_more_is_gone() {
     let mut expected = gone.map(|name| format!("out/{name}"));
     expected.sort();
     assert!(removed.eq(&expected), "{now:?}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_folder_of_inputs_that_became_a_broken_link_may_come_back() {
+    let place = Place::with(&[("in/a/x.jsonl", sample().0), ("in/b/y.jsonl", sample().0)]);
+    place.run("compact in --out-dir out").exits(0);
+    fs::rename(place.path("in/b"), place.path("away")).unwrap();
+    std::os::unix::fs::symlink("/not/there", place.path("in/b")).unwrap();
+    place.run("compact in --out-dir out --prune-outputs");
+    assert!(place.path("out/b/y.jsonl").exists());
+    fs::remove_file(place.path("in/b")).unwrap();
+    place.run("compact in --out-dir out --prune-outputs");
+    assert!(!place.path("out/b/y.jsonl").exists());
 }

@@ -79,3 +79,25 @@ fn names_that_are_not_unicode_work_and_are_told_apart() {
     }
     place.run("gc --store in/.ctxpack").exits(0);
 }
+
+#[test]
+fn a_store_of_any_name_is_not_searched() {
+    let place = Place::with(&[("in/s.jsonl", sample().0)]);
+    place
+        .run("compact in/s.jsonl --in-place --policy reset --summarize always --store in/kept")
+        .exits(0);
+    let plain = |place: &Place| {
+        let files = place.files().into_iter();
+        let kept = files.filter(|name| name.starts_with("in/kept/archive/"));
+        kept.collect::<Vec<_>>()
+    };
+    let before = plain(&place);
+    assert!(
+        before.iter().any(|name| name.ends_with(".jsonl")),
+        "{before:?}"
+    );
+    place
+        .run("compact in --in-place --policy auto --target 500 -v")
+        .says(&["in/kept: a store of ctxpack, not searched"]);
+    assert_eq!(plain(&place), before);
+}
