@@ -101,13 +101,13 @@ impl PassedBy {
             PassedBy::NotDegraded => {
                 "left out by --retry-degraded: no summary of it failed, or it has changed since"
             }
-            PassedBy::Vanished => "an output that has no input any more",
+            PassedBy::Vanished => "an output whose input no longer exists",
             PassedBy::ToPrune => {
-                "an output that has no input any more: --prune-outputs removes it without --dry-run"
+                "an output whose input no longer exists: --prune-outputs removes it without --dry-run"
             }
-            PassedBy::Pruned => "removed by --prune-outputs: an output that had no input any more",
+            PassedBy::Pruned => "removed by --prune-outputs: an output whose input no longer exists",
             PassedBy::VanishedButChanged => {
-                "an output that has no input any more, and that has changed since: not removed"
+                "an output whose input no longer exists, and that has changed since: not removed"
             }
         }
     }

@@ -138,7 +138,7 @@ enum Command {
 enum ErrorFormat {
     /// `path:line: what went wrong`, and a hint
     Text,
-    /// One JSON object an error: kind, message, file, line, hint
+    /// One JSON object per error: kind, message, file, line, hint
     Json,
 }
 

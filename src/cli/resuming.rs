@@ -15,23 +15,24 @@ use crate::text::{count, thousands};
 /// How a command makes use of what it did before.
 #[derive(Debug, Args)]
 pub(super) struct ResumeArgs {
-    /// Take over what an earlier run of this command has done, also where hooks or --files-root took part
+    /// Reuse the results of an earlier run of this command, even with hooks or --files-root
     ///
-    /// Without this, too, an input is not done again if its bytes, those of its output, the policy and the program are the same:
-    /// an interrupted run goes on where it stopped, and its report is that of a whole run. The store remembers. What failed or is
-    /// degraded is tried again. Hooks do not run for what is taken over, so that runs with hooks take nothing over unless this is
-    /// given; nor do runs with --files-root, whose files may be others now, and with --timings.
+    /// Without this, too, an input is not done again if its bytes, those of its output, the policy and the program are the same: an
+    /// interrupted run goes on where it stopped, and its report is that of a whole run. The store remembers. What failed or is
+    /// degraded is tried again. Hooks do not run for reused results. So runs with hooks, with --files-root (whose files may have
+    /// changed) or with --timings reuse nothing unless this flag is given.
     #[arg(long, help_heading = OUTPUT)]
     resume: bool,
     /// Tell by size and time alone that a file has not changed since an earlier run
     ///
-    /// A run that finds nothing new then reads no transcript. A file that is changed without another size or time is missed.
+    /// A run that finds nothing new then reads no transcript. A file that changed but kept its size and modification time is
+    /// missed.
     #[arg(long, help_heading = OUTPUT)]
     trust_mtime: bool,
     /// Remove outputs in DIR whose input is gone from the folders that are named
     ///
-    /// Only what ctxpack has written and nobody has changed is removed; without this, it is told of. Not after an interruption, and
-    /// not where a folder of inputs holds no transcript at all: it may be another disk that is not there.
+    /// Only outputs that ctxpack wrote and that have not changed since are removed; without this flag, they are only reported.
+    /// Nothing is removed after an interruption, or if an input folder contains no transcript at all: its disk may not be mounted.
     #[arg(long, requires = "out_dir", help_heading = OUTPUT)]
     prune_outputs: bool,
 }

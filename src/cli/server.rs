@@ -18,7 +18,7 @@ use crate::policy::Policy;
 /// Flags for requests.
 #[derive(Debug, Args)]
 pub(super) struct ServerArgs {
-    /// Most requests in flight at a time [default: 4]
+    /// Maximum number of concurrent requests [default: 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = REQUESTS)]
     max_concurrency: Option<u16>,
     /// Send at most N requests; the rest is handled as summary.on_failure says
@@ -30,7 +30,7 @@ pub(super) struct ServerArgs {
     /// Time limit for one request [default: 300]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = REQUESTS)]
     request_timeout: Option<u64>,
-    /// Wait so long for a server that does not work: 90s, 10m, 2h; 0 = not at all
+    /// How long to wait for a server that does not respond: 90s, 10m, 2h; 0 = not at all
     ///
     /// Summaries wait in a queue meanwhile. Without this, an hour for a server that has answered before, and 10 s for one that
     /// never has. The policies of the five systems have tries of their own and do not wait. With --batch wait, how long to wait

@@ -31,7 +31,7 @@ impl ExcludeArgs {
 /// Which transcripts of folders are meant.
 #[derive(Debug, Args)]
 pub(super) struct FilterArgs {
-    /// Of folders, take only what was last written to since: 7d, 24h, 2026-11-01
+    /// In folders, take only files last written since: 7d, 24h, 2026-11-01
     ///
     /// The last time that the transcript itself names counts (a timestamp in its last MiB), or else the time of the file's last
     /// modification: of formats without times and of compressed files.

@@ -99,7 +99,7 @@ fn what_is_mounted_elsewhere_is_taken_over_if_its_texts_still_hold() {
             let now = place.text("b/out/ctxpack.stats.json");
             assert_eq!(now, report.replace("\"a/", "\"b/"), "{rest}");
             fs::remove_file(place.path("b/in/0.jsonl")).unwrap();
-            run("b").says(&["an output that has no input any more"]);
+            run("b").says(&["an output whose input no longer exists"]);
         } else {
             assert!(!ran.err.contains("done before"), "{}", ran.err);
         }

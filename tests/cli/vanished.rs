@@ -38,7 +38,7 @@ fn outputs_whose_input_is_gone_are_told_of_and_removed_where_that_is_asked_for()
     place
         .run(COMMAND)
         .exits(0)
-        .says(&["an output that has no input any more", "--prune-outputs"]);
+        .says(&["an output whose input no longer exists", "--prune-outputs"]);
     assert_eq!(not_read(&place), [("vanished".to_owned(), 3)]);
     assert_eq!(place.files(), kept);
     let dry = place.run(&format!("{COMMAND} --prune-outputs -n")).exits(0);
@@ -130,7 +130,7 @@ fn an_input_that_is_no_file_any_more_is_gone() {
     let kept = place.files();
     place
         .run(COMMAND)
-        .says(&["an output that has no input any more"]);
+        .says(&["an output whose input no longer exists"]);
     let told = |kind: &str| not_read(&place).contains(&(kind.to_owned(), 4));
     assert!(told("vanished"), "{:?}", not_read(&place));
     assert_eq!(place.files(), kept);
