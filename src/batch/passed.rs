@@ -105,7 +105,9 @@ impl PassedBy {
             PassedBy::ToPrune => {
                 "an output whose input no longer exists: --prune-outputs removes it without --dry-run"
             }
-            PassedBy::Pruned => "removed by --prune-outputs: an output whose input no longer exists",
+            PassedBy::Pruned => {
+                "removed by --prune-outputs: an output whose input no longer exists"
+            }
             PassedBy::VanishedButChanged => {
                 "an output whose input no longer exists, and that has changed since: not removed"
             }

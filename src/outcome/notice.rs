@@ -314,7 +314,7 @@ impl Notices {
 }
 
 /// The message of the notice for further reasons of a kind.
-const OTHERS: &str = "other reasons; the report has them";
+const OTHERS: &str = "other reasons; a report names them";
 
 fn format_of(outcome: &Outcome) -> &str {
     outcome.file.format.as_deref().unwrap_or("unknown")

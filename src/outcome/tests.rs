@@ -330,7 +330,7 @@ fn however_many_reasons_there_are_the_lines_stay_few() {
     let list = notices.into_list();
     let files: Vec<u64> = list.iter().map(|notice| notice.files).collect();
     assert_eq!(files, [1, 1, 1, 1, 1, 95]);
-    assert_eq!(list[5].message, "other reasons; the report has them");
+    assert_eq!(list[5].message, "other reasons; a report names them");
 }
 
 prop_compose! {

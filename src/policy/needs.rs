@@ -38,11 +38,13 @@ pub enum Other {
     SizeJudged,
     /// Tokens of a vocabulary.
     Encoding,
+    /// Tokens that are numbers of characters.
+    Chars,
 }
 
 /// What keys need, each by how its name begins; the first that fits holds. Keys without an entry act in themselves, or in more than
 /// one layer. `target.*` has none, since a result says whether its target was reached.
-const NEEDS: [(&str, Need); 43] = [
+const NEEDS: [(&str, Need); 46] = [
     ("superseded.", Need::Layer(Layer::Superseded)),
     ("demote.", Need::Layer(Layer::Demote)),
     ("clear.", Need::Layer(Layer::Clear)),
@@ -60,6 +62,9 @@ const NEEDS: [(&str, Need); 43] = [
     ("window.max_output", Need::Key(Other::OnAnswer)),
     ("window.", Need::Layer(Layer::Summarize)),
     ("tokens.encoding", Need::Key(Other::Encoding)),
+    ("tokens.unit", Need::Key(Other::Chars)),
+    ("tokens.chars_per_token", Need::Key(Other::Chars)),
+    ("tokens.rounding", Need::Key(Other::Chars)),
     ("summary.when", Need::Layer(Layer::Summarize)),
     ("summary.base_url", Need::Server),
     ("summary.model", Need::Server),
@@ -144,12 +149,16 @@ impl Other {
                 let is_judged = summary.too_large == TooLarge::LastTurns;
                 (!is_judged).then(|| format!("summary.too_large is {:?}", summary.too_large.name()))
             }),
-            Other::Encoding => {
-                let method = policy.tokens.method;
-                (method != Method::Bpe).then(|| format!("tokens.method is {:?}", method.name()))
-            }
+            Other::Encoding => counts_by(policy, Method::Bpe),
+            Other::Chars => counts_by(policy, Method::Chars),
         }
     }
+}
+
+/// What the policy counts tokens by, if not by this.
+fn counts_by(policy: &Policy, needed: Method) -> Option<String> {
+    let method = policy.tokens.method;
+    (method != needed).then(|| format!("tokens.method is {:?}", method.name()))
 }
 
 fn is_off(policy: &Policy) -> bool {
@@ -282,6 +291,16 @@ mod tests {
         );
         let on = ("trigger.on", "tokens", "flag");
         assert_eq!(said("layered", &[tokens, on]), Vec::<String>::new());
+        assert_eq!(
+            said(
+                "auto",
+                &[
+                    ("tokens.chars_per_token", "3", "flag"),
+                    ("tokens.unit", "utf16", "flag")
+                ]
+            ),
+            ["tokens.chars_per_token, tokens.unit (flag): tokens.method is \"classes\""]
+        );
         let set = [
             ("window.max_output", "9", "flag"),
             ("summary.share", "0.5", "flag"),
