@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
@@ -28,8 +28,11 @@ const COMMAND: &str = "compact in --out-dir out --set demote.min_tokens=4000 -j 
 
 /// Starts the batch and waits until some of it is done.
 fn begun(place: &Place, flags: &str) -> Child {
-    let child = place
-        .command(&format!("{COMMAND} {flags}"))
+    begun_by(place, place.command(&format!("{COMMAND} {flags}")))
+}
+
+fn begun_by(place: &Place, mut command: Command) -> Child {
+    let child = command
         .stdin(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -250,6 +253,24 @@ fn begun_on_one(place: &Place) -> Child {
         sleep(Duration::from_millis(1));
     }
     child
+}
+
+/// Whoever starts a program with `nohup` wants it to go on.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_closed_terminal_ends_a_batch_unless_that_is_ignored() {
+    for (how, code) in [("--default-signal=HUP", 129), ("--ignore-signal=HUP", 0)] {
+        let place = large();
+        let plain = place.command(COMMAND);
+        let mut args = vec![how, plain.get_program().to_str().unwrap()];
+        args.extend(plain.get_args().map(|arg| arg.to_str().unwrap()));
+        let child = begun_by(&place, place.command_of("env", &args));
+        send(&place, "-HUP", &child);
+        let (ended_with, err) = ended(child);
+        assert_eq!(ended_with, Some(code), "{err}");
+        assert_eq!(err.contains("interrupted: "), code != 0, "{err}");
+        assert_eq!(leftovers(&place), [""; 0]);
+    }
 }
 
 #[test]
