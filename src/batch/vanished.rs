@@ -211,9 +211,9 @@ fn is_gone(path: &Path) -> bool {
     }
 }
 
-/// Whether the nearest of the folders above that is there is a link.
+/// Whether the nearest of the folders above that is there is a link that leads nowhere.
 fn is_below_broken_link(path: &Path) -> bool {
-    let above = path.ancestors().skip(1);
-    let mut there = above.filter_map(|folder| folder.symlink_metadata().ok());
-    there.next().is_some_and(|folder| folder.is_symlink())
+    let mut above = path.ancestors().skip(1);
+    let there = above.find_map(|folder| Some((folder, folder.symlink_metadata().ok()?)));
+    there.is_some_and(|(folder, seen)| seen.is_symlink() && folder.metadata().is_err())
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{Context, Fault, Voice};
 use crate::outcome::{LINES, NAMED, NAMED_AT_MOST, Notice, NoticeLevel, Notices};
 use crate::policy::{Effective, Idle};
-use crate::text::{count, printable, thousands};
+use crate::text::{count, printable, shown_name, thousands};
 
 impl Context {
     /// Writes the notices to stderr.
@@ -91,8 +91,9 @@ fn sentence(notice: &Notice, most: usize) -> String {
             return format!("{weight}{message} ({lines} {named})");
         }
         (files, _) => {
-            let named = &notice.names[..notice.names.len().min(most)];
-            (files, and_more(named, files, most))
+            let named = notice.names.iter().take(most);
+            let named: Vec<String> = named.map(|name| shown_name(name).into_owned()).collect();
+            (files, and_more(&named, files, most))
         }
     };
     let files = count(all, "file");

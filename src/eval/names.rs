@@ -51,7 +51,7 @@ pub(super) fn names<'t>(text: &'t str, folders: &Folders, found: &mut impl FnMut
             at += 1;
             continue;
         }
-        let start = at;
+        let start = at + usize::from(is_of_escape(bytes, at));
         let mut scheme = false;
         while at < bytes.len() && IN_TOKENS[usize::from(bytes[at])] {
             scheme |= bytes[at..].starts_with(b"://")
@@ -73,8 +73,7 @@ pub(super) fn names<'t>(text: &'t str, folders: &Folders, found: &mut impl FnMut
                 found(address);
             }
         } else if at - start >= 2 {
-            let escape = usize::from(is_of_escape(bytes, start));
-            let one = &text[start + escape..at];
+            let one = &text[start..at];
             if one.len() <= LONGEST {
                 token(one, folders, found);
             } else {

@@ -48,7 +48,7 @@ impl Undo {
     /// Finds what `file` was made from.
     ///
     /// Its bytes decide. A record of this path is preferred (that of the last run), but a file that was moved or appended to is
-    /// found as well. The nearest store that knows the file wins.
+    /// found as well. Of several stores, the nearest one that wrote to this path wins, else the nearest one that knows the bytes.
     ///
     /// # Errors
     ///

@@ -2,7 +2,7 @@
 //!
 //! PURE. Whoever goes to another branch takes what is not recorded along: that takes nothing back.
 
-use super::place::{By, below};
+use super::place::{By, LONGEST, below};
 use super::{Argument, Entry, Folder, Pattern, Place, Scope, Sure, Walk, What};
 
 impl Walk {
@@ -19,6 +19,7 @@ impl Walk {
                         (None, Some(to)) if to.starts_with(['/', '~']) => Some(to.to_owned()),
                         (_, _) => None,
                     };
+                    folder.at = folder.at.filter(|at| at.len() <= LONGEST);
                     rest
                 }
                 ("-c", [_, rest @ ..]) => rest,

@@ -11,7 +11,7 @@ mod row;
 mod verbs;
 
 use super::script::{Missing, Simple, Word, WordKind, commands};
-use place::{By, Values, below};
+use place::{By, LONGEST, Values, below};
 
 pub(super) use git::may_record;
 pub(super) use place::{Pattern, Place};
@@ -104,6 +104,9 @@ pub(super) enum Entry {
     /// Any of them.
     Some,
 }
+
+/// How many brackets may be open at once.
+const MOST_OPEN: usize = 64;
 
 /// How deep a text may stand in others.
 const DEEPEST: usize = 4;
@@ -219,6 +222,11 @@ impl Walk {
     /// Follows a text; returns the number of its commands.
     fn text(&mut self, text: &str, outer: Sure, depth: usize) -> Option<usize> {
         let commands = commands(text).filter(|_| depth < DEEPEST)?;
+        let open = |sum: usize, of: &Simple| {
+            let sum = sum + of.opens;
+            (sum <= MOST_OPEN).then(|| sum.saturating_sub(of.closes))
+        };
+        commands.iter().try_fold(0, open)?;
         let sure = row::certainty(&commands);
         for (number, command) in commands.iter().enumerate() {
             for _ in 0..command.opens {
@@ -350,7 +358,7 @@ impl Walk {
             (_, _) => None,
         };
         let folder = Folder {
-            at,
+            at: at.filter(|at| at.len() <= LONGEST),
             // If it has failed, the next ones run in the old one.
             sure: sure.and(folder.sure),
         };

@@ -50,6 +50,9 @@ pub(super) enum By {
 /// The most that a word may stand for; of more, it may be anything.
 const MOST: usize = 64;
 
+/// No path has so many characters.
+pub(super) const LONGEST: usize = 4_096;
+
 impl Pattern {
     /// Any path.
     pub(super) fn any() -> Pattern {
@@ -102,7 +105,10 @@ impl Pattern {
                             let way = way.0.clone();
                             known
                                 .iter()
-                                .map(move |value| Pattern([&way[..], &value.0].concat()))
+                                .map(move |value| match way.len() + value.0.len() {
+                                    0..=LONGEST => Pattern([&way[..], &value.0].concat()),
+                                    _ => Pattern::any(),
+                                })
                         };
                         ways.iter().flat_map(joined).collect()
                     }
@@ -111,6 +117,12 @@ impl Pattern {
                         ways
                     }
                 };
+            }
+            // Values of values would double a text again and again.
+            for way in &mut ways {
+                if way.0.len() > LONGEST {
+                    *way = Pattern::any();
+                }
             }
             let Some(c) = text[at..].chars().next() else {
                 return ways;
@@ -207,6 +219,10 @@ impl Pattern {
         /// The fewest letters and digits that tell something.
         const FEWEST: usize = 3;
         if let Some(text) = self.text() {
+            if text.is_empty() {
+                // No command takes it for the folder that it is in.
+                return None;
+            }
             return match folder {
                 _ if is_rooted(&text) => Some(Place::At(text)),
                 Some(folder) => Some(Place::At(below(folder, &text))),

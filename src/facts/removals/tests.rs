@@ -238,3 +238,24 @@ fn a_pattern_fits_paths_and_what_is_in_folders_that_fit() {
         assert!(!fits(pattern, path), "{pattern} {path}");
     }
 }
+
+#[test]
+fn a_hostile_text_takes_little() {
+    let doubled = format!("A=aaaaaaaa;{}rm $A", "A=$A$A;".repeat(40));
+    assert_eq!(of(&doubled), ["?rm in "]);
+    let long = "a".repeat(40_000);
+    let deep = format!(
+        "cd {long}; {}rm x{}",
+        "( ".repeat(30_000),
+        " )".repeat(30_000)
+    );
+    assert_eq!(of(&deep), [""; 0]);
+    let far = format!("{}rm x", "cd a;".repeat(50_000));
+    assert_eq!(of(&far), ["?rm in any"]);
+}
+
+#[test]
+fn an_empty_word_means_no_folder() {
+    assert_eq!(of("rm -f \"\""), [""; 0]);
+    assert_eq!(of("OUT=\"\"; rm -f \"$OUT\""), [""; 0]);
+}

@@ -86,7 +86,8 @@ fn table(title: String, scores: &[&MethodScores]) -> Table {
     let figures = shown(&all);
     let header = figures.iter().map(|column| column.heading().to_owned());
     let mut table = Table::new([title].into_iter().chain(header));
-    table.spare = &["over", "used", "ends", "files", "far", "err", "mod", "cmd"];
+    // That something is over its budget says more than what follows from the other figures.
+    table.spare = &["ends", "files", "far", "used", "over", "err", "mod", "cmd"];
     for of in scores {
         let row = Row {
             path: "",

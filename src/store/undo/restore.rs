@@ -56,7 +56,7 @@ pub enum State {
     Compacted,
     /// It is as it was written, with this many bytes appended since.
     Grown(u64),
-    /// It is the original of another file: there is nothing to undo.
+    /// It is the original of another file, or equals its own: there is nothing to undo.
     AlreadyOriginal(Written),
 }
 
@@ -121,7 +121,7 @@ impl Found {
         }
     }
 
-    /// Whether the file is a session of its own, whose original is as it was.
+    /// Whether the file is a session of its own, whose original stays.
     pub fn is_fork(&self) -> bool {
         self.fork().is_some()
     }
@@ -200,7 +200,7 @@ impl Found {
         Ok(Undone { lost, ..done })
     }
 
-    /// Why a fork is not undone. It may be removed if its session is as it was.
+    /// Why a fork is not undone. It may be removed if its session has all that it had.
     fn not_undone(&self, fork: &Record) -> Error {
         let original = Written {
             hash: fork.input_hash.clone(),
@@ -209,7 +209,7 @@ impl Found {
         let found = self.pour(Source::Input(&fork.input), &original, &mut io::sink());
         let message = match &found {
             Ok(()) => format!(
-                "this is a fork of {}, which is as it was: there is nothing to undo",
+                "this is a fork of {}, which still has all that it had: there is nothing to undo",
                 fork.input
             ),
             Err(error) => format!(

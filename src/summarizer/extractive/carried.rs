@@ -84,13 +84,14 @@ fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option
             row.text = path;
         }
     }
-    if facts_of::key(&row, folder).is_some_and(|key| gather.known.contains(&key))
-        || row.section == Section::Commands && commands_of::is_begun(gather, &row, folder)
-    {
+    if facts_of::key(&row).is_some_and(|key| gather.known.contains(&key)) {
         return;
     }
-    ends::settle(gather, &mut row);
-    if row.section == Section::Commands {
+    if row.section == Section::Commands && !facts_of::is_missed(&row) {
+        if commands_of::is_run_again(gather, &row, folder) {
+            return;
+        }
+        ends::settle(gather, &mut row);
         commands_of::name_folder(gather, &mut row, folder);
     }
     let (section, claim, base) = match row.section {

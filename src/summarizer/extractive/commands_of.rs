@@ -8,7 +8,6 @@ use super::clip::{CUT, clip};
 use super::form::{Row, Section};
 use super::gather::Gather;
 use super::label::{IN, ended};
-use super::names::hash;
 use super::units::Claim;
 use crate::facts::{Exchange, Exit, commands, names_its_folder, spelled};
 
@@ -59,7 +58,6 @@ pub(super) fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange], later:
             label = label_in(gather, &label, folder);
         }
         let mark = gather.mark_of(command.call, command.result, &ending);
-        gather.known.insert(command_key(&text, folder));
         gather.ran.push((text.clone(), folder.map(str::to_owned)));
         let row = Row {
             section: Section::Commands,
@@ -80,50 +78,62 @@ fn label_in(gather: &Gather<'_, '_>, label: &str, folder: &str) -> String {
     let rest = base.and_then(|base| folder.strip_prefix(base)?.strip_prefix('/'));
     let shown = rest.filter(|rest| !rest.is_empty()).unwrap_or(folder);
     // It would not be read as a label.
-    match shown.contains(['\n', ':']) {
+    match shown.contains('\n') || shown.contains(": ") {
         true => label.to_owned(),
         false => format!("{label}{IN}{shown}"),
     }
 }
 
-/// Identifies a command.
-pub(super) fn command_key(text: &str, folder: Option<&str>) -> (Section, u64) {
-    let folder = folder.unwrap_or_default();
-    (Section::Commands, hash(&format!("{folder}\n{text}")))
-}
-
-/// The folder that a command of an earlier summary ran in, whose paths are relative to `folder`.
-pub(super) fn ran_in(row: &Row, folder: Option<&str>) -> Option<String> {
-    match row.label.split_once(IN) {
-        _ if names_its_folder(&row.text) => None,
-        Some((_, named)) => Some(spelled(named, folder)),
-        None => folder.map(str::to_owned),
-    }
-}
-
-/// Whether such a command, quoted in part, is one that was run since.
-pub(super) fn is_begun(gather: &Gather<'_, '_>, row: &Row, folder: Option<&str>) -> bool {
-    let Some(begins) = row.text.strip_suffix(CUT) else {
-        return false;
+/// Whether a command of an earlier summary was run again since; that summary's paths are relative to `folder`.
+///
+/// What failed names its folder, or ran in `folder`. Of what did not, the folder may not be told, so any counts.
+pub(super) fn is_run_again(gather: &Gather<'_, '_>, row: &Row, folder: Option<&str>) -> bool {
+    let named = folder_named(row, folder);
+    let is_there = |ran_in: Option<&str>| match &named {
+        _ if names_its_folder(&row.text) => true,
+        Some(named) => ran_in == Some(named),
+        None if has_failed(row) => ran_in.is_none() || ran_in == folder,
+        None => true,
     };
-    let folder = ran_in(row, folder);
+    let begins = row.text.strip_suffix(CUT).map(str::trim_end);
+    let is_it =
+        |text: &str| text == row.text || begins.is_some_and(|begins| text.starts_with(begins));
     let mut ran = gather.ran.iter();
-    ran.any(|(text, in_folder)| *in_folder == folder && text.starts_with(begins.trim_end()))
+    ran.any(|(text, ran_in)| is_there(ran_in.as_deref()) && is_it(text))
 }
 
-/// Names the folder of such a command where it cannot be missed: if paths are relative to another one now, or if the same command
-/// ran in another one since.
+/// Names the folder of a command of an earlier summary, where paths are relative to another one now, or the same command ran in
+/// another one since.
 pub(super) fn name_folder(gather: &Gather<'_, '_>, row: &mut Row, folder: Option<&str>) {
-    let Some(ran_in) = ran_in(row, folder) else {
+    if names_its_folder(&row.text) {
         return;
+    }
+    let is_twice = || {
+        let mut ran = gather.ran.iter();
+        ran.any(|(text, ran_in)| ran_in.is_some() && *text == row.text)
     };
-    let is_twice = || gather.ran.iter().any(|(text, _)| *text == row.text);
-    let label = match row.label.split_once(IN) {
-        Some((label, _)) => label.to_owned(),
-        None if is_twice() => row.label.clone(),
-        None => return,
+    let is_elsewhere = || gather.found.folder.as_deref() != folder;
+    row.label = match (folder_named(row, folder), folder) {
+        (Some(named), _) => {
+            let label = row.label.split(IN).next().unwrap_or_default();
+            label_in(gather, label, &named)
+        }
+        (None, Some(folder)) if has_failed(row) && (is_twice() || is_elsewhere()) => {
+            label_in(gather, &row.label, folder)
+        }
+        (None, _) => return,
     };
-    row.label = label_in(gather, &label, &ran_in);
+}
+
+/// The folder that the label of a command names, where paths are relative to `folder`.
+fn folder_named(row: &Row, folder: Option<&str>) -> Option<String> {
+    let (_, named) = row.label.split_once(IN)?;
+    Some(spelled(named, folder))
+}
+
+/// Whether the label of a command says that it has failed.
+fn has_failed(row: &Row) -> bool {
+    row.label.starts_with("exit ") || row.label.starts_with("failed")
 }
 
 /// The commands of exchanges, as they are quoted.

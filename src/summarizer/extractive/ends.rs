@@ -21,11 +21,13 @@ pub(super) fn settle(gather: &Gather<'_, '_>, row: &mut Row) {
     // command may have ended before.
     let is_later = |ending: &Ending| gather.mark(ending.at.line).line > row.mark.line;
     let is_its = |ending: &&Ending| match (name, &ending.text) {
-        (Some(name), _) => ending.name == name,
+        (Some(name), _) => ending.name == name && is_later(ending),
         (None, Some(text)) => *text == row.text && is_later(ending),
         (None, None) => false,
     };
-    let ends = endings(gather.transcript, gather.conversation, &gather.acts.calls);
+    let ends = gather
+        .endings
+        .get_or_init(|| endings(gather.transcript, gather.conversation, &gather.acts.calls));
     let ended = match ends.iter().find(is_its) {
         Some(ending) => {
             row.mark.and = Some(gather.mark(ending.at.line).line);

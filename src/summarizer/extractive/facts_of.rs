@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::clip::clip;
-use super::commands_of::{add_commands, command_key, ran_in};
+use super::commands_of::add_commands;
 use super::files_of::{add_edits, add_file};
 use super::form::{Mark, Row, Section};
 use super::gather::Gather;
@@ -75,10 +75,8 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exc
         add_proposal(gather, own);
     }
     todos_of::gather(gather, own, later);
-    let units = gather.found.units.iter().map(|unit| &unit.row);
-    // Those of commands are known, with their folders.
-    let others = units.filter(|row| row.section != Section::Commands);
-    gather.known.extend(others.filter_map(|row| key(row, None)));
+    let keys = gather.found.units.iter().filter_map(|unit| key(&unit.row));
+    gather.known.extend(keys);
     let is_write = |exchange: &&Exchange| matches!(exchange.kind, ToolKind::Write | ToolKind::Edit);
     let writes = own.iter().filter(is_write);
     Blocks {
@@ -87,18 +85,16 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exc
     }
 }
 
-/// Facts that an earlier summary may repeat only if nothing newer is known: a command, the to-dos, the plan. Files are
-/// identified by their paths, commands by their folders, too: `folder` if the row does not name one.
-pub(super) fn key(row: &Row, folder: Option<&str>) -> Option<(Section, u64)> {
+/// Facts that an earlier summary may repeat only if nothing newer is known: the to-dos, the plan. Files are identified by their
+/// paths, and commands by their texts and folders.
+pub(super) fn key(row: &Row) -> Option<(Section, u64)> {
     match row.section {
-        // Others of that tool are not the same calls.
-        Section::Commands if row.label.ends_with(MISSED) => None,
-        Section::Commands => Some(command_key(&row.text, ran_in(row, folder).as_deref())),
         Section::Plan if is_plan(row) => Some(PROPOSAL),
         Section::Plan => Some(todos_of::key(row)),
         Section::Requests
         | Section::Earlier
         | Section::Files
+        | Section::Commands
         | Section::Errors
         | Section::Findings
         | Section::Details
@@ -245,4 +241,9 @@ fn add_proposal(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
         ..gather.row(Section::Plan, proposal.call.line, &text)
     };
     gather.add(row, proposal.call.message, Claim::Plan, PLANNED);
+}
+
+/// Whether a row is about calls of a tool that are not described: others of that tool are not the same calls.
+pub(super) fn is_missed(row: &Row) -> bool {
+    row.section == Section::Commands && row.label.ends_with(MISSED)
 }

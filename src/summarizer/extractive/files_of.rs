@@ -106,8 +106,7 @@ pub(super) fn removed_since(gather: &Gather<'_, '_>, path: &str, row: &mut Row) 
         return;
     };
     let operation = &stray.operation;
-    let change = row.label.split(", ").find(|words| is_change(words));
-    let change = change.map(|words| words.strip_suffix(BEFORE).unwrap_or(words));
+    let change = change_in(&row.label);
     let mut text = label(gather, operation);
     if let Some(change) = change.filter(|_| leaves_open(operation)) {
         text = format!("{text}, {change}{BEFORE}");
@@ -121,14 +120,28 @@ pub(super) fn removed_since(gather: &Gather<'_, '_>, path: &str, row: &mut Row) 
     }
 }
 
+/// What labels say of outcomes that nobody knows.
+const OPEN: [&str; 2] = ["outcome unknown", "unanswered"];
+
+/// The first change that a label tells, with what it says of its outcome.
+fn change_in(label: &str) -> Option<String> {
+    let bare = |words: &str| words.strip_suffix(BEFORE).unwrap_or(words).to_owned();
+    let mut parts = label.split(", ").skip_while(|words| !is_change(words));
+    let change = bare(parts.next()?);
+    let outcome = parts.next().map(bare);
+    let outcome = outcome.filter(|outcome| OPEN.contains(&&outcome[..]));
+    Some(match outcome {
+        Some(outcome) => format!("{change}, {outcome}"),
+        None => change,
+    })
+}
+
 /// A file that was changed according to an earlier summary: it stays marked as changed even if it was read since.
 pub(super) fn changed_before(unit: &mut Unit, earlier: &Row) {
     let label = &unit.row.label;
     let is_bare = || UNDONE.iter().any(|what| label.starts_with(what)) && !label.ends_with(BEFORE);
     if is_change(&earlier.label) && (!is_change(label) || is_bare()) {
-        let words = earlier.label.split(", ").find(|words| is_change(words));
-        let what = words.unwrap_or_default();
-        let what = what.strip_suffix(BEFORE).unwrap_or(what);
+        let what = change_in(&earlier.label).unwrap_or_default();
         unit.row.label = format!("{}, {what}{BEFORE}", unit.row.label);
         unit.claim = Claim::Changed;
         unit.base = unit.base.max(CHANGED);

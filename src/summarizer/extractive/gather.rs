@@ -3,6 +3,7 @@
 //! Does not decide what is worth adding.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use super::chances::chances;
@@ -15,7 +16,7 @@ use super::lines::is_outline;
 use super::names::{Counted, Speaker, hash};
 use super::units::{Claim, Unit, UnitKind, Units};
 use super::weights::Weights;
-use crate::facts::{Acts, Earlier, FactLocation, MessageOrigin, TaskChange};
+use crate::facts::{Acts, Earlier, Ending, FactLocation, MessageOrigin, TaskChange};
 use crate::ids::{IdMap, IdSet};
 use crate::policy::Policy;
 use crate::scan::unescape;
@@ -62,6 +63,8 @@ pub(super) struct Gather<'g, 'a> {
     pub(super) known: IdSet<(Section, u64)>,
     /// Changes of tasks that were made before the span.
     pub(super) task_changes: Vec<TaskChange>,
+    /// The ends of commands that are told later, once they are asked for.
+    pub(super) endings: OnceCell<Vec<Ending>>,
     /// The commands of the span, as they are quoted, and the folders that they ran in.
     pub(super) ran: Vec<(String, Option<String>)>,
     pub(super) weights: &'g Weights,
@@ -112,6 +115,9 @@ impl Gather<'_, '_> {
         }
         if row.section != Section::Requests && breaks_lines(&row.text) {
             row.text = without_breaks(&row.text);
+        }
+        if breaks_lines(&row.label) {
+            row.label = without_breaks(&row.label);
         }
         let names = self.found.names.of(&row.text);
         self.found.units.push(Unit {

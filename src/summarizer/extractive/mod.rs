@@ -168,6 +168,7 @@ impl Extract {
             ran: Vec::new(),
             weights,
             task_changes: Vec::new(),
+            endings: OnceCell::new(),
         };
         let found = gathered(gather);
         Extract {

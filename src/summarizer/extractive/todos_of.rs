@@ -104,7 +104,7 @@ pub(super) fn key(row: &Row) -> (Section, u64) {
 
 /// The number of the task that a row is about, with its mark.
 fn number(text: &str) -> Option<&str> {
-    let (number, _) = text.split_once(' ')?;
+    let number = text.split(' ').next()?;
     let digits = number.strip_prefix('#')?;
     let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
     is_number.then_some(number)

@@ -164,6 +164,16 @@ fn a_command_of_an_earlier_summary_is_the_same_in_its_folder_alone() {
     let here = "## Commands\nL4,L5 exit 2: make";
     assert_eq!(told(here, "/w"), ["ok: make"]);
     assert_eq!(told(here, "/w/two"), ["exit 2 in /w: make", "ok: make"]);
+    // Where one that was well ran, may not be told: nothing is said of it then, rather than something wrong.
+    let well = "## Commands\nL4 ok: make";
+    assert_eq!(
+        rows(well, &[run("/w/two", "make", 2)]).0,
+        ["exit 2 in two: make"]
+    );
+    assert_eq!(
+        rows(well, &[run("/w/two", "other", 0)]).0,
+        ["ok: make", "ok: other"]
+    );
     let rooted = rows(
         "## Commands\nL4,L5 exit 2: cd /w && make",
         &[run("/w/two", "cd /w && make", 0)],
