@@ -133,7 +133,8 @@ pub(super) fn check(planned: &[Planned], overwrite: Overwrite) -> Result<()> {
     check_each(planned, overwrite).map_err(may_overwrite)
 }
 
-/// Fails if a report would take the place of a file that the run reads or writes: not even `--overwrite` asks for that.
+/// Fails if a report would take the place of one of these files, inputs that were named and the output: not even `--overwrite` asks
+/// for that. Inputs that a walk finds are transcripts by their names, which no report replaces.
 pub(super) fn check_apart<'p>(
     planned: &[Planned],
     others: impl Iterator<Item = &'p Path>,

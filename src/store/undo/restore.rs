@@ -279,12 +279,8 @@ impl Found {
             }
         }
         // A later run may have archived these bytes before it replaced them.
-        for record in self
-            .records
-            .iter()
-            .take(1)
-            .filter(|record| record.archive.is_none())
-        {
+        let first = self.records.first();
+        if let Some(record) = first.filter(|record| record.archive.is_none()) {
             let original = Written {
                 hash: record.input_hash.clone(),
                 bytes: record.input_bytes,
