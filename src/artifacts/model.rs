@@ -28,6 +28,9 @@ pub struct ModelRequest<'q> {
     pub given: &'q Given,
     /// The largest size of the answer, in tokens.
     pub max_tokens: u64,
+    /// Names the input and the command that the summary is for. An answer that an interrupted run has paid for the same asker, and
+    /// has not reported, is reported as paid. `None`: every answer from the store costs nothing.
+    pub asker: Option<&'q str>,
 }
 
 /// The result of a [`ModelRequest`].

@@ -162,6 +162,7 @@ impl Sources<'_> {
                         rounds: &asked.rounds,
                         given,
                         max_tokens: asked.max_tokens,
+                        asker: context.asker,
                     };
                     server.summarize(&request, context.store)
                 };

@@ -67,6 +67,14 @@ pub(super) struct Run<'r> {
     pub(super) options: &'r Options,
 }
 
+/// What surrounds an input that is compacted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct InputContext<'s> {
+    pub(super) before: &'s Before<'s>,
+    /// Who asks for summaries: see [`ModelRequest::asker`](crate::artifacts::ModelRequest::asker).
+    pub(super) asker: Option<&'s str>,
+}
+
 /// An input that is done.
 pub(super) struct Worked {
     pub(super) outcome: Outcome,
@@ -150,7 +158,7 @@ impl<'r> Run<'r> {
         &self,
         target: &Target,
         share: Share<'_>,
-        before: &Before<'_>,
+        context: InputContext<'_>,
     ) -> Result<Worked> {
         let path = target.input_path();
         let laps = Laps::start(self.options.clock());
@@ -180,7 +188,7 @@ impl<'r> Run<'r> {
                 input
             }
         };
-        let mut worked = self.through(target, path, (input, sink), (before, laps))?;
+        let mut worked = self.through(target, path, (input, sink), (context, laps))?;
         let over = over.filter(|_| worked.outcome.output.is_some());
         worked.outcome.warnings.extend(over);
         Ok(worked)
@@ -208,11 +216,12 @@ impl<'r> Run<'r> {
         target: &Target,
         path: &Path,
         (mut input, mut sink): (Input<'_>, Sink<'s>),
-        (before, mut laps): (&Before<'_>, Laps),
+        (context, mut laps): (InputContext<'_>, Laps),
     ) -> Result<Worked>
     where
         'r: 's,
     {
+        let InputContext { before, asker } = context;
         let clock = self.options.clock();
         if let (Source::Stdin, Some(kept), Effect::Write) =
             (target.source, &target.store, self.options.effect)
@@ -288,6 +297,7 @@ impl<'r> Run<'r> {
                     stored: Stored {
                         folder: folder.unwrap_or(FOLDER),
                         archive: archive.as_deref(),
+                        asker,
                         ..target.stored(&originals)
                     },
                     adviser: Some(before),
@@ -353,6 +363,7 @@ impl<'r> Run<'r> {
                         stored: Stored {
                             folder: folder.unwrap_or(FOLDER),
                             archive: archive.as_deref(),
+                            asker,
                             ..target.stored(&originals)
                         },
                         strings: &NO_STRINGS,

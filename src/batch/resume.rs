@@ -193,6 +193,20 @@ impl<'r> Earlier<'r> {
         Some(taken)
     }
 
+    /// Who asks for the summaries of an input: an answer that the same asker paid for in a run that was interrupted counts as paid by
+    /// this run. `None` where a whole run has reported the input already, and where nothing is noted.
+    pub(super) fn asker(&self, target: &Target) -> Option<String> {
+        self.options.server.as_ref()?;
+        let (work, kept) = (self.work.as_ref()?, target.store.as_deref()?);
+        let known = self.by_store.get(kept.store.root())?;
+        let name = self.name(target, kept)?;
+        let is_reported = || known.finished.line(&name)?.read();
+        match is_reported() {
+            Some(note) if note.ended == Ended::Whole => None,
+            Some(_) | None => Some(work.asker(&name)),
+        }
+    }
+
     /// What the report says of an input whose output is there although this run did not expect it, if another run of the same
     /// command is at work and made it.
     pub(super) fn meanwhile(&self, target: &Target, wanted: Wanted) -> Option<TakenOver> {

@@ -14,7 +14,7 @@ use super::budget::{Budget, Share};
 use super::finishing::Finishing;
 use super::hooks::{Before, Hooks, Occasion, Trigger};
 use super::limits::Job;
-use super::one::{self, Worked};
+use super::one::{self, InputContext, Worked};
 use super::queue::Queue;
 use super::refusal::Refusal;
 use super::resume::{Earlier, TakenOver, Wanted};
@@ -294,7 +294,7 @@ impl<'r> Running<'r> {
         let tried = {
             let share = self.budget.take(target.bytes);
             let _turn = self.shared.turns.acquire();
-            attempt(&self.run, target, share, &before)
+            self.attempt(target, share, &before)
         };
         match tried {
             // Together the threads had too many open files or too much memory; one input at a time fits.
@@ -349,8 +349,22 @@ impl<'r> Running<'r> {
     /// Tries an input once more, alone.
     fn again(&self, target: &Target<'_>, before: &Before<'r>) {
         let _turn = self.shared.turns.acquire();
-        let tried = attempt(&self.run, target, self.budget.take(target.bytes), before);
+        let tried = self.attempt(target, self.budget.take(target.bytes), before);
         self.ended(before, target, tried);
+    }
+
+    fn attempt(
+        &self,
+        target: &Target<'_>,
+        share: Share<'_>,
+        before: &Before<'r>,
+    ) -> Result<Worked> {
+        let asker = self.earlier.asker(target);
+        let context = InputContext {
+            before,
+            asker: asker.as_deref(),
+        };
+        attempt(&self.run, target, share, context)
     }
 
     fn after(
@@ -434,9 +448,9 @@ fn attempt(
     run: &one::Run<'_>,
     target: &Target,
     share: Share<'_>,
-    before: &Before<'_>,
+    context: InputContext<'_>,
 ) -> Result<Worked> {
-    let compact = || run.compact(target, share, before);
+    let compact = || run.compact(target, share, context);
     catch_unwind(AssertUnwindSafe(compact)).unwrap_or_else(|_| {
         let path = target.input_path();
         let error = Error::new(

@@ -12,6 +12,8 @@ use crate::error::Result;
 use crate::store::Store;
 use crate::store::folder::Durability;
 
+use super::paid::Paid;
+
 /// An answer.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct CachedAnswer {
@@ -25,6 +27,9 @@ pub(super) struct CachedAnswer {
     /// Parameters that the server refused.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) left_out: BTreeSet<String>,
+    /// What it cost; `None` where a batch had it, or nobody is known who asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) paid: Option<Paid>,
 }
 
 /// That a prompt is longer than the model can read, so that the next run does not ask again before it sends parts.
@@ -32,6 +37,9 @@ pub(super) struct CachedAnswer {
 pub(super) struct CachedRefusal {
     pub(super) too_long: String,
     pub(super) excess: Option<Excess>,
+    /// What it cost to be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) paid: Option<Paid>,
 }
 
 /// The entry of that name.

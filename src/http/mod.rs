@@ -14,6 +14,7 @@ mod endpoint;
 mod host;
 mod in_flight;
 mod key;
+mod paid;
 mod postponed;
 mod provider;
 mod queue;
@@ -32,7 +33,6 @@ use std::time::Duration;
 use crate::artifacts::{
     CUT_OFF, EMPTY, Ending, MORE, ModelError, ModelReply, ModelRequest, SummaryModel,
 };
-use crate::outcome::Spent;
 use crate::policy::{CutOff, TooLong};
 use crate::semaphore::Semaphore;
 use crate::store::Store;
@@ -44,6 +44,7 @@ use cache::{CachedAnswer, CachedRefusal, cached, keep};
 use client::Client;
 use host::Host;
 use in_flight::InFlight;
+use paid::{Cost, Reported};
 use queue::Queue;
 use refused::{Form, Forms};
 use response::{Answer, Failure};
@@ -119,14 +120,14 @@ pub struct Server {
     sent_tokens: AtomicU64,
     /// Whether the server has answered in this run.
     has_answered: AtomicBool,
+    reported: Reported,
 }
 
 /// The progress of one [`ModelRequest`].
 struct Job<'q> {
     request: &'q ModelRequest<'q>,
     store: Option<&'q Store>,
-    attempts: u64,
-    spent: Spent,
+    cost: Cost,
     model: Option<String>,
     unread: u64,
     ending: Ending,
@@ -161,6 +162,7 @@ impl Server {
             sent: AtomicU64::new(0),
             sent_tokens: AtomicU64::new(0),
             has_answered: AtomicBool::new(false),
+            reported: Reported::default(),
         }
     }
 
@@ -216,6 +218,11 @@ impl Server {
         max_tokens: u64,
     ) -> Result<CachedAnswer, Failure> {
         let request = job.request;
+        // A dry run pays nothing, whoever has.
+        let asker = match self.network {
+            Network::Online | Network::Postponed | Network::Collected => request.asker,
+            Network::Offline => None,
+        };
         let parts = Parts {
             system: &request.policy.system,
             prompt: request.prompt,
@@ -269,7 +276,10 @@ impl Server {
             None => Earlier::None,
         };
         if let Some(cached) = answer.filter(is_taken) {
-            job.spent.cached += 1;
+            match self.reported.owed(asker, &name, cached.paid.as_ref()) {
+                Some(cost) => job.cost.add(cost),
+                None => job.cost.spent.cached += 1,
+            }
             job.model = cached.model.clone().or(job.model.take());
             job.left_out.extend(cached.left_out.iter().cloned());
             job.counted = cached.counted;
@@ -282,16 +292,30 @@ impl Server {
             .store
             .filter(|_| request.policy.too_long == TooLong::Parts);
         if let Some(refused) = kept.and_then(|store| cached::<CachedRefusal>(store, &refusal)) {
+            if let Some(cost) = self.reported.owed(asker, &refusal, refused.paid.as_ref()) {
+                job.cost.add(cost);
+            }
             let (why, excess) = (refused.too_long, refused.excess);
             return Err(Failure::PromptTooLong { why, excess });
         }
+        let before = job.cost;
         let result = match self.postpone(job, &name, earlier, parts) {
             Ok(()) => self.send_in_some_form(job, parts),
             Err(failure) => Err(failure),
         };
         if let (Some(store), Err(Failure::PromptTooLong { why, excess })) = (kept, &result) {
             let (too_long, excess) = (self.without_key(why), *excess);
-            keep(store, &refusal, &CachedRefusal { too_long, excess });
+            let cost = job.cost.since(before);
+            let paid = self.reported.pay(asker, &refusal, cost);
+            keep(
+                store,
+                &refusal,
+                &CachedRefusal {
+                    too_long,
+                    excess,
+                    paid,
+                },
+            );
         }
         let (
             Answer {
@@ -307,6 +331,7 @@ impl Server {
             ending,
             left_out,
             counted: job.counted,
+            paid: self.reported.pay(asker, &name, job.cost.since(before)),
         };
         if let Some(store) = job.store.filter(|_| is_kept(&answer)) {
             keep(store, &name, &answer);
@@ -339,8 +364,7 @@ impl SummaryModel for Server {
         let mut job = Job {
             request,
             store,
-            attempts: 0,
-            spent: Spent::default(),
+            cost: Cost::default(),
             model: (!request.model.is_empty()).then(|| request.model.to_owned()),
             unread: 0,
             ending: Ending::Whole,
@@ -380,9 +404,9 @@ impl SummaryModel for Server {
         });
         ModelReply {
             text,
-            attempts: job.attempts,
+            attempts: job.cost.attempts,
             model: job.model,
-            spent: job.spent,
+            spent: job.cost.spent,
             unread: job.unread,
             ending: job.ending,
             left_out: job.left_out,

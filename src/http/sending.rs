@@ -141,8 +141,8 @@ impl Server {
             }
             return Err(failure);
         }
-        job.attempts += 1;
-        job.spent.requests += 1;
+        job.cost.attempts += 1;
+        job.cost.spent.requests += 1;
         let response = self.client.send(body, &self.stop);
         let endpoint = self.client.endpoint();
         let provider = endpoint.provider;
@@ -155,8 +155,8 @@ impl Server {
             None => self.host.record(Instant::now(), &result),
         }
         job.counted = usage.input;
-        job.spent.input_tokens += usage.input;
-        job.spent.output_tokens += usage.output;
+        job.cost.spent.input_tokens += usage.input;
+        job.cost.spent.output_tokens += usage.output;
         let more = usage.input.saturating_sub(estimate);
         self.sent_tokens.fetch_add(more, Ordering::Relaxed);
         result

@@ -2,7 +2,7 @@
 //!
 //! Plain data; decides nothing.
 
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Sub};
 
 use serde::{Deserialize, Serialize};
 
@@ -410,10 +410,24 @@ impl Spent {
 
 impl AddAssign for Spent {
     fn add_assign(&mut self, other: Spent) {
-        self.requests += other.requests;
-        self.cached += other.cached;
-        self.input_tokens += other.input_tokens;
-        self.output_tokens += other.output_tokens;
+        self.requests = self.requests.saturating_add(other.requests);
+        self.cached = self.cached.saturating_add(other.cached);
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+    }
+}
+
+impl Sub for Spent {
+    type Output = Spent;
+
+    /// What was spent between two moments: `self` is the later sum.
+    fn sub(self, earlier: Spent) -> Spent {
+        Spent {
+            requests: self.requests.saturating_sub(earlier.requests),
+            cached: self.cached.saturating_sub(earlier.cached),
+            input_tokens: self.input_tokens.saturating_sub(earlier.input_tokens),
+            output_tokens: self.output_tokens.saturating_sub(earlier.output_tokens),
+        }
     }
 }
 

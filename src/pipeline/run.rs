@@ -140,6 +140,7 @@ impl Run<'_, '_, '_> {
         let context = Context {
             format: view.input.format,
             store: view.input.stored.store,
+            asker: view.input.stored.asker,
             folder: view.input.stored.folder,
             adviser: view.input.adviser,
         };

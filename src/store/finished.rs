@@ -52,6 +52,13 @@ const WORK_DIGITS: usize = 16;
 pub struct Work(String);
 
 impl Work {
+    /// Names an input of this work, for what is kept of it outside of the notes.
+    pub fn asker(&self, input: &str) -> String {
+        let Work(digits) = self;
+        let hash = blake3::hash(format!("{digits} {input}").as_bytes()).to_hex();
+        hash[..WORK_DIGITS].to_owned()
+    }
+
     /// The work that these words describe.
     pub fn of(words: &str) -> Self {
         let hash = blake3::hash(format!("{FORM} {words}").as_bytes()).to_hex();

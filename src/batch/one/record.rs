@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::{Before, Input, Laps, Result, Run, Share, Sink, Target};
+use super::{Before, Input, InputContext, Laps, Result, Run, Share, Sink, Target};
 use crate::outcome::Outcome;
 
 impl Run<'_> {
@@ -33,7 +33,12 @@ impl Run<'_> {
         let stop = &self.options.stop;
         let input = Input::of_bytes(bytes, path, stop, share)?;
         let sink = Sink::memory(output, stop);
-        let worked = self.through(target, path, (input, sink), (before, laps))?;
+        // What a record cost is not kept for a later run, which has no notes on it either.
+        let context = InputContext {
+            before,
+            asker: None,
+        };
+        let worked = self.through(target, path, (input, sink), (context, laps))?;
         let mut outcome = worked.outcome;
         // Nothing was written where the output may go one day.
         outcome.output = Some("-".to_owned());

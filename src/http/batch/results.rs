@@ -109,6 +109,7 @@ impl Tally {
                             ending: answer.ending,
                             left_out: sought.left_out.clone(),
                             counted: usage.input,
+                            paid: None,
                         };
                         for store in stores {
                             keep_paid(store, &answer_of(&id), &answer)?;

@@ -570,6 +570,42 @@ fn runs_at_once_ask_about_a_session_once() {
 }
 
 #[test]
+fn what_a_killed_run_paid_is_in_the_report_of_the_next_one_and_of_no_other() {
+    let server = Server::start(|_, request| summary(request, "All of them were read."));
+    let place = many(3);
+    place.write("in/copy.jsonl", place.read("in/0.jsonl"));
+    let line = format!("compact in --out-dir out -j 1 {}", flags(&server));
+    let run = || {
+        place.run(&line).exits(0);
+        place.json("out/ctxpack.stats.json")
+    };
+    let undisturbed = run();
+    let spent = |report: &Value| report["totals"]["spent"].clone();
+    assert_eq!(
+        spent(&undisturbed),
+        json!({"requests": 3, "cached": 1, "input_tokens": 300, "output_tokens": 30})
+    );
+    // As if it had been killed before it noted anything: only the answers are there.
+    let forget = |what: &str| std::fs::remove_dir_all(place.path(what)).unwrap();
+    std::fs::rename(place.path("out/.ctxpack/cache"), place.path("answers")).unwrap();
+    forget("out");
+    std::fs::create_dir_all(place.path("out/.ctxpack")).unwrap();
+    std::fs::rename(place.path("answers"), place.path("out/.ctxpack/cache")).unwrap();
+    assert_eq!(run(), undisturbed);
+    // That run has reported it.
+    let cached = json!({"requests": 0, "cached": 4, "input_tokens": 0, "output_tokens": 0});
+    assert_eq!(spent(&run()), cached);
+    std::fs::remove_file(place.path("out/1.jsonl")).unwrap();
+    assert_eq!(spent(&run()), cached);
+    // Another command has paid nothing.
+    place
+        .run(&line.replace("--out-dir out", "--out-dir other --store out/.ctxpack"))
+        .exits(0);
+    assert_eq!(spent(&place.json("other/ctxpack.stats.json")), cached);
+    assert_eq!(server.requests().len(), 3);
+}
+
+#[test]
 fn two_copies_of_a_session_are_asked_about_once() {
     let server = Server::start(|_, request| {
         Act::Later(

@@ -1,0 +1,110 @@
+//! What entries of the cache have cost, so that each cost is in a report once, whichever run writes that report.
+//!
+//! A run that is interrupted has paid for answers of inputs that it has not reported. The next run of the same command finds these
+//! answers in the store, and reports their cost as if it had asked. Sends nothing, and decides nothing about content.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::Spent;
+
+/// What requests have cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Cost {
+    /// Requests that were tried for one summary.
+    pub(super) attempts: u64,
+    pub(super) spent: Spent,
+}
+
+impl Cost {
+    /// What this sum has more than an `earlier` one.
+    pub(super) fn since(self, earlier: Cost) -> Cost {
+        Cost {
+            attempts: self.attempts.saturating_sub(earlier.attempts),
+            spent: self.spent - earlier.spent,
+        }
+    }
+
+    pub(super) fn add(&mut self, other: Cost) {
+        self.attempts = self.attempts.saturating_add(other.attempts);
+        self.spent += other.spent;
+    }
+}
+
+/// What an entry of the cache cost, and for whom.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Paid {
+    /// See [`ModelRequest::asker`](crate::artifacts::ModelRequest::asker).
+    asker: String,
+    #[serde(flatten)]
+    cost: Cost,
+}
+
+/// The entries whose cost this run has reported.
+#[derive(Debug, Default)]
+pub(super) struct Reported(Mutex<HashSet<String>>);
+
+impl Reported {
+    /// The entry `name` was paid for now. What to keep with it, if it is known who asked.
+    pub(super) fn pay(&self, asker: Option<&str>, name: &str, cost: Cost) -> Option<Paid> {
+        let asker = asker?.to_owned();
+        self.insert(name);
+        Some(Paid { asker, cost })
+    }
+
+    /// The cost of the entry `name`, if this asker paid it in a run that has not reported it.
+    pub(super) fn owed(
+        &self,
+        asker: Option<&str>,
+        name: &str,
+        paid: Option<&Paid>,
+    ) -> Option<Cost> {
+        let paid = paid.filter(|paid| Some(paid.asker.as_str()) == asker)?;
+        self.insert(name).then_some(paid.cost)
+    }
+
+    /// Whether the name is new.
+    fn insert(&self, name: &str) -> bool {
+        let names = self.0.lock();
+        let mut names = names.unwrap_or_else(PoisonError::into_inner);
+        names.insert(name.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COST: Cost = Cost {
+        attempts: 2,
+        spent: Spent {
+            requests: 2,
+            cached: 0,
+            input_tokens: 100,
+            output_tokens: 10,
+        },
+    };
+
+    #[test]
+    fn a_cost_is_reported_once_by_the_run_after_the_one_that_paid_it() {
+        let first = Reported::default();
+        let paid = first.pay(Some("a"), "answer", COST);
+        assert_eq!(first.owed(Some("a"), "answer", paid.as_ref()), None);
+
+        let second = Reported::default();
+        assert_eq!(second.owed(Some("a"), "answer", paid.as_ref()), Some(COST));
+        assert_eq!(second.owed(Some("a"), "answer", paid.as_ref()), None);
+    }
+
+    #[test]
+    fn what_others_paid_costs_nothing() {
+        let paid = Reported::default().pay(Some("a"), "answer", COST);
+        let next = Reported::default();
+        assert_eq!(next.owed(Some("b"), "answer", paid.as_ref()), None);
+        assert_eq!(next.owed(None, "answer", paid.as_ref()), None);
+        assert_eq!(next.owed(Some("a"), "answer", None), None);
+        assert_eq!(next.pay(None, "answer", COST), None);
+    }
+}
