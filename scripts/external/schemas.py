@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from functools import cached_property
 from pathlib import Path
 
 from jsonschema_rs import Draft202012Validator, ValidationError, meta
@@ -56,8 +57,9 @@ def main(binary):
         subprocess.run(["sh", TESTS / "outputs.sh"], cwd=folder, env=environment, check=True)
         values = list(outputs(Path(folder), forms))
     changed = 0
-    for file, name, value in values:
-        findings += forms[name].look(file, value)
+    # From the smallest: the first with a key is the one to change, and once all keys were met nobody looks for them.
+    for file, name, value in sorted(values, key=lambda output: len(json.dumps(output[2]))):
+        findings += forms[name].look(file, value, unseen(name))
     for name, form in forms.items():
         if name not in ELSEWHERE | {"case"}:
             accepted, number = form.accepted()
@@ -119,17 +121,19 @@ class Form:
             self.error = error.message
         self.validator = Draft202012Validator(schema)
         self.within = {}
-        # The smallest output with each key, and where the key is in it.
+        # The first output with each key, and where the key is in it.
         self.met = {}
 
-    def look(self, file, value):
-        """What is wrong with an output; notes which keys it has."""
+    @cached_property
+    def all(self):
+        return set(self.places())
+
+    def look(self, file, value, unseen):
+        """What is wrong with an output; notes which keys it has, until only those that are never seen are missing."""
         errors = [f"{file}: {error.instance_path}: {error.message[-200:]}" for error in self.validator.iter_errors(value)]
-        if not errors:
-            size = len(json.dumps(value))
+        if not errors and self.all - self.met.keys() - unseen:
             for place, at in self.keys(self.schema, value, "", ()):
-                if place not in self.met or size < self.met[place][0]:
-                    self.met[place] = size, value, at
+                self.met.setdefault(place, (value, at))
         return errors[:3]
 
     def keys(self, schema, value, place, at):
@@ -170,13 +174,13 @@ class Form:
         return found
 
     def unmet(self):
-        return set(self.places()) - set(self.met)
+        return self.all - self.met.keys()
 
     def accepted(self):
         """What is accepted although it is not of this form, and how many changed outputs there were."""
         accepted, number = [], 0
         places = self.places()
-        for place, (_, value, at) in self.met.items():
+        for place, (value, at) in self.met.items():
             is_required, is_anything = places[place]
             for how, change in CHANGES.items():
                 if how == "a missing key" and not is_required or how == "another type" and is_anything:
