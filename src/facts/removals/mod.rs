@@ -10,7 +10,7 @@ mod place;
 mod row;
 mod verbs;
 
-use super::script::{Missing, Simple, Word, WordKind, commands};
+use super::script::{Missing, Simple, Word, WordKind, assigned, commands};
 use place::{By, LONGEST, Values, below};
 
 pub(super) use git::may_record;
@@ -286,7 +286,7 @@ impl Walk {
     fn assign(&mut self, words: &[Word]) {
         let words = words.iter().skip_while(|word| word.text == "export");
         for word in words {
-            let Some((name, _)) = row::assigned(&word.text) else {
+            let Some((name, _)) = assigned(&word.text) else {
                 return;
             };
             let mut value = word.clone();

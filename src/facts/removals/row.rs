@@ -4,7 +4,7 @@
 //! PURE.
 
 use super::Sure;
-use crate::facts::script::{Joint, Simple, Word, WordKind};
+use crate::facts::script::{Joint, Simple, Stripped, Word, strip};
 
 /// For each command, whether it has ended well if the whole text has.
 pub(super) fn certainty(commands: &[Simple]) -> Vec<Sure> {
@@ -72,68 +72,10 @@ pub(super) fn runs_text(flag: &str) -> bool {
     is_short(flag) && flag.ends_with('c') && flag.len() <= 5
 }
 
-/// `NAME` and `value` of `NAME=value`.
-pub(super) fn assigned(word: &str) -> Option<(&str, &str)> {
-    let (name, value) = word.split_once('=')?;
-    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
-    let is_name =
-        name.starts_with(is_letter) && name.chars().all(|c| is_letter(c) || c.is_ascii_digit());
-    is_name.then_some((name, value))
-}
-
-/// The words of a command behind what only runs it; `None` if there are none.
+/// The words of a command behind what only runs it; `None` if there are none, or if they run elsewhere.
 pub(super) fn without_what_runs_it(words: &[Word]) -> Option<&[Word]> {
-    /// Each with its flags whose next word is theirs.
-    const BEFORE: [(&str, &[&str]); 22] = [
-        ("if", &[]),
-        ("elif", &[]),
-        ("else", &[]),
-        ("then", &[]),
-        ("while", &[]),
-        ("until", &[]),
-        ("do", &[]),
-        ("!", &[]),
-        ("{", &[]),
-        ("builtin", &[]),
-        ("command", &[]),
-        ("exec", &["-a"]),
-        ("env", &["-u", "--unset"]),
-        ("nice", &["-n"]),
-        ("ionice", &["-c", "-n"]),
-        ("nohup", &[]),
-        ("rtk", &[]),
-        ("sudo", &["-u", "-g", "-h", "-p", "-C", "-r", "-t", "-U"]),
-        ("doas", &["-u", "-C"]),
-        ("time", &["-f", "-o"]),
-        ("npx", &["-p"]),
-        ("timeout", &["-k", "-s"]),
-    ];
-    let mut words = words;
-    let mut runner: Option<(&str, &[&str])> = None;
-    loop {
-        let (word, rest) = words.split_first()?;
-        let text = &word.text[..];
-        if word.kind == WordKind::Literal
-            && let Some(found) = BEFORE.iter().find(|b| b.0 == text)
-        {
-            runner = Some(*found);
-            words = rest;
-            continue;
-        }
-        match runner {
-            _ if assigned(text).is_some() => words = rest,
-            // It only asks what would run.
-            Some(("command", _)) if matches!(text, "-v" | "-V") => return None,
-            // Elsewhere.
-            Some(("env", _)) if matches!(text, "-C" | "--chdir") => return None,
-            Some((_, flags)) if is_short(text) && flags.contains(&text) => words = rest.get(1..)?,
-            Some(_) if text.starts_with('-') => words = rest,
-            // How long.
-            Some(("timeout", _)) => {
-                runner = Some(("", &[]));
-                words = rest;
-            }
-            _ => return Some(words),
-        }
+    match strip(words) {
+        Stripped::Command(words) | Stripped::Unsure(words) => (!words.is_empty()).then_some(words),
+        Stripped::Elsewhere(_) | Stripped::Nothing => None,
     }
 }

@@ -1,13 +1,12 @@
 //! What commands may do to the files of a project: nothing, something to files that they name, or anything.
 //!
-//! PURE. A program counts as harmless only where it is known to be: of any other one nobody knows what it has written. Builds and
-//! tests are taken to leave sources alone.
+//! PURE. A program counts as harmless only where it is known to be: of any other one, and of a flag that is not known where flags
+//! decide, nobody knows what has been written. Builds and tests are taken to leave sources alone.
 
-use super::programs::{
-    CHANGES, CHANGING, HARMLESS, asks, is_harmless_cargo, is_harmless_cmdlet,
-    is_harmless_container, is_harmless_git, is_harmless_script, is_of_builds, only_checks,
-};
-use super::{Simple, WordKind, commands, inline};
+use super::args::{Args, Means, Reach};
+use super::programs::{Others, Rule, Special, is_one_of, rule};
+use super::wrappers::{Stripped, assigned, strip};
+use super::{Gap, Missing, Simple, Word, WordKind, commands, special, words};
 
 /// What may have been changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,21 +20,22 @@ pub(in crate::facts) enum Effects {
 /// How deep commands may be given to others.
 const DEEPEST: usize = 6;
 
-/// Words before a command that run it.
-const BEFORE: &[&str] = &[
-    "!", "builtin", "command", "do", "elif", "else", "env", "exec", "if", "nice", "nohup", "rtk",
-    "sudo", "then", "time", "until", "while", "{", "npx", "bunx", "pnpx",
-];
+pub(super) const NOTHING: Effects = Effects::Paths(Vec::new());
 
-/// Words that only end something.
-const AFTER: &[&str] = &["done", "fi", "}", "esac"];
+/// A program that is run, with its arguments.
+pub(super) struct Call<'w> {
+    pub(super) program: &'w str,
+    pub(super) arguments: &'w [Word],
+    pub(super) document: Option<&'w str>,
+    pub(super) depth: usize,
+}
 
 /// What a text that a shell is given may have changed.
 pub(in crate::facts) fn effects(text: &str) -> Effects {
     within(text, 0)
 }
 
-fn within(text: &str, depth: usize) -> Effects {
+pub(super) fn within(text: &str, depth: usize) -> Effects {
     let Some(commands) = commands(text).filter(|_| depth < DEEPEST) else {
         return Effects::Anything;
     };
@@ -57,270 +57,312 @@ fn within(text: &str, depth: usize) -> Effects {
     Effects::Paths(paths)
 }
 
-const NOTHING: Effects = Effects::Paths(Vec::new());
+pub(super) fn of_command(command: &Simple, depth: usize) -> Effects {
+    let document = command.document.as_deref();
+    let words = match strip(&command.words) {
+        Stripped::Command(words) | Stripped::Elsewhere(words) => words,
+        Stripped::Unsure(_) => return Effects::Anything,
+        // A shell that is given a document, perhaps.
+        Stripped::Nothing if document.is_some() && !command.words.is_empty() => {
+            return Effects::Anything;
+        }
+        Stripped::Nothing => return NOTHING,
+    };
+    let before = &command.words[..command.words.len() - words.len()];
+    match words.split_first() {
+        _ if depth >= DEEPEST || before.iter().any(has_results_written) => Effects::Anything,
+        None => NOTHING,
+        Some((program, _)) if program.kind == WordKind::Expanded => Effects::Anything,
+        Some((program, arguments)) => of_program(&Call {
+            program: program.text.rsplit('/').next().unwrap_or_default(),
+            arguments,
+            document,
+            depth,
+        })
+        // An executable that a build has made; not a script.
+        .or_else(|| (is_built(&program.text) && !program.text.ends_with("sh")).then_some(NOTHING))
+        .unwrap_or(Effects::Anything),
+    }
+}
 
-fn of_command(command: &Simple, depth: usize) -> Effects {
-    let literal = |at: usize| {
-        let word = command.words.get(at)?;
-        (word.kind == WordKind::Literal).then_some(&word.text[..])
-    };
-    let mut at = 0;
-    loop {
-        let Some(word) = command.words.get(at) else {
-            return NOTHING;
+/// What a program may change; `None` if it is not known.
+fn of_program(call: &Call<'_>) -> Option<Effects> {
+    let first = call.arguments.first().map(|word| &word.text[..]);
+    match rule(call.program) {
+        // Whatever it is, to ask it for something changes nothing.
+        Some(_) if matches!(first, Some("--help" | "--version")) => Some(NOTHING),
+        Some(rule) => Some(call.judged(rule, call.arguments)),
+        None if words::is_harmless_cmdlet(call.program) => Some(special::cmdlet(call)),
+        None => words::asks(first).then_some(NOTHING),
+    }
+}
+
+impl Call<'_> {
+    /// What a rule says of some of the arguments.
+    fn judged(&self, rule: &'static Rule, words: &[Word]) -> Effects {
+        match rule {
+            Rule::Reads => NOTHING,
+            Rule::Unknown => Effects::Anything,
+            Rule::Names => named(self.arguments),
+            Rule::Formats => formatted(words),
+            Rule::Flags {
+                flags,
+                others,
+                with,
+                without,
+            } => {
+                // What is behind `--` is for another program, which may have such flags, too.
+                let words: Vec<Word> = without_ends(words);
+                let args = Args::parse(&words, flags, Reach::All);
+                if *others == Others::Unknown && args.has(Means::Unknown) {
+                    return Effects::Anything;
+                }
+                let is_given = args.flags.iter().any(|flag| match flag.means {
+                    Means::Marked => !is_a_stream(flag.value),
+                    Means::Perhaps => !matches!(with, Rule::Reads),
+                    Means::Plain | Means::Unknown => false,
+                });
+                match is_given {
+                    true => self.judged(with, &words),
+                    false => self.judged(without, &words),
+                }
+            }
+            Rule::Sub { flags, rules } => {
+                let args = Args::parse(words, flags, Reach::Leading);
+                if args.flags.iter().any(|flag| flag.means != Means::Plain) {
+                    return Effects::Anything;
+                }
+                let by = |name: &str| rules.iter().find(|(names, _)| *names == name);
+                let Some((sub, behind)) = args.rest.split_first() else {
+                    return by("").map_or(NOTHING, |(_, rule)| self.judged(rule, &[]));
+                };
+                let found = rules.iter().find(|(names, _)| is_one_of(&sub.text, names));
+                match (found, by("*")) {
+                    _ if sub.kind == WordKind::Expanded => Effects::Anything,
+                    (Some((_, rule)), _) => self.judged(rule, behind),
+                    (None, Some((_, rule))) => self.judged(rule, args.rest),
+                    (None, None) => Effects::Anything,
+                }
+            }
+            Rule::Operands { flags, most } => {
+                let args = Args::parse(words, flags, Reach::All);
+                match args.operands.get(*most..) {
+                    _ if args.has(Means::Unknown) => Effects::Anything,
+                    None | Some([]) => NOTHING,
+                    Some([written]) if written.kind == WordKind::Literal => {
+                        Effects::Paths(vec![written.text.clone()])
+                    }
+                    Some(_) => Effects::Anything,
+                }
+            }
+            Rule::Finds { flags } => {
+                let args = Args::parse(words, flags, Reach::All);
+                let is_known = args.flags.iter().all(|flag| flag.means == Means::Plain);
+                or_anything(is_known && args.commands.iter().all(|run| self.only_reads(run)))
+            }
+            Rule::Runs { flags } => {
+                let args = Args::parse(words, flags, Reach::Leading);
+                let is_known = args.flags.iter().all(|flag| flag.means == Means::Plain);
+                or_anything(is_known && self.only_reads(args.rest))
+            }
+            Rule::Tasks { flags, names } => {
+                let args = Args::parse(words, flags, Reach::All);
+                let is_one = |word: &&Word| {
+                    let text = &word.text[..];
+                    let last = text.rsplit(':').next().unwrap_or_default();
+                    word.kind == WordKind::Literal
+                        && (words::is_of_builds(text)
+                            || is_one_of(text, names)
+                            || is_one_of(last, names))
+                        || assigned(text).is_some()
+                        || !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+                };
+                or_anything(args.operands.iter().all(is_one))
+            }
+            Rule::Script => {
+                let Some((name, behind)) = words.split_first() else {
+                    return NOTHING;
+                };
+                let behind = without_ends(behind);
+                let args = Args::parse(&behind, words::FIXES, Reach::All);
+                let fixes = args.has(Means::Marked) || args.has(Means::Perhaps);
+                let is_literal = name.kind == WordKind::Literal;
+                or_anything(is_literal && words::is_of_builds(&name.text) && !fixes)
+            }
+            Rule::Behind(rule) => self.judged(rule, words.get(1..).unwrap_or_default()),
+            Rule::Asks(verbs) => {
+                let plain = words.iter().filter(|word| !word.text.starts_with('-'));
+                let mut first = plain.take(5).map(|word| &word.text[..]);
+                let fetches = first.clone().any(|word| is_one_of(word, words::FETCHES));
+                or_anything(!fetches && first.any(|word| is_one_of(word, verbs)))
+            }
+            Rule::Says { texts, otherwise } => {
+                let says = |text: &str| {
+                    let text = text.to_ascii_lowercase();
+                    texts.iter().any(|part| text.contains(part))
+                };
+                match words.iter().any(|word| says(&word.text)) || self.document.is_some_and(says) {
+                    true => Effects::Anything,
+                    false => self.judged(otherwise, words),
+                }
+            }
+            Rule::Special(kind) => self.special(*kind, words),
+        }
+    }
+
+    fn special(&self, kind: Special, words: &[Word]) -> Effects {
+        match kind {
+            Special::Sed => special::sed(self),
+            Special::Awk => or_anything(special::awk_only_reads(words)),
+            Special::Shell => special::shell(self),
+            Special::PowerShell => special::power_shell(self),
+            Special::Interpreter => special::interpreter(self),
+            Special::Patch => self.document.map_or(Effects::Anything, |patch| {
+                Effects::Paths(special::patched(patch))
+            }),
+            Special::Source => or_anything(
+                words
+                    .iter()
+                    .any(|word| word.text.starts_with("venv") || word.text.ends_with("activate")),
+            ),
+            Special::Dd => {
+                let of = words.iter().find_map(|word| word.text.strip_prefix("of="));
+                let paths = of.map(str::to_owned).into_iter().collect();
+                match words.iter().any(|word| word.kind == WordKind::Expanded) {
+                    true => Effects::Anything,
+                    false => Effects::Paths(paths),
+                }
+            }
+            Special::Tar => or_anything(special::tar_only_lists(words)),
+            Special::Wget => or_anything(special::wget_only_shows(words)),
+            Special::Checkout => match words {
+                [flag, _] | [flag] if is_one_of(&flag.text, "-b -B -c -C --create") => NOTHING,
+                words => self.named_behind_end(words),
+            },
+            Special::Restore => {
+                let args = Args::parse(
+                    words,
+                    "-[SWqpm23] -s= --source= --staged --worktree",
+                    Reach::All,
+                );
+                let has = |names: &str| args.flags.iter().any(|f| is_one_of(&f.name, names));
+                match has("-S --staged") && !has("-W --worktree") && !args.has(Means::Unknown) {
+                    true => NOTHING,
+                    false => self.named_behind_end(words),
+                }
+            }
+            Special::Reset => {
+                let args = Args::parse(
+                    words,
+                    "!--hard !--merge !--keep --soft --mixed --quiet -[qNp]",
+                    Reach::All,
+                );
+                or_anything(args.flags.iter().all(|flag| flag.means == Means::Plain))
+            }
+        }
+    }
+
+    /// The files behind `--`; anything without it.
+    fn named_behind_end(&self, words: &[Word]) -> Effects {
+        match words.iter().any(|word| word.text == "--") {
+            true => named(self.arguments),
+            false => Effects::Anything,
+        }
+    }
+
+    /// Whether a command changes nothing if it is run with names of files that nobody knows.
+    fn only_reads(&self, words: &[Word]) -> bool {
+        let mut words = words.to_vec();
+        if !words.is_empty() {
+            let mut given = Word::default();
+            given.kind = WordKind::Expanded;
+            given.gaps.push(Gap {
+                at: 0,
+                what: Missing::Anything,
+            });
+            words.push(given);
+        }
+        let command = Simple {
+            words,
+            ..Simple::default()
         };
-        match &word.text[..] {
-            text if is_assignment(text) => at += 1,
-            text if word.kind == WordKind::Literal && BEFORE.contains(&text) => at += 1,
-            "timeout" | "gtimeout" => at += 2,
-            "uv" | "poetry" | "pipenv" if literal(at + 1) == Some("run") => at += 2,
-            "pnpm" | "npm" | "yarn" if matches!(literal(at + 1), Some("exec" | "dlx")) => at += 2,
-            // Flags of what was before it.
-            text if at > 0 && text.starts_with('-') => at += 1,
-            _ => break,
-        }
+        of_command(&command, self.depth + 1) == NOTHING
     }
-    let words = &command.words[at..];
-    let Some((program, arguments)) = words.split_first() else {
-        return NOTHING;
-    };
-    if program.kind == WordKind::Expanded {
-        return Effects::Anything;
-    }
-    let program = program.text.rsplit('/').next().unwrap_or_default();
-    let has = |word: &str| arguments.iter().any(|argument| argument.text == word);
-    let begins = |start: &str| arguments.iter().any(|a| a.text.starts_with(start));
-    let all_named = || match arguments.iter().any(|word| word.kind == WordKind::Expanded) {
-        true => Effects::Anything,
-        false => {
-            let named = arguments.iter().filter(|word| !word.text.starts_with('-'));
-            Effects::Paths(named.map(|word| word.text.clone()).collect())
-        }
-    };
-    let or_anything = |is_harmless: bool| match is_harmless {
+}
+
+pub(super) fn or_anything(is_harmless: bool) -> Effects {
+    match is_harmless {
         true => NOTHING,
         false => Effects::Anything,
-    };
-    match program {
-        word if AFTER.contains(&word) => NOTHING,
-        "sed" | "gsed" => match arguments.iter().any(|word| is_in_place(&word.text)) {
-            true => all_named(),
-            // Its scripts can write files, too.
-            false => or_anything(!arguments.iter().any(|word| word.text.contains("/w "))),
-        },
-        "awk" | "gawk" => {
-            let writes = ["-i", "> \"", ">\"", "system(", "| \""];
-            let mut words = arguments.iter();
-            or_anything(!words.any(|word| writes.iter().any(|part| word.text.contains(part))))
-        }
-        "docker" | "docker-compose" | "podman" => or_anything(is_harmless_container(
-            arguments.iter().map(|word| &word.text[..]),
-        )),
-        "dd" => match arguments
-            .iter()
-            .find_map(|word| word.text.strip_prefix("of="))
-        {
-            Some(path) => Effects::Paths(vec![path.to_owned()]),
-            None => NOTHING,
-        },
-        "sort" => or_anything(!has("-o") && !begins("--output")),
-        "find" => {
-            let run = ["-exec", "-execdir", "-ok"].iter().find_map(|flag| {
-                let at = arguments.iter().position(|word| word.text == *flag)?;
-                Some(&arguments[at + 1..])
-            });
-            let runs = arguments
-                .iter()
-                .filter(|word| word.text.starts_with("-exec"));
-            match run {
-                _ if ["-delete", "-fprint", "-fls"].iter().any(|flag| has(flag)) => {
-                    Effects::Anything
-                }
-                Some(_) if runs.count() > 1 => Effects::Anything,
-                Some(words) => run_by_another(words, depth),
-                None => NOTHING,
-            }
-        }
-        "xargs" => {
-            let takes = ["-n", "-I", "-P", "-L", "-d"];
-            let mut at = 0;
-            while let Some(flag) = arguments.get(at).filter(|word| word.text.starts_with('-')) {
-                at += 1 + usize::from(takes.contains(&&flag.text[..]));
-            }
-            run_by_another(&arguments[at.min(arguments.len())..], depth)
-        }
-        "sh" | "bash" | "zsh" | "pwsh" | "powershell" => match arguments {
-            [flag, _, ..] if flag.text == "-n" => NOTHING,
-            [.., flag, script] if is_script_flag(&flag.text) => match script.kind {
-                WordKind::Literal => within(&script.text, depth + 1),
-                WordKind::Expanded => Effects::Anything,
-            },
-            _ => match &command.document {
-                Some(document) if arguments.is_empty() => within(document, depth + 1),
-                Some(_) | None => Effects::Anything,
-            },
-        },
-        "source" | "." => {
-            or_anything(begins("venv") || arguments.iter().any(|a| a.text.ends_with("activate")))
-        }
-        "git" => match &subcommands(arguments)[..] {
-            ["mv" | "rm", rest @ ..] if !rest.contains(&"--cached") => all_named(),
-            ["checkout" | "restore", rest @ ..] if rest.contains(&"--") => all_named(),
-            words => or_anything(is_harmless_git(words)),
-        },
-        "apply_patch" | "applypatch" => match &command.document {
-            Some(patch) => Effects::Paths(patched(patch)),
-            None => Effects::Anything,
-        },
-        "mix" => or_anything(arguments.first().is_some_and(|task| {
-            let is_generator = task.text.contains("gen");
-            let task = task.text.split('.').next().unwrap_or_default();
-            !is_generator
-                && matches!(
-                    task,
-                    "test"
-                        | "compile"
-                        | "credo"
-                        | "dialyzer"
-                        | "run"
-                        | "ecto"
-                        | "phx"
-                        | "hex"
-                        | "docs"
-                        | "deps"
-                )
-        })),
-        "mise" | "asdf" => or_anything(match arguments {
-            [run, task, ..] if run.text == "run" => is_of_builds(&task.text),
-            [first, ..] => matches!(
-                &first.text[..],
-                "trust" | "install" | "ls" | "list" | "current" | "which"
-            ),
-            [] => true,
-        }),
-        "gh" => or_anything(!has("checkout") && !has("clone") && !has("sync") && !has("download")),
-        "cargo" => or_anything(is_harmless_cargo(arguments.iter().map(|a| &a.text[..]))),
-        "npm" | "pnpm" | "yarn" | "bun" | "deno" => {
-            or_anything(is_harmless_script(arguments.iter().map(|a| &a.text[..])))
-        }
-        "make" | "just" | "task" | "rake" => or_anything(arguments.iter().all(|word| {
-            word.text.starts_with('-') || is_assignment(&word.text) || is_of_builds(&word.text)
-        })),
-        "black" | "isort" | "prettier" | "rustfmt" | "gofmt" | "goimports" | "ruff" | "eslint"
-        | "biome" | "oxlint" | "stylelint" | "rubocop" | "golangci-lint" | "clang-format"
-        | "pylint" => {
-            let words = arguments.iter().map(|word| &word.text[..]);
-            let names_files = words
-                .clone()
-                .any(|word| word.contains(['/', '.']) && word.len() > 1);
-            match only_checks(program, words) {
-                true => NOTHING,
-                false if names_files => all_named(),
-                false => Effects::Anything,
-            }
-        }
-        "python" | "python3" | "node" | "ruby" | "perl" | "php" => or_anything(inline::only_reads(
-            program,
-            arguments,
-            command.document.as_deref(),
-        )),
-        "unzip" => or_anything(has("-l") || has("-t")),
-        "tar" => or_anything(arguments.first().is_some_and(|flags| {
-            let flags = flags.text.trim_start_matches('-');
-            flags.starts_with('t') || flags == "list"
-        })),
-        "wget" => or_anything(has("-qO-") || has("-O-") || has("--spider")),
-        word if CHANGING.contains(&word) => all_named(),
-        word if HARMLESS.contains(&word) => {
-            let changes = CHANGES.iter().find(|(program, _)| *program == word);
-            or_anything(!changes.is_some_and(|(_, words)| words.iter().any(|word| has(word))))
-        }
-        word if is_harmless_cmdlet(word) => NOTHING,
-        // Whatever it is, to ask it for something changes nothing.
-        _ if asks(arguments.first().map(|word| &word.text[..])) => NOTHING,
-        // An executable that a build has made; not a script.
-        word if program_is_built(words) => or_anything(!word.contains('.')),
-        _ => Effects::Anything,
     }
 }
 
-/// Whether the word behind a flag of a shell is a text that it runs.
-fn is_script_flag(flag: &str) -> bool {
-    flag.eq_ignore_ascii_case("-command")
-        || flag.len() <= 4 && flag.starts_with('-') && flag.ends_with('c')
+/// The files that arguments name, with the values of flags in the same word.
+pub(super) fn named(arguments: &[Word]) -> Effects {
+    if arguments.iter().any(|word| word.kind == WordKind::Expanded) {
+        return Effects::Anything;
+    }
+    let path = |word: &Word| {
+        let text = &word.text[..];
+        let value = match text.strip_prefix('-') {
+            None => Some(text),
+            Some(_) => match text.split_once('=') {
+                Some((_, value)) => Some(value),
+                None => text.strip_prefix("-t"),
+            },
+        };
+        value.filter(|path| !path.is_empty()).map(str::to_owned)
+    };
+    Effects::Paths(arguments.iter().filter_map(path).collect())
 }
 
-/// The files that a patch names.
-fn patched(patch: &str) -> Vec<String> {
-    const HEADERS: [&str; 4] = [
-        "*** Update File: ",
-        "*** Add File: ",
-        "*** Delete File: ",
-        "*** Move to: ",
+/// The files that a formatter names, if it names nothing else.
+fn formatted(words: &[Word]) -> Effects {
+    /// Flags whose value is no file that is formatted.
+    const FLAGS: &str = "--config= -c= --config-path= --ext= --format= -f= --line-length= -l= --select= --ignore= --rule= \
+        --parser= --ignore-path= --cache-location= -r= --fix-type= --max-warnings= --plugin= --fixable= --extend-select= \
+        -t= --target-version= --profile= --output-file= -o= --exclude= --style=";
+    let args = Args::parse(words, FLAGS, Reach::All);
+    let is_file = |word: &&Word| {
+        let text = &word.text[..];
+        word.kind == WordKind::Literal
+            && text.len() > 1
+            && text.contains(['/', '.'])
+            && !text.contains(['*', '?', '[', '{'])
+    };
+    match args.operands.iter().all(|word| is_file(&word)) && !args.operands.is_empty() {
+        true => Effects::Paths(args.operands.iter().map(|word| word.text.clone()).collect()),
+        false => Effects::Anything,
+    }
+}
+
+fn without_ends(words: &[Word]) -> Vec<Word> {
+    let words = words.iter().filter(|word| word.text != "--");
+    words.cloned().collect()
+}
+
+/// Whether a flag that names a file to write names no file.
+fn is_a_stream(value: Option<&str>) -> bool {
+    value.is_some_and(|value| value == "-" || value.starts_with("/dev/"))
+}
+
+/// Whether a variable has tests write what they expect.
+fn has_results_written(word: &Word) -> bool {
+    const NAMES: [&str; 6] = [
+        "UPDATE",
+        "BLESS",
+        "REGEN",
+        "SNAPSHOT",
+        "GOLDEN",
+        "OVERWRITE",
     ];
-    let path = |line: &str| {
-        HEADERS
-            .iter()
-            .find_map(|header| line.strip_prefix(header))
-            .map(str::to_owned)
-    };
-    patch.lines().filter_map(path).collect()
-}
-
-/// Whether the program is one below the folder of a build.
-fn program_is_built(words: &[super::Word]) -> bool {
-    words.first().is_some_and(|word| {
-        word.text.contains("target/debug/") || word.text.contains("target/release/")
+    assigned(&word.text).is_some_and(|(name, value)| {
+        let name = name.to_ascii_uppercase();
+        !matches!(value, "" | "0" | "no" | "false") && NAMES.iter().any(|part| name.contains(part))
     })
 }
 
-/// A command that another one runs with files that nobody named.
-fn run_by_another(words: &[super::Word], depth: usize) -> Effects {
-    let command = Simple {
-        words: words.to_vec(),
-        ..Simple::default()
-    };
-    match of_command(&command, depth + 1) {
-        Effects::Paths(paths) if paths.is_empty() && !changes_what_it_is_given(words) => NOTHING,
-        Effects::Paths(_) | Effects::Anything => Effects::Anything,
-    }
-}
-
-/// Whether a program changes files that are added to its arguments.
-fn changes_what_it_is_given(words: &[super::Word]) -> bool {
-    let program = words.first().map_or("", |word| &word.text);
-    CHANGING.contains(&program)
-        || program.ends_with("sed") && words.iter().any(|word| is_in_place(&word.text))
-}
-
-fn is_in_place(flag: &str) -> bool {
-    let is_short = |rest: &str| {
-        !rest.starts_with('-')
-            && rest.contains('i')
-            && !rest.starts_with('f')
-            && !rest.starts_with('e')
-    };
-    flag.starts_with("--in-place") || flag.strip_prefix('-').is_some_and(is_short)
-}
-
-/// Whether a word is `NAME=value`.
-fn is_assignment(word: &str) -> bool {
-    word.split_once('=').is_some_and(|(name, _)| {
-        let mut bytes = name.bytes();
-        bytes
-            .next()
-            .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
-            && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
-    })
-}
-
-/// The words of git behind its own flags.
-fn subcommands(arguments: &[super::Word]) -> Vec<&str> {
-    let mut words = arguments.iter().map(|word| &word.text[..]).peekable();
-    while let Some(flag) = words.next_if(|word| word.starts_with('-')) {
-        if matches!(flag, "-C" | "-c") {
-            words.next();
-        }
-    }
-    words.collect()
+/// Whether a program is one below the folder of a build.
+fn is_built(program: &str) -> bool {
+    program.contains("target/debug/") || program.contains("target/release/")
 }

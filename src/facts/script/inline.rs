@@ -47,42 +47,59 @@ const WRITING: &[&str] = &[
     "`",
     "put_contents",
     "fwrite",
-];
-
-/// Modules that are programs of their own, and write nothing.
-const MODULES: &[&str] = &[
-    "pytest",
-    "unittest",
-    "mypy",
-    "pyright",
-    "flake8",
-    "pylint",
-    "json.tool",
-    "http.server",
-    "compileall",
-    "py_compile",
-    "timeit",
-    "pip",
-    "tox",
-    "coverage",
+    ".to_",
+    ".save",
+    "savefig",
+    "savetxt",
+    "urlretrieve",
+    "extract",
+    "download",
+    "mode=",
+    "'x'",
+    "\"x\"",
+    "makedirs",
+    "connect(",
+    "syswrite",
+    "chmod",
+    "mkfifo",
+    "Deno.",
+    "Bun.",
+    "install",
+    "getattr",
+    "__import__",
+    "runpy",
 ];
 
 /// Whether what an interpreter runs only reads.
 pub(super) fn only_reads(program: &str, arguments: &[Word], document: Option<&str>) -> bool {
     let text = |at: usize| arguments.get(at).map(|word| &word.text[..]);
+    let has_flag = |start: &str| arguments.iter().any(|word| word.text.starts_with(start));
     match text(0) {
         Some("--version" | "-V" | "-v" | "--help") => true,
-        Some("-m") => {
-            text(1).is_some_and(|module| MODULES.contains(&module)) && program.starts_with("python")
-        }
         Some("--check") if program == "node" => true,
-        Some("--test") if program == "node" => true,
-        Some("-c" | "-e" | "-p" | "-pe" | "-r" | "--eval" | "--print") => arguments
-            .get(1)
-            .is_some_and(|script| script.kind == WordKind::Literal && writes_nothing(&script.text)),
-        Some("-") | None => document.is_some_and(writes_nothing),
+        Some("--test") if program == "node" => !has_flag("--test-update"),
+        Some("-c" | "-e" | "-p" | "-pe" | "-r" | "--eval" | "--print") => {
+            // These read flags behind a program, too: to change files in place is one.
+            let has_more = arguments.iter().skip(2).any(|word| {
+                matches!(program, "perl" | "ruby")
+                    && (word.text.starts_with('-') || is_put_in(word))
+            });
+            let script = arguments.get(1).filter(|script| !is_put_in(script));
+            !has_more && script.is_some_and(|script| writes_nothing_of(program, &script.text))
+        }
+        Some("-") | None => document.is_some_and(|text| writes_nothing_of(program, text)),
         Some(_) => false,
     }
+}
+
+fn is_put_in(word: &Word) -> bool {
+    word.kind == WordKind::Expanded
+}
+
+fn writes_nothing_of(program: &str, text: &str) -> bool {
+    // In Perl, the mode may be a part of the name.
+    let opens = program == "perl" && text.contains("open");
+    !opens && writes_nothing(text)
 }
 
 fn writes_nothing(text: &str) -> bool {

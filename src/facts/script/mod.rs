@@ -3,13 +3,21 @@
 //! PURE. Finds the words of each command, where its output goes, and the document that it is given. Expands nothing: a word that a
 //! shell would expand is marked. What it cannot take apart it says so, and guesses nothing.
 
+mod args;
 mod effects;
 mod inline;
 mod parts;
 mod programs;
+mod services;
+mod special;
+mod streams;
+mod tools;
+mod words;
+mod wrappers;
 
 pub(super) use effects::{Effects, effects};
 pub(super) use parts::{Gap, Joint, Missing, Simple, Word, WordKind};
+pub(super) use wrappers::{Stripped, assigned, strip};
 
 /// How deep commands may stand in others.
 const DEEPEST: usize = 8;

@@ -1,463 +1,342 @@
-//! Programs that are known to leave the sources of a project alone, and those that are known to change the files that they name.
+//! Programs of which it is known what they do to the files of a project, one row each.
 //!
-//! PURE. Plain lists, and what subcommands and flags make of a program. Names no program that it is not sure of.
+//! PURE. Plain data. Names no program and no flag that it is not sure of: one that is missing may change anything.
 
-/// Programs that write no file but where their output goes.
-pub(super) const HARMLESS: &[&str] = &[
-    "[",
-    "[[",
-    "ag",
-    "alias",
-    "apt",
-    "apt-cache",
-    "apt-get",
-    "aws",
-    "az",
-    "base64",
-    "basename",
-    "bat",
-    "bd",
-    "break",
-    "brew",
-    "cal",
-    "cat",
-    "cd",
-    "chmod",
-    "cksum",
-    "clang",
-    "clear",
-    "cloc",
-    "cmake",
-    "cmp",
-    "code",
-    "column",
-    "comm",
-    "continue",
-    "ctest",
-    "curl",
-    "cut",
-    "date",
-    "df",
-    "diff",
-    "dig",
-    "dirname",
-    "du",
-    "echo",
-    "egrep",
-    "exit",
-    "export",
-    "expr",
-    "false",
-    "fd",
-    "ffprobe",
-    "fgrep",
-    "file",
-    "flake8",
-    "fly",
-    "fold",
-    "for",
-    "free",
-    "g++",
-    "gcc",
-    "gcloud",
-    "gem",
-    "getconf",
-    "glab",
-    "go",
-    "gradle",
-    "gradlew",
-    "grep",
-    "groups",
-    "head",
-    "helm",
-    "heroku",
-    "hexdump",
-    "history",
-    "host",
-    "hostname",
-    "htop",
-    "id",
-    "identify",
-    "ip",
-    "javac",
-    "jest",
-    "jobs",
-    "journalctl",
-    "jq",
-    "kill",
-    "killall",
-    "kubectl",
-    "launchctl",
-    "ld",
-    "less",
-    "locale",
-    "ls",
-    "lsblk",
-    "lsof",
-    "man",
-    "md5sum",
-    "mkdir",
-    "more",
-    "mvn",
-    "mvnw",
-    "mypy",
-    "mysql",
-    "nc",
-    "netstat",
-    "ninja",
-    "nl",
-    "nm",
-    "notify-send",
-    "nproc",
-    "nvm",
-    "objdump",
-    "od",
-    "open",
-    "openssl",
-    "pgrep",
-    "ping",
-    "pip",
-    "pip3",
-    "pipx",
-    "pkill",
-    "playwright",
-    "popd",
-    "printenv",
-    "printf",
-    "ps",
-    "psql",
-    "pushd",
-    "pwd",
-    "pyright",
-    "pytest",
-    "read",
-    "readlink",
-    "realpath",
-    "redis-cli",
-    "return",
-    "rg",
-    "rustc",
-    "rustup",
-    "say",
-    "seq",
-    "set",
-    "sha1sum",
-    "sha256sum",
-    "shasum",
-    "shellcheck",
-    "shift",
-    "sleep",
-    "sqlite3",
-    "ss",
-    "ssh-add",
-    "stat",
-    "strings",
-    "stripe",
-    "sw_vers",
-    "swift",
-    "systemctl",
-    "tac",
-    "tail",
-    "test",
-    "tokei",
-    "top",
-    "touch",
-    "tox",
-    "tput",
-    "tr",
-    "tree",
-    "true",
-    "tsc",
-    "tsgo",
-    "type",
-    "ulimit",
-    "umask",
-    "uname",
-    "uniq",
-    "unset",
-    "uptime",
-    "vercel",
-    "vitest",
-    "vue-tsc",
-    "wait",
-    "wc",
-    "whereis",
-    "which",
-    "who",
-    "whoami",
-    "xcodebuild",
-    "xdg-open",
-    "xxd",
-    "yq",
-    "zcat",
-    "zipinfo",
-];
+use super::args::FlagList;
+use super::services::SERVICES;
+use super::tools::TOOLS;
 
-/// Programs that change the files that they name.
-pub(super) const CHANGING: &[&str] = &[
-    "cp", "install", "ln", "mv", "rm", "rmdir", "rsync", "shred", "sponge", "tee", "trash",
-    "truncate", "unlink",
-];
+/// A program, under all its names.
+pub(super) struct Program {
+    pub(super) names: &'static str,
+    pub(super) rule: Rule,
+}
 
-/// Words of a harmless program's arguments with which it changes files that nobody named.
-pub(super) const CHANGES: &[(&str, &[&str])] = &[
-    (
-        "curl",
-        &["-o", "-O", "--output", "--remote-name", "-OL", "-LO", "-Lo"],
+/// What a program does to files, by its arguments. Builds and tests are taken to leave sources alone.
+pub(super) enum Rule {
+    /// It writes nothing but its output.
+    Reads,
+    /// It changes the files that it names.
+    Names,
+    /// The same for tools that change a whole project if they name none, or a pattern.
+    Formats,
+    /// Anything.
+    Unknown,
+    /// It depends on whether a marked flag is there.
+    Flags {
+        flags: FlagList,
+        others: Others,
+        with: &'static Rule,
+        without: &'static Rule,
+    },
+    /// It depends on the first argument behind leading flags, of which a marked one may do anything. `""` stands for none, `*` for
+    /// any other one, which belongs to the arguments of the next rule then.
+    Sub {
+        flags: FlagList,
+        rules: &'static [(&'static str, Rule)],
+    },
+    /// It has so many arguments at most without writing: the next one is a file that it writes.
+    Operands { flags: FlagList, most: usize },
+    /// It runs the commands that flags name with files that it finds; a marked flag changes files.
+    Finds { flags: FlagList },
+    /// It runs the command behind its flags with files that it reads the names of.
+    Runs { flags: FlagList },
+    /// All that it is asked for is one of these, or has the name of a build, a check or a test.
+    Tasks {
+        flags: FlagList,
+        names: &'static str,
+    },
+    /// The same for the first argument; the others are those of a script.
+    Script,
+    /// It depends on what is behind its first argument.
+    Behind(&'static Rule),
+    /// It looks something up if one of its first arguments says so, and none that it fetches.
+    Asks(&'static str),
+    /// It may do anything if one of its arguments contains such a text, in any case of letters.
+    Says {
+        texts: &'static [&'static str],
+        otherwise: &'static Rule,
+    },
+    /// What has to be read more closely.
+    Special(Special),
+}
+
+/// What flags mean that are not in a list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Others {
+    /// Nothing that matters: plugins bring their own.
+    Pass,
+    /// Anything.
+    Unknown,
+}
+
+/// Programs whose arguments are programs, or name files in ways of their own.
+#[derive(Clone, Copy)]
+pub(super) enum Special {
+    Sed,
+    Awk,
+    Shell,
+    PowerShell,
+    Interpreter,
+    Patch,
+    Source,
+    Dd,
+    Tar,
+    Wget,
+    Checkout,
+    Restore,
+    Reset,
+}
+
+/// Reads if all flags are known and none is marked.
+pub(super) const fn strict(flags: FlagList) -> Rule {
+    Rule::Flags {
+        flags,
+        others: Others::Unknown,
+        with: &Rule::Unknown,
+        without: &Rule::Reads,
+    }
+}
+
+/// Reads if no flag is marked.
+pub(super) const fn open(flags: FlagList) -> Rule {
+    Rule::Flags {
+        flags,
+        others: Others::Pass,
+        with: &Rule::Unknown,
+        without: &Rule::Reads,
+    }
+}
+
+/// Formats unless a flag is marked.
+pub(super) const fn formats_unless(flags: FlagList) -> Rule {
+    Rule::Flags {
+        flags,
+        others: Others::Pass,
+        with: &Rule::Reads,
+        without: &Rule::Formats,
+    }
+}
+
+/// Formats if a flag is marked.
+pub(super) const fn formats_if(flags: FlagList) -> Rule {
+    Rule::Flags {
+        flags,
+        others: Others::Pass,
+        with: &Rule::Formats,
+        without: &Rule::Reads,
+    }
+}
+
+/// Does anything unless a flag is marked.
+pub(super) const fn unless(flags: FlagList) -> Rule {
+    Rule::Flags {
+        flags,
+        others: Others::Pass,
+        with: &Rule::Reads,
+        without: &Rule::Unknown,
+    }
+}
+
+pub(super) const fn program(names: &'static str, rule: Rule) -> Program {
+    Program { names, rule }
+}
+
+/// What is known of a program.
+pub(super) fn rule(name: &str) -> Option<&'static Rule> {
+    let mut all = PROGRAMS.iter().chain(TOOLS).chain(SERVICES);
+    let found = all.find(|program| is_one_of(name, program.names))?;
+    Some(&found.rule)
+}
+
+/// Whether a word is one of a list, in which `*` stands for any end.
+pub(super) fn is_one_of(word: &str, list: &str) -> bool {
+    list.split_ascii_whitespace()
+        .any(|name| match name.strip_suffix('*') {
+            Some(start) if !start.is_empty() => word.starts_with(start),
+            Some(_) | None => name == word,
+        })
+}
+
+/// Programs that stand for themselves.
+const PROGRAMS: &[Program] = &[
+    program(
+        "[ [[ ag alias basename bat bd break cal cat cd chmod cksum clear cmp code column comm continue ctest cut \
+         date df diff dig dirname du echo egrep exit export expr false ffprobe fgrep file fold for free getconf \
+         grep groups head hexdump history host hostname htop id identify ip jobs journalctl jq kill killall \
+         launchctl locale ls lsblk lsof man md5sum mkdir mypy nc netstat nl nm notify-send nproc objdump od open \
+         pgrep ping pkill popd printenv printf ps pushd pwd read readlink realpath redis-cli return seq set \
+         sha1sum sha256sum shasum shellcheck shift sleep ss ssh-add stat strings sw_vers systemctl tac tail test \
+         tokei top touch tox tput tr true type ulimit umask uname unset uptime vue-tsc wait wc whereis which who \
+         whoami xdg-open zcat zipinfo done fi } esac",
+        Rule::Reads,
     ),
-    ("jest", &["-u", "--updateSnapshot"]),
-    ("swift", &["format"]),
-    ("vitest", &["-u", "--update"]),
-    ("yq", &["-i", "--inplace"]),
-    ("go", &["fmt", "fix", "generate", "get", "mod", "work"]),
-    ("gradle", &["spotlessApply", "ktlintFormat", "wrapper"]),
-    ("gradlew", &["spotlessApply", "ktlintFormat", "wrapper"]),
-    ("mvn", &["spotless:apply", "formatter:format"]),
-];
-
-pub(super) fn is_harmless_git(words: &[&str]) -> bool {
-    const ALWAYS: &[&str] = &[
-        "add",
-        "blame",
-        "branch",
-        "cat-file",
-        "check-ignore",
-        "commit",
-        "config",
-        "count-objects",
-        "describe",
-        "diff",
-        "diff-tree",
-        "fetch",
-        "for-each-ref",
-        "fsck",
-        "grep",
-        "hash-object",
-        "help",
-        "init",
-        "log",
-        "ls-files",
-        "ls-remote",
-        "ls-tree",
-        "merge-base",
-        "name-rev",
-        "notes",
-        "push",
-        "reflog",
-        "remote",
-        "rev-list",
-        "rev-parse",
-        "shortlog",
-        "show",
-        "show-ref",
-        "status",
-        "symbolic-ref",
-        "tag",
-        "update-index",
-        "update-ref",
-        "var",
-        "version",
-        "--version",
-        "whatchanged",
-        "worktree",
-    ];
-    match words {
-        ["stash", "list" | "show", ..] | ["checkout", "-b" | "-B"] | ["switch", "-c" | "-C"] => {
-            true
-        }
-        ["checkout", "-b", _] | ["switch", "-c", _] => true,
-        ["restore", rest @ ..] | ["reset", rest @ ..] => {
-            let is_hard = rest
-                .iter()
-                .any(|word| matches!(*word, "--hard" | "--merge" | "--keep" | "--worktree" | "-W"));
-            !is_hard && (words[0] == "reset" || rest.contains(&"--staged") || rest.contains(&"-S"))
-        }
-        ["rm", rest @ ..] => rest.contains(&"--cached"),
-        ["apply", rest @ ..] => rest.contains(&"--check") || rest.contains(&"--stat"),
-        [first, ..] => ALWAYS.contains(first),
-        [] => true,
-    }
-}
-
-pub(super) fn is_harmless_cargo<'w>(words: impl Iterator<Item = &'w str> + Clone) -> bool {
-    const ALWAYS: &[&str] = &[
-        "audit",
-        "b",
-        "bench",
-        "build",
-        "c",
-        "check",
-        "clean",
-        "clippy",
-        "d",
-        "deny",
-        "doc",
-        "help",
-        "install",
-        "llvm-cov",
-        "locate-project",
-        "metadata",
-        "nextest",
-        "package",
-        "pkgid",
-        "publish",
-        "r",
-        "run",
-        "rustc",
-        "rustdoc",
-        "search",
-        "t",
-        "test",
-        "tree",
-        "verify-project",
-        "version",
-        "-V",
-        "--version",
-    ];
-    let mut subcommands = words
-        .clone()
-        .filter(|word| !word.starts_with('+') && !word.starts_with("--") || *word == "--version");
-    let first = subcommands.next();
-    let (mut checks, mut fixes) = (false, false);
-    for word in words {
-        checks |= word == "--check";
-        fixes |= word == "--fix" || word == "--allow-dirty";
-    }
-    match first {
-        Some("fmt") => checks,
-        Some(word) => ALWAYS.contains(&word) && !fixes,
-        None => true,
-    }
-}
-
-/// Whether a command of containers runs nothing in one, where folders of the project may be.
-pub(super) fn is_harmless_container<'w>(words: impl Iterator<Item = &'w str>) -> bool {
-    const ALWAYS: &[&str] = &[
-        "build", "config", "down", "images", "info", "inspect", "kill", "login", "logs", "network",
-        "ps", "pull", "push", "rm", "rmi", "stats", "stop", "top", "version", "volume", "wait",
-    ];
-    let mut words = words.filter(|word| !word.starts_with('-') && *word != "compose");
-    words.next().is_none_or(|word| ALWAYS.contains(&word))
-}
-
-/// Whether a script of a package only builds or tests, by its name.
-pub(super) fn is_harmless_script<'w>(words: impl Iterator<Item = &'w str> + Clone) -> bool {
-    let mut names = words.clone().filter(|word| !word.starts_with('-'));
-    let mut name = names.next();
-    if let Some("run" | "run-script" | "task" | "workspace" | "--filter") = name {
-        name = names.next();
-    }
-    let mut words = words;
-    let fixes = words.any(|word| matches!(word, "--fix" | "--write" | "-w" | "-u" | "--update"));
-    match name {
-        Some(
-            "ls" | "list" | "view" | "info" | "outdated" | "audit" | "why" | "version" | "whoami"
-            | "config" | "pack" | "x",
-        )
-        | None => !fixes,
-        Some(name) => is_of_builds(name) && !fixes,
-    }
-}
-
-/// Whether a target or a script has the name of a build, a check, or a test.
-pub(super) fn is_of_builds(name: &str) -> bool {
-    const PARTS: &[&str] = &[
-        "build", "test", "check", "lint", "type", "tsc", "dev", "start", "serve", "preview",
-        "bench", "spec", "all", "run", "e2e", "coverage", "ci", "vet", "docs", "clean",
-    ];
-    const NOT: &[&str] = &[
-        "fix", "format", "fmt", "write", "gen", "update", "migrat", "install", "codemod",
-    ];
-    let name = name.to_ascii_lowercase();
-    let words = || name.split([':', '-', '_', '.', '/']);
-    words().any(|word| PARTS.iter().any(|part| word.starts_with(part)))
-        && !words().any(|word| NOT.iter().any(|part| word.starts_with(part)))
-}
-
-/// Whether a formatter or a linter only says what it would do.
-pub(super) fn only_checks<'w>(
-    program: &str,
-    mut words: impl Iterator<Item = &'w str> + Clone,
-) -> bool {
-    let has = |flags: &[&str]| {
-        words
-            .clone()
-            .any(|word| flags.iter().any(|flag| word.starts_with(flag)))
-    };
-    let changes = has(&[
-        "--fix",
-        "--write",
-        "-w",
-        "-i",
-        "-a",
-        "-A",
-        "--apply",
-        "--autocorrect",
-        "format",
-        "fmt",
-        "--unsafe",
-    ]);
-    let checks = has(&["--check", "--diff", "--dry-run", "-l", "-d", "--version"]);
-    match program {
-        // These change files unless they are told not to.
-        "black" | "isort" | "rustfmt" => checks,
-        _ => !changes || checks && words.all(|word| !matches!(word, "-w" | "--write" | "--fix")),
-    }
-}
-
-/// Whether a command of PowerShell only shows something.
-pub(super) fn is_harmless_cmdlet(name: &str) -> bool {
-    const VERBS: &[&str] = &[
-        "compare",
-        "convertfrom",
-        "convertto",
-        "foreach",
-        "format",
-        "get",
-        "group",
-        "join",
-        "measure",
-        "resolve",
-        "select",
+    // Modules of Python.
+    program("compileall http.server py_compile unittest", Rule::Reads),
+    program(
+        "json.tool",
+        Rule::Operands {
+            flags: "--sort-keys --no-ensure-ascii --json-lines --indent= --tab --no-indent --compact",
+            most: 1,
+        },
+    ),
+    // Builds.
+    program(
+        "clang g++ gcc javac ld ninja nvm rustc rustup tsc tsgo xcodebuild",
+        Rule::Reads,
+    ),
+    program(
+        "cp install ln mv rm rmdir rsync shred sponge tee trash truncate unlink",
+        Rule::Names,
+    ),
+    program("sed gsed", Rule::Special(Special::Sed)),
+    program("awk gawk mawk", Rule::Special(Special::Awk)),
+    program("sh bash zsh dash", Rule::Special(Special::Shell)),
+    program("pwsh powershell", Rule::Special(Special::PowerShell)),
+    program(
+        "python python3 node ruby perl php",
+        Rule::Special(Special::Interpreter),
+    ),
+    program("apply_patch applypatch", Rule::Special(Special::Patch)),
+    program("source .", Rule::Special(Special::Source)),
+    program("dd", Rule::Special(Special::Dd)),
+    program("tar", Rule::Special(Special::Tar)),
+    program("wget", Rule::Special(Special::Wget)),
+    program("unzip", unless("!-[lptvZ] -[abCDKLMnoqTuUVWX] -d= -x= -P=")),
+    program(
         "sort",
-        "split",
-        "test",
-        "where",
-    ];
-    const OTHERS: &[&str] = &[
-        "invoke-pester",
-        "out-null",
-        "out-string",
-        "start-sleep",
-        "write-host",
-        "write-output",
-        "set-location",
-    ];
-    let name = name.to_ascii_lowercase();
-    let verb = name.split_once('-').map(|(verb, _)| verb);
-    verb.is_some_and(|verb| VERBS.contains(&verb)) || OTHERS.contains(&&name[..])
-}
-
-/// Whether the first word behind a program asks it for something.
-pub(super) fn asks(word: Option<&str>) -> bool {
-    const ASKING: &[&str] = &[
-        "--help",
-        "--version",
-        "-V",
-        "-h",
-        "describe",
-        "help",
-        "info",
-        "list",
-        "logs",
-        "ls",
-        "ready",
-        "search",
-        "show",
-        "status",
-        "version",
-        "view",
-        "whoami",
-    ];
-    word.is_some_and(|word| ASKING.contains(&word))
-}
+        strict(
+            "!-o= !--output= -[bdfghiMnrRsuVzcCm] -k= -t= -S= -T= --key= --field-separator= --buffer-size= \
+             --parallel= --temporary-directory= --reverse --numeric-sort --human-numeric-sort --version-sort \
+             --unique --stable --check? --zero-terminated --ignore-case --general-numeric-sort --month-sort \
+             --random-sort --sort= --ignore-leading-blanks --dictionary-order --merge --debug --batch-size= \
+             --files0-from=",
+        ),
+    ),
+    program(
+        "uniq",
+        Rule::Operands {
+            flags: "-[cdDiuz] -f= -s= -w= --count --repeated --all-repeated? --unique --ignore-case \
+                --skip-fields= --skip-chars= --check-chars= --zero-terminated --group?",
+            most: 1,
+        },
+    ),
+    program(
+        "xxd",
+        Rule::Operands {
+            flags: "-r -p -ps -plain -postscript -[abeEiCdu] -c= -cols= -g= -l= -len= -n= -o= -s= -seek= -R=",
+            most: 1,
+        },
+    ),
+    program(
+        "base64",
+        strict(
+            "!-o= !--output= -[dDi] -w= -b= --decode --wrap= --break= --ignore-garbage --input=",
+        ),
+    ),
+    program("less more", open("!-o= !-O= !--log-file= !--LOG-FILE=")),
+    program("say", open("!-o= !--output-file=")),
+    program("cloc", open("!--out= !--report-file= !--write*")),
+    program("rg", open("!--pre= -[ABCefgjmMrtTdE]=")),
+    program(
+        "tree",
+        strict(
+            "!-o= !-R -[aACdfFDghilnNpqQrsStuUvxXJ] -L= -I= -P= -H= -T= --gitignore --dirsfirst --noreport \
+             --filelimit= --charset= --prune --matchdirs --ignore-case --du --si --filesfirst --sort= --fromfile \
+             --inodes --device --metafirst --timefmt=",
+        ),
+    ),
+    program(
+        "yq",
+        strict(
+            "!-i !--inplace !--in-place !-s= !--split-exp= !--split-exp-file= -[rRejcnNPMCvSy] -o= -p= -I= -f= \
+             --output-format= --input-format= --raw-output --exit-status --null-input --no-doc --prettyPrint \
+             --no-colors --colors --tojson --indent= --unwrapScalar? --from-file= --header-preprocess?",
+        ),
+    ),
+    program(
+        "curl",
+        strict(
+            "!-[ocDK]= !-[OJ] !--output= !--remote-name !--remote-name-all !--remote-header-name !--cookie-jar= \
+             !--dump-header= !--trace* !--stderr= !--libcurl= !--etag-save= !--hsts= !--alt-svc= !--config= \
+             !--output-dir= -[sSfLkvigGIN0123456aBjlnpqMR#Z] -H= -d= -X= -A= -b= -e= -u= -U= -m= -w= -x= -F= -r= \
+             -T= -E= -C= -y= -Y= -z= -P= -t= -Q= --silent --show-error --fail* --location* --insecure --verbose \
+             --include --get --head --no-buffer --globoff --compressed --compressed-ssh --header= --data= \
+             --data-raw= --data-binary= --data-urlencode= --data-ascii= --json= --request= --user-agent= --cookie= \
+             --referer= --user= --proxy* --max-time= --connect-timeout= --write-out= --form= --form-string= --url= \
+             --url-query= --range= --upload-file= --cert= --key= --cacert= --capath= --resolve= --connect-to= \
+             --retry= --retry-delay= --retry-max-time= --retry-all-errors --retry-connrefused --max-redirs= \
+             --http1.0 --http1.1 --http2 --http2-prior-knowledge --http3 --tlsv1* --tls-max= --ipv4 --ipv6 \
+             --no-progress-meter --progress-bar --parallel --parallel-max= --unix-socket= --interface= --limit-rate= \
+             --noproxy= --oauth2-bearer= --basic --digest --ntlm --negotiate --anyauth --aws-sigv4= --next \
+             --speed-limit= --speed-time= --no-keepalive --keepalive-time= --path-as-is --raw --ssl --ssl-reqd \
+             --netrc --time-cond= --continue-at= --request-target= --no-alpn --styled-output --help? --version -V -h",
+        ),
+    ),
+    program(
+        "find gfind",
+        Rule::Finds {
+            flags: "-exec... -execdir... -ok... -okdir... !-delete !-fls= !-fprint= !-fprint0= !-fprintf= -name= -iname= \
+                -path= -ipath= -wholename= -iwholename= -regex= -iregex= -regextype= -type= -xtype= -size= -mtime= \
+                -atime= -ctime= -mmin= -amin= -cmin= -newer* -maxdepth= -mindepth= -perm= -user= -group= -uid= -gid= \
+                -links= -inum= -samefile= -lname= -ilname= -fstype= -printf= -print -print0 -ls -prune -quit -empty \
+                -executable -readable -writable -nouser -nogroup -depth -d -xdev -mount -daystart -follow -not -and \
+                -or -a -o -true -false -noleaf -ignore_readdir_race -used= -anewer= -cnewer= -H -L -P -E -X -x -s -D= \
+                -O1 -O2 -O3 -warn -nowarn -files0-from= -f= --help -version",
+        },
+    ),
+    program(
+        "fd fdfind",
+        Rule::Finds {
+            flags: "-x... -X... --exec... --exec-batch... -[aFgHiIlLpqsuh01] -d= -c= -e= -E= -t= -S= -j= -o= -C= -m= \
+                --absolute-path --glob --hidden --ignore-case --no-ignore* --follow --full-path --case-sensitive \
+                --unrestricted --list-details --fixed-strings --print0 --quiet --max-depth= --min-depth= --exact-depth= \
+                --extension= --exclude= --type= --size= --color= --threads= --owner= --changed-within= \
+                --changed-before= --max-results= --base-directory= --and= --prune --one-file-system --strip-cwd-prefix? \
+                --format= --path-separator= --search-path= --show-errors --relative-path --ignore-file= --version -V",
+        },
+    ),
+    program(
+        "xargs gxargs",
+        Rule::Runs {
+            flags: "-[0rtpxo] -n= -I= -P= -L= -d= -a= -E= -s= -J= -R= -S= -i? -l? -e? --null --no-run-if-empty \
+                --verbose --exit --max-args= --max-procs= --max-lines? --max-chars= --delimiter= --arg-file= \
+                --replace? --interactive --eof? --show-limits",
+        },
+    ),
+    program(
+        "sqlite3",
+        Rule::Says {
+            texts: &[
+                ".output",
+                ".once",
+                ".backup",
+                ".save",
+                ".system",
+                ".shell",
+                ".excel",
+                ".log",
+                ".read",
+                "writefile(",
+            ],
+            otherwise: &Rule::Reads,
+        },
+    ),
+    program(
+        "psql",
+        Rule::Says {
+            texts: &["\\o", "\\g", "\\w", "\\copy", "\\!", "\\i"],
+            otherwise: &open(
+                "!-o= !-L= !-f= !--output= !--log-file= !--file= -[cdhpUvPFRT]= --command= --dbname= --host= --port= \
+                 --username=",
+            ),
+        },
+    ),
+    program(
+        "mysql",
+        Rule::Says {
+            texts: &["outfile", "dumpfile", "\\t ", "\\!", "tee ", "system "],
+            otherwise: &open("!--tee* -[ehuPD]= -p?"),
+        },
+    ),
+];

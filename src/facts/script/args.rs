@@ -1,0 +1,242 @@
+//! The arguments of a command: its flags in all their spellings, their values, and what is no flag.
+//!
+//! PURE. Takes words apart by a list of the flags that a program has. Never guesses what a flag means that is not in the list: it says
+//! that it does not know it.
+
+use super::{Missing, Word, WordKind};
+
+/// The flags of a program, divided by blanks: `-a`, `--all`, `-name` (which is one flag where programs have such), `-[abc]` for several
+/// letters. A sign behind one says what follows it: `=` a value (`-ofile`, `-o file`, `--output=file`, `--output file`), `?` a value
+/// only in the same word, `...` a command up to `;` or `+`. `*` stands for any end of a name. `!` before one marks it: its presence
+/// decides what the program does.
+pub(super) type FlagList = &'static str;
+
+/// Up to where there are flags.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Between and behind other arguments, too, up to `--`.
+    All,
+    /// Up to the first word that is none: another command begins there.
+    Leading,
+}
+
+/// The arguments of a command, taken apart.
+#[derive(Default)]
+pub(super) struct Args<'w> {
+    pub(super) flags: Vec<Flag<'w>>,
+    pub(super) operands: Vec<&'w Word>,
+    /// Commands that flags name.
+    pub(super) commands: Vec<&'w [Word]>,
+    /// What is behind the leading flags.
+    pub(super) rest: &'w [Word],
+}
+
+/// A flag that was given.
+pub(super) struct Flag<'w> {
+    /// Its name with its dashes, as in the list; of one that is not in it, the word.
+    pub(super) name: String,
+    /// Its value; `None` where it has none, or where a shell puts something into it.
+    pub(super) value: Option<&'w str>,
+    pub(super) means: Means,
+}
+
+/// What a list of flags says of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Means {
+    /// It decides nothing.
+    Plain,
+    Marked,
+    /// It begins with a letter that is not in the list, and contains one that is marked.
+    Perhaps,
+    /// It is not in the list.
+    Unknown,
+}
+
+/// What follows a flag.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    Nothing,
+    Value,
+    Attached,
+    Command,
+}
+
+/// A flag of a list.
+#[derive(Clone, Copy)]
+struct Entry {
+    means: Means,
+    takes: Takes,
+}
+
+impl<'w> Args<'w> {
+    pub(super) fn parse(words: &'w [Word], list: FlagList, reach: Reach) -> Self {
+        let mut args = Args::default();
+        let mut at = 0;
+        while let Some(word) = words.get(at) {
+            let text = &word.text[..];
+            if text == "--" && word.kind == WordKind::Literal {
+                args.rest = &words[at + 1..];
+                args.operands.extend(&words[at + 1..]);
+                return args;
+            }
+            let is_flag = text.starts_with('-') && (text.len() > 1 || has_gap_at(word, 1))
+                || text.starts_with('+') && entry(list, text).is_some();
+            if is_flag {
+                at = args.flag(words, at, list);
+            } else if reach == Reach::Leading {
+                args.rest = &words[at..];
+                return args;
+            } else {
+                args.operands.push(word);
+                at += 1;
+            }
+        }
+        args
+    }
+
+    /// Reads the flags of the word at a place; returns the place behind what belongs to them.
+    fn flag(&mut self, words: &'w [Word], at: usize, list: FlagList) -> usize {
+        let word = &words[at];
+        let text = &word.text[..];
+        let (name, attached) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
+        if let Some(found) = entry(list, name) {
+            return self.given(words, at, Named { name, attached }, found);
+        }
+        let letters = match text.strip_prefix('-') {
+            Some(letters) if !letters.starts_with('-') && !letters.is_empty() => letters,
+            Some(_) | None => {
+                self.push(text, None, Means::Unknown);
+                return at + 1;
+            }
+        };
+        for (place, letter) in letters.char_indices() {
+            if letter.is_ascii_digit() {
+                continue;
+            }
+            let name = format!("-{letter}");
+            let behind = &letters[place + letter.len_utf8()..];
+            let Some(found) = entry(list, &name) else {
+                // Where nobody knows what a letter takes, the next ones may be flags.
+                let is_marked = |letter: char| {
+                    entry(list, &format!("-{letter}"))
+                        .is_some_and(|found| found.means == Means::Marked)
+                };
+                let means = match behind.chars().any(is_marked) {
+                    true => Means::Perhaps,
+                    false => Means::Unknown,
+                };
+                self.push(text, None, means);
+                return at + 1;
+            };
+            if found.takes == Takes::Nothing {
+                self.push(&name, None, found.means);
+                continue;
+            }
+            let attached = (!behind.is_empty()).then(|| behind.trim_start_matches('='));
+            let name = &name[..];
+            return self.given(words, at, Named { name, attached }, found);
+        }
+        // Letters that a shell puts in.
+        if has_gap_at(word, text.len()) {
+            self.push(text, None, Means::Unknown);
+        }
+        at + 1
+    }
+
+    /// Adds a flag, with what follows it.
+    fn given(&mut self, words: &'w [Word], at: usize, flag: Named<'_, 'w>, found: Entry) -> usize {
+        let word = &words[at];
+        let is_literal = |word: &Word| word.kind == WordKind::Literal;
+        match (found.takes, flag.attached) {
+            (Takes::Command, _) => {
+                let behind = &words[at + 1..];
+                let is_end = |word: &Word| matches!(&word.text[..], ";" | "+");
+                let length = behind.iter().position(is_end).unwrap_or(behind.len());
+                self.push(flag.name, None, found.means);
+                self.commands.push(&behind[..length]);
+                return at + length + 2;
+            }
+            (_, Some(value)) => {
+                let value = is_literal(word).then_some(value);
+                self.push(flag.name, value, found.means);
+            }
+            // A shell puts the value behind it.
+            (Takes::Value, None) if has_gap_at(word, word.text.len()) => {
+                self.push(flag.name, None, found.means);
+            }
+            (Takes::Value, None) => {
+                let value = words.get(at + 1).filter(|value| is_literal(value));
+                self.push(flag.name, value.map(|value| &value.text[..]), found.means);
+                return at + 2;
+            }
+            (Takes::Nothing | Takes::Attached, None) => self.push(flag.name, None, found.means),
+        }
+        at + 1
+    }
+
+    fn push(&mut self, name: &str, value: Option<&'w str>, means: Means) {
+        self.flags.push(Flag {
+            name: name.to_owned(),
+            value,
+            means,
+        });
+    }
+
+    /// Whether a flag is given that means this.
+    pub(super) fn has(&self, means: Means) -> bool {
+        self.flags.iter().any(|flag| flag.means == means)
+    }
+}
+
+/// A flag as a word writes it.
+struct Named<'n, 'w> {
+    name: &'n str,
+    attached: Option<&'w str>,
+}
+
+/// Whether a shell puts something into a word here.
+fn has_gap_at(word: &Word, at: usize) -> bool {
+    let is_there = |gap: &super::Gap| gap.at == at && gap.what != Missing::Pattern;
+    word.gaps.iter().any(is_there)
+}
+
+/// What a list says of a flag.
+fn entry(list: FlagList, name: &str) -> Option<Entry> {
+    list.split_ascii_whitespace().find_map(|token| {
+        let (token, means) = match token.strip_prefix('!') {
+            Some(token) => (token, Means::Marked),
+            None => (token, Means::Plain),
+        };
+        let endings = [
+            ("...", Takes::Command),
+            ("=", Takes::Value),
+            ("?", Takes::Attached),
+        ];
+        let ending = endings
+            .iter()
+            .find_map(|(end, takes)| Some((token.strip_suffix(end)?, *takes)));
+        let (token, takes) = ending.unwrap_or((token, Takes::Nothing));
+        let is_it = match token.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => match token
+                .strip_prefix("-[")
+                .and_then(|token| token.strip_suffix(']'))
+            {
+                Some(letters) => is_letter_of(name, letters),
+                None => name == token,
+            },
+        };
+        is_it.then_some(Entry { means, takes })
+    })
+}
+
+/// Whether a name is a dash and one of these letters.
+fn is_letter_of(name: &str, letters: &str) -> bool {
+    let mut signs = name.chars();
+    signs.next() == Some('-')
+        && signs.next().is_some_and(|letter| letters.contains(letter))
+        && signs.next().is_none()
+}

@@ -1,0 +1,283 @@
+//! Programs for `sed` and `awk`, as far as it has to be known whether they write files or run others.
+//!
+//! PURE. Reads their commands, carries out none. What it cannot read is taken to write.
+
+/// Whether a script of `sed` writes no file and runs nothing.
+pub(super) fn sed_only_edits(script: &str) -> bool {
+    Sed {
+        rest: script.chars(),
+    }
+    .only_edits()
+    .unwrap_or(false)
+}
+
+struct Sed<'s> {
+    rest: std::str::Chars<'s>,
+}
+
+impl Sed<'_> {
+    fn peek(&self) -> Option<char> {
+        self.rest.clone().next()
+    }
+
+    fn skip(&mut self, is_it: impl Fn(char) -> bool) {
+        while self.peek().is_some_and(&is_it) {
+            self.rest.next();
+        }
+    }
+
+    /// `None` where it cannot be read.
+    fn only_edits(&mut self) -> Option<bool> {
+        loop {
+            self.skip(|c| c.is_whitespace() || matches!(c, ';' | '{' | '}'));
+            self.addresses()?;
+            let Some(command) = self.rest.next() else {
+                return Some(true);
+            };
+            match command {
+                's' => {
+                    let end = self.rest.next()?;
+                    self.until(end)?;
+                    self.until(end)?;
+                    while let Some(flag) = self.peek().filter(char::is_ascii_alphanumeric) {
+                        if matches!(flag, 'w' | 'e') {
+                            return Some(false);
+                        }
+                        self.rest.next();
+                    }
+                }
+                'y' => {
+                    let end = self.rest.next()?;
+                    self.until(end)?;
+                    self.until(end)?;
+                }
+                '{' | '}' | '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P'
+                | 'x' | 'z' | 'F' => {}
+                'q' | 'Q' | 'l' | 'L' => self.skip(|c| c == ' ' || c.is_ascii_digit()),
+                ':' | 'b' | 't' | 'T' => self.skip(|c| !matches!(c, '\n' | ';' | '}')),
+                // Text, or the name of a file that is read.
+                'a' | 'i' | 'c' | 'r' | 'R' | '#' => self.line(),
+                _ => return Some(false),
+            }
+        }
+    }
+
+    /// Reads what says for which lines a command is.
+    fn addresses(&mut self) -> Option<()> {
+        loop {
+            match self.peek() {
+                Some('/') => {
+                    self.rest.next();
+                    self.until('/')?;
+                    self.skip(|c| matches!(c, 'I' | 'M'));
+                }
+                Some('\\') => {
+                    self.rest.next();
+                    let end = self.rest.next()?;
+                    self.until(end)?;
+                    self.skip(|c| matches!(c, 'I' | 'M'));
+                }
+                Some('0'..='9' | '$' | ',' | '!' | '+' | '~' | ' ' | '\t') => {
+                    self.rest.next();
+                }
+                Some(_) | None => return Some(()),
+            }
+        }
+    }
+
+    /// Reads behind the next sign that ends a pattern.
+    fn until(&mut self, end: char) -> Option<()> {
+        let mut is_in_class = false;
+        loop {
+            match self.rest.next()? {
+                '\\' => {
+                    self.rest.next()?;
+                }
+                // In a class of signs, some readers end the pattern here and others do not.
+                c if c == end && is_in_class => return None,
+                c if c == end => return Some(()),
+                '[' => is_in_class = true,
+                ']' => is_in_class = false,
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads to the end of a line that no backslash continues.
+    fn line(&mut self) {
+        while let Some(c) = self.rest.next() {
+            match c {
+                '\\' => {
+                    self.rest.next();
+                }
+                '\n' => return,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Stands for the name of a stream in a plain program.
+const STREAM: char = '\u{1}';
+
+/// Whether a program of `awk` prints to its output alone, and runs nothing.
+pub(super) fn awk_only_prints(program: &str) -> bool {
+    plain_awk(program).is_some_and(|plain| {
+        let words = plain.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let mut words = words.filter(|word| !word.is_empty());
+        !words.any(|word| word == "system")
+            && !plain.contains('@')
+            && !has_single_pipe(&plain)
+            && !prints_to_a_file(&plain)
+    })
+}
+
+/// The program without what is in its texts, patterns and comments; `None` where one does not end.
+fn plain_awk(program: &str) -> Option<String> {
+    let mut plain = String::new();
+    let mut rest = program.chars();
+    while let Some(c) = rest.next() {
+        let before = plain.trim_end_matches([' ', '\t']).chars().next_back();
+        let is_pattern = before.is_none_or(|c| "(,{};!~&|\n=:?".contains(c));
+        match c {
+            '"' => {
+                let text = inside(&mut rest, '"')?;
+                // A stream that no file is.
+                let is_stream = matches!(&text[..], "/dev/stderr" | "/dev/stdout" | "/dev/null");
+                plain.push(if is_stream { STREAM } else { '"' });
+            }
+            '/' if is_pattern => {
+                inside(&mut rest, '/')?;
+                plain.push('"');
+            }
+            '#' => {
+                while rest.clone().next().is_some_and(|c| c != '\n') {
+                    rest.next();
+                }
+            }
+            c => plain.push(c),
+        }
+    }
+    Some(plain)
+}
+
+fn inside(rest: &mut std::str::Chars<'_>, end: char) -> Option<String> {
+    let mut text = String::new();
+    loop {
+        match rest.next()? {
+            '\\' => {
+                rest.next()?;
+            }
+            '\n' => return None,
+            c if c == end => return Some(text),
+            c => text.push(c),
+        }
+    }
+}
+
+fn has_single_pipe(plain: &str) -> bool {
+    plain.replace("||", "").contains('|')
+}
+
+/// Whether something that is printed goes to a file: outside of brackets, `>` compares nothing there.
+fn prints_to_a_file(plain: &str) -> bool {
+    plain.match_indices("print").any(|(at, _)| {
+        let mut open = 0_i32;
+        let mut rest = plain[at..].chars();
+        while let Some(c) = rest.next() {
+            match c {
+                '(' | '[' => open += 1,
+                ')' | ']' => open -= 1,
+                ';' | '}' | '\n' if open <= 0 => return false,
+                '>' if open <= 0 => {
+                    let to = rest.as_str().trim_start_matches(['>', ' ']);
+                    let behind = to.strip_prefix(STREAM).map(str::trim_start);
+                    match behind.map(|behind| behind.is_empty() || behind.starts_with([';', '}'])) {
+                        Some(true) => return false,
+                        Some(false) | None => return true,
+                    }
+                }
+                _ => {}
+            }
+        }
+        false
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_of_sed_are_read() {
+        for script in [
+            "1,20p",
+            "$d",
+            "s/a/b/g",
+            "s|a/w b|c|gI",
+            "/x/,/y/{s/a/b/;p}",
+            "/w out/p",
+            "\\,a,d",
+            "s/w x/w y/",
+            "a\\\nw out\nd",
+            "/a/!b end;s/x/y/;:end",
+            "10q",
+            "2,+3!d",
+            "y/ab/cd/",
+        ] {
+            assert!(sed_only_edits(script), "{script}");
+        }
+        for script in [
+            "w out",
+            "/x/w out",
+            "s/a/b/w out",
+            "s/a/b/gw out",
+            "s/a/b/e",
+            "e date",
+            "1,3W out",
+            "{p;w out\n}",
+            "s/a",
+            "/a",
+            "s/[/]/b/w out",
+            "s/a/b/;w out",
+            "n;w out",
+        ] {
+            assert!(!sed_only_edits(script), "{script}");
+        }
+    }
+
+    #[test]
+    fn programs_of_awk_are_read() {
+        for program in [
+            "{print $1}",
+            "$1 > 5",
+            "$1>5 {print}",
+            "{ print ($1 > 5) }",
+            "{print \"a > b\"}",
+            "/a>b/ {print $2}",
+            "{ if ($1 > 3 || $2) print }",
+            "{print > \"/dev/stderr\"}",
+            "BEGIN{FS=\"|\"} {print $2} # > x",
+            "{ s += $1 } END { print s / NR }",
+            "/\"/ {print}",
+        ] {
+            assert!(awk_only_prints(program), "{program}");
+        }
+        for program in [
+            "{print > \"out\"}",
+            "{print > $1\".txt\"}",
+            "{print>FILENAME\".new\"}",
+            "{printf \"%s\", $1 >> f}",
+            "{system(\"rm \" $1)}",
+            "{print | \"sh\"}",
+            "{\"date\" | getline d}",
+            "@include \"x\"",
+            "/\"/ {print > \"x\"}",
+            "{print \"a",
+            "{print > Sum}",
+            "{print > \"/dev/stderr\" x}; {print > (f)}",
+        ] {
+            assert!(!awk_only_prints(program), "{program}");
+        }
+    }
+}
