@@ -112,13 +112,22 @@ impl<'t, 'a> Folders<'t, 'a> {
     }
 }
 
-/// `path` without `.` and doubled slashes, and joined to `folder` if it is relative.
+/// `path` without `.` and doubled slashes, and joined to `folder` if it is relative; of Windows, with `/` alone.
 pub fn spelled(path: &str, folder: Option<&str>) -> String {
     let joined = match folder {
         Some(folder) if is_relative(path) => format!("{folder}/{path}"),
         Some(_) | None => path.to_owned(),
     };
-    let root = if joined.starts_with('/') { "/" } else { "" };
+    let (root, joined) = match is_of_windows(&joined) {
+        true => ("", with_slashes(&joined)),
+        false if joined.starts_with('/') => ("/", joined),
+        false => ("", joined),
+    };
+    // Of a share on another computer.
+    let root = match joined.starts_with("//") && root.is_empty() {
+        true => "//",
+        false => root,
+    };
     let parts: Vec<&str> = joined
         .split('/')
         .filter(|part| !part.is_empty() && *part != ".")
@@ -133,6 +142,23 @@ pub fn spelled(path: &str, folder: Option<&str>) -> String {
 pub fn is_relative(path: &str) -> bool {
     let has_drive = path.as_bytes().get(1) == Some(&b':');
     !path.starts_with(['/', '~', '\\']) && !has_drive
+}
+
+/// Whether a path begins at a drive, or names another computer, as only those of Windows do.
+pub(super) fn is_of_windows(path: &str) -> bool {
+    path.starts_with("\\\\")
+        || matches!(path.as_bytes(), [drive, b':', b'\\' | b'/', ..] if drive.is_ascii_alphabetic())
+}
+
+/// A path of Windows with `/` between its names, and with its drive in one spelling.
+pub(super) fn with_slashes(path: &str) -> String {
+    let mut path = path.replace('\\', "/");
+    if path.as_bytes().get(1) == Some(&b':')
+        && let Some(drive) = path.get_mut(..1)
+    {
+        drive.make_ascii_uppercase();
+    }
+    path
 }
 
 /// The folder that the agent worked in when it wrote a line, where its format records that.
@@ -162,10 +188,26 @@ mod tests {
     }
 
     #[test]
+    fn spellings_of_one_path_of_windows_become_one() {
+        for path in [
+            "C:\\w\\a.rs",
+            "c:/w/a.rs",
+            "a.rs",
+            ".\\a.rs",
+            "C:\\w\\.\\a.rs",
+        ] {
+            assert_eq!(spelled(path, Some("C:\\w")), "C:/w/a.rs", "{path}");
+        }
+        assert_eq!(spelled("\\\\srv\\w\\a.rs", None), "//srv/w/a.rs");
+        assert_eq!(spelled("/srv/w/a.rs", None), "/srv/w/a.rs");
+        // In a folder that is not of Windows, it is a letter like others.
+        assert_eq!(spelled("a\\b", Some("/w")), "/w/a\\b");
+    }
+
+    #[test]
     fn other_paths_stay_apart() {
         assert_eq!(spelled("../a", Some("/w")), "/w/../a");
         assert_eq!(spelled("~/a", Some("/w")), "~/a");
-        assert_eq!(spelled("C:\\a\\b", Some("/w")), "C:\\a\\b");
         assert_eq!(spelled("a b/ü.rs", None), "a b/ü.rs");
     }
 }

@@ -6,6 +6,7 @@
 use super::acts::Acts;
 use super::block_text;
 use super::exchanges::{Exchange, FactLocation, text_of};
+use super::path::{self, is_relative, with_slashes};
 use super::refused::was_refused;
 use super::script::{Effects, effects};
 use super::shell::{is_shell_tool, output, shows};
@@ -282,7 +283,14 @@ impl Touch {
 
 /// Whether a path, as a command writes it, may be that of a file, or of a folder that it is in.
 fn may_be(touched: &str, path: &str) -> bool {
+    let [touched, path] = [touched, path].map(with_slashes);
+    let on_drive = match path::is_of_windows(&path) {
+        true => on_its_drive(&touched),
+        false => None,
+    };
+    let touched = on_drive.as_deref().unwrap_or(&touched);
     let touched = touched.trim_start_matches("./").trim_end_matches('/');
+    let path = &path[..];
     let (touched, from_home) = match touched.strip_prefix("~/") {
         Some(rest) => (rest, true),
         None => (touched, false),
@@ -295,15 +303,32 @@ fn may_be(touched: &str, path: &str) -> bool {
             before.is_empty() || before.ends_with('/') || end.starts_with('/')
         })
     };
-    if is_end(path, touched) || is_end(touched, path) {
+    let is_other_case = path::is_of_windows(path) && ends_in_another_case(path, touched);
+    if is_end(path, touched) || is_end(touched, path) || is_other_case {
         return true;
     }
     // In a folder of that path.
     let folder = format!("{touched}/");
-    match touched.starts_with('/') && !from_home {
-        true => path.starts_with(&folder) || !path.starts_with('/'),
+    match !is_relative(touched) && !from_home {
+        true => path.starts_with(&folder) || is_relative(path),
         false => path.starts_with(&folder) || path.contains(&format!("/{folder}")),
     }
+}
+
+/// A path as shells write it that have folders for drives, `/c/w` or `/mnt/c/w`, as Windows writes it.
+fn on_its_drive(path: &str) -> Option<String> {
+    let rest = path
+        .strip_prefix("/mnt/")
+        .or_else(|| path.strip_prefix('/'))?;
+    let (drive, rest) = rest.split_once('/')?;
+    let is_drive = drive.len() == 1 && drive.bytes().all(|b| b.is_ascii_alphabetic());
+    is_drive.then(|| format!("{}:/{rest}", drive.to_ascii_uppercase()))
+}
+
+/// Whether a path ends with another one, or has it in its middle, if letters are compared without their case.
+fn ends_in_another_case(path: &str, end: &str) -> bool {
+    let (path, end) = (format!("/{path}/").to_lowercase(), end.to_lowercase());
+    path.contains(&format!("/{}/", end.trim_start_matches('/')))
 }
 
 /// Whether a comparison shows lines of a file that a text has not.

@@ -310,7 +310,12 @@ impl<'t> Reader<'t> {
                 '\\' => {
                     let escaped = self.rest()[1..].chars().next()?;
                     self.at += 1 + escaped.len_utf8();
-                    self.word().text.push(escaped);
+                    match escaped {
+                        '$' | '`' | '"' | '\\' => self.word().text.push(escaped),
+                        '\n' => {}
+                        // Before anything else it stays.
+                        _ => self.word().text.extend(['\\', escaped]),
+                    }
                     continue;
                 }
                 c => self.word().text.push(c),
@@ -394,12 +399,9 @@ impl<'t> Reader<'t> {
     /// Reads where the output of a command goes.
     fn output(&mut self, found: &mut Vec<Simple>) -> Option<()> {
         // A number before it says which output.
-        if let Some(word) = self
+        let _ = self
             .word
-            .take_if(|word| word.text.bytes().all(|b| b.is_ascii_digit()))
-        {
-            drop(word);
-        }
+            .take_if(|word| word.text.bytes().all(|b| b.is_ascii_digit()));
         self.end_word()?;
         let rest = self.rest();
         if rest.starts_with(">(") {

@@ -51,6 +51,11 @@ fn a_text_is_taken_apart() {
         ),
         ("a \\\n b", vec![vec!["a", "b"]]),
         (
+            r#"a "C:\b\c" "\$\"\`\\""#,
+            vec![vec!["a", r"C:\b\c", r#"$"`\"#]],
+        ),
+        ("a \"b\\\nc\"", vec![vec!["a", "bc"]]),
+        (
             "for f in a b; do wc $f; done",
             vec![
                 vec!["for", "f", "in", "a", "b"],

@@ -18,6 +18,13 @@ fn a_path_may_be_that_of_a_file() {
         ("/w", "/w/src/a.py"),
         ("../b", "/w/src/a.py"),
         (".", "/w/src/a.py"),
+        ("src\\a.rs", "C:\\app\\src\\a.rs"),
+        ("src\\a.rs", "C:/app/src/a.rs"),
+        (".\\SRC\\A.rs", "C:/app/src/a.rs"),
+        ("C:\\app\\src\\a.rs", "src/a.rs"),
+        ("c:\\app\\src", "C:/app/src/a.rs"),
+        ("/c/app/src/a.rs", "C:/app/src/a.rs"),
+        ("/mnt/c/app", "C:/app/src/a.rs"),
     ] {
         assert!(may_be(touched, path), "{touched} {path}");
     }
@@ -28,6 +35,8 @@ fn a_path_may_be_that_of_a_file() {
         ("/w/lib", "/w/src/a.py"),
         ("/tmp/a.py", "/w/src/a.py"),
         ("/dev/null", "/w/src/a.py"),
+        ("src\\b.rs", "C:/app/src/a.rs"),
+        ("D:\\app\\src\\a.rs", "C:/app/src/a.rs"),
     ] {
         assert!(!may_be(touched, path), "{touched} {path}");
     }
@@ -61,6 +70,8 @@ fn a_path_of_windows_is_one_name_after_the_other() {
     };
     assert!(after("cargo test"));
     assert!(!after("echo x > w\\a.rs"));
+    assert!(!after("echo x > \"C:\\w\\a.rs\""));
+    assert!(!after("rm 'w\\a.rs'"));
 }
 
 const READ: (&str, &str, ResultText<'_>) = (
