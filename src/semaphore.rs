@@ -4,10 +4,26 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// How often a waiting thread checks whether the run has been stopped.
 pub const POLL: Duration = Duration::from_millis(50);
+
+/// Sleeps for a time; `None` as soon as `stop` is set.
+pub fn sleep_unless(stop: &AtomicUsize, time: Duration) -> Option<()> {
+    let start = Instant::now();
+    loop {
+        if stop.load(Ordering::Relaxed) != 0 {
+            return None;
+        }
+        let left = time.saturating_sub(start.elapsed());
+        if left.is_zero() {
+            return Some(());
+        }
+        sleep(left.min(POLL));
+    }
+}
 
 /// A fixed number of permits.
 #[derive(Debug)]

@@ -105,15 +105,7 @@ pub(super) fn read(
     response: &Response,
     key: Option<&Key>,
 ) -> (Result<Answer, Failure>, Usage) {
-    let text = || Value::from(String::from_utf8_lossy(&response.body));
-    let mut body = serde_json::from_slice(&response.body).unwrap_or_else(|_| text());
-    if let Some(key) = key {
-        key.mask_all(&mut body);
-    }
-    // Google's OpenAI endpoint puts an error into a list.
-    if let Some(Value::Object(_)) = body.get(0) {
-        body = body[0].take();
-    }
+    let body = parsed(response, key);
     let result = match response.status {
         200..=299 if !body.is_object() => Err(Failure::Transient(format!(
             "the answer is not JSON: {}",
@@ -138,15 +130,25 @@ pub(super) fn read(
 
 /// Reads a response that is no summary: JSON, without the `key`.
 pub(super) fn value(response: &Response, key: Option<&Key>) -> Result<Value, Failure> {
+    let body = parsed(response, key);
+    match response.status {
+        200..=299 => Ok(body),
+        300..=399 => Err(redirected(response.status)),
+        _ => Err(failure(response, &body)),
+    }
+}
+
+/// The body of a response, without the `key`; what is no JSON is a text.
+fn parsed(response: &Response, key: Option<&Key>) -> Value {
     let text = || Value::from(String::from_utf8_lossy(&response.body));
     let mut body = serde_json::from_slice(&response.body).unwrap_or_else(|_| text());
     if let Some(key) = key {
         key.mask_all(&mut body);
     }
-    match response.status {
-        200..=299 => Ok(body),
-        300..=399 => Err(redirected(response.status)),
-        _ => Err(failure(response, &body)),
+    // Google's OpenAI endpoint puts an error into a list.
+    match body.get(0) {
+        Some(Value::Object(_)) => body[0].take(),
+        Some(_) | None => body,
     }
 }
 
@@ -293,14 +295,20 @@ fn failure(response: &Response, body: &Value) -> Failure {
         Value::Null => body,
         error => error,
     };
-    let said = match error["message"].as_str().or(error.as_str()) {
+    let message = match error["message"].as_str().or(error.as_str()) {
         // OpenRouter says so where the server behind it has said more.
         Some("Provider returned error") => match &error["metadata"]["raw"] {
-            Value::Null => "Provider returned error".to_owned(),
-            raw => shown(raw),
+            Value::Null => Value::from("Provider returned error"),
+            raw => raw.clone(),
         },
-        Some(message) => clipped(message),
-        None => shown(body),
+        Some(message) => Value::from(message),
+        None => body.clone(),
+    };
+    let said = shown(&message);
+    // What is cut for people may end within a figure.
+    let whole = match &message {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
     };
     let name = |key: &str| error[key].as_str().unwrap_or_default();
     let names = [
@@ -322,7 +330,7 @@ fn failure(response: &Response, body: &Value) -> Failure {
     {
         return Failure::Fatal(why);
     }
-    if let Some(refused) = refused(status, (error, &names), &said) {
+    if let Some(refused) = refused(status, (error, &names), &whole) {
         return Failure::Refused { why, refused };
     }
     // OpenRouter has had this input looked at, and no other.
@@ -330,7 +338,7 @@ fn failure(response: &Response, body: &Value) -> Failure {
     if status == 403 && is_flagged {
         return Failure::Rejected(why);
     }
-    if let Some(excess) = too_long(status, (error, &names), &said) {
+    if let Some(excess) = too_long(status, (error, &names), &whole) {
         return Failure::PromptTooLong { why, excess };
     }
     match (response.should_retry.as_deref(), status) {

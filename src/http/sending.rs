@@ -5,11 +5,10 @@
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::Ordering;
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::artifacts::Excess;
-use crate::semaphore::POLL;
+use crate::semaphore::sleep_unless;
 use crate::summarizer::retry::{Backoff, Failed, delay, retry};
 
 use super::body::{Delimiter, Parts, body};
@@ -168,14 +167,14 @@ impl Server {
             let why = format!("the run may send at most {limit} {what}");
             Err(Failure::RunLimit(why))
         };
-        if let Some(limit) = self.limits.requests
-            && self.sent.fetch_add(1, Ordering::Relaxed) >= limit
-        {
+        let requests = self.sent.fetch_add(1, Ordering::Relaxed);
+        if let Some(limit) = self.limits.requests.filter(|limit| requests >= *limit) {
+            self.sent.fetch_sub(1, Ordering::Relaxed);
             return exceeded(limit, "requests");
         }
-        if let Some(limit) = self.limits.input_tokens
-            && self.sent_tokens.fetch_add(tokens, Ordering::Relaxed) + tokens > limit
-        {
+        let sent = self.sent_tokens.fetch_add(tokens, Ordering::Relaxed) + tokens;
+        if let Some(limit) = self.limits.input_tokens.filter(|limit| sent > *limit) {
+            self.sent.fetch_sub(1, Ordering::Relaxed);
             self.sent_tokens.fetch_sub(tokens, Ordering::Relaxed);
             return exceeded(limit, "tokens");
         }
@@ -193,17 +192,7 @@ impl Backoff<Failure> for Server {
     }
 
     fn wait(&self, time: Duration) -> Result<(), Failure> {
-        let end = Instant::now() + time;
-        loop {
-            if self.stop.load(Ordering::Relaxed) != 0 {
-                return Err(Failure::Interrupted);
-            }
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(());
-            }
-            sleep(left.min(POLL));
-        }
+        sleep_unless(&self.stop, time).ok_or(Failure::Interrupted)
     }
 }
 

@@ -75,7 +75,13 @@ const NAMES: [&str; 5] = [
     "1261",
 ];
 
-/// `Some` if an error says that the prompt is too long; by how much, if it says that as well.
+/// A prompt is not so many times as long as its limit.
+const MOST_TIMES: u64 = 100;
+
+/// Figures that may be years, which sentences name beside others.
+const YEARS: std::ops::RangeInclusive<u64> = 2_020..=2_039;
+
+/// `Some` if an error says that the prompt is too long; by how much, if it says that as well. `said` is all of its message.
 pub(super) fn too_long(
     status: u16,
     (error, names): (&Value, &[&str]),
@@ -95,12 +101,18 @@ pub(super) fn too_long(
     let found = PHRASES.iter().find(|(phrase, _)| lower.contains(phrase));
     if let Some((phrase, figures)) = found {
         let at = lower.find(phrase).unwrap_or_default();
-        let mut figures_found: Vec<u64> = numbers(&lower[at..]).collect();
+        let mut found: Vec<u64> = figures_of(&lower[at..]).collect();
         // Some name a figure before the phrase.
-        if figures_found.len() < 2 {
-            figures_found = numbers(&lower).filter(|n| *n > 999).collect();
+        if found.len() < 2 {
+            let is_large = |n: &u64| *n > 999 && !YEARS.contains(n);
+            found = figures_of(&lower).filter(is_large).collect();
         }
-        return Some(match (figures, &figures_found[..]) {
+        if let Figures::Two = figures {
+            // Others beside the limit count something else.
+            let most = found.iter().copied().max().unwrap_or_default();
+            found.retain(|n| most / MOST_TIMES < *n);
+        }
+        return Some(match (figures, &found[..]) {
             (Figures::Two, [a, b, ..]) => excess(*a.max(b), *a.min(b)),
             (Figures::SumThenMost, [prompt, answer, most, ..])
             | (Figures::MostThenSum, [most, prompt, answer, ..]) => {
@@ -117,7 +129,29 @@ pub(super) fn too_long(
 }
 
 fn excess(prompt: u64, limit: u64) -> Option<Excess> {
-    (prompt > limit && limit > 0).then_some(Excess { prompt, limit })
+    let is_sound = prompt > limit && limit > 0 && prompt / limit < MOST_TIMES;
+    is_sound.then_some(Excess { prompt, limit })
+}
+
+/// The integers in a text that stand alone, not in a name or in a date.
+fn figures_of(text: &str) -> impl Iterator<Item = u64> {
+    let is_of_a_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | ':' | '.');
+    let is_apart = move |part: &&str| {
+        let start = part.as_ptr() as usize - text.as_ptr() as usize;
+        let end = start + part.len();
+        // A full stop ends a sentence where no digit is behind it; so does a colon before a figure.
+        let mut behind = text[end..].chars();
+        let is_behind = match behind.next() {
+            Some('.' | ':') => behind.next().is_some_and(char::is_alphanumeric),
+            next => next.is_some_and(is_of_a_name),
+        };
+        !text[..start].ends_with(is_of_a_name) && !is_behind
+    };
+    text.split(|c: char| !c.is_ascii_digit() && c != ',')
+        .map(|part| part.trim_matches(','))
+        .filter(|part| !part.is_empty())
+        .filter(is_apart)
+        .filter_map(|part| part.replace(',', "").parse().ok())
 }
 
 /// The integers in a text; commas between digits are ignored.
@@ -201,6 +235,21 @@ mod tests {
                 400,
                 "This endpoint's maximum context length is 163840 tokens. However, you requested about 200000 tokens (190000 of text input, 10000 in the output).",
                 Some((200_000, 163_840)),
+            ),
+            (
+                400,
+                "This model's maximum context length is 128000 tokens (gpt-4o-2024-08-06)",
+                None,
+            ),
+            (
+                400,
+                "This model's maximum context length is 128000 tokens (gpt-4o-2024-08-06, 4 images). You sent 130000.",
+                Some((130_000, 128_000)),
+            ),
+            (
+                400,
+                "claude-3-5-sonnet-20241022 (of 2024): the maximum context length is 200000 tokens",
+                None,
             ),
             (400, "context window exceeds limit (2013)", None),
             (

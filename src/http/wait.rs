@@ -10,6 +10,9 @@ use serde_json::Value;
 
 use super::response::Response;
 
+/// The longest time that is of use. To a clock, one that a server made up may not be added.
+const LONGEST: Duration = Duration::from_secs(24 * 3_600);
+
 /// Before a time in an error message, in lower case.
 const ASKS: [&str; 5] = [
     "try again in ",
@@ -20,28 +23,28 @@ const ASKS: [&str; 5] = [
 ];
 
 impl Response {
-    /// How long the server asks to wait before the next request.
+    /// How long the server asks to wait before the next request; more than a day counts as a day.
     pub(super) fn wait(&self) -> Option<Duration> {
-        let number = |text: &Option<String>| {
-            let number: f64 = text.as_deref()?.trim().parse().ok()?;
-            (number.is_finite() && number >= 0.0).then_some(number)
-        };
-        if let Some(millis) = number(&self.retry_after_ms) {
-            return Duration::try_from_secs_f64(millis / 1_000.0).ok();
-        }
-        if let Some(seconds) = number(&self.retry_after) {
-            return Duration::try_from_secs_f64(seconds).ok();
+        self.asked().map(|wait| wait.min(LONGEST))
+    }
+
+    fn asked(&self) -> Option<Duration> {
+        if let Some(millis) = self.retry_after_ms.as_deref().and_then(number) {
+            return Some(seconds(millis / 1_000.0));
         }
         // A date: compared with the server's own clock.
         let time = |text: &Option<String>| {
             let text = text.as_deref()?.trim();
             DateTimeParser::new().parse_timestamp(text).ok()
         };
-        if let (Some(after), Some(date)) = (time(&self.retry_after), time(&self.date)) {
-            let seconds = after.as_second() - date.as_second();
-            return u64::try_from(seconds).ok().map(Duration::from_secs);
+        let date = time(&self.date);
+        if let Some(after) = self.retry_after.as_deref().and_then(number) {
+            return until(after, date);
         }
-        self.exhausted(time(&self.date)).or_else(|| self.said())
+        if let (Some(after), Some(date)) = (time(&self.retry_after), date) {
+            return between(date, after);
+        }
+        self.exhausted(date).or_else(|| self.said())
     }
 
     /// Until the last of the limits that are used up is renewed: `x-ratelimit-remaining-tokens: 0` beside
@@ -55,12 +58,12 @@ impl Response {
             let (_, text) = self.limits.iter().find(|(other, _)| *other == name)?;
             let text = text.trim();
             match (text.parse::<Timestamp>(), date) {
-                (Ok(time), Some(date)) => {
-                    let seconds = time.as_second() - date.as_second();
-                    u64::try_from(seconds).ok().map(Duration::from_secs)
-                }
+                (Ok(time), Some(date)) => between(date, time),
                 (Ok(_), None) => None,
-                (Err(_), _) => duration(text).map(|(time, _)| time),
+                (Err(_), _) => match number(text) {
+                    Some(number) => until(number, date),
+                    None => duration(text).map(|(time, _)| time),
+                },
             }
         });
         reset.max()
@@ -86,6 +89,32 @@ impl Response {
             duration(after).map(|(time, _)| time)
         })
     }
+}
+
+fn number(text: &str) -> Option<f64> {
+    let number: f64 = text.trim().parse().ok()?;
+    (number.is_finite() && number >= 0.0).then_some(number)
+}
+
+/// What a number alone means: seconds, or a point in time, as OpenRouter (milliseconds) and GitHub (seconds) send it.
+fn until(number: f64, date: Option<Timestamp>) -> Option<Duration> {
+    const SECONDS: f64 = 1e9;
+    const MILLIS: f64 = 1e12;
+    let time = match number {
+        n if n >= MILLIS => Timestamp::from_millisecond(n as i64),
+        n if n >= SECONDS => Timestamp::from_second(n as i64),
+        n => return Some(seconds(n)),
+    };
+    between(date?, time.ok()?)
+}
+
+fn between(now: Timestamp, then: Timestamp) -> Option<Duration> {
+    let seconds = then.as_second() - now.as_second();
+    u64::try_from(seconds).ok().map(Duration::from_secs)
+}
+
+fn seconds(number: f64) -> Duration {
+    Duration::try_from_secs_f64(number).unwrap_or(LONGEST)
 }
 
 /// A time at the start of a text, and the rest: `1.5s`, `6m0s`, `120ms`, `2 seconds`; a number alone is of seconds.
@@ -117,7 +146,7 @@ fn duration(text: &str) -> Option<(Duration, &str)> {
             break;
         }
     }
-    Some((Duration::try_from_secs_f64(total?).ok()?, rest))
+    Some((seconds(total?), rest))
 }
 
 #[cfg(test)]
@@ -190,5 +219,32 @@ mod tests {
             ("anthropic-ratelimit-requests-reset", "1994-11-06T08:50:07Z"),
         ];
         assert_eq!(millis(&limits(&anthropic)), Some(30_000));
+        // OpenRouter, GitHub: a point in time.
+        for reset in ["1741305600000", "1741305600"] {
+            let mut response =
+                limits(&[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", reset)]);
+            response.date = Some("Thu, 06 Mar 2025 23:59:30 GMT".to_owned());
+            assert_eq!(millis(&response), Some(30_000), "{reset}");
+        }
+    }
+
+    #[test]
+    fn no_wait_is_longer_than_a_day() {
+        let asks = |retry_after: &str| Response {
+            retry_after: Some(retry_after.to_owned()),
+            date: Some("Sun, 06 Nov 1994 08:49:37 GMT".to_owned()),
+            ..Response::default()
+        };
+        assert_eq!(millis(&asks("7")), Some(7_000));
+        for text in ["100000", "10000000000000", "Fri, 06 Nov 2099 08:49:37 GMT"] {
+            assert_eq!(millis(&asks(text)), Some(86_400_000), "{text}");
+        }
+        // No clock has such a time, and nobody knows what is meant.
+        assert_eq!(millis(&asks("10000000000000000000")), None);
+        let sentence = Response {
+            body: br#"{"error":{"message":"wait 99999999999999999999 s"}}"#.to_vec(),
+            ..Response::default()
+        };
+        assert_eq!(millis(&sentence), Some(86_400_000));
     }
 }

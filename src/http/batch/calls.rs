@@ -1,9 +1,8 @@
 //! Calls of a batch API: questions are repeated while the server stumbles; what may have made a batch is not.
 
 use std::fs::File;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
@@ -13,7 +12,7 @@ use super::shape::Addresses;
 use crate::error::{Error, ErrorKind};
 use crate::http::client::{Call, Client, Content};
 use crate::http::response::{Failure, Response, value};
-use crate::semaphore::POLL;
+use crate::semaphore::sleep_unless;
 
 /// How long a file of requests or results may be on its way.
 const TRANSFER: Duration = Duration::from_secs(3_600);
@@ -157,17 +156,7 @@ impl Caller<'_> {
 
     /// Sleeps, unless the run is to end.
     pub(super) fn sleep(&self, time: Duration) -> Result<(), Failure> {
-        let end = Instant::now() + time;
-        loop {
-            if self.stop.load(Ordering::Relaxed) != 0 {
-                return Err(Failure::Interrupted);
-            }
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(());
-            }
-            sleep(left.min(POLL));
-        }
+        sleep_unless(self.stop, time).ok_or(Failure::Interrupted)
     }
 }
 

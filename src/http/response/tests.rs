@@ -425,3 +425,38 @@ fn the_key_is_cut_out_before_a_text_is_clipped() {
         ("with [key].", Some("[key]"))
     );
 }
+
+#[test]
+fn an_error_in_a_list_is_read_wherever_it_comes() {
+    let response = Response {
+        status: 404,
+        body: br#"[{"error":{"code":404,"message":"no such job","status":"NOT_FOUND"}}]"#.to_vec(),
+        ..Response::default()
+    };
+    let failure = value(&response, None).unwrap_err();
+    assert!(
+        matches!(&failure, Failure::Rejected(why) if why == "status 404: no such job"),
+        "{failure:?}"
+    );
+}
+
+#[test]
+fn a_figure_that_the_shown_text_cuts_is_read_whole() {
+    let filler = "x".repeat(281);
+    let message = format!("{filler} prompt is too long: 210000 tokens > 200000 maximum");
+    let body = serde_json::json!({"error": {"message": message}}).to_string();
+    let response = Response {
+        status: 400,
+        body: body.into_bytes(),
+        ..Response::default()
+    };
+    let excess = Some(Excess {
+        prompt: 210_000,
+        limit: 200_000,
+    });
+    let (result, _) = read(Provider::Anthropic, &response, None);
+    assert!(
+        matches!(&result, Err(Failure::PromptTooLong { excess: found, .. }) if *found == excess),
+        "{result:?}"
+    );
+}
