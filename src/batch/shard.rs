@@ -2,12 +2,13 @@
 //!
 //! PURE. Knows no machine: the same tree is split in the same way wherever it is mounted.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::find::{COMPACT, split_ending};
 use super::{Found, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::path_text;
+use crate::store::folder::below;
 
 /// The `index`th of `count` parts, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,11 +41,15 @@ impl Shard {
             Source::Stdin => true,
             Source::File(file) => self.has(file.relative()),
         });
-        let has = |path: &Path| self.has(path);
-        found
-            .missing
-            .retain(|error| has(error.path.as_deref().unwrap_or(Path::new(""))));
-        found.passed.retain(has);
+        let Found {
+            folders,
+            missing,
+            passed,
+            ..
+        } = found;
+        let has = |path: &Path| self.has(relative(path, folders));
+        missing.retain(|error| has(error.path.as_deref().unwrap_or(Path::new(""))));
+        passed.retain(has);
         Ok(())
     }
 
@@ -65,9 +70,46 @@ impl Shard {
     }
 }
 
+/// A path relative to the first of these folders that it is in; its name if it is in none, as that of an input.
+pub(super) fn relative<'p>(path: &'p Path, folders: &[PathBuf]) -> &'p Path {
+    let inside = folders.iter().find_map(|folder| below(path, folder));
+    let alone = || path.file_name().map(Path::new).unwrap_or(path);
+    inside.unwrap_or_else(alone)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::batch::{Passed, PassedBy};
+
+    #[test]
+    fn what_is_not_read_is_of_one_part_wherever_its_tree_is_mounted() {
+        let of = |root: &str, index: u64| {
+            let mut found = Found {
+                folders: vec![PathBuf::from(root)],
+                ..Found::default()
+            };
+            for n in 0..20 {
+                let path = Path::new(root).join(format!("d/{n}.jsonl"));
+                let error = Error::new(ErrorKind::Io, n.to_string()).at(&path);
+                found.missing.push(error);
+                found.passed.insert(path, PassedBy::SameFile);
+            }
+            Shard::new(index, 3).unwrap().apply(&mut found).unwrap();
+            let missing = found.missing.into_iter().map(|error| error.message);
+            let passed: Passed = found.passed;
+            let passed: u64 = passed.groups().values().map(|group| group.count).sum();
+            (missing.collect::<Vec<_>>(), passed)
+        };
+        let mut all = 0;
+        for index in 1..=3 {
+            let (missing, passed) = of("/mnt/a", index);
+            assert_eq!((missing.clone(), passed), of("/data/b", index));
+            assert_eq!(missing.len() as u64, passed);
+            all += passed;
+        }
+        assert_eq!(all, 20);
+    }
 
     #[test]
     fn each_file_is_in_one_part_which_never_changes() {

@@ -12,6 +12,7 @@ use super::find::{PlaceKey, place_key};
 use super::find::{interest, no_transcript, nothing};
 use super::look::Look;
 use super::passed::PassedBy;
+use super::shard::relative;
 use super::walk::{Leave, Met, Shows, walk_each};
 use super::{
     Destination, Exclude, FileSource, Filter, Found, Options, Origin, Passed, Scope, Shard, Source,
@@ -85,8 +86,8 @@ impl Walking {
         let mut count = 0;
         let show = &mut |met, _: &Shows<'_>| {
             let (Met::File(path) | Met::Link(path, _)) = met;
-            let relative = below(&path, &self.folder).unwrap_or(&path);
-            let is_ours = self.shard.is_none_or(|shard| shard.has(relative));
+            let inside = below(&path, &self.folder).unwrap_or(&path);
+            let is_ours = self.shard.is_none_or(|shard| shard.has(inside));
             count += u64::from(is_ours);
         };
         walk_each(
@@ -113,7 +114,11 @@ impl Walking {
         let mut is_empty = true;
         let mut links = Links::default();
         let passed = RefCell::new(Passed::default());
-        let is_of_shard = |path: &Path| self.shard.is_none_or(|shard| shard.has(path));
+        let folders = [self.folder.clone()];
+        let is_of_shard = |path: &Path| {
+            let shard = self.shard;
+            shard.is_none_or(|shard| shard.has(relative(path, &folders)))
+        };
         let show_file = &mut |file, shows: &Shows<'_>| {
             is_empty = false;
             let plain = plain.as_deref();
@@ -130,7 +135,7 @@ impl Walking {
                 }
                 return;
             }
-            if !is_of_shard(file.relative()) {
+            if !is_of_shard(&file.path) {
                 return;
             }
             met += 1;
