@@ -213,7 +213,7 @@ fn search(paths: &[PathBuf], leave: Leave<'_>, wanted: Wanted) -> Result<Found> 
             let plain = file.path.canonicalize();
             let is_new = seen.insert(place_key(plain.as_ref().unwrap_or(&file.path)));
             if !is_new {
-                passed.count(file.path.clone(), PassedBy::SameFile);
+                passed.insert(file.path.clone(), PassedBy::SameFile);
             }
             is_new
         }
@@ -296,7 +296,8 @@ impl Named {
             self.file(path.to_owned(), None, Origin::Named);
         } else if let Some((folder, matcher)) = pattern(path) {
             // Our own outputs are only found if they are named.
-            let ours = what == Wanted::Outputs || path.to_string_lossy().contains(COMPACT);
+            let name = path.file_name().unwrap_or_default();
+            let ours = what == Wanted::Outputs || name.to_string_lossy().contains(COMPACT);
             let wanted = |path: &Path, name: &str| match matcher.is_match(path)
                 && (ours || !is_output(name))
             {

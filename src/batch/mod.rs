@@ -95,7 +95,7 @@ pub use spool::{Kept, Outcomes, Sorted, Spool, unread};
 pub use stdin::Stdin;
 pub use stream::{Stream, filter};
 pub use strict::BadLines;
-pub use target::{Destination, Target, Targets, stores};
+pub use target::{Destination, Target, Targets, compacted_beside, stores};
 pub use vanished::{Gone, Orphans, vanished};
 pub use walking::Walking;
 

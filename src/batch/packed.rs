@@ -186,10 +186,13 @@ pub(super) fn safe_path(text: &str) -> Result<PathBuf> {
     if parts.iter().any(|part| matches!(*part, "" | "." | "..")) {
         return refused("does not lead to a file below the output folder");
     }
-    if text.contains(['\\', '\0']) || cfg!(windows) && text.contains(':') {
+    let is_other = |part: &&str| is_another_on_windows(part);
+    if text.contains(['\\', '\0']) || cfg!(windows) && parts.iter().any(is_other) {
         return refused("has characters that lead elsewhere on some systems");
     }
-    if parts.iter().any(|part| part.eq_ignore_ascii_case(FOLDER)) {
+    // Some systems leave out what a name ends with.
+    let is_store = |part: &&str| trimmed(part).eq_ignore_ascii_case(FOLDER);
+    if parts.iter().any(|part| is_store(part)) {
         return refused("leads into a store");
     }
     let path: PathBuf = parts.iter().collect();
@@ -200,9 +203,48 @@ pub(super) fn safe_path(text: &str) -> Result<PathBuf> {
     }
 }
 
+/// A name as Windows reads it.
+fn trimmed(name: &str) -> &str {
+    name.trim_end_matches(['.', ' '])
+}
+
+/// Whether Windows takes a name for that of another file, or of a device.
+fn is_another_on_windows(name: &str) -> bool {
+    const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
+    let stem = name.split('.').next().unwrap_or_default();
+    let stem = trimmed(stem).to_ascii_lowercase();
+    let port = stem
+        .strip_prefix("com")
+        .or_else(|| stem.strip_prefix("lpt"));
+    let is_port = port.is_some_and(|number| number.chars().count() == 1 && !number.eq("0"));
+    trimmed(name) != name || name.contains(':') || DEVICES.contains(&&stem[..]) || is_port
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_windows_reads_otherwise_are_known() {
+        for name in [
+            "a.",
+            "a ",
+            ".ctxpack.",
+            "CON",
+            "nul.jsonl",
+            "com1",
+            "LPT9.txt",
+            "a:b",
+            "aux .x",
+        ] {
+            assert!(is_another_on_windows(name), "{name}");
+        }
+        for name in [
+            "a.jsonl", "console", "com", "com10", "lpt.x", "..a", ".hidden", "null",
+        ] {
+            assert!(!is_another_on_windows(name), "{name}");
+        }
+    }
 
     #[test]
     fn a_path_that_leads_elsewhere_is_refused() {
@@ -235,6 +277,9 @@ mod tests {
             "a/.ctxpack/x",
             ".CTXPACK/x",
             "a/.ctxpack",
+            ".ctxpack./manifests/1-x.jsonl",
+            "a/.ctxpack /x",
+            ".CTXPACK. ./x",
         ] {
             let error = safe_path(wrong).unwrap_err();
             assert_eq!(error.kind, ErrorKind::BadLine, "{wrong:?}");

@@ -131,7 +131,7 @@ impl Target<'_> {
             (Destination::Stdout, _) | (_, Source::Stdin) => None,
             (Destination::Beside, Source::File(file)) => Some(match self.emit {
                 Some(_) => emitted::named(&file.path),
-                None => beside(&file.path),
+                None => compacted_beside(&file.path),
             }),
             (Destination::InPlace, Source::File(file)) => Some(file.path.clone()),
             (Destination::Folder(folder), Source::File(file)) => {
@@ -519,7 +519,7 @@ pub(super) fn kept(root: PathBuf, durability: Durability) -> Arc<RunStore> {
 }
 
 /// `dir/in.jsonl` → `dir/in.compact.jsonl`, `in.json` → `in.compact.json`; the ending is added to a file without one.
-fn beside(input: &Path) -> PathBuf {
+pub fn compacted_beside(input: &Path) -> PathBuf {
     let name = input.file_name().unwrap_or_default();
     let ending = split_ending(&name.to_string_lossy()).1.to_owned();
     // Names may be no Unicode; their endings are.

@@ -58,7 +58,9 @@ mod walking;
 
 pub use parse::parse;
 
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
+#[cfg(unix)]
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -71,6 +73,7 @@ use crate::artifacts::Replies;
 use crate::batch::Stdin;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
+use crate::outcome::path_text;
 use crate::policy::{Policy, Source};
 use crate::store::read_regular;
 use crate::text::{printable, printable_json, shown_name};
@@ -188,7 +191,8 @@ fn format_named(name: Option<&str>) -> Result<Option<Format>> {
     })
 }
 
-/// The paths of the command line and those of `--files-from` (`-`: standard input), one a line.
+/// The paths of the command line and those of `--files-from` (`-`: standard input), one a line or between
+/// NUL bytes.
 fn all_paths(
     paths: &[PathBuf],
     files_from: Option<&Path>,
@@ -196,19 +200,47 @@ fn all_paths(
 ) -> Result<Vec<PathBuf>> {
     let mut all = paths.to_vec();
     if let Some(list) = files_from {
-        let text = if list == Path::new("-") {
-            io::read_to_string(Stdin::open(stop)?)
+        let mut bytes = Vec::new();
+        let read = if list == Path::new("-") {
+            Stdin::open(stop)?.read_to_end(&mut bytes).map(drop)
         } else {
-            std::fs::read_to_string(list)
+            std::fs::read(list).map(|read| bytes = read)
         };
-        let text = text.map_err(|e| Error::io(list, "read the list of files", e))?;
-        all.extend(
-            text.lines()
-                .filter(|line| !line.is_empty())
-                .map(PathBuf::from),
-        );
+        read.map_err(|e| Error::io(list, "read the list of files", e))?;
+        for name in listed(&bytes) {
+            let path = path_of(name).ok_or_else(|| {
+                Error::new(ErrorKind::Usage, "the list of files is not UTF-8").at(list)
+            })?;
+            all.push(path);
+        }
     }
     Ok(all)
+}
+
+/// The names in a list: one a line, or between NUL bytes, as `find -print0` writes them.
+fn listed(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let end = match bytes.contains(&0) {
+        true => 0,
+        false => b'\n',
+    };
+    let names = bytes.split(move |byte| *byte == end);
+    let names = names.map(move |name| match end {
+        0 => name,
+        _ => name.strip_suffix(b"\r").unwrap_or(name),
+    });
+    names.filter(|name| !name.is_empty())
+}
+
+/// The path of these bytes; `None` where a system has no such paths.
+#[cfg(unix)]
+fn path_of(bytes: &[u8]) -> Option<PathBuf> {
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
+}
+
+/// As there.
+#[cfg(not(unix))]
+fn path_of(bytes: &[u8]) -> Option<PathBuf> {
+    std::str::from_utf8(bytes).ok().map(PathBuf::from)
 }
 
 /// How much is said on stderr.
@@ -255,10 +287,7 @@ impl Context {
 
     /// Writes an error to stderr.
     fn error(&self, error: &Error) {
-        let file = error
-            .path
-            .as_ref()
-            .map(|path| path.to_string_lossy().into_owned());
+        let file = error.path.as_deref().map(path_text);
         self.fault(&Fault {
             kind: json!(error.kind),
             file,

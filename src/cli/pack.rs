@@ -35,7 +35,7 @@ pub(super) struct PackLines {
     /// Transcripts, folders, patterns
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Read more paths from FILE, one per line; - is standard input
+    /// Read more paths from FILE, one per line or separated by NUL bytes; - is standard input
     #[arg(long, value_name = "FILE", help_heading = INPUT)]
     files_from: Option<PathBuf>,
     #[command(flatten)]

@@ -44,10 +44,7 @@ pub(super) fn say(context: &Context, found: &Found, outcomes: &dyn Entries) -> i
     for error in &found.missing {
         faults.add(&Fault {
             kind: json!(error.kind),
-            file: error
-                .path
-                .as_deref()
-                .map(|path| path.to_string_lossy().into_owned()),
+            file: error.path.as_deref().map(path_text),
             line: error.line,
             message: &error.message,
             hint: error.hint.as_deref(),

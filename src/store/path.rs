@@ -48,11 +48,20 @@ fn between(from: &Path, to: &Path) -> Option<PathBuf> {
 
 fn written(path: &Path) -> Option<String> {
     let path = path.to_str()?;
-    Some(if cfg!(windows) {
-        path.trim_start_matches(r"\\?\").replace('\\', "/")
-    } else {
-        path.to_owned()
+    Some(match cfg!(windows) {
+        true => of_windows(path),
+        false => path.to_owned(),
     })
+}
+
+/// A path of Windows with `/`, without what says that it is to be taken as it is.
+fn of_windows(path: &str) -> String {
+    let path = match path.strip_prefix(r"\\?\UNC\") {
+        // On another computer.
+        Some(share) => format!(r"\\{share}"),
+        None => path.strip_prefix(r"\\?\").unwrap_or(path).to_owned(),
+    };
+    path.replace('\\', "/")
 }
 
 #[cfg(test)]
@@ -75,6 +84,18 @@ mod tests {
         is("/", "/s", "s");
         is("/x/y", "/s", "../../s");
         assert_eq!(path("a", "/s"), None);
+    }
+
+    #[test]
+    fn a_whole_path_of_windows_stays_whole() {
+        for (path, expected) in [
+            (r"\\?\C:\w\s", "C:/w/s"),
+            (r"\\?\UNC\srv\share\x", "//srv/share/x"),
+            (r"\\srv\share\x", "//srv/share/x"),
+            (r"C:\w", "C:/w"),
+        ] {
+            assert_eq!(of_windows(path), expected, "{path}");
+        }
     }
 
     #[test]

@@ -296,6 +296,14 @@ fn summaries_of_two_policies_differ_line_by_line() {
 }
 
 #[test]
+fn a_file_without_an_ending_is_compared_with_what_was_made_of_it() {
+    let place = Place::with(&[("session", &long_session(12))]);
+    place.run("compact session").exits(0);
+    assert!(place.files().contains(&"session.compact.jsonl".to_owned()));
+    place.run("diff session").exits(0);
+}
+
+#[test]
 fn the_exit_code_tells_of_differences_if_asked() {
     let place = Place::with(&[("in.jsonl", sample().0), ("same.jsonl", sample().0)]);
     place.run("compact in.jsonl").exits(0);

@@ -93,6 +93,49 @@ fn lists_of_files_come_from_files_and_streams() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_list_may_hold_names_that_are_no_text() {
+    use std::os::unix::ffi::OsStrExt;
+    let (before, after) = sample();
+    let place = Place::new();
+    let odd = std::ffi::OsStr::from_bytes(b"caf\xe9.jsonl");
+    if std::fs::write(place.path(".").join(odd), &before).is_err() {
+        // A system that has no such names.
+        return;
+    }
+    place.write("two\nlines.jsonl", &before);
+    for (name, list) in [
+        ("lines", &b"caf\xe9.jsonl\n"[..]),
+        ("nul", b"caf\xe9.jsonl\0two\nlines.jsonl\0"),
+    ] {
+        place.write(name, list);
+        place
+            .run(&format!("compact --files-from {name} --out-dir out-{name}"))
+            .exits(0);
+        let out = place.path(&format!("out-{name}")).join(odd);
+        assert_eq!(std::fs::read(out).unwrap(), after.as_bytes(), "{name}");
+    }
+    assert_eq!(place.text("out-nul/two\nlines.jsonl"), after);
+    // An error names it as the report does.
+    std::fs::remove_file(place.path(".").join(odd)).unwrap();
+    let ran = place.run("stats --files-from lines --error-format json");
+    ran.says(&["caf\\\\xE9.jsonl"]);
+}
+
+#[test]
+fn the_name_of_a_folder_does_not_ask_for_our_own_outputs() {
+    let (before, _) = sample();
+    let place = Place::with(&[("x.compaction/in.jsonl", &before)]);
+    place.run("compact x.compaction/in.jsonl").exits(0);
+    place
+        .run("compact x.compaction/*.jsonl --overwrite")
+        .exits(0);
+    let names = place.files();
+    let twice = |name: &String| name.contains("compact.compact");
+    assert!(!names.iter().any(twice), "{names:?}");
+}
+
 #[test]
 fn a_format_that_the_user_names_wins() {
     // Both message formats would do for these.

@@ -10,7 +10,7 @@ use super::super::config::{KeyArgs, PolicyArgs};
 use super::super::saying::policy_ref;
 use super::super::{Context, scripted_answers};
 use crate::artifacts::Replies;
-use crate::batch::{Loaded, Loading, compact_detected, split_ending, stats_beside};
+use crate::batch::{Loaded, Loading, compact_detected, compacted_beside, stats_beside};
 use crate::diff::{Differ, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Detector, Format, Layout};
@@ -21,7 +21,7 @@ use crate::policy::{self, Effective, Setting};
 use crate::report::{Compared, ComparisonReport, DiffReport, PolicyRef, Report, read};
 use crate::store::undo::{State, Undo};
 use crate::store::{FOLDER, read_regular};
-use crate::text::{printable, shown_path};
+use crate::text::printable;
 
 /// A larger report beside a file is not read.
 const MOST_STATS: u64 = 256 << 20;
@@ -94,7 +94,8 @@ impl Input<'_> {
             _ => error,
         })?;
         if let State::AlreadyOriginal(_) = found.state() {
-            if let Some(new) = compacted_beside(file).filter(|path| path.is_file()) {
+            let new = compacted_beside(file);
+            if new.is_file() {
                 return self.two(context, file, &new, None);
             }
             // A run that had nothing to do has written it as it was.
@@ -377,12 +378,4 @@ fn compared(path: &str, hash: Option<&str>, bytes: &[u8]) -> Compared {
         hash: hash.map(str::to_owned),
         bytes: bytes.len() as u64,
     }
-}
-
-/// `in.jsonl` → `in.compact.jsonl`
-fn compacted_beside(file: &Path) -> Option<PathBuf> {
-    let name = shown_path(Path::new(file.file_name()?));
-    let (stem, ending) = split_ending(&name);
-    (!ending.is_empty()).then_some(ending)?;
-    Some(file.with_file_name(format!("{stem}.compact{ending}")))
 }
