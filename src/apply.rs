@@ -50,7 +50,12 @@ fn replaced(transcript: &Transcript<'_>, mut replace: Vec<Replace>) -> BTreeMap<
             if start < at && span.end() <= removed {
                 continue;
             }
-            debug_assert!(at <= start, "two replacements overlap on line {number}");
+            // Nothing that could be written would be right.
+            assert!(
+                at <= start,
+                "two replacements overlap on line {}",
+                u64::from(number) + 1
+            );
             new.extend_from_slice(&old[at..start]);
             new.extend_from_slice(with);
             at = span.end();

@@ -38,7 +38,7 @@ use crate::policy::{self, Archive, Effective, Layer, Names, OnFailure, Policy, R
 use crate::redact::Redactor;
 use crate::scan::NO_STRINGS;
 use crate::store::atomic::Stamp;
-use crate::store::{FOLDER, open_transcript};
+use crate::store::{FOLDER, Seen, open_transcript};
 use crate::summarizer::extractive::WEIGHTS;
 
 /// What all inputs of a run share.
@@ -80,6 +80,15 @@ pub(super) struct Worked {
     pub(super) outcome: Outcome,
     /// What a later run of the same command needs to know of it.
     pub(super) left: Left,
+}
+
+impl Worked {
+    /// An input of which nothing was written.
+    fn nothing_left(outcome: Outcome, seen: Option<Seen>) -> Self {
+        let contents = Vec::new();
+        let left = Left { contents, seen };
+        Worked { outcome, left }
+    }
 }
 
 /// What masks secrets in outputs, if the policy wants that.
@@ -309,14 +318,8 @@ impl<'r> Run<'r> {
                 if let Err(error) = self.check_summaries(&compacted) {
                     self.refusal.check()?;
                     sum.add(compacted);
-                    let outcome = self.failed(path, (detected, &input), sum, warnings);
-                    return Ok(Worked {
-                        outcome: outcome.without_summary(path, &error),
-                        left: Left {
-                            contents: Vec::new(),
-                            seen,
-                        },
-                    });
+                    let outcome = self.unsummarised(path, detected, &input, sum, warnings, &error);
+                    return Ok(Worked::nothing_left(outcome, seen));
                 }
                 laps.skip(clock, compacted.timings.take().unwrap_or_default());
                 if !compacted.waits() {
@@ -337,6 +340,7 @@ impl<'r> Run<'r> {
                 if self.is_in_place() {
                     sink = self.open_in_place(target, &input)?;
                 }
+                let mut is_without_summary = false;
                 let each = |bytes: &[u8],
                             first_line: u64,
                             output: &mut Output<'_, '_>,
@@ -372,7 +376,11 @@ impl<'r> Run<'r> {
                     };
                     laps.lap(clock, Phase::Read);
                     let mut compacted = self.result(target, part, warnings)?;
-                    self.check_summaries(&compacted)?;
+                    if let Err(error) = self.check_summaries(&compacted) {
+                        sum.add(compacted);
+                        is_without_summary = true;
+                        return Err(error);
+                    }
                     laps.skip(clock, compacted.timings.take().unwrap_or_default());
                     // The others are asked for as well, and none is written.
                     if sum.waits || compacted.waits() {
@@ -402,7 +410,16 @@ impl<'r> Run<'r> {
                     Codec::Plain if !is_final => Output::Now(&mut sink),
                     Codec::Plain | Codec::Gzip | Codec::Zstd => Output::Later(Vec::new()),
                 };
-                each_line(&mut input, &mut output, &mut warnings, each)?;
+                if let Err(error) = each_line(&mut input, &mut output, &mut warnings, each) {
+                    self.refusal.check()?;
+                    if !is_without_summary {
+                        return Err(error);
+                    }
+                    // Its hash is that of all of it.
+                    copy(&mut input, &mut Sink::nothing(&self.options.stop))?;
+                    let outcome = self.unsummarised(path, detected, &input, sum, warnings, &error);
+                    return Ok(Worked::nothing_left(outcome, seen));
+                }
                 if let Output::Later(text) = output {
                     text_after = text_after.map(|_| text.len() as u64);
                     let is_new = sum.changed || self.options.emit.is_some();

@@ -43,10 +43,10 @@ const ID: usize = 8;
 pub(super) struct SessionsCommand {
     #[command(flatten)]
     agent: AgentArgs,
-    /// Only those written since: 7d, 24h, 2026-11-01
+    /// Only those written since: 7d, 24h, 2026-11-01 (in UTC)
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<SystemTime>,
-    /// Only those written before: 7d, 24h, 2026-11-01
+    /// Only those written before: 7d, 24h, 2026-11-01 (in UTC)
     #[arg(long, value_name = "TIME", value_parser = since)]
     until: Option<SystemTime>,
     /// Only those of projects whose folder or its name matches: app, '*/code/*'

@@ -55,10 +55,7 @@ fn target(text: &str) -> Result<Target, String> {
             .to_owned()
     };
     match text.strip_suffix('%') {
-        Some(percent) => match percent.parse() {
-            Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(Target::Percent(percent)),
-            Ok(_) | Err(_) => Err(wrong()),
-        },
+        Some(number) => percentage(number).map(Target::Percent).ok_or_else(wrong),
         None => match tokens(text) {
             Some(tokens) if tokens > 0 => Ok(Target::Tokens(tokens)),
             Some(_) | None => Err(wrong()),
@@ -68,10 +65,14 @@ fn target(text: &str) -> Result<Target, String> {
 
 /// A share of a whole, like `50` or `50%`.
 pub(super) fn percent(text: &str) -> Result<f64, String> {
-    match text.trim_end_matches('%').parse() {
-        Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent),
-        Ok(_) | Err(_) => Err("a percentage above 0, up to 100".to_owned()),
-    }
+    percentage(text.strip_suffix('%').unwrap_or(text))
+        .ok_or_else(|| "a percentage above 0, up to 100".to_owned())
+}
+
+/// The number of a percentage, without its sign.
+fn percentage(number: &str) -> Option<f64> {
+    let percent = number.parse().ok();
+    percent.filter(|percent| *percent > 0.0 && *percent <= 100.0)
 }
 
 /// `8000`, `8_000` or `8k`.
@@ -161,6 +162,16 @@ mod tests {
             "0", "0%", "101%", "-5", "ten", "%", "", "NaN%", "k", "1.5k", "8kk",
         ] {
             assert!(target(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_share_has_one_sign_at_most() {
+        assert_eq!(percent("50"), Ok(50.0));
+        assert_eq!(percent("50%"), Ok(50.0));
+        for wrong in ["50%%", "50%%%", "%", "0", "101", "NaN"] {
+            assert!(percent(wrong).is_err(), "{wrong}");
+            assert!(target(&format!("{wrong}%")).is_err(), "{wrong}%");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A moment on the command line: a day, a time, or how long ago it was.
 //!
-//! The only place of the program that asks what time it is.
+//! Counts from now, which it asks the system for. Never takes a day for one of the local time zone: what is chosen is the same
+//! everywhere.
 
 use std::time::{Duration, SystemTime};
 

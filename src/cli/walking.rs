@@ -31,13 +31,13 @@ impl ExcludeArgs {
 /// Which transcripts of folders are meant.
 #[derive(Debug, Args)]
 pub(super) struct FilterArgs {
-    /// In folders, take only files last written since: 7d, 24h, 2026-11-01
+    /// In folders, take only files last written since: 7d, 24h, 2026-11-01 (in UTC)
     ///
     /// The last time that the transcript itself names counts (a timestamp in its last MiB), or else the time of the file's last
     /// modification: of formats without times and of compressed files.
     #[arg(long, value_name = "TIME", value_parser = since, help_heading = INPUT)]
     since: Option<SystemTime>,
-    /// Of folders, take only what was last written to before: 7d, 24h, 2026-11-01
+    /// Of folders, take only what was last written to before: 7d, 24h, 2026-11-01 (in UTC)
     #[arg(long, value_name = "TIME", value_parser = since, help_heading = INPUT)]
     until: Option<SystemTime>,
     /// Of folders, take only transcripts of projects whose folder or its name matches: app, '*/code/*'

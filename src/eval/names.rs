@@ -200,12 +200,20 @@ fn has_extension(token: &str) -> bool {
 
 /// A token without slashes.
 fn word<'t>(token: &'t str, found: &mut impl FnMut(&'t str)) {
+    let mut rest = Some(token);
+    while let Some(token) = rest {
+        rest = first_word(token, found);
+    }
+}
+
+/// The words up to the first sign between two; gives what is behind it. A token may have thousands of them.
+fn first_word<'t>(token: &'t str, found: &mut impl FnMut(&'t str)) -> Option<&'t str> {
     if let Some(flag) = token.strip_prefix("--")
         && flag.len() >= 2
         && flag.as_bytes()[0].is_ascii_alphabetic()
     {
         found(token);
-        return;
+        return None;
     }
     let one = token.trim_start_matches(['.', '-', '~', ':', '@', '+']);
     let one = unended(one);
@@ -215,14 +223,14 @@ fn word<'t>(token: &'t str, found: &mut impl FnMut(&'t str)) {
         && number.bytes().all(|b| b.is_ascii_digit())
     {
         found(one);
-        return;
+        return None;
     }
     if bytes.len() < 3 {
-        return;
+        return None;
     }
     if is_id(one) || is_number(one) {
         found(one);
-        return;
+        return None;
     }
     // Two words around a character that no symbol contains.
     let is_between = |at: &usize| match bytes[*at] {
@@ -231,13 +239,13 @@ fn word<'t>(token: &'t str, found: &mut impl FnMut(&'t str)) {
         _ => false,
     };
     if let Some(at) = (0..bytes.len()).find(is_between) {
-        word(&one[..at], found);
-        word(&one[at + 1..], found);
-        return;
+        first_word(&one[..at], found);
+        return Some(&one[at + 1..]);
     }
     if is_error(one) || is_symbol(one) || (bytes.len() >= 4 && has_extension(one)) {
         found(one);
     }
+    None
 }
 
 fn is_id(word: &str) -> bool {

@@ -100,7 +100,7 @@ impl<'t> Numbered<'t> {
             };
             match numbered {
                 Some((number, line, its))
-                    if its == style && number == first + lines.len() as u64 =>
+                    if its == style && Some(number) == first.checked_add(lines.len() as u64) =>
                 {
                     lines.push(line);
                 }
@@ -209,6 +209,9 @@ mod tests {
     fn a_number_that_is_not_the_next_one_ends_the_file() {
         check("     1→a\n     3→b", 1, &["a"], "     3→b", Style::Arrow);
         check("     1→a\n     2\tb", 1, &["a"], "     2\tb", Style::Arrow);
+        let last = "18446744073709551615→a\n18446744073709551615→b";
+        let rest = "18446744073709551615→b";
+        check(last, u64::MAX, &["a"], rest, Style::Arrow);
         check("head\n     5→a\nfoot", 5, &["a"], "foot", Style::Arrow);
     }
 

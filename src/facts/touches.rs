@@ -3,6 +3,8 @@
 //! PURE. Says what may have happened, never what did: whoever asks what a file contains must not answer with what was shown before.
 //! Takes what it does not know for a change. The exceptions are builds and tests, which are taken to leave sources alone.
 
+use std::collections::HashSet;
+
 use super::acts::Acts;
 use super::block_text;
 use super::exchanges::{Exchange, FactLocation, text_of};
@@ -272,9 +274,9 @@ impl Touch {
             } => {
                 may_be(shown, path) && {
                     let said = output(text_of(transcript, *result, None));
-                    let lines: Vec<&str> = known.lines().collect();
+                    let lines: HashSet<&str> = known.lines().collect();
                     let mut said = said.lines().filter(|line| !line.trim().is_empty());
-                    !said.all(|line| lines.contains(&line))
+                    !said.all(|line| lines.contains(line))
                 }
             }
         }
@@ -333,7 +335,7 @@ fn ends_in_another_case(path: &str, end: &str) -> bool {
 
 /// Whether a comparison shows lines of a file that a text has not.
 fn is_another(comparison: &str, path: &str, text: &str) -> bool {
-    let lines: Vec<&str> = text.lines().collect();
+    let lines: HashSet<&str> = text.lines().collect();
     let mut is_its = false;
     comparison.lines().any(|line| {
         if let Some(named) = line.strip_prefix("+++ ") {
@@ -342,7 +344,7 @@ fn is_another(comparison: &str, path: &str, text: &str) -> bool {
             return false;
         }
         let is_now = line.strip_prefix('+').or_else(|| line.strip_prefix(' '));
-        is_its && is_now.is_some_and(|now| !now.trim().is_empty() && !lines.contains(&now))
+        is_its && is_now.is_some_and(|now| !now.trim().is_empty() && !lines.contains(now))
     })
 }
 

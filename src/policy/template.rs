@@ -182,13 +182,32 @@ fn take_apart<'t>(
                 [Part::Text(tail)] => text.len().checked_sub(tail.len())?,
                 [Part::Text(_) | Part::Slot(_), ..] => 0,
             };
-            (shortest.max(slot.least())..=slot.reach(text))
-                .filter(|&end| text.is_char_boundary(end))
-                .find_map(|end| {
-                    let mut found = found;
-                    found[*slot as usize] = Some(&text[..end]);
-                    take_apart(rest, &text[end..], found)
-                })
+            let ends = shortest.max(slot.least())..=slot.reach(text);
+            let ending_at = |end: usize| {
+                let mut found = found;
+                found[*slot as usize] = Some(&text[..end]);
+                take_apart(rest, &text[end..], found)
+            };
+            match rest {
+                // Only where that text begins: a result can have megabytes.
+                [Part::Text(own), _, ..] if !ends.is_empty() => {
+                    let first = *ends.start();
+                    let last = (*ends.end()).saturating_add(own.len()).min(text.len());
+                    let within = text.as_bytes().get(first..last)?;
+                    let finder = memchr::memmem::Finder::new(own);
+                    let mut from = 0;
+                    // These may overlap.
+                    let mut starts = std::iter::from_fn(|| {
+                        let start = from + finder.find(within.get(from..)?)?;
+                        from = start + 1;
+                        Some(start)
+                    });
+                    starts.find_map(|start| ending_at(first + start))
+                }
+                _ => ends
+                    .filter(|&end| text.is_char_boundary(end))
+                    .find_map(ending_at),
+            }
         }
     }
 }
@@ -243,6 +262,20 @@ mod tests {
             preview,
             summary,
         }
+    }
+
+    #[test]
+    fn a_long_text_is_taken_apart_in_no_time() {
+        let two = template("[{preview}] and {summary} end");
+        let text = format!("[{}", "é ".repeat(1_000_000));
+        let start = std::time::Instant::now();
+        assert_eq!(two.matches(&format!("{text} end")), None);
+        let whole = format!("{text}] and b end");
+        let found = two.matches(&whole);
+        assert_eq!(found.map(|found| found.summary), Some("b"));
+        let own = template("{preview}aa{summary}b");
+        assert_eq!(own.matches("aaab"), Some(values("", "", "", "a")));
+        assert!(start.elapsed().as_secs() < 5);
     }
 
     #[test]

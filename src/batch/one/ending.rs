@@ -10,7 +10,7 @@ use crate::batch::input::Codec;
 use crate::batch::pour::pack;
 use crate::batch::target::followed;
 use crate::batch::{Effect, Source, Target, emitted};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{Detected, Layout, LineWarning, Warnings};
 use crate::outcome::{Original, OriginalKind, Outcome, Warning, WarningKind, path_text};
 use crate::pipeline::Compacted;
@@ -47,13 +47,15 @@ impl Run<'_> {
         Ok(compacted.pieces().map(|piece| piece.len() as u64).sum())
     }
 
-    /// An input of which nothing is written.
-    pub(super) fn failed(
+    /// An input of which nothing is written, because a summary of it failed.
+    pub(super) fn unsummarised(
         &self,
         path: &Path,
-        (detected, input): (Detected, &Input<'_>),
+        detected: Detected,
+        input: &Input<'_>,
         sum: Sum,
         warnings: Warnings,
+        error: &Error,
     ) -> Outcome {
         let (hash, _) = input.hash();
         let stored = input.stored_bytes();
@@ -62,7 +64,8 @@ impl Run<'_> {
             stored_after: stored,
             ..Outcome::unchanged(path, input.text_bytes(), hash.as_str())
         };
-        sum.outcome(detected, warnings.finish(), before)
+        let outcome = sum.outcome(detected, warnings.finish(), before);
+        outcome.without_summary(path, error)
     }
 
     pub(super) fn finish(

@@ -179,6 +179,43 @@ fn a_file_whose_summary_fails_stays_as_it_was_where_the_policy_says_so() {
 }
 
 #[test]
+fn a_line_whose_summary_fails_is_told_of_as_a_file_is() {
+    let server = Server::start(|_, request| partly(request));
+    let place = Place::new();
+    let line = |n: u32| {
+        let messages = before_text(n)
+            .lines()
+            .map(str::to_owned)
+            .collect::<Vec<_>>();
+        let messages = messages.join(",");
+        format!("{{\"id\":{n},\"messages\":[{messages}]}}\n")
+    };
+    let text: String = [0, 1, 2].map(line).concat();
+    place.write("in.jsonl", &text);
+    let flags = flags(&server);
+    place
+        .run(&format!(
+            "compact in.jsonl --set summary.on_failure=fail --report r.json {flags}"
+        ))
+        .exits(3)
+        .says(&["in.jsonl: no summary could be written: "]);
+    let failed = place.json("r.json")["files"][0].clone();
+    assert_eq!(failed["error"]["kind"], "summary");
+    assert_eq!(failed["bytes_before"], text.len());
+    let hash = format!("blake3:{}", blake3::hash(text.as_bytes()).to_hex());
+    assert_eq!(failed["hash_before"], hash);
+    // The one that failed, and the one before it: what these have cost is told, and nothing that was planned.
+    let conversations = failed["conversations"].as_array().unwrap();
+    assert_eq!(conversations.len(), 2);
+    for conversation in conversations {
+        assert_eq!(conversation["actions"], json!([]));
+        assert_eq!(conversation["tokens_after"], conversation["tokens_before"]);
+    }
+    assert!(conversations[1]["summary"]["spent"]["requests"].as_u64() >= Some(1));
+    assert!(!place.path("in.compact.jsonl").exists());
+}
+
+#[test]
 fn what_failed_is_done_again_and_nothing_else() {
     for place_of in ["--out-dir out", "--in-place", ""] {
         let server = Server::start(|number, request| match number {
