@@ -54,7 +54,7 @@
 //!
 //! # Features
 //!
-//! Both are on by default; `default-features = false` leaves the library alone.
+//! Both are on by default; `default-features = false` builds only the library.
 //!
 //! * `cli`: the program `ctxpack` (brings clap and indicatif).
 //! * `http`: summaries by a provider's server (brings ureq). Without it, a policy that names a provider is an error.
@@ -67,8 +67,8 @@
 //! bytes ─read→ lines ─format→ conversations ─facts, tokens→ ─plan→ Plan ─artifacts→ Artifacts ─settle→ ChangeSet ─apply→ lines ─verify→ write → Outcome → Report
 //! ```
 //!
-//! Not once, but in steps, each of which goes through plan, artifacts, settle and apply (`pipeline/run.rs`); steps are repeated in
-//! rounds until nothing changes:
+//! This happens in steps, each with its own plan, artifacts, settle and apply (`pipeline/run.rs`); steps are repeated in rounds
+//! until nothing changes:
 //!
 //! 1. the free layers, which cost nothing but old outputs: dead lines, outputs of other reads, clearing, moving to the store;
 //! 2. `offload`, where the policy has it;
@@ -116,7 +116,7 @@
 //! | `batch` | many inputs in parallel |
 //! | `cli` | the commands |
 //! | `library` | what this page documents |
-//! | `ids`, `text`, `semaphore`, `error` | maps by number, text for people, waiting in turn, what went wrong |
+//! | `ids`, `text`, `semaphore`, `error` | maps by id, display text, a semaphore, the error type |
 //!
 //! Imports go strictly downward, in the order of the list below; modules on one line do not import each other, and neither do any
 //! two files. `tests/layering.rs` enforces this, and that pure modules stay pure.

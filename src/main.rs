@@ -133,7 +133,7 @@ fn end(signal: i32) {
     use std::thread;
     use std::time::Duration;
 
-    const WORDS: &str = "interrupted: ended at once; files that were finished are whole, all others are unchanged\n\
+    const WORDS: &str = "interrupted: stopped immediately; finished files are complete, all others are unchanged\n\
                          hint: run the same command again for the rest\n";
     /// A reader of stderr that does not read must not keep us.
     const PATIENCE: Duration = Duration::from_millis(100);

@@ -35,7 +35,7 @@ pub struct Semaphore {
 #[derive(Debug)]
 struct Permits {
     free: usize,
-    /// How many threads wait for one: to wake nobody is a system call, too.
+    /// Number of waiting threads: notifying costs a system call even if none waits.
     waiting: usize,
 }
 

@@ -55,7 +55,7 @@ impl NotRead {
     pub fn reason(self) -> &'static str {
         match self {
             NotRead::Outside => "its path leads out of the folder",
-            NotRead::Secret => "secrets are kept under such names",
+            NotRead::Secret => "files with this name usually contain secrets",
             NotRead::Missing => "it is not there",
             NotRead::NoFile => "it is not a regular file, or its path goes through a link",
             NotRead::NoText => "it is not text in UTF-8",
@@ -104,7 +104,9 @@ impl Root {
         let plain = given.canonicalize().map_err(failed)?;
         let home = home.and_then(|home| home.canonicalize().ok());
         if plain.parent().is_none() || home.is_some_and(|home| home.starts_with(&plain)) {
-            return Err(refused("this folder holds more than a project"));
+            return Err(refused(
+                "this folder is too broad: it is the root folder, or contains your home folder",
+            ));
         }
         if !plain.is_dir() {
             return Err(refused("this is no folder to read files from"));

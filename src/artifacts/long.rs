@@ -18,10 +18,10 @@ use crate::summarizer::prompt::{of_last, of_merge, of_part};
 use crate::text::count;
 use crate::tokens::Estimator;
 
-/// An answer may take this part of what the prompt leaves of the window: one of so many tokens. Then two summaries fit beside an
+/// Divisor: an answer may use at most this fraction of the window that the prompt leaves. Then two summaries fit beside an
 /// answer.
 const ANSWER: u64 = 4;
-/// So much of the window stays free, since tokens are estimated: one of so many.
+/// Divisor: this fraction of the window stays free, since tokens are estimated.
 const SPARE: u64 = 10;
 /// Tokens of a request besides the prompt and the rounds.
 const AROUND: u64 = 120;
@@ -31,7 +31,7 @@ const LEAST_ROOM: u64 = 100;
 const LABEL: u64 = 8;
 /// The smallest summary of a part that is asked for, in tokens, so that many of them can be merged at once.
 const LEAST_SUMMARY: u64 = 400;
-/// How often a part is asked for whose summary is none.
+/// Attempts for a part whose answer is not a summary.
 const ASKED: usize = 2;
 
 /// What a model has read.
@@ -54,7 +54,7 @@ pub(super) struct Asked {
     is_last: bool,
 }
 
-/// Whoever reads one conversation.
+/// Summarises one conversation with a model, in parts if necessary.
 pub(super) struct Reader<'r> {
     pub(super) summary: &'r Summary,
     /// The tokens that the model reads at once; 0 = not known.
@@ -374,7 +374,7 @@ impl Run<'_> {
             why => format!("; {why}"),
         };
         ModelError::Failed(format!(
-            "the model reads about {window} at once, too few for the conversation in parts{said}"
+            "the model's context window (about {window}) is too small to summarise the conversation even in parts{said}"
         ))
     }
 

@@ -35,7 +35,7 @@ pub(super) struct Budget {
     job: Job,
     used: Mutex<u64>,
     returned: Condvar,
-    /// How many threads wait: to wake nobody is a system call, too.
+    /// Number of waiting threads: notifying costs a system call even if none waits.
     waiting: AtomicUsize,
 }
 
@@ -147,7 +147,7 @@ impl Budget {
     pub(super) fn too_large(&self, known: Known) -> Error {
         let what = match known {
             Known::File(bytes) => format!("the file has {}, more than ", size(bytes)),
-            Known::Content => "what is in the file takes more than ".to_owned(),
+            Known::Content => "the contents of the file need more than ".to_owned(),
             Known::Unpacked => "the file unpacks to more than ".to_owned(),
             Known::Stream => "the stream has more than ".to_owned(),
         };
@@ -159,7 +159,7 @@ impl Budget {
             None => (
                 "there is memory for".to_owned(),
                 format!(
-                    "{} can be used here, enough for most files of {}; --max-file-bytes SIZE tries larger ones",
+                    "{} is available, enough for most files up to {}; --max-file-bytes SIZE tries larger ones",
                     size(self.most),
                     size(usual_bytes(self.most, self.job))
                 ),
@@ -210,8 +210,9 @@ impl Share<'_> {
         if *used.unwrap_or_else(PoisonError::into_inner) > self.bytes {
             return crowded();
         }
-        Error::new(ErrorKind::TooLarge, "there is no memory for this file")
-            .hint("other programs may use it; a smaller --max-file-bytes leaves such files out")
+        Error::new(ErrorKind::TooLarge, "not enough memory for this file").hint(
+            "other programs may be using it; a smaller --max-file-bytes leaves such files out",
+        )
     }
 
     /// Releases what turned out not to be needed.

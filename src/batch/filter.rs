@@ -22,9 +22,9 @@ use super::{lacks_handles, pool};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::open_transcript;
 
-/// From so many files on, threads are worth their start.
+/// Minimum number of files for which threads pay off.
 const MANY: usize = 64;
-/// So often is tried to open a file where handles are short, and so long is waited in between.
+/// Attempts to open a file when handles are exhausted, and the pause between them.
 const TRIES: u32 = 500;
 const A_MOMENT: Duration = Duration::from_millis(20);
 

@@ -253,7 +253,7 @@ pub(super) fn nothing(missing: Vec<Error>) -> Error {
         .collect();
     if !others.is_empty() {
         first.message = format!(
-            "{}; nor can anything be read at {}",
+            "{}; {} could not be read either",
             first.message,
             others.join(", ")
         );
@@ -312,7 +312,7 @@ impl Named {
             let nothing = || {
                 Error::new(ErrorKind::NoInput, "no file matches this pattern")
                     .at(path)
-                    .hint("* stops at folders; ** goes through them")
+                    .hint("* does not match /; ** does")
             };
             let base = match what {
                 Wanted::Transcripts => None,
@@ -363,7 +363,7 @@ fn not_there(path: &Path) -> Error {
         _ => {
             let error = Error::new(ErrorKind::NotFound, "no such file or folder").at(path);
             match near(path) {
-                Some(name) => error.hint(format!("there is a {name:?} beside it")),
+                Some(name) => error.hint(format!("did you mean {name:?}?")),
                 None => error.hint("check the path; - reads standard input"),
             }
         }

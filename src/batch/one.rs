@@ -212,7 +212,7 @@ impl<'r> Run<'r> {
         if self.needs_archive && target.store.is_none() {
             return Err(Error::new(
                 ErrorKind::Usage,
-                "the policy keeps a copy of the original, and a stream has no store for it",
+                "the policy archives the original, and a stream has no store to put it in",
             )
             .hint("name a folder with --store DIR, or keep no copy with --set archive=auto"));
         }
@@ -268,13 +268,13 @@ impl<'r> Run<'r> {
             line: None,
             message,
         }));
-        // That of a compressed output; any other is what is written.
+        // The uncompressed size of a compressed output; `None` if the output is not compressed.
         let mut text_after = input.stored_bytes().map(|_| input.text_bytes());
         match &detected {
             Detected::Unsupported(_) if self.redactor.is_some() => {
                 return Err(Error::new(
                     ErrorKind::Config,
-                    "secrets can be masked in supported formats only, and this format is not supported",
+                    "cannot mask secrets: this format is not supported",
                 )
                 .hint("leave the file out, or run without --redact outputs"));
             }

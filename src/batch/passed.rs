@@ -86,10 +86,12 @@ impl PassedBy {
     pub fn message(self) -> &'static str {
         match self {
             PassedBy::FolderLink => "links to folders are not followed",
-            PassedBy::Store => "a store of ctxpack, not searched",
+            PassedBy::Store => "not searched: this is a ctxpack store",
             PassedBy::NoFile => "not a regular file, not read",
             PassedBy::BrokenLink => "the link is broken, not read",
-            PassedBy::SameFile => "not read again: the file is an input by another path",
+            PassedBy::SameFile => {
+                "not read again: the same file is already an input under another path"
+            }
             PassedBy::OtherExtension => {
                 "not read: the name does not end in .jsonl, .jsonl.gz or .jsonl.zst"
             }
@@ -97,7 +99,7 @@ impl PassedBy {
             PassedBy::Ignored => "left out by .ctxpackignore",
             PassedBy::Older => "left out: older than --since",
             PassedBy::Newer => "left out: newer than --until",
-            PassedBy::OtherProject => "left out: not of the --project",
+            PassedBy::OtherProject => "left out: does not match --project",
             PassedBy::NotDegraded => {
                 "left out by --retry-degraded: no summary of it failed, or it has changed since"
             }

@@ -27,7 +27,7 @@ use crate::store::{self, Missing, Seen};
 
 use work::{Use, use_of, work};
 
-/// How often, and how long each time, it is waited for the note on an output that another run has just written.
+/// Number and length of the waits for the note on an output that a concurrent run has just written.
 const TRIES: u32 = 300;
 const A_MOMENT: Duration = Duration::from_millis(10);
 /// The same where no other run has noted anything so far.

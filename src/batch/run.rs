@@ -1,7 +1,7 @@
-//! A run: deals inputs out to threads, tries each, and collects what came of them.
+//! A run: deals inputs out to threads, processes each, and collects the outcomes.
 //!
-//! Listed inputs are dealt by size; those of a walk as they are found, of those that wait the largest first. What comes out does
-//! not depend on that.
+//! Listed inputs are processed largest first; inputs of a walk as they arrive, the largest waiting one first. Results do not
+//! depend on the order.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -94,7 +94,7 @@ pub fn run_walking(
     let Some(targets) = Targets::below(&walking.folder, options)? else {
         return Err(Error::new(
             ErrorKind::Internal,
-            "outputs have to be known before a walk begins",
+            "a streaming walk needs outputs that are determined by each input alone",
         ));
     };
     if options.effect == Effect::Write {
@@ -455,7 +455,7 @@ fn attempt(
         let path = target.input_path();
         let error = Error::new(
             ErrorKind::Internal,
-            "ctxpack failed on this file; the original is unchanged",
+            "internal error while compacting this file; the original is unchanged",
         )
         .at(path);
         Err(error)

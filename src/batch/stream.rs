@@ -61,7 +61,7 @@ pub fn filter(
     note: &mut dyn FnMut(Outcome),
 ) -> Result<Vec<Error>> {
     if needs_archive(&effective.policy) && options.store.is_none() {
-        let message = "the policy keeps a copy of the original, and a stream has no store for it";
+        let message = "the policy archives the original, and a stream has no store to put it in";
         return Err(Error::new(ErrorKind::Usage, message)
             .hint("name a folder with --store DIR, or keep no copy with --set archive=auto"));
     }

@@ -294,7 +294,7 @@ impl<'s> Targets<'s> {
                         return Err(Error::new(
                             ErrorKind::Usage,
                             format!(
-                                "the output of {} would replace it, and it is an input too",
+                                "the output of {} would overwrite this input",
                                 shown_path(input)
                             ),
                         )
@@ -345,7 +345,7 @@ impl<'s> Targets<'s> {
             (Destination::Folder(_), Source::Stdin) => {
                 return Err(Error::new(
                     ErrorKind::Usage,
-                    "standard input has no name in an output folder",
+                    "standard input has no file name, so it cannot be written to --out-dir",
                 )
                 .hint("use -o FILE, or -o - for standard output"));
             }
@@ -479,11 +479,12 @@ fn durability(destination: &Destination) -> Durability {
 /// A file is not a folder, and a folder is not a file.
 fn check_kind(destination: &Destination) -> Result<()> {
     match destination {
-        Destination::File(path) if path.is_dir() => {
-            Err(Error::new(ErrorKind::Usage, "-o names a folder")
-                .at(path)
-                .hint("--out-dir DIR writes into a folder"))
-        }
+        Destination::File(path) if path.is_dir() => Err(Error::new(
+            ErrorKind::Usage,
+            "-o needs a file, and this is a folder",
+        )
+        .at(path)
+        .hint("--out-dir DIR writes into a folder")),
         Destination::Folder(path) if path.exists() && !path.is_dir() => {
             Err(Error::new(ErrorKind::Usage, "--out-dir names a file")
                 .at(path)

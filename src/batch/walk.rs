@@ -58,7 +58,7 @@ pub(super) enum Met {
     Link(PathBuf, PathBuf),
 }
 
-/// Whether a walk shows a file below its folder by itself, not by a link.
+/// Whether the walk would also reach this file directly, without the link.
 pub(super) type Shows<'w> = dyn Fn(&Path) -> bool + 'w;
 
 /// What is shown the files that were wanted.
@@ -183,7 +183,7 @@ pub(super) fn walk_each(
         {
             let path = named(&path);
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            // Of what is not read anyway nobody needs to hear that it is excluded.
+            // No need to report an exclusion for a file that would not have been read anyway.
             if is_folder || interest(&path, &name) == Interest::Wanted {
                 pass(path, why);
             }

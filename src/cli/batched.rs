@@ -28,7 +28,7 @@ pub(super) const REQUESTS: &str = "Requests (with --summarizer anthropic or open
 /// What is done about batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Step {
-    /// Send the requests of summaries that are due, and leave their files as they are
+    /// Send the requests for summaries that are due; leave the files unchanged for now
     Submit,
     /// Send, and wait until everything is collected and written
     Wait,
@@ -41,20 +41,20 @@ pub(super) enum Step {
 pub(super) struct BatchArgs {
     /// Ask for all summaries together, by the provider's batch API: cheaper, and answered within a day
     ///
-    /// Files whose summaries are not there yet stay as they are. Run the same command again with another step: requests that were
-    /// sent are not sent again, and what was collected is in the store.
+    /// Files whose summaries have not arrived yet stay unchanged. Run the same command again with the next step: requests are not
+    /// sent twice, and collected answers are in the store.
     #[arg(long, value_enum, value_name = "STEP", help_heading = REQUESTS)]
     pub(super) batch: Option<Step>,
     /// Write the requests to FILE instead of sending them; with --batch collect, read the answers from FILE
     #[arg(long, value_name = "FILE", requires = "batch", help_heading = REQUESTS)]
     batch_file: Option<PathBuf>,
-    /// At most N requests in one batch [default: what the provider takes]
+    /// At most N requests in one batch [default: the provider's limit]
     #[arg(long, value_name = "N", requires = "batch", value_parser = clap::value_parser!(u32).range(1..), help_heading = REQUESTS)]
     batch_requests: Option<u32>,
-    /// With --dry-run: the price of a million tokens that are sent
+    /// With --dry-run: price per million input tokens
     #[arg(long, value_name = "PRICE", requires = "dry_run", value_parser = price, help_heading = REQUESTS)]
     price_in: Option<f64>,
-    /// With --dry-run: the price of a million tokens that are answered
+    /// With --dry-run: price per million output tokens
     #[arg(long, value_name = "PRICE", requires = "dry_run", value_parser = price, help_heading = REQUESTS)]
     price_out: Option<f64>,
 }

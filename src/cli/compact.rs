@@ -45,8 +45,8 @@ use crate::text::{count, thousands};
 /// Make transcripts smaller.
 ///
 /// in.jsonl becomes in.compact.jsonl beside it, with a report in in.compact.stats.json. Folders are searched for
-/// transcripts; - is standard input; the id of a session of an installed agent, or latest, names its file. With
-/// --in-place, in.jsonl itself becomes smaller, and undo restores it.
+/// transcripts; - reads standard input. You can also give the session id of an installed agent, or latest. With --in-place,
+/// in.jsonl itself becomes smaller, and undo restores it.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -87,15 +87,15 @@ pub(super) struct Compact {
     /// Replace existing files that ctxpack did not write
     #[arg(long, help_heading = OUTPUT)]
     overwrite: bool,
-    /// Compact only what has no model's summary because the model failed; the rest is left alone
+    /// Compact only inputs whose model summary failed in an earlier run; leave the others alone
     ///
-    /// What failed is written down in the store. With --in-place, the originals are compacted again. An output that has changed
-    /// since is left alone.
+    /// The store records which summaries failed. With --in-place, the originals are compacted again. Outputs that have changed
+    /// since are left alone.
     #[arg(long, help_heading = OUTPUT)]
     retry_degraded: bool,
     #[command(flatten)]
     resuming: ResumeArgs,
-    /// Do everything except write outputs, send requests and run hooks; reports of --report are written
+    /// Do everything except write outputs, send requests and run hooks; files given to --report are still written
     #[arg(short = 'n', long, help_heading = OUTPUT)]
     dry_run: bool,
     #[command(flatten)]
@@ -155,7 +155,7 @@ impl Compact {
         let is_printed = self.shape.shape() == Shape::Json;
         if is_printed && options.destination == Destination::Stdout {
             let message =
-                "standard output is for the transcript, and --json prints the report there";
+                "cannot write both the transcript and the --json report to standard output";
             return Err(Error::new(ErrorKind::Usage, message).hint("--report FILE.json writes it"));
         }
         // Better said before hours of work than after.
@@ -232,7 +232,7 @@ impl Compact {
         let left = found.len().saturating_sub(files);
         if interrupted.is_some() {
             let (done, left) = (count(files, "input"), thousands(left));
-            let message = format!("interrupted: {done} done, {left} left");
+            let message = format!("interrupted: {done} finished, {left} remaining");
             context.error(
                 &Error::new(ErrorKind::Interrupted, message)
                     .hint("run the same command again for the rest"),
@@ -288,9 +288,11 @@ impl Compact {
         self.hooks.check()?;
         let is_stream = self.output.as_deref() == Some(Path::new("-"));
         let remembers_nothing = match self.went() {
-            _ if self.retry_degraded => Some("--retry-degraded does what is left over by itself"),
+            _ if self.retry_degraded => Some("--retry-degraded already skips finished inputs"),
             Went::Fork => Some("--fork writes a new session each time"),
-            Went::Elsewhere if is_stream => Some("nothing is remembered of standard output"),
+            Went::Elsewhere if is_stream => {
+                Some("a run that writes to standard output keeps no records")
+            }
             Went::InPlace | Went::Elsewhere => None,
         };
         self.resuming
@@ -368,9 +370,9 @@ impl Compact {
         };
         if policy.has(Layer::Offload) && destination == Destination::Stdout && self.store.is_none()
         {
-            let message = "the policy moves outputs to a store, and a stream has none";
+            let message = "the policy offloads outputs to a store, and a run that writes to standard output has none";
             return Err(Error::new(ErrorKind::Usage, message).hint(
-                "name a folder with --store DIR; without that step the result would be another one",
+                "name a store with --store DIR; skipping this step would change the result",
             ));
         }
         let effect = if self.dry_run {

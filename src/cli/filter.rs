@@ -52,8 +52,8 @@ pub(super) struct Filter {
     /// Folder for originals and offloaded outputs; without one, nothing is offloaded
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     store: Option<PathBuf>,
-    /// The folder into which the records of pack-lines will be unpacked, so that texts name the store from there [default: the
-    /// folder that holds the store]
+    /// Folder where pack-lines records will be unpacked; store paths in texts are relative to it [default: the folder that holds
+    /// the store]
     #[arg(long, value_name = "DIR", requires = "store", help_heading = OUTPUT)]
     out_dir: Option<PathBuf>,
     /// Add to each record its entry of the report, as the last member NAME
@@ -126,8 +126,8 @@ impl Filter {
         if stats.is_some_and(|name| taken.contains(&name))
             || stats.is_some() && self.field == self.stats_field
         {
-            let message = "--stats-field names a member that records have for something else";
-            return Err(Error::new(ErrorKind::Usage, message).hint("use a name of its own"));
+            let message = "these records already have a member that --stats-field names";
+            return Err(Error::new(ErrorKind::Usage, message).hint("choose an unused name"));
         }
         Ok(self.stats_field.clone())
     }
@@ -144,9 +144,9 @@ impl Filter {
 
     fn options(&self, context: &Context, policy: &Policy, file: Option<&Path>) -> Result<Options> {
         if policy.has(Layer::Offload) && self.store.is_none() {
-            let message = "the policy moves outputs to a store, and a stream has none";
+            let message = "the policy offloads outputs to a store, and a run that writes to standard output has none";
             return Err(Error::new(ErrorKind::Usage, message).hint(
-                "name a folder with --store DIR; without that step the result would be another one",
+                "name a store with --store DIR; skipping this step would change the result",
             ));
         }
         let batch = BatchArgs::default();

@@ -178,7 +178,7 @@ impl CompactGates {
         let most = self.max_invented?;
         (invented > most).then(|| {
             let message = format!(
-                "summaries have {} that the originals lack, more than {most}",
+                "summaries contain {} not found in the originals; at most {most} allowed",
                 count(invented, "name")
             );
             Closed::new(message, Some("--summarizer extractive invents nothing"))

@@ -156,7 +156,7 @@ fn scripted_answers(file: Option<&Path>, policy: &Policy) -> Result<Replies> {
     let Some(file) = file else {
         return Err(Error::new(
             ErrorKind::Config,
-            "a scripted summariser answers from a file beside its policy, and a preset has none",
+            "a scripted summariser reads its answers from a file beside the policy file, and presets have no such file",
         )
         .hint("write a policy file, with summaries.jsonl beside it, and name it with --policy"));
     };
@@ -180,13 +180,13 @@ fn format_named(name: Option<&str>) -> Result<Option<Format>> {
     let Some(name) = name else { return Ok(None) };
     let known = Format::ALL.map(Format::name);
     Format::named(name).map(Some).ok_or_else(|| {
-        let error = Error::new(ErrorKind::Usage, format!("there is no format {name:?}"));
+        let error = Error::new(ErrorKind::Usage, format!("unknown format {name:?}"));
         match crate::text::nearest(name, known) {
             Some(near) => error.hint(format!(
-                "did you mean {near:?}? known are {}",
+                "did you mean {near:?}? known formats: {}",
                 known.join(", ")
             )),
-            None => error.hint(format!("known are {}", known.join(", "))),
+            None => error.hint(format!("known formats: {}", known.join(", "))),
         }
     })
 }

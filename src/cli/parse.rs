@@ -91,7 +91,7 @@ fn file_as_flag(error: &clap::Error, words: &[OsString]) -> Option<String> {
 
 /// Says how a file is named whose name begins like a flag.
 fn say_flag(file: &str, error_format: ErrorFormat) {
-    let message = format!("{file:?} begins like a flag");
+    let message = format!("{file:?} looks like a flag");
     let error = Error::new(ErrorKind::Usage, message);
     let hint = format!("to name the file: {}", quoted(&format!("./{file}")));
     say(&error.hint(hint), error_format);
@@ -99,7 +99,7 @@ fn say_flag(file: &str, error_format: ErrorFormat) {
 
 /// Says that a path needs a command before it.
 fn say_compact(path: &str, error_format: ErrorFormat) {
-    let error = Error::new(ErrorKind::Usage, format!("there is no command {path:?}"));
+    let error = Error::new(ErrorKind::Usage, format!("unknown command {path:?}"));
     say(
         &error.hint(format!(
             "to compact a transcript: ctxpack compact {}",

@@ -17,13 +17,13 @@ use crate::text::{count, thousands};
 pub(super) struct ResumeArgs {
     /// Reuse the results of an earlier run of this command, even with hooks or --files-root
     ///
-    /// Without this, too, an input is not done again if its bytes, those of its output, the policy and the program are the same: an
-    /// interrupted run goes on where it stopped, and its report is that of a whole run. The store remembers. What failed or is
-    /// degraded is tried again. Hooks do not run for reused results. So runs with hooks, with --files-root (whose files may have
-    /// changed) or with --timings reuse nothing unless this flag is given.
+    /// Even without this flag, an input is skipped if it, its output, the policy and the program version are unchanged, so an
+    /// interrupted run continues where it stopped, and its report covers the whole run. The store keeps the record. Inputs that
+    /// failed or are degraded are tried again. Hooks do not run for reused results. Therefore runs with hooks, with --files-root
+    /// (whose files may have changed) or with --timings reuse nothing unless this flag is given.
     #[arg(long, help_heading = OUTPUT)]
     resume: bool,
-    /// Tell by size and time alone that a file has not changed since an earlier run
+    /// Use size and modification time alone to decide that a file is unchanged
     ///
     /// A run that finds nothing new then reads no transcript. A file that changed but kept its size and modification time is
     /// missed.

@@ -21,7 +21,7 @@ pub(super) struct ServerArgs {
     /// Maximum number of concurrent requests [default: 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = REQUESTS)]
     max_concurrency: Option<u16>,
-    /// Send at most N requests; the rest is handled as summary.on_failure says
+    /// Send at most N requests; summaries beyond that are treated as failed (summary.on_failure)
     #[arg(long, value_name = "N", help_heading = REQUESTS)]
     max_requests: Option<u64>,
     /// Send at most about N tokens in all

@@ -36,9 +36,9 @@ const ID: usize = 8;
 
 /// List the sessions of installed agents, the newest first.
 ///
-/// Looks into the folders of Claude Code, Codex, pi, Copilot CLI, Gemini CLI, Qwen Code, Factory Droid and Kimi Code. What an id
-/// names, other commands take in the place of a file: compact --in-place ID. Tokens are estimates, made as the policy says;
-/// recorded is what the provider counted last.
+/// Searches the folders of Claude Code, Codex, pi, Copilot CLI, Gemini CLI, Qwen Code, Factory Droid and Kimi Code. Other
+/// commands accept an id in place of a file: compact --in-place ID. Tokens are estimated as the policy says; recorded is the
+/// provider's last count.
 #[derive(Debug, Args)]
 pub(super) struct SessionsCommand {
     #[command(flatten)]

@@ -91,7 +91,7 @@ impl Undo {
             return Err(Error::new(ErrorKind::Usage, message).hint("-o FILE writes elsewhere"));
         }
         if self.paths.iter().any(|path| path == Path::new("-")) {
-            let message = "standard input has no record of where it came from";
+            let message = "cannot undo standard input: there is no record of where it came from";
             return Err(Error::new(ErrorKind::Usage, message).hint("name the compacted file"));
         }
         let mut paths = self.agent.paths(context, &self.paths)?;
@@ -156,7 +156,7 @@ impl Undo {
         }
         bar.finish();
         for store in undo.foreign() {
-            let message = "a store of another user above the folder, which was not searched; --store DIR names it";
+            let message = "not searched: a store above the folder belongs to another user; name it with --store to search it";
             let place = (&*path_text(store), None);
             tally
                 .notices
@@ -165,7 +165,7 @@ impl Undo {
         let is_any_walked = found.sources.iter().any(is_walked);
         for (store, records) in undo.damaged().filter(|_| is_any_walked) {
             let message = format!(
-                "{} of the store cannot be read: outputs that they name are taken for files of others",
+                "cannot read {} of the store; the outputs that they name are treated as files of others",
                 count(records, "record")
             );
             let place = (&*path_text(store), None);
@@ -247,7 +247,7 @@ impl Undo {
         };
         let found = match undo.find_below(path, folder)? {
             Some(found) if found.is_fork() => {
-                left("a fork, which is a session of its own; left as it is");
+                left("a fork is a separate session; left as is");
                 return Ok(());
             }
             Some(found) => found,
@@ -312,8 +312,8 @@ fn take_report_back(
     };
     let message = match take_back((path, folder), hash)? {
         Stale::Nothing | Stale::Removed => return Ok(()),
-        Stale::OfOthers => "the report beside it stays: it is about other files, too",
-        Stale::OfAnother => "the report beside it stays: it is about another result",
+        Stale::OfOthers => "kept the report beside it: it also covers other files",
+        Stale::OfAnother => "kept the report beside it: it describes a different result",
     };
     let place = (&*path_text(path), None);
     tally

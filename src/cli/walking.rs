@@ -14,7 +14,7 @@ use crate::outcome::{NoticeLevel, Notices, path_text};
 /// What is left out of folders.
 #[derive(Debug, Args)]
 pub(super) struct ExcludeArgs {
-    /// Leave out what matches, in folders and patterns; as in .gitignore, relative to each folder; repeatable
+    /// Exclude matching files from folders and patterns; gitignore syntax, relative to each folder; repeatable
     ///
     /// A file .ctxpackignore in a folder says the same for all commands. .gitignore is not read, because transcripts are often in
     /// ignored folders. Files that are named are always taken.
@@ -33,8 +33,8 @@ impl ExcludeArgs {
 pub(super) struct FilterArgs {
     /// In folders, take only files last written since: 7d, 24h, 2026-11-01 (in UTC)
     ///
-    /// The last time that the transcript itself names counts (a timestamp in its last MiB), or else the time of the file's last
-    /// modification: of formats without times and of compressed files.
+    /// Uses the last timestamp in the transcript's final MiB; for formats without timestamps and for compressed files, the file's
+    /// modification time.
     #[arg(long, value_name = "TIME", value_parser = since, help_heading = INPUT)]
     since: Option<SystemTime>,
     /// Of folders, take only what was last written to before: 7d, 24h, 2026-11-01 (in UTC)
@@ -50,7 +50,7 @@ pub(super) fn say_nothing_left(context: &Context, found: &Found) {
     if found.is_empty() && found.passed.is_asked_for() {
         context.remark(
             "nothing_left",
-            "no transcript is left: all were left out",
+            "nothing to do: every transcript was left out",
             None,
         );
     }
@@ -68,7 +68,7 @@ impl FilterArgs {
         (notices, threads): (&mut Notices, usize),
     ) -> Result<()> {
         for path in filter.apply(found, threads)? {
-            let message = "named, so --since, --until and --project do not concern it";
+            let message = "given by name, so --since, --until and --project do not apply";
             let place = (&*path_text(&path), None);
             notices.add(NoticeLevel::Note, "filter_unused", message, None, place);
         }

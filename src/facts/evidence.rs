@@ -147,8 +147,8 @@ pub(super) fn of_change(transcript: &Transcript<'_>, exchange: &Exchange, answer
     }
 }
 
-/// Whether a result is what a tool has to say of a change that it has made. Where no agent flags its results, what is not known to
-/// be that may say why nothing was changed, in the words of any program and any language.
+/// Whether a result is what a tool has to say of a change that it has made. If the agent does not flag
+/// results, an unrecognised text may be an error message, in any program's words and in any language.
 fn says_it_is_done(said: &str) -> bool {
     /// Words of the first line, in lower case, and parts of it.
     const WORDS: [&str; 18] = [

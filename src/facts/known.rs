@@ -218,7 +218,7 @@ impl File {
         // The message in which it was changed last.
         let mut changed = None;
         for operation in &self.operations {
-            // What an operation is part of comes before it: a command that writes a file and shows it.
+            // Apply the touches of the enclosing command first: it may write the file and then show it.
             while let Some(touch) = touches.next_if(|touch| touch.at <= operation.call) {
                 known = self.after(transcript, touch, known);
             }

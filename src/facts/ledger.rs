@@ -208,7 +208,7 @@ impl<'t, 'a> Ledger<'t, 'a> {
         !lines.any(|line| PROGRAMS.iter().any(|program| line.starts_with(program)))
     }
 
-    /// A path in one spelling, and whether it is sure: what is above a link, no one can tell.
+    /// The normalised path, and whether it is certain: `..` after a link may lead anywhere.
     fn spelled(&self, call: &Call<'_, '_>, written: &str) -> (String, Sure) {
         let path = below_folder(call.input, written);
         let path = self.folders.in_one_spelling(call.exchange.call.line, &path);

@@ -123,7 +123,7 @@ fn of_call(
             match effects(&command) {
                 Effects::Anything => push(What::Anything),
                 Effects::Paths(mut paths) => {
-                    // What became of these is known: of a patch that a shell is given.
+                    // A patch passed to a shell: its effects are already known as operations.
                     let known = operated
                         .get(&call.call.block)
                         .map_or(&[][..], Vec::as_slice);

@@ -55,7 +55,7 @@ pub(super) struct Call {
 /// What is sent.
 #[derive(Debug)]
 pub(super) enum Content {
-    /// Nothing: it is a question.
+    /// No body (GET).
     None,
     /// A JSON value.
     Json(Vec<u8>),
@@ -192,7 +192,7 @@ fn read(
     let (status, reader) = (response.status().as_u16(), response.body_mut().as_reader());
     match into {
         Some(mut file) if status == 200 => {
-            // One byte more than any batch has says that it is none.
+            // Reading one byte more than the limit shows that it was exceeded.
             let copied = io::copy(&mut reader.take(MAX_FILE_BYTES + 1), &mut file)?;
             if copied > MAX_FILE_BYTES {
                 return Err(io::Error::other("the file is larger than 16 GiB").into());

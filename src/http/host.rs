@@ -79,7 +79,8 @@ impl Host {
                 if wait > LONGEST_WAIT {
                     let seconds = wait.as_secs();
                     return Admission::Denied(format!(
-                        "the server asks to wait {seconds} s, which is too long"
+                        "the server asked to wait {seconds} s; the limit is {} s",
+                        LONGEST_WAIT.as_secs()
                     ));
                 }
                 Admission::After(wait)

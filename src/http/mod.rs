@@ -137,7 +137,7 @@ struct Job<'q> {
 }
 
 impl Server {
-    /// The server at `endpoint`. After `breaker` failures in a row it is sent no requests for a while; 0 = no number is too many.
+    /// The server at `endpoint`. After `breaker` consecutive failures no requests are sent for a while; 0 disables this.
     /// `stop` becomes nonzero when the run is to end.
     pub fn new(
         endpoint: Endpoint,
@@ -146,7 +146,7 @@ impl Server {
         network: Network,
         stop: Arc<AtomicUsize>,
     ) -> Self {
-        // Where a policy has its own tries for each conversation, none waits for another.
+        // If the policy retries per conversation (`breaker` 0), there is no shared queue.
         let patience = limits.patience.filter(|_| breaker > 0);
         Server {
             batches: Batches::new(&endpoint, limits.batch),
@@ -373,7 +373,8 @@ impl SummaryModel for Server {
         };
         let result = if request.model.is_empty() {
             Err(Failure::RunLimit(
-                "the transcript names no model; name one with --model".to_owned(),
+                "the transcript does not say which model it used; choose one with --model"
+                    .to_owned(),
             ))
         } else {
             self.summary(&mut job, request.rounds)

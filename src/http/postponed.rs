@@ -85,7 +85,7 @@ impl Server {
             Network::Collected => {
                 let _ = self.count_only(job, parts, &form, id);
                 let what =
-                    "a request that is not sent yet: run the same command with --batch submit";
+                    "this request has not been sent yet; run the same command with --batch submit";
                 Err(Failure::Waiting(what.to_owned()))
             }
             Network::Postponed => {

@@ -22,7 +22,7 @@ pub struct Patience {
     pub silent: Duration,
 }
 
-/// Of so many last requests the failures are counted.
+/// Number of recent requests over which the failure rate is computed.
 const WINDOW: usize = 20;
 /// With fewer requests nothing is said about their share, except where none has succeeded yet.
 const ENOUGH: usize = 8;
@@ -40,7 +40,7 @@ const FIRST_GAP: Duration = Duration::from_millis(100);
 const LEAST_GAP: Duration = Duration::from_millis(10);
 /// Each success shortens the gap to this share of it.
 const DECAY: f64 = 0.97;
-/// How often those who wait for others look again.
+/// Polling interval of threads that wait for a free place.
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// When requests to a server may be sent.
@@ -111,7 +111,7 @@ impl Queue {
             if left.is_zero() {
                 let seconds = patience.as_secs();
                 return Admission::Denied(format!(
-                    "{why}; the server has not worked for {seconds} s (--max-wait)"
+                    "{why}; the server has been failing for {seconds} s (--max-wait)"
                 ));
             }
         }

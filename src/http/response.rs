@@ -154,7 +154,7 @@ fn parsed(response: &Response, key: Option<&Key>) -> Value {
 
 fn redirected(status: u16) -> Failure {
     Failure::Fatal(format!(
-        "the server redirects requests (status {status}), and redirects are not followed: the key is meant for this server only"
+        "the server answered with a redirect (status {status}); redirects are not followed, so that the key goes to this server only"
     ))
 }
 

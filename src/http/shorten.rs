@@ -5,7 +5,7 @@
 
 use crate::artifacts::Excess;
 
-/// Of how many rounds one is left out where the server does not say by how much they are too long.
+/// One round in this many is dropped if the server does not say by how much the prompt is too long.
 const A_FIFTH: usize = 5;
 /// The share of the limit that is left free besides, as a divisor: the words of a prompt have other tokens for their bytes than
 /// rounds that repeat themselves, by 7 % of the limit with llama.cpp and SmolLM2. Without it, most are too long once more.

@@ -78,7 +78,7 @@ pub fn compact(bytes: &[u8], policy: &Policy) -> Result<Compacted> {
     if outcome.status == Status::Unsupported && settings.redact == Redact::Outputs {
         return Err(Error::new(
             ErrorKind::Config,
-            "secrets can be masked in supported formats only, and this format is not supported",
+            "cannot mask secrets: this format is not supported",
         ));
     }
     Ok(Compacted { bytes, outcome })

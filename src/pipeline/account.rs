@@ -134,7 +134,7 @@ impl Pipeline<'_> {
                 line: line_of(line),
                 message: 0,
                 tool: None,
-                reason: format!("{} that no model sees any more", count(lines, "line")),
+                reason: format!("{} outside the live window", count(lines, "line")),
                 tokens_before: 0,
                 tokens_after: 0,
             };

@@ -19,7 +19,7 @@ use crate::tokens::Sizes;
 use crate::transcript::{Conversation, Role};
 
 /// Why a conversation that is a request of the agent to itself is skipped.
-const REQUEST: &str = "a request of the agent to itself";
+const REQUEST: &str = "an internal request by the agent";
 
 impl Pipeline<'_> {
     /// Plans a step.

@@ -152,7 +152,7 @@ pub fn due(policy: &Policy, force: &Force, cutter: &Cutter<'_>, live: Live<'_>) 
                 );
             }
             Due::No(format!(
-                "only {} tokens are before the kept messages, fewer than {}",
+                "only {} tokens precede the kept messages; at least {} are required",
                 thousands(savings),
                 thousands(least)
             ))

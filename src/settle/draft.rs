@@ -14,8 +14,8 @@ use crate::transcript::{Role, Typed};
 /// tokens (`ctxpack eval` on 37 sessions), and 2.7/0.8/0.5 more of the commands.
 const CAPPED_SHARE: u64 = 20;
 
-/// The share that kept messages may take of what the user's words leave of a cap, in percent. If the last answer alone takes
-/// more, no message is kept.
+/// Percent of the cap, after the user's words, that kept messages may use. If the last answer alone takes more, no message is
+/// kept.
 const LEAST: u64 = 50;
 
 /// How often a summary is written again because it came out too large.

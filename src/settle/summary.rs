@@ -174,7 +174,7 @@ impl Composer<'_> {
                 );
             }
             Some(Err(ModelError::Waiting(_))) => {
-                return stays("pending: the model is asked in a batch, and has not answered yet");
+                return stays("pending: the request is in a batch that has not been answered yet");
             }
             Some(Err(
                 ModelError::Failed(why)
@@ -215,7 +215,7 @@ impl Composer<'_> {
         }
         let reached = cap.filter(|cap| now <= *cap && *cap < self.baseline());
         if reached.is_some_and(|cap| draft.total > cap) {
-            return stays("the target is reached, and leaves no room for a summary");
+            return stays("the target is already met and leaves no room for a summary");
         }
         let tells_more = draft.tells_more_than_words();
         let summarised = self.finish(draft);

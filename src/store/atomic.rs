@@ -410,9 +410,9 @@ fn put(mut file: temp::Nameless, target: &OsStr, stamp: &Stamp) -> io::Result<Op
 pub fn check_replaceable(path: &Path, old: &Metadata) -> Result<()> {
     if !old.is_file() {
         return Err(
-            Error::new(ErrorKind::Exists, "what is there is not a regular file")
+            Error::new(ErrorKind::Exists, "the existing file is not a regular file")
                 .at(path)
-                .hint("give another name, or `-o -` to write to the standard output"),
+                .hint("choose another name, or use `-o -` for standard output"),
         );
     }
     #[cfg(unix)]
@@ -421,7 +421,7 @@ pub fn check_replaceable(path: &Path, old: &Metadata) -> Result<()> {
         if links > 1 {
             return Err(Error::new(
                 ErrorKind::Exists,
-                format!("the file has {links} hard links, which replacing it would separate"),
+                format!("the file has {links} hard links; replacing it would leave the others with the old content"),
             )
             .at(path)
             .hint("write to another name, or copy the file first"));
@@ -440,17 +440,17 @@ pub fn lost_of_the_file(lost: &[String]) -> String {
 
 /// The error about a file that has changed since it was read.
 pub fn changed(path: &Path) -> Error {
-    left_alone(path, "the file was changed by another program meanwhile")
+    left_alone(path, "another program changed the file in the meantime")
 }
 
 fn left_alone(path: &Path, why: &str) -> Error {
-    Error::new(ErrorKind::Changed, format!("{why}, and it was left alone"))
+    Error::new(ErrorKind::Changed, format!("{why}; it was left alone"))
         .at(path)
         .hint("run again when the agent that writes it has stopped")
 }
 
 fn taken(path: &Path) -> Error {
-    Error::new(ErrorKind::Exists, "the file is there already")
+    Error::new(ErrorKind::Exists, "the file already exists")
         .at(path)
         .hint("`--overwrite` replaces it, or give another name")
 }

@@ -38,11 +38,11 @@ pub(super) const FINISHED: &str = "finished";
 const PART: &str = ".part";
 /// Longer than any line, in bytes.
 const MOST_LINE: u64 = 256 << 20;
-/// With more files than this of one command, they become one.
+/// More files than this for one command are merged into one.
 const MOST_FILES: usize = 8;
-/// So many bytes are read at once.
+/// Size of the read buffer, in bytes.
 const A_READ: usize = 64 << 10;
-/// The number of the form in which lines are written: those of another one are not read.
+/// Version of the line format; lines of other versions are ignored.
 const FORM: u32 = 4;
 /// The digits of a [`Work`].
 const WORK_DIGITS: usize = 16;

@@ -99,7 +99,7 @@ impl Store {
         if let Some((path, line)) = ledger.damage() {
             return Err(Error::new(
                 ErrorKind::Store,
-                "this record is damaged, so it is not certain what it refers to",
+                "this record is damaged, so what it refers to is unknown",
             )
             .at(path)
             .on_line(line)

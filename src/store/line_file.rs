@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 
 /// The ending of all files of lines.
 pub(super) const ENDING: &str = "jsonl";
-/// So many bytes are a block, and the rest of its last line.
+/// Bytes per block; a block is extended to the end of its last line.
 const A_BLOCK: u64 = 256 << 10;
 
 /// An open file of lines.

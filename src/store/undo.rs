@@ -422,7 +422,7 @@ fn is_continued(file: &Spot, now: &Written, stores: &[Known<'_>]) -> Result<bool
 fn changed_since(file: &Path) -> Error {
     Error::new(
         ErrorKind::Changed,
-        "the file was changed since ctxpack wrote it, so its original is not certain",
+        "the file has changed since ctxpack wrote it, so its original cannot be determined",
     )
     .at(file)
     .hint("the store's manifests name the originals of this path")
@@ -431,7 +431,7 @@ fn changed_since(file: &Path) -> Error {
 fn unknown(file: &Path, stores: &[Known<'_>]) -> Error {
     let damaged: u64 = stores.iter().map(|store| store.ledger.damaged()).sum();
     let message = if stores.is_empty() {
-        "no store is beside this file or above it".to_owned()
+        "found no store beside this file or in a parent folder".to_owned()
     } else if damaged > 0 {
         format!(
             "no store has a record of this file (unreadable: {})",

@@ -160,7 +160,7 @@ fn without_a_record_the_bytes_tell_what_became_of_messages() {
     assert_eq!(known, unknown);
     assert!(!with_fate(&unknown, "summarised").is_empty());
     place.run("diff in.compact.jsonl").exits(2).says(&[
-        "no store is beside this file or above it",
+        "found no store beside this file or in a parent folder",
         "ctxpack diff OLD NEW",
     ]);
 }
@@ -390,7 +390,7 @@ fn what_cannot_be_compared_says_why() {
     place
         .run("diff a.jsonl o.jsonl")
         .exits(2)
-        .says(&["a.jsonl is of the format anthropic, and this file of openai"]);
+        .says(&["cannot compare a.jsonl (anthropic) with this file (openai)"]);
     place
         .run("diff a.jsonl x.jsonl")
         .exits(2)
@@ -398,7 +398,7 @@ fn what_cannot_be_compared_says_why() {
     place
         .run("diff a.jsonl")
         .exits(2)
-        .says(&["no store is beside this file"]);
+        .says(&["found no store beside this file"]);
     place
         .run("diff a.jsonl nothing.jsonl")
         .exits(2)

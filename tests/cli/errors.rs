@@ -21,7 +21,7 @@ fn refused(place: &Place, args: &str, parts: &[&str]) {
 #[test]
 fn a_missing_file_alone_stops_the_run() {
     let place = place();
-    let near = "hint: there is a \"in.jsonl\" beside it";
+    let near = "hint: did you mean \"in.jsonl\"?";
     refused(
         &place,
         "compact inn.jsonl",
@@ -36,7 +36,7 @@ fn a_missing_file_alone_stops_the_run() {
     refused(
         &place,
         "compact a.jsonl b.jsonl c/*.jsonl",
-        &["a.jsonl: no such file or folder; nor can anything be read at b.jsonl, c/*.jsonl"],
+        &["a.jsonl: no such file or folder; b.jsonl, c/*.jsonl could not be read either"],
     );
 }
 
@@ -139,10 +139,10 @@ fn a_fault_in_a_policy_file_is_named_with_its_line() {
 
 #[test]
 fn a_format_that_does_not_exist_is_met_with_those_that_do() {
-    let hint = "hint: did you mean \"anthropic\"? known are anthropic, openai, claude-code";
+    let hint = "hint: did you mean \"anthropic\"? known formats: anthropic, openai, claude-code";
     for command in ["compact", "verify"] {
         let args = format!("{command} in.jsonl --input-format antropic");
-        refused(&place(), &args, &["there is no format \"antropic\"", hint]);
+        refused(&place(), &args, &["unknown format \"antropic\"", hint]);
     }
 }
 
@@ -162,7 +162,7 @@ fn flags_that_contradict_each_other_stop_the_run() {
     refused(
         &place(),
         "compact - --out-dir out",
-        &["standard input has no name", "hint: use -o FILE"],
+        &["standard input has no file name", "hint: use -o FILE"],
     );
 }
 
@@ -267,7 +267,7 @@ fn errors_as_json_say_the_same_in_fields() {
         (
             "compact inn.jsonl",
             2,
-            json!({"kind": "not_found", "message": "no such file or folder", "file": "inn.jsonl", "line": null, "hint": "there is a \"in.jsonl\" beside it"}),
+            json!({"kind": "not_found", "message": "no such file or folder", "file": "inn.jsonl", "line": null, "hint": "did you mean \"in.jsonl\"?"}),
         ),
         (
             "compact in.jsonl --policy my.toml",
@@ -287,7 +287,7 @@ fn errors_as_json_say_the_same_in_fields() {
         (
             "undo in.jsonl",
             2,
-            json!({"kind": "store", "message": "no store is beside this file or above it", "file": "in.jsonl", "line": null, "hint": "name the store of the run that wrote it with --store"}),
+            json!({"kind": "store", "message": "found no store beside this file or in a parent folder", "file": "in.jsonl", "line": null, "hint": "name the store of the run that wrote it with --store"}),
         ),
     ] {
         let ran = place
@@ -501,7 +501,7 @@ fn what_the_system_refuses_comes_with_a_remedy() {
         ),
         (
             "compact *.nothing",
-            ["no file matches this pattern", "hint: * stops at folders"],
+            ["no file matches this pattern", "hint: * does not match"],
         ),
         (
             "compact in.jsonl --policy list/my.toml",

@@ -163,7 +163,7 @@ fn names_that_a_summary_invents_close_the_gate() {
     };
     run(1)
         .exits(1)
-        .says(&["2 names that the originals lack, more than 1"]);
+        .says(&["summaries contain 2 names not found in the originals; at most 1 allowed"]);
     run(2).exits(0);
 }
 

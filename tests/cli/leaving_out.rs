@@ -310,7 +310,7 @@ fn projects_are_those_that_sessions_shows() {
         read(&place, &["late", "--project", "app"]),
         ["late/late.jsonl"]
     );
-    let named = "in/app.jsonl: named, so --since, --until and --project do not concern it";
+    let named = "in/app.jsonl: given by name, so --since, --until and --project do not apply";
     for command in ["stats", "compact -n"] {
         let args = format!("{command} in/app.jsonl --project web");
         place.run(&args).exits(0).says(&[named]);
@@ -318,7 +318,7 @@ fn projects_are_those_that_sessions_shows() {
     let ran = place
         .run("replay in --project web")
         .exits(0)
-        .says(&["4 files: left out: not of the --project (in/app.jsonl, "]);
+        .says(&["4 files: left out: does not match --project (in/app.jsonl, "]);
     assert!(!ran.err.contains('\u{1b}'));
     place
         .run("stats in --project a{b")

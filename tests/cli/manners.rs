@@ -31,7 +31,7 @@ fn advice_names_only_what_can_be_done() {
     place
         .run("stats inn.jsonl")
         .exits(2)
-        .says(&["there is a \"in.jsonl\""]);
+        .says(&["did you mean \"in.jsonl\"?"]);
     place
         .run("stats nope.jsonl")
         .exits(2)
@@ -54,7 +54,7 @@ fn names_of_files_are_quoted_and_told_from_flags() {
         .says(&["hint: to compact a transcript: ctxpack compact 'my file.jsonl'\n"]);
     place.write("-dash.jsonl", "");
     place.run("compact -dash.jsonl").exits(2).says(&[
-        "\"-dash.jsonl\" begins like a flag\n",
+        "\"-dash.jsonl\" looks like a flag\n",
         "hint: to name the file: ./-dash.jsonl\n",
     ]);
     place
@@ -92,7 +92,7 @@ fn json_is_one_thing_everywhere() {
     place
         .run("compact in.jsonl -o - --json")
         .exits(2)
-        .says(&["standard output is for the transcript"]);
+        .says(&["cannot write both the transcript and the --json report"]);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn filters_that_leave_nothing_are_told_of() {
     for command in ["compact -n", "replay", "eval"] {
         for filter in ["--project nowhere", "--exclude *.jsonl"] {
             let ran = place.run(&format!("{command} all {filter}"));
-            let said = "warning: no transcript is left: all were left out";
+            let said = "warning: nothing to do: every transcript was left out";
             assert!(ran.err.contains(said), "{command}: {}", ran.err);
         }
         let ran = place.run(&format!("{command} all"));

@@ -51,8 +51,8 @@ fn an_offload_step_without_a_store_is_an_error_before_the_first_input() {
         assert!(ran.out.is_empty());
         assert_eq!(
             ran.err,
-            "the policy moves outputs to a store, and a stream has none\n\
-             hint: name a folder with --store DIR; without that step the result would be another one\n"
+            "the policy offloads outputs to a store, and a run that writes to standard output has none\n\
+             hint: name a store with --store DIR; skipping this step would change the result\n"
         );
     }
     let done = place.run(&format!("{offload} --store kept")).exits(0);

@@ -333,7 +333,7 @@ fn outputs_that_would_be_one_file_are_refused_before_anything_is_written() {
         ),
         (
             "compact in o/a/x.jsonl --out-dir o --overwrite",
-            "o/a/x.jsonl: the output of in/a/x.jsonl would replace it, and it is an input too",
+            "o/a/x.jsonl: the output of in/a/x.jsonl would overwrite this input",
         ),
     ] {
         place.run(args).exits(2).says(&[message, "hint: "]);

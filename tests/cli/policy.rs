@@ -109,7 +109,7 @@ fn a_file_that_is_there_is_never_replaced() {
     let place = Place::with(&[("ctxpack.toml", "[clear]\nkeep = 9\n")]);
     let before = place.all_files();
     place.run("policy init").exits(2).says(&[
-        "ctxpack.toml: the file is there already",
+        "ctxpack.toml: the file already exists",
         "hint: move it away",
     ]);
     assert_eq!(place.all_files(), before);

@@ -105,7 +105,7 @@ fn what_cannot_be_masked_is_not_written() {
     let run = place
         .run("compact in.jsonl good.jsonl --redact outputs")
         .exits(3);
-    assert!(run.err.contains("supported formats only"), "{}", run.err);
+    assert!(run.err.contains("cannot mask secrets"), "{}", run.err);
     assert_eq!(
         place.files(),
         [

@@ -148,7 +148,7 @@ fn files_come_back_from_the_folder_that_is_named_and_from_nowhere_else() {
                 "{secret}"
             );
             let said = json!([{"kind": "file_withheld", "line": null,
-                "message": format!("not put back: {secret}: secrets are kept under such names")}]);
+                "message": format!("not put back: {secret}: files with this name usually contain secrets")}]);
             assert_eq!(warnings, said, "{secret}");
         }
     }
@@ -166,7 +166,7 @@ fn files_come_back_from_the_folder_that_is_named_and_from_nowhere_else() {
     place
         .run("compact in.jsonl --files-root /")
         .exits(2)
-        .says(&["more than a project"]);
+        .says(&["this folder is too broad"]);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn a_policy_that_always_archives_keeps_a_copy_of_what_it_summarises() {
 
     let ran = place.pipe("compact --policy layered", session("/p/stations.txt"));
     ran.exits(3)
-        .says(&["a stream has no store for it", "--store"]);
+        .says(&["a stream has no store to put it in", "--store"]);
     place
         .pipe(
             "compact --policy layered --store kept",
@@ -219,7 +219,7 @@ fn scripted_answers_stand_beside_the_policy() {
     place
         .run("compact in.jsonl --set summary.source=scripted")
         .exits(2)
-        .says(&["beside its policy"]);
+        .says(&["beside the policy file"]);
     place
         .run("compact in.jsonl --set summary.source=openai")
         .exits(2)

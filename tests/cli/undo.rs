@@ -128,7 +128,7 @@ fn an_output_that_was_edited_has_no_certain_original() {
         .replace("All is well.", "All is lost.");
     place.write("in.compact.jsonl", &edited);
     place.run("undo in.compact.jsonl").exits(2).says(&[
-        "in.compact.jsonl: the file was changed since ctxpack wrote it",
+        "in.compact.jsonl: the file has changed since ctxpack wrote it",
         "hint: ",
     ]);
     assert_eq!(place.text("in.compact.jsonl"), edited);
@@ -174,10 +174,10 @@ fn a_store_elsewhere_is_named() {
         .exits(0);
     assert!(!place.path("work/.ctxpack").exists());
     let file = "work/in.compact.jsonl";
-    place
-        .run(&format!("undo {file}"))
-        .exits(2)
-        .says(&["no store is beside this file or above it", "--store"]);
+    place.run(&format!("undo {file}")).exits(2).says(&[
+        "found no store beside this file or in a parent folder",
+        "--store",
+    ]);
     place
         .run(&format!("undo {file} --store elsewhere/store"))
         .exits(0);
@@ -213,7 +213,7 @@ fn a_file_in_the_way_is_kept() {
     place
         .run("undo in.compact.jsonl -o back")
         .exits(2)
-        .says(&["back: the file is there already", "--overwrite"]);
+        .says(&["back: the file already exists", "--overwrite"]);
     assert_eq!(place.text("back"), "mine");
     place
         .run("undo in.compact.jsonl -o back --overwrite")

@@ -99,7 +99,7 @@ fn what_was_written_since_is_kept_and_said() {
     let grown = place.text("in/a.jsonl");
     place.run("undo in").exits(3).says(&[
         "in/a.jsonl: the file has grown since it was compacted, by 33 bytes",
-        "in/deep/b.jsonl: the file was changed since ctxpack wrote it",
+        "in/deep/b.jsonl: the file has changed since ctxpack wrote it",
         "1 file restored",
     ]);
     assert_eq!(place.text("in/a.jsonl"), grown);
@@ -162,7 +162,7 @@ fn a_report_on_more_or_on_other_bytes_stays() {
     place
         .run("undo in/a.jsonl")
         .exits(0)
-        .says(&["in/a.jsonl: the report beside it stays: it is about other files, too"]);
+        .says(&["in/a.jsonl: kept the report beside it: it also covers other files"]);
     assert!(place.path("in/a.stats.json").exists());
 
     // The second compaction has no report, so the first one's is not about it.
@@ -173,7 +173,7 @@ fn a_report_on_more_or_on_other_bytes_stays() {
     place
         .run("undo b.jsonl")
         .exits(0)
-        .says(&["the report beside it stays: it is about another result"]);
+        .says(&["kept the report beside it: it describes a different result"]);
     assert!(place.path("b.stats.json").exists());
 
     // Of the same name, but not ours; and a link, which is not followed.
@@ -302,7 +302,7 @@ fn a_store_of_another_user_is_left_out_and_named() {
         return;
     }
     place.run("undo top/mine").exits(0).says(&[
-        "top/.ctxpack: warning: a store of another user above the folder, which was not searched",
+        "top/.ctxpack: warning: not searched: a store above the folder belongs to another user",
         "nothing was restored",
     ]);
     assert_eq!(place.text("top/mine/b.jsonl"), compacted);

@@ -98,6 +98,6 @@ fn a_store_of_any_name_is_not_searched() {
     );
     place
         .run("compact in --in-place --policy auto --target 500 -v")
-        .says(&["in/kept: a store of ctxpack, not searched"]);
+        .says(&["in/kept: not searched: this is a ctxpack store"]);
     assert_eq!(plain(&place), before);
 }

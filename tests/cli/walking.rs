@@ -163,7 +163,7 @@ fn what_would_contradict_itself_is_refused_before_anything_is_written() {
     place
         .run("compact in/in --out-dir in")
         .exits(2)
-        .says(&["would replace"]);
+        .says(&["would overwrite"]);
     fs::remove_dir_all(place.path("in/in")).unwrap();
     place
         .run("compact in --out-dir other.jsonl")

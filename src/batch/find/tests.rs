@@ -96,7 +96,7 @@ fn what_is_missing_is_said_with_what_is_near() {
     assert_eq!(error.kind, ErrorKind::NotFound);
     assert_eq!(
         error.hint.as_deref(),
-        Some("there is a \"session.jsonl\" beside it")
+        Some("did you mean \"session.jsonl\"?")
     );
     let empty = tempfile::tempdir().unwrap();
     assert_eq!(

@@ -193,7 +193,7 @@ impl Input<'_> {
         };
         if older.format != newer.format || older.layout != newer.layout {
             let message = format!(
-                "{} is of the format {}, and this file of {}: they cannot be compared",
+                "cannot compare {} ({}) with this file ({})",
                 printable(old),
                 older.format.name(),
                 newer.format.name()
@@ -221,7 +221,7 @@ impl Input<'_> {
             notices.add(
                 NoticeLevel::Warning,
                 "policy_unknown",
-                "tokens are counted by another policy than the one of the report",
+                "tokens are counted with a different policy from the one in the report",
                 Some("name it: --policy FILE"),
                 (&path_text(new), None),
             );
@@ -294,7 +294,7 @@ impl Input<'_> {
             return found.map(Some).ok_or_else(|| {
                 Error::new(
                     ErrorKind::Usage,
-                    "this report says nothing of a run from the one file to the other",
+                    "this report has no entry for a run that turned OLD into NEW",
                 )
                 .at(path)
                 .hint("name the report of the run that wrote NEW, or leave --stats out")

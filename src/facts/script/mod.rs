@@ -1,7 +1,7 @@
 //! The text that a shell is given, as the plain commands that it runs.
 //!
 //! PURE. Finds the words of each command, where its output goes, and the document that it is given. Expands nothing: a word that a
-//! shell would expand is marked. What it cannot take apart it says so, and guesses nothing.
+//! shell would expand is marked. If a text cannot be parsed, it reports that and does not guess.
 
 mod args;
 mod effects;
@@ -110,7 +110,7 @@ impl<'t> Reader<'t> {
                     if let Some(escaped) = escaped.filter(|c| *c != '\n') {
                         let word = self.word();
                         word.text.push(escaped);
-                        // Nobody escapes a letter: it is a path of Windows, which is another one without this.
+                        // An escaped letter is part of a Windows path; without the backslash it would name a different file.
                         if escaped.is_alphanumeric() {
                             word.text.pop();
                             word.gap(Missing::Anything);

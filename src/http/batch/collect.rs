@@ -75,7 +75,9 @@ impl Caller<'_> {
         }
         let has_own = !tally.answered.is_empty() || !tally.failed.is_empty();
         if matches!(job.state, State::Adopted(_)) && tally.unknown > 0 && !has_own {
-            batched.said.push(format!("batch {id}: it was another one"));
+            batched
+                .said
+                .push(format!("batch {id} was not sent from this store"));
             job.others.insert(id);
             job.state = State::Begun;
             job.put(store, name)?;

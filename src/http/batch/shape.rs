@@ -68,10 +68,7 @@ impl Addresses {
                 base: base.to_owned(),
             }),
             Some(_) | None => {
-                let message = format!(
-                    "{}: no batches at an address of a deployment",
-                    endpoint.host
-                );
+                let message = format!("{}: a deployment URL has no batch API", endpoint.host);
                 Err(Error::new(ErrorKind::Config, message)
                     .hint("name the address that ends in /v1, or write the requests to a file with --batch-file"))
             }

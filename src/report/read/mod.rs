@@ -266,7 +266,7 @@ pub fn read_compact(path: &Path, bytes: &[u8]) -> Result<Report> {
         | Command::Check
         | Command::Diff
         | Command::DiffOfTwo) => {
-            let why = format!("it is a report on {}, not on compact", other.name());
+            let why = format!("this is a report of `{}`, not of `compact`", other.name());
             return Err(Error::new(ErrorKind::Unsupported, why).at(path));
         }
     }

@@ -58,7 +58,7 @@ const WORTH_FILLING: u64 = 64;
 /// How often a text is clipped again because its row was still too large.
 const CLIPS: usize = 4;
 
-/// After this many units in a row that do not fit, the others are not tried.
+/// Stop after this many consecutive units that do not fit.
 const MISFITS: usize = 100;
 
 pub(super) fn choose(

@@ -75,7 +75,7 @@ fn a_redirect_is_not_followed_and_the_key_goes_nowhere_else() {
         let server = Server::start(move |_, _| Act::Answer(status, head, String::new()));
         let place = Place::with(&[("in.jsonl", session(""))]);
         let ran = place.run(&format!("compact in.jsonl {}", flags(&server)));
-        let _ = ran.exits(2).says(&["the server redirects requests"]);
+        let _ = ran.exits(2).says(&["the server answered with a redirect"]);
         assert_eq!(server.requests().len(), 1, "{status}");
     }
     assert_eq!(elsewhere.requests().len(), 0);

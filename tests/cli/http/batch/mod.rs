@@ -146,7 +146,7 @@ fn a_collection_that_needs_more_says_so_and_leaves_its_file() {
     });
     let place = many(2);
     step(&place, &provider, "submit").exits(3);
-    let more = "2 of 2 conversations wait for a request that is not sent yet: run the same command with --batch submit";
+    let more = "2 of 2 conversations wait for this request has not been sent yet; run the same command with --batch submit";
     let _ = step(&place, &provider, "collect").exits(3).says(&[more]);
     assert_eq!(outputs(&place), 0);
     step(&place, &provider, "submit").exits(3);
