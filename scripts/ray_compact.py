@@ -175,7 +175,7 @@ class Compacter:
                 ended = [line if line.endswith(b"\n") else line + b"\n" for line in some]
                 for line, (answer, stats) in zip(some, self.filter.ask(ended)):
                     out.write(answer if line.endswith(b"\n") else answer[:-1])
-                    yield stats or failed("", "the line is no JSON object", "bad_line")
+                    yield stats or failed("", "the line is not a JSON object", "bad_line")
             if is_packed:
                 out.close()
 

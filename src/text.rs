@@ -131,7 +131,7 @@ fn controls_display(c: char) -> bool {
         )
 }
 
-/// Puts JSON on one line: its line breaks, which can only stand between tokens, become spaces.
+/// Puts JSON on one line: its line breaks, which can only occur between tokens, become spaces.
 pub fn put_on_one_line(json: &mut [u8]) {
     for byte in json {
         if matches!(byte, b'\n' | b'\r') {

@@ -127,7 +127,9 @@ pub(super) fn judged(
 fn unusable(checked: &Checked, prompt: &str, given: &Given) -> Option<String> {
     if checked.share() > FOREIGN && checked.invented.len() > SHOWN {
         let shown = checked.invented[..SHOWN].join(", ");
-        return Some(format!("the answer names what it was not given: {shown}"));
+        return Some(format!(
+            "the answer contains names that it was not given: {shown}"
+        ));
     }
     let no_summary = floor(&checked.text, prompt, given).err()?;
     Some(format!("the answer {}", no_summary.why()))

@@ -50,13 +50,13 @@ pub trait Postponed: Debug + Send + Sync {
     /// Writes what was asked for, one request a line, in the form in which the provider takes it as a file. How many there were.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     fn write(&self, out: &mut dyn Write) -> Result<u64>;
 
     /// Reads the answers to what was asked for from a file of a provider's batch; others are counted.
     ///
     /// # Errors
-    /// Those of `results`, and of the stores that keep the answers.
+    /// The errors of `results`, and of the stores that keep the answers.
     fn read(&self, results: &mut dyn BufRead) -> Result<Batched>;
 
     /// Sleeps.

@@ -62,7 +62,7 @@ impl Replies {
     /// Takes answers from number `next` on until one is a summary or the policy allows no more, and advances `next`.
     pub fn ask(&self, next: &mut usize, policy: &Summary) -> ModelReply {
         let mut attempts = 0;
-        let mut why = "no answer is left".to_owned();
+        let mut why = "no scripted answer is left".to_owned();
         let mut may_ask_for_more = policy.cut_off == CutOff::Retry;
         let mut ended = Ending::Whole;
         let mut attempt = || loop {
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(second.attempts, 1);
         assert_eq!(
             replies.ask(&mut next, &policy).text,
-            failed("no answer is left")
+            failed("no scripted answer is left")
         );
         // If the answers run out, the last failure is the reason, and the attempt counts.
         let (mut next, empty) = (0, Replies::parse("{\"text\":\" \"}").unwrap());

@@ -156,7 +156,7 @@ fn ignored_in(path: &Path) -> (Gitignore, Vec<Error>) {
         Ok(seen) if !seen.is_file() => {
             let error = Error::new(
                 ErrorKind::Io,
-                "not a regular file, so nothing is ignored by it",
+                "not a regular file, so its globs are not applied",
             );
             return none(Some(error.at(path)));
         }

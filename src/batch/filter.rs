@@ -1,7 +1,7 @@
 //! Which of the transcripts that walks found are meant: by when they were last written to, and by project.
 //!
 //! Reads the beginning and the end of files, never all of one. What a transcript says is compared, and never used as a path. A file
-//! that cannot be read stays: whoever reads it next says why.
+//! that cannot be read stays: the next reader says why.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata};

@@ -55,7 +55,7 @@ impl Fork {
         };
         its.ok_or_else(|| {
             let message = format!(
-                "this is not a session of {}, although its name is that of one",
+                "this is not a session of {}, although it is named like one",
                 in_a_list(&self.formats, " or ")
             );
             Error::new(ErrorKind::Unsupported, message).hint("-o FILE writes a copy of any file")
@@ -80,8 +80,7 @@ fn without_id(path: &Path, formats: &[Format]) -> Error {
         let agent = format.agent();
         agent.is_some_and(|agent| agent.names() == Names::Nothing)
     });
-    let message =
-        "a fork is made of a session whose file has its id in its name, and this one has none";
+    let message = "only a session whose file name contains its id can be forked, and this file name contains none";
     Error::new(ErrorKind::Usage, message).at(path).hint(format!(
         "name a session of {}; those of {} have folders of their own and cannot be forked; -o FILE writes a copy of any file",
         in_a_list(&named, " or "),

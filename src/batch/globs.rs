@@ -20,7 +20,7 @@ pub(super) fn refused(glob: &str) -> Option<String> {
             _ => {}
         }
         if depth > MOST_BRACES {
-            return Some(format!("more than {MOST_BRACES} braces within each other"));
+            return Some(format!("braces nested more than {MOST_BRACES} deep"));
         }
     }
     None

@@ -80,7 +80,7 @@ impl Over<'_> {
     /// The same, which `keep` takes in as it comes, in no order.
     ///
     /// # Errors
-    /// Those of [`Over::each`], and those of `keep`, which stop the run.
+    /// The errors of [`Over::each`], and those of `keep`, which stop the run.
     pub(super) fn pour<T>(
         &self,
         look: impl Fn(&Path, Read<'_>, Laps) -> T + Sync,
@@ -98,7 +98,7 @@ impl Over<'_> {
             let share = budget.take(*bytes);
             let looked = catch_unwind(AssertUnwindSafe(|| self.one(source, share, &look)));
             let looked = looked.unwrap_or_else(|_| {
-                let error = Error::new(ErrorKind::Internal, "ctxpack failed on this file");
+                let error = Error::new(ErrorKind::Internal, "internal error on this file");
                 Err(error.at(source.path()))
             });
             match looked {

@@ -39,7 +39,7 @@ enum Content<'l> {
     Text(Span, String),
     /// A member holds the bytes of a transcript in base64.
     Base64(Span, Vec<u8>),
-    /// A member holds a list of messages: its spans, and what stands before, between and after them.
+    /// A member holds a list of messages: its spans, and what is before, between and after them.
     Messages(Span, List<'l>),
 }
 
@@ -57,11 +57,11 @@ impl<'l> Record<'l> {
     /// `format` is that of all conversations, if the user named one.
     ///
     /// # Errors
-    /// [`ErrorKind::BadLine`] if the line is no JSON object, or what holds the conversation is not what it should be;
+    /// [`ErrorKind::BadLine`] if the line is not a JSON object, or what holds the conversation is not what it should be;
     /// [`ErrorKind::Unsupported`] if nothing holds one.
     pub(super) fn of(line: &'l [u8], field: Option<&str>, format: Option<Format>) -> Result<Self> {
         if !is_object(line) {
-            return Err(bad("the line is no JSON object"));
+            return Err(bad("the line is not a JSON object"));
         }
         let object = Value::of(line);
         if let Some(field) = field {
@@ -80,7 +80,7 @@ impl<'l> Record<'l> {
             (_, Some(Kind::String), None) if is_packed => Content::text(text, TEXT)?,
             (_, None, Some(Kind::String)) if is_packed => Content::base64(base64)?,
             _ => {
-                let message = "the record holds no conversation that is known: neither a list of messages, nor a path with a text";
+                let message = "the record holds no known conversation: neither a list of messages nor a path with a text";
                 return Err(Error::new(ErrorKind::Unsupported, message)
                     .hint("--field NAME says which member holds it"));
             }
@@ -208,7 +208,7 @@ impl<'l> Content<'l> {
     fn base64(value: Value<'l>) -> Result<Self> {
         let bytes = STANDARD
             .decode(string(value, BASE64)?)
-            .map_err(|e| bad(&format!("{BASE64:?} is no base64: {e}")))?;
+            .map_err(|e| bad(&format!("{BASE64:?} is not base64: {e}")))?;
         Ok(Content::Base64(value.span(), bytes))
     }
 }
@@ -251,7 +251,7 @@ fn is_conversation(line: &[u8], format: Option<Format>) -> bool {
 fn string(value: Value<'_>, name: &str) -> Result<String> {
     serde_json::from_slice(value.raw()).map_err(|e| {
         bad(&format!(
-            "{name:?} is no text that can be kept exactly: {e}"
+            "{name:?} is not a text that can be kept exactly: {e}"
         ))
     })
 }

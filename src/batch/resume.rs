@@ -1,7 +1,7 @@
 //! Takes over what earlier runs of the same command have finished, and notes what this one finishes.
 //!
 //! An input is taken over only if nothing differs: its bytes, those of its output and those of what the store keeps for it have the
-//! hashes that were noted, or the system says that nobody has touched them (see [`Seen`]), the store still has the record of the
+//! hashes that were noted, or the system shows that they have not been touched (see [`Seen`]), the store still has the record of the
 //! output, and everything else that a result depends on is part of the [`Work`].
 //! Whatever cannot be checked is done again. Decides nothing about content.
 
@@ -47,7 +47,7 @@ pub enum Resume {
 /// How it is told that a file has not changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// By the hash of its bytes, unless the system says that nobody has touched it.
+    /// By the hash of its bytes, unless the system shows that it has not been touched.
     Bytes,
     /// By its size and the time of the last write to it, where that was noted.
     Time,
@@ -156,7 +156,7 @@ impl<'r> Earlier<'r> {
                     earlier.by_store.insert(root.to_owned(), known);
                 }
                 Err(error) if error.kind == ErrorKind::Io => {
-                    let hint = "everything is done again";
+                    let hint = "every input is processed again";
                     earlier
                         .fault
                         .get_mut()
@@ -387,7 +387,7 @@ impl<'r> Earlier<'r> {
     pub(super) fn note(&self, target: &Target, outcome: &Outcome, left: Left) {
         if let Err(error) = self.try_note(target, outcome, left) {
             let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
-            fault.get_or_insert(error.hint("this input is done again by the next run"));
+            fault.get_or_insert(error.hint("the next run processes this input again"));
         }
     }
 

@@ -15,7 +15,7 @@ use crate::store::undo::Undo;
 /// Moves the inputs whose output has all the summaries that were asked for to what was passed by.
 ///
 /// # Errors
-/// Those of [`Targets::new`], and of records that cannot be read.
+/// The errors of [`Targets::new`], and of records that cannot be read.
 pub fn retain_degraded(found: &mut Found, options: &Options) -> Result<()> {
     let targets = Targets::new(&found.sources, options)?;
     let mut degraded = Vec::new();
@@ -55,7 +55,7 @@ pub(super) fn original(target: &Target, path: &Path) -> Result<Vec<u8>> {
         let message = "its original names offloaded contents that were moved into the archive";
         return Err(Error::new(ErrorKind::Store, message)
             .at(path)
-            .hint("`ctxpack undo` gives all of it back; then compact the file again"));
+            .hint("`ctxpack undo` restores all of it; then compact the file again"));
     }
     let root = target
         .store

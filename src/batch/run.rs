@@ -84,7 +84,7 @@ pub fn run(
 /// Compacts the inputs of a folder while it is walked; outcomes are in the order of inputs. Gives also what was found.
 ///
 /// # Errors
-/// Those of [`run`], and those of finding the inputs.
+/// The errors of [`run`], and those of finding the inputs.
 pub fn run_walking(
     walking: &Walking,
     effective: &Effective,
@@ -173,7 +173,7 @@ pub fn run_walking(
             progress.work_ended();
         }
         let found = walker.join().unwrap_or_else(|_| {
-            let message = "ctxpack failed to walk the folder";
+            let message = "internal error while walking the folder";
             Err(Error::new(ErrorKind::Internal, message).at(&walking.folder))
         });
         found.map(|found| (running, found))

@@ -313,7 +313,7 @@ impl Sessions {
                 let of_here = self.list.iter().find(is_here).map(Meant::Named);
                 let of_all = || self.list.first().map(Meant::LatestElsewhere);
                 let latest = of_here.or_else(of_all);
-                return latest.ok_or_else(|| self.none("there is no session"));
+                return latest.ok_or_else(|| self.none("no session was found"));
             }
             Wanted::Id(begins) => begins.to_ascii_lowercase(),
         };
@@ -324,7 +324,7 @@ impl Sessions {
         let meant: Vec<&Session> = self.list.iter().filter(is_meant).collect();
         match meant.as_slice() {
             [] => Err(self.none(&format!(
-                "there is no file of that name, and no session whose id begins with {begins}"
+                "no file has that name, and no session has an id that begins with {begins}"
             ))),
             [one] => Ok(Meant::Named(one)),
             several => {
@@ -340,7 +340,7 @@ impl Sessions {
                 let (first, rest) = (several[0], &several[1..]);
                 let hint = match () {
                     () if rest.iter().any(|other| other.id != first.id) => {
-                        "name more of the id, or the file"
+                        "give more of the id, or name the file"
                     }
                     () if rest.iter().any(|other| other.format != first.format) => {
                         "name the agent with --agent, or the file"
@@ -356,7 +356,7 @@ impl Sessions {
         let hint = match self.folders.is_empty() {
             true => NO_HOME.to_owned(),
             false => format!(
-                "`ctxpack sessions --all` lists those of {}",
+                "`ctxpack sessions --all` lists the sessions of {}",
                 self.looked_into()
             ),
         };

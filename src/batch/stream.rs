@@ -127,7 +127,7 @@ pub fn filter(
         let read = reader.join().unwrap_or_else(|_| {
             Err(Error::new(
                 ErrorKind::Internal,
-                "ctxpack failed to read the stream",
+                "internal error while reading the stream",
             ))
         });
         read?;
@@ -206,7 +206,7 @@ fn read(
         }
         if line.len() > most && !line.ends_with(b"\n") {
             let (send, pieces) = sync_channel(1);
-            let too_long = Error::new(ErrorKind::TooLarge, "the record is too long to be held")
+            let too_long = Error::new(ErrorKind::TooLarge, "the record does not fit into memory")
                 .hint("--max-file-bytes SIZE tries longer ones");
             let outcome = Box::new(Outcome::failed(&name_of(number), &too_long));
             if places.send(Place::Pieces(pieces, outcome)).is_err() {

@@ -156,7 +156,7 @@ impl Target<'_> {
     /// Opens the input's file.
     ///
     /// # Errors
-    /// Those of [`open_transcript`].
+    /// The errors of [`open_transcript`].
     pub(super) fn open_input(&self) -> Result<(File, Metadata)> {
         match self.source {
             Source::File(file) if file.origin == Origin::Walked => open_seen(&file.path),
@@ -459,7 +459,7 @@ impl<'s> Targets<'s> {
 /// The folders of the stores that belong to what was found, whether they are there or not.
 ///
 /// # Errors
-/// Those of [`Targets::new`].
+/// The errors of [`Targets::new`].
 pub fn stores(found: &Found, options: &Options) -> Result<Vec<PathBuf>> {
     let targets = Targets::new(&found.sources, options)?;
     Ok(targets.stores.into_keys().collect())

@@ -85,7 +85,7 @@ impl BatchArgs {
     /// Runs what was found, in as many passes as the step takes.
     ///
     /// # Errors
-    /// Those of [`batch::run`]; [`ErrorKind::Usage`] for what cannot wait: a stream, or a run that asks no server.
+    /// The errors of [`batch::run`]; [`ErrorKind::Usage`] for what cannot wait: a stream, or a run that asks no server.
     pub(super) fn run(
         &self,
         (context, bar): (&Context, &Bar),
@@ -116,9 +116,11 @@ impl BatchArgs {
             (Some(file), Step::Submit) => steps.write_requests(found, file)?,
             (Some(file), Step::Collect) => steps.read_answers(found, file)?,
             (Some(_), Step::Wait) => {
-                let message = "--batch wait has no server to wait for where --batch-file is given";
-                return Err(Error::new(ErrorKind::Usage, message)
-                    .hint("use --batch submit, and --batch collect when the answers are there"));
+                let message =
+                    "--batch wait cannot be used with --batch-file: there is no server to wait for";
+                return Err(Error::new(ErrorKind::Usage, message).hint(
+                    "use --batch submit, and --batch collect when the answers have arrived",
+                ));
             }
             (None, Step::Submit) => {
                 steps.pass(found)?;

@@ -182,7 +182,7 @@ impl Loaded {
         Loaded::of(path, policy, overrides)
     }
 
-    /// A file that nobody named, which may set less.
+    /// A file that the user did not name, which may set less.
     fn found(path: &Path) -> Result<Self> {
         let text = read_found(path).map_err(|error| match path.is_file() {
             true => error,
@@ -234,23 +234,24 @@ impl File {
                 return policy::preset(name);
             }
             if above.len() == MOST_EXTENDED {
-                let message = format!("more than {MOST_EXTENDED} files extend each other");
+                let message =
+                    format!("a chain of more than {MOST_EXTENDED} files that extend each other");
                 return Err(Error::new(ErrorKind::Config, message));
             }
             let base = path.with_file_name("").join(name);
-            // A message about a file may quote it, so one that came with somebody's transcripts opens no others than policies.
+            // A message about a file may quote it, so one that came with a user's transcripts opens no others than policies.
             let is_policy = base.extension().is_some_and(|ending| ending == "toml");
             if trust == Trust::Found && !is_policy {
                 let message = format!("{name:?} does not end in .toml");
                 return Err(Error::new(ErrorKind::Config, message)
-                    .hint("--policy FILE takes the file that extends it, whatever that extends"));
+                    .hint("to allow any file name, name the extending file with --policy FILE"));
             }
             let text = read_found(&base)?;
             // What cannot be resolved cannot be read either.
             let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
             let chain = [above, &[real(path)]].concat();
             if chain.contains(&real(&base)) {
-                let message = format!("{name:?} is extended by a file that extends it");
+                let message = format!("{name:?} and the files that it extends form a cycle");
                 return Err(Error::new(ErrorKind::Config, message));
             }
             let base = File::read(&base, &text, trust, &chain)?;
@@ -301,7 +302,7 @@ pub(super) fn load_found_file(path: &Path) -> Result<Policy> {
     Ok(File::read(path, &read_found(path)?, Trust::Named, &[])?.policy)
 }
 
-/// The text of a file that nobody named. It may be anything, so that a pipe or an endless file must not block the run.
+/// The text of a file that the user did not name. It may be anything, so that a pipe or an endless file must not block the run.
 fn read_found(path: &Path) -> Result<String> {
     let bytes = read_regular(path, MOST_FOUND)?;
     let text = String::from_utf8(bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e));

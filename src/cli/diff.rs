@@ -57,13 +57,13 @@ pub(super) struct Diff {
     policies: Vec<String>,
     #[command(flatten)]
     keys: KeyArgs,
-    /// Print one line for each thing that became of messages
+    /// Print one line for each kind of outcome
     #[arg(long, conflicts_with = "json")]
     stat: bool,
     /// Print FILE as text without ids and times, as git's textconv wants it
     #[arg(long, conflicts_with_all = ["policies", "stat", "json", "reports", "exit_code", "stats", "store"])]
     textconv: bool,
-    /// Exit with 1 if there are differences in messages or other lines; ends of lines are none
+    /// Exit with 1 if messages or other lines differ; line endings are ignored
     #[arg(long)]
     exit_code: bool,
     #[command(flatten)]

@@ -50,7 +50,7 @@ pub(super) struct Eval {
     /// Where to cut sessions, in percent of their tokens
     #[arg(long = "cut", value_name = "P", value_delimiter = ',', default_values_t = CUTS, value_parser = percent)]
     cuts: Vec<f64>,
-    /// Compact each session at N places in a row, each time what the last round left and the next stretch; no baselines
+    /// Compact each session at N places in a row, each time the previous round's result and the next stretch; no baselines
     #[arg(long, value_name = "N", conflicts_with = "cuts", value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: Option<u32>,
     /// Leave out sessions of fewer than N tokens: they say little [default: 0]

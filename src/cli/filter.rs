@@ -31,8 +31,8 @@ use crate::text::{count, thousands};
 /// Compact a stream: one conversation a line in, exactly one line out, in order.
 ///
 /// Reads records from standard input until it ends, and writes them to standard output: lines with a list of messages, lines of
-/// pack-lines, or with --field any record that holds a conversation. What is not compacted stays byte for byte. A record that
-/// cannot be compacted comes back with a member error, {kind, message}, and the exit code is 0 all the same.
+/// pack-lines, or with --field any record that holds a conversation. Records that are not compacted stay byte for byte. A record
+/// that cannot be compacted gets a member error, {kind, message}; the exit code is still 0.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -74,7 +74,7 @@ pub(super) struct CompactGates {
     /// Fail if a result breaks a rule of its provider, even if the input did, too, or if a file could not be checked
     #[arg(long, help_heading = GATES)]
     require_valid: bool,
-    /// Fail if summaries have more than N names that do not occur in the original
+    /// Fail if summaries contain more than N names that do not occur in the original
     #[arg(long, value_name = "N", help_heading = GATES)]
     max_invented: Option<u64>,
     /// Fail if more than N files are degraded
@@ -233,7 +233,7 @@ impl Watch<'_> {
             return vec![nothing("limit")];
         }
         let tokens = [totals.tokens_before, totals.tokens_after];
-        let hint = "--target N makes conversations that small, where what must stay allows it";
+        let hint = "--target N makes conversations that small, unless more than that must be kept";
         let invalid = gates.require_valid && self.invalid.number > 0;
         let invalid = invalid.then(|| {
             let number = count(self.invalid.number, "file");

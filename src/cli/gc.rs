@@ -16,8 +16,8 @@ use crate::text::{count, printable};
 
 /// Delete from a store what nothing refers to.
 ///
-/// Killed runs leave such files. Records stay, and so does everything that a record or an existing output names. If that is
-/// not certain (a damaged record, an unreadable output, a run in progress), nothing is deleted. -v names each file.
+/// Killed runs leave such files. Records stay, and so does everything that a record or an existing output refers to. If that cannot
+/// be determined (a damaged record, an unreadable output, a run in progress), nothing is deleted. -v names each file.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -10,10 +10,10 @@ pub(super) const INPUT: &str = "Input";
 /// What is taken from inputs.
 #[derive(Debug, Args)]
 pub(super) struct LimitArgs {
-    /// The largest input, unpacked, such as 500M; larger files fail on their own [default: what fits into memory]
+    /// The largest input, unpacked, such as 500M; a larger file fails, the others do not [default: what fits into memory]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = INPUT)]
     max_file_bytes: Option<u64>,
-    /// The longest line; a file with a longer one fails on its own
+    /// The longest line; a file with a longer one fails, the others do not
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64M", help_heading = INPUT)]
     max_line_bytes: u64,
     /// Fail a file if one of its lines cannot be read

@@ -41,7 +41,7 @@ impl Completions {
 Examples:
   ctxpack man ~/.local/share/man/man1 && man ctxpack-compact")]
 pub(super) struct Man {
-    /// The folder for ctxpack.1, ctxpack-compact.1 and the others; it is made if it is missing
+    /// The folder for ctxpack.1, ctxpack-compact.1 and the others; created if it does not exist
     dir: PathBuf,
 }
 

@@ -37,10 +37,7 @@ fn names() -> Vec<&'static str> {
 }
 
 fn agent_help() -> String {
-    format!(
-        "Look for sessions of this agent alone: {}",
-        names().join(", ")
-    )
+    format!("Search only sessions of this agent: {}", names().join(", "))
 }
 
 /// The environment as agents see it.
@@ -55,7 +52,7 @@ impl AgentArgs {
             return Ok(None);
         };
         let mut formats = Format::of_agents().into_iter();
-        let unknown = || Error::new(ErrorKind::Usage, format!("there is no agent {name:?}"));
+        let unknown = || Error::new(ErrorKind::Usage, format!("unknown agent {name:?}"));
         let format = formats.find(|format| format.name() == name);
         format.map(Some).ok_or_else(unknown)
     }
@@ -79,9 +76,9 @@ impl AgentArgs {
             all.push(session.path.clone());
         }
         if format.is_some() && found.is_none() {
-            let message = "--agent goes with the id of a session, or with latest";
+            let message = "--agent needs a session id, or latest";
             return Err(Error::new(ErrorKind::Usage, message)
-                .hint("leave --agent out: files are known by their content"));
+                .hint("leave --agent out: the format of a file is detected from its content"));
         }
         Ok(all)
     }
@@ -93,7 +90,7 @@ fn say(meant: Meant<'_>) {
         Meant::Named(session) => (session, ""),
         Meant::LatestElsewhere(session) => (
             session,
-            " (no session is of this folder: the latest one of all)",
+            " (no session belongs to this folder; this is the latest of all)",
         ),
     };
     let (agent, path) = (session.format.name(), shown_path(&session.path));

@@ -32,7 +32,7 @@ pub(super) fn check(effective: &Effective, all: &[Needing]) -> Result<()> {
             let lacks_summaries = Need::Summaries.missing(policy).as_ref() == Some(&why);
             return Err(match variable_against_summaries(effective) {
                 Some(name) if lacks_summaries => error.hint(format!(
-                    "{name} in the environment says so: unset it, or leave the flag out"
+                    "{name} in the environment switches them off: unset it, or leave the flag out"
                 )),
                 Some(_) | None => error.hint(hint(*need, policy)),
             });

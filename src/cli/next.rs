@@ -63,13 +63,13 @@ pub(super) fn next(outcome: &Outcome, went: Went, around: &Surroundings) -> Opti
         (command, Went::Fork, _) if outcome.output.is_none() => {
             let command = command.map(|command| format!("; {command}"));
             let command = command.unwrap_or_default();
-            format!("not forked, because nothing was done{command}")
+            format!("not forked, because nothing was changed{command}")
         }
         (Some(command), Went::Fork, _) => format!("forked to {shown}; {command}"),
         (Some(command), Went::Elsewhere, _) => format!("written to {shown}; {command}"),
         (None, Went::InPlace, Some((format, _))) => {
             let agent = format.name();
-            format!("{shown} is in no folder of {agent}, which does not find it there")
+            format!("{shown} is outside the folders of {agent}, which will not find it there")
         }
         (None, Went::InPlace, None) => return None,
         (None, Went::Fork, _) => format!("forked to {shown}, where no agent looks"),
@@ -108,10 +108,10 @@ fn copied(shown: &str, why: &str, format: Format, agent: &dyn Agent) -> String {
     let name = format.name();
     let fork = match agent.names() {
         Names::Nothing => "",
-        Names::Whole | Names::Beginning => "; --fork makes one with an id of its own",
+        Names::Whole | Names::Beginning => "; --fork writes a new session with its own id",
     };
     format!(
-        "written to {shown}, a copy that {name} does not take for a session because of its {why}; --in-place makes the session itself smaller{fork}"
+        "written to {shown}, a copy that {name} does not recognise as a session because of its {why}; --in-place compacts the session itself{fork}"
     )
 }
 

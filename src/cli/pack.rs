@@ -23,7 +23,7 @@ use crate::text::{count, thousands};
 
 /// Write a tree of files as records, one a line.
 ///
-/// A record is {"path":…,"text":…}; a file that is no UTF-8, such as a compressed one, has its bytes in base64 instead. Paths are
+/// A record is {"path":…,"text":…}; a file that is not UTF-8, such as a compressed one, has its bytes in base64 instead. Paths are
 /// relative to the folder that is named. unpack-lines makes the files again, byte for byte.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
@@ -102,9 +102,9 @@ impl PackLines {
 
 /// Write the files of records below a folder.
 ///
-/// Reads what pack-lines has written, whether filter has compacted it since or not. A path that leads out of the folder is
-/// refused. A file that is there already with the same bytes is left alone. A record that came back from filter with an error has
-/// its original bytes; it is written, and named at the end.
+/// Reads the records of pack-lines, compacted by filter or not. A path that leads out of the folder is refused. An existing file
+/// with the same bytes is left alone. A record that filter could not compact has its original bytes; its file is written and listed
+/// at the end.
 #[derive(Debug, Args)]
 pub(super) struct UnpackLines {
     /// The records; - or nothing is standard input
@@ -113,7 +113,7 @@ pub(super) struct UnpackLines {
     /// Write the files below DIR
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     out_dir: PathBuf,
-    /// Replace files that are there with other bytes
+    /// Replace existing files that have different bytes
     #[arg(long, help_heading = OUTPUT)]
     overwrite: bool,
 }

@@ -42,7 +42,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> std::result::Result<C
                 "line": null,
                 "hint": hint.split_whitespace().collect::<Vec<_>>().join(" "),
             });
-            // Nobody is left to tell when stderr itself fails.
+            // If stderr itself fails, the failure cannot be reported anywhere.
             let _ = writeln!(io::stderr(), "{}", json_line(&json));
         } else {
             let is_plain =
@@ -55,7 +55,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> std::result::Result<C
                 let shown: Vec<_> = text.lines().map(printable).collect();
                 writeln!(io::stderr(), "{}", shown.join("\n"))
             };
-            // Nobody is left to tell when stderr itself fails.
+            // If stderr itself fails, the failure cannot be reported anywhere.
             if let Err(failed) = printed
                 && !error.use_stderr()
             {

@@ -81,7 +81,7 @@ impl ReportCommand {
             )
             .hint("`ctxpack report merge FILE...` adds several up")),
             (None, Some(file)) => render(context, file, &self.out),
-            (None, None) => Err(Error::new(ErrorKind::Usage, "no report is named")),
+            (None, None) => Err(Error::new(ErrorKind::Usage, "no report was given")),
         }
     }
 }
@@ -197,7 +197,8 @@ struct Twice {
 impl Twice {
     fn see(&mut self, path: &str) {
         if path == self.last && path != "-" {
-            let message = "named more than once in these reports, and counted each time";
+            let message =
+                "these reports contain this input more than once; it is counted each time";
             let (level, kind) = (NoticeLevel::Warning, "counted_twice");
             self.notices.add(level, kind, message, None, (path, None));
         }

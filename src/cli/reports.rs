@@ -234,7 +234,7 @@ fn existing(spot: &Spot, format: ReportFormat, overwrite: Overwrite) -> Result<E
         }
         // Of a kind of its own: that of what exists has the advice to overwrite it.
         let message =
-            "a file of that name exists that may be a transcript, and a report replaces none";
+            "a file of that name exists and may be a transcript, which a report never replaces";
         return Err(Error::new(ErrorKind::Usage, message)
             .at(spot.path())
             .hint(ELSEWHERE));

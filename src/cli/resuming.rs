@@ -42,7 +42,7 @@ impl ResumeArgs {
     pub(super) fn check(&self, out_dir: Option<&Path>, none: Option<&str>) -> Result<()> {
         // clap does not require what conflicts with another flag that is given.
         if self.prune_outputs && out_dir.is_none() {
-            let why = "there is no folder of outputs";
+            let why = "there is no output folder";
             return Err(refused(&["--prune-outputs"], why).hint("name it with --out-dir DIR"));
         }
         let flags = given([
@@ -88,7 +88,7 @@ impl ResumeArgs {
 pub(super) fn taken_over(done: u64, of: u64) -> Option<String> {
     (done > 0).then(|| {
         format!(
-            "{} of {} done before, by the same command",
+            "{} of {} finished before, by the same command",
             thousands(done),
             count(of, "input")
         )

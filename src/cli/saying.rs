@@ -119,8 +119,10 @@ impl Faults<'_> {
                 kind: json!(kind),
                 file: None,
                 line: None,
-                message: &format!("{number} with an error of the kind {like:?}, such as {first}"),
-                hint: Some("-v says each, as a report does"),
+                message: &format!(
+                    "{number} failed with an error of the kind {like:?}, such as {first}"
+                ),
+                hint: Some("-v prints each error; a report lists them, too"),
             });
         }
     }

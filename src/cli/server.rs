@@ -32,9 +32,9 @@ pub(super) struct ServerArgs {
     request_timeout: Option<u64>,
     /// How long to wait for a server that does not respond: 90s, 10m, 2h; 0 = not at all
     ///
-    /// Summaries wait in a queue meanwhile. Without this, an hour for a server that has answered before, and 10 s for one that
-    /// never has. The policies of the five systems have tries of their own and do not wait. With --batch wait, how long to wait
-    /// for batches; without this, until they have ended.
+    /// Meanwhile, summaries wait in a queue. The default is an hour for a server that has answered before, and 10 s for one that
+    /// never has. The presets of the five systems have their own retries and do not wait. With --batch wait: how long to wait for
+    /// batches; by default until they have ended.
     #[arg(long, value_name = "TIME", value_parser = wait, help_heading = REQUESTS)]
     max_wait: Option<std::time::Duration>,
     /// Allow http:// addresses outside this machine

@@ -34,7 +34,7 @@ const SHOWN: usize = 20;
 /// The fewest characters that are shown of an id; more, if it takes more to tell it from all others.
 const ID: usize = 8;
 
-/// List the sessions of installed agents, the newest first.
+/// List the sessions of installed agents, newest first.
 ///
 /// Searches the folders of Claude Code, Codex, pi, Copilot CLI, Gemini CLI, Qwen Code, Factory Droid and Kimi Code. Other
 /// commands accept an id in place of a file: compact --in-place ID. Tokens are estimated as the policy says; recorded is the
@@ -43,16 +43,16 @@ const ID: usize = 8;
 pub(super) struct SessionsCommand {
     #[command(flatten)]
     agent: AgentArgs,
-    /// Only those written since: 7d, 24h, 2026-11-01 (in UTC)
+    /// Only sessions last written at or after this time: 7d, 24h, 2026-11-01 (in UTC)
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<SystemTime>,
-    /// Only those written before: 7d, 24h, 2026-11-01 (in UTC)
+    /// Only sessions last written before this time: 7d, 24h, 2026-11-01 (in UTC)
     #[arg(long, value_name = "TIME", value_parser = since)]
     until: Option<SystemTime>,
-    /// Only those of projects whose folder or its name matches: app, '*/code/*'
+    /// Only sessions of projects whose path or folder name matches: app, '*/code/*'
     #[arg(long, value_name = "GLOB")]
     project: Option<String>,
-    /// All of them; without it, the newest 20
+    /// List all sessions instead of the newest 20
     #[arg(long)]
     all: bool,
     /// Output format

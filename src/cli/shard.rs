@@ -17,7 +17,7 @@ const FORMS: &str =
 pub(super) struct ShardArgs {
     /// Take only the Ith of N parts of the inputs: 3/8, slurm (a job array), kubernetes/8 (an indexed job)
     ///
-    /// The part of a file follows from its path relative to the folder that is named, so N runs together take each file once.
+    /// The part that a file belongs to follows from its path relative to the given folder, so N runs together take each file once.
     /// `ctxpack report merge` adds up their reports.
     #[arg(long, value_name = "I/N", help_heading = INPUT)]
     shard: Option<String>,
@@ -53,7 +53,7 @@ fn shard(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Shard>
         })?;
         value.parse().map_err(|_| {
             wrong(format!(
-                "--shard {text}: {name} is {value:?}, no whole number"
+                "--shard {text}: {name} is {value:?}, not a whole number"
             ))
         })
     };
@@ -63,7 +63,7 @@ fn shard(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Shard>
     };
     let count = |of: &str| -> Result<u64> {
         of.parse()
-            .map_err(|_| wrong(format!("--shard {text}: {of:?} is no whole number")))
+            .map_err(|_| wrong(format!("--shard {text}: {of:?} is not a whole number")))
     };
     let (index, count) = match text.split_once('/') {
         None if text == "slurm" => {
@@ -91,7 +91,7 @@ fn shard(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Shard>
             (index.saturating_add(1), count(of)?)
         }
         Some((index, of)) => (count(index)?, count(of)?),
-        None => return Err(wrong(format!("--shard {text}: no part is named"))),
+        None => return Err(wrong(format!("--shard {text}: no part is given"))),
     };
     Shard::new(index, count).ok_or_else(|| {
         wrong(format!(

@@ -23,9 +23,9 @@ use crate::text::{count, printable, shown_path};
 
 /// Restore the original bytes of compacted files.
 ///
-/// In place, or into another file with -o. The store's records name the original; its hash is checked before anything is
-/// replaced. Of a folder or a pattern, every output of ctxpack is restored, and other files stay as they are. The report beside a
-/// file that is restored in place is deleted.
+/// Restores in place, or into another file with -o. The store's records name the original; its hash is checked before anything is
+/// replaced. In a folder or pattern, every output of ctxpack is restored; other files stay unchanged. The report beside a file that
+/// is restored in place is deleted.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -39,7 +39,7 @@ pub(super) struct Undo {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     agent: AgentArgs,
-    /// All outputs below the current folder, or below the folders that are named
+    /// Restore all outputs below the current folder, or below the given folders
     #[arg(long, conflicts_with = "output")]
     all: bool,
     /// Write the original to FILE instead; - is standard output

@@ -81,7 +81,7 @@ impl<'e> Unheard<'e> {
                 continue;
             }
             let message = format!(
-                "below its trigger of {}, so that {set} was not applied: it counts once a compaction is due",
+                "below its trigger of {}, so {set} was not applied; it takes effect once a compaction is due",
                 thousands(threshold)
             );
             let hint = Some("--target compacts at once, whatever the trigger is");

@@ -16,8 +16,8 @@ use crate::outcome::{NoticeLevel, Notices, path_text};
 pub(super) struct ExcludeArgs {
     /// Exclude matching files from folders and patterns; gitignore syntax, relative to each folder; repeatable
     ///
-    /// A file .ctxpackignore in a folder says the same for all commands. .gitignore is not read, because transcripts are often in
-    /// ignored folders. Files that are named are always taken.
+    /// A file .ctxpackignore in a folder holds such globs for all commands. .gitignore is not read, because transcripts are often in
+    /// ignored folders. Files given by name are always read.
     #[arg(long = "exclude", value_name = "GLOB", help_heading = INPUT)]
     globs: Vec<String>,
 }
@@ -31,16 +31,16 @@ impl ExcludeArgs {
 /// Which transcripts of folders are meant.
 #[derive(Debug, Args)]
 pub(super) struct FilterArgs {
-    /// In folders, take only files last written since: 7d, 24h, 2026-11-01 (in UTC)
+    /// In folders, take only files last written at or after this time: 7d, 24h, 2026-11-01 (in UTC)
     ///
     /// Uses the last timestamp in the transcript's final MiB; for formats without timestamps and for compressed files, the file's
     /// modification time.
     #[arg(long, value_name = "TIME", value_parser = since, help_heading = INPUT)]
     since: Option<SystemTime>,
-    /// Of folders, take only what was last written to before: 7d, 24h, 2026-11-01 (in UTC)
+    /// In folders, take only files last written before this time: 7d, 24h, 2026-11-01 (in UTC)
     #[arg(long, value_name = "TIME", value_parser = since, help_heading = INPUT)]
     until: Option<SystemTime>,
-    /// Of folders, take only transcripts of projects whose folder or its name matches: app, '*/code/*'
+    /// In folders, take only transcripts of projects whose path or folder name matches: app, '*/code/*'
     #[arg(long, value_name = "GLOB", help_heading = INPUT)]
     project: Option<String>,
 }

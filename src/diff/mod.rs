@@ -234,7 +234,7 @@ fn role_name<S: serde::Serializer>(
 fn role_of_name<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Role, D::Error> {
     let name = Cow::<str>::deserialize(deserializer)?;
     let known = Role::ALL.into_iter().find(|role| role.name() == name);
-    known.ok_or_else(|| D::Error::custom(format!("no role is called {name:?}")))
+    known.ok_or_else(|| D::Error::custom(format!("unknown role {name:?}")))
 }
 
 impl ReadBack for ConversationDiff {

@@ -1,4 +1,4 @@
-//! Ties results to their calls, wherever they stand, and leaves out what the providers refuse: calls without a result,
+//! Ties results to their calls, wherever they are, and leaves out what the providers refuse: calls without a result,
 //! results without a call.
 //!
 //! Never makes a call or a result up.

@@ -1,6 +1,6 @@
 //! Reads off a conversation who said what, in one form for all formats: texts, calls, results, pictures.
 //!
-//! Strings are borrowed as they are written. A result stays where it stands; which call it answers is decided later. Never
+//! Strings are borrowed as they are written. A result stays where it is; which call it answers is decided later. Never
 //! looks at names of formats, and never changes an order.
 
 use std::borrow::Cow;
@@ -83,7 +83,7 @@ pub(super) struct Answer<'t> {
     pub(super) outcome: Outcome,
 }
 
-/// What stands in a conversation.
+/// What is in a conversation.
 #[derive(Debug)]
 pub(super) enum Item<'t> {
     /// Something is said.

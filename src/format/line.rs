@@ -213,7 +213,7 @@ impl Warnings {
         if says_something(bytes) {
             self.add(
                 WarningKind::UnknownLine,
-                "lines that no reader understands: what they say is not counted",
+                "lines that no reader understands: their content is not counted",
             );
         }
     }
@@ -224,17 +224,17 @@ impl Warnings {
             Spared::BrokenChain(line) => (
                 line,
                 WarningKind::BrokenChain,
-                "the parent of a message is missing: what is before it is not sent to the model, and stays in the file",
+                "the parent of a message is missing: the messages before it are not sent to the model, and stay in the file",
             ),
             Spared::OtherSession(line) => (
                 line,
                 WarningKind::OtherSession,
-                "several sessions in one file: what is not of the last one stays in the file",
+                "several sessions in one file: lines outside the last one stay in the file",
             ),
             Spared::Joined(line) => (
                 line,
                 WarningKind::OtherSession,
-                "several sessions in one file: they are taken for one",
+                "several sessions in one file: they are read as one",
             ),
         };
         self.line = first_line + u64::from(line);
@@ -294,7 +294,7 @@ fn says_something(line: &[u8]) -> bool {
     })
 }
 
-/// Looks at what stands around the messages of a document, which is no value of its own.
+/// Looks at what is around the messages of a document, which is no value of its own.
 pub(super) fn frame(bytes: &[u8], warnings: &mut Warnings) -> (LineKind, Oddities) {
     let mut oddities = Oddities::default();
     if simdutf8::basic::from_utf8(bytes).is_err() {

@@ -57,7 +57,7 @@ pub(super) fn keep<T: Serialize>(store: &Store, name: &str, entry: &T) {
 /// Keeps an answer that was paid for and cannot be had again for long: it is on the disk when this returns, but for its name.
 ///
 /// # Errors
-/// Those of [`Store::put_answer`].
+/// The errors of [`Store::put_answer`].
 pub(super) fn keep_paid(store: &Store, name: &str, answer: &CachedAnswer) -> Result<()> {
     let bytes = serde_json::to_vec(answer).unwrap_or_default();
     store.put_answer(name, &bytes, Durability::Durable)

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::provider::Provider;
 use crate::error::{Error, ErrorKind, Result};
 
-/// What stands in the place of a key.
+/// What replaces a key.
 const MASK: &str = "[key]";
 
 /// An API key; never shown.
@@ -45,7 +45,7 @@ impl Key {
     /// The provider's key, if the environment has one.
     ///
     /// # Errors
-    /// Those of [`Key::new`], and if the variable is not Unicode.
+    /// The errors of [`Key::new`], and if the variable is not Unicode.
     pub fn from_environment(provider: Provider) -> Result<Option<Self>> {
         let variable = provider.key_variable();
         let Some(value) = std::env::var_os(variable).filter(|value| !value.is_empty()) else {

@@ -36,7 +36,7 @@ pub(super) enum Refused {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Form {
     limit: Limit,
-    /// Where the system's words stand.
+    /// Where the system prompt goes.
     pub(super) system: SystemWords,
     /// Parameters of the policy that are not sent.
     pub(super) left_out: BTreeSet<String>,
@@ -58,7 +58,7 @@ enum Limit {
     Unlimited,
 }
 
-/// Where the system's words stand.
+/// Where the system prompt goes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum SystemWords {
     /// In their own place.

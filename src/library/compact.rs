@@ -67,7 +67,7 @@ pub fn compact(bytes: &[u8], policy: &Policy) -> Result<Compacted> {
     if needs_archive(settings) {
         return Err(Error::new(
             ErrorKind::Config,
-            "the policy keeps a copy of the original, which is not possible in memory",
+            "the policy archives the original, which is not possible in memory",
         )
         .hint("use compact_file, or set archive to auto"));
     }

@@ -203,7 +203,7 @@ impl WarningKind {
                 "name the tools by what they do: [tools] shell, read, write, edit, search, web",
             ),
             WarningKind::OtherFormat => {
-                Some("leave out --input-format, and the format is found by what is in the file")
+                Some("leave out --input-format to detect the format from the content of the file")
             }
             WarningKind::Line(_)
             | WarningKind::Unsupported

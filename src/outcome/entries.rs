@@ -137,7 +137,7 @@ pub trait Entries<E: Listed = Outcome>: Sync {
     /// Shows all.
     ///
     /// # Errors
-    /// Those of `show`, and where one cannot be read.
+    /// The errors of `show`, and where one cannot be read.
     fn each(&self, show: &mut dyn FnMut(&E) -> io::Result<()>) -> io::Result<()> {
         (0..self.len()).try_for_each(|at| show(&*self.get(at)?))
     }
@@ -145,7 +145,7 @@ pub trait Entries<E: Listed = Outcome>: Sync {
     /// Shows those of which something is said besides their figures, with their places.
     ///
     /// # Errors
-    /// Those of `show`, and where one cannot be read.
+    /// The errors of `show`, and where one cannot be read.
     fn each_remarkable(&self, show: &mut dyn FnMut(usize, &E) -> io::Result<()>) -> io::Result<()> {
         (0..self.len()).try_for_each(|at| match self.is_remarkable(at)? {
             true => show(at, &*self.get(at)?),
@@ -177,7 +177,7 @@ impl Outcome {
     /// How the JSON of an outcome of this input with this output begins: nobody has to read it to know whose it is.
     ///
     /// # Errors
-    /// Those of serde, of which none is known.
+    /// The errors of serde, of which none is known.
     pub fn begin_of_json(input: &str, output: Option<&str>) -> serde_json::Result<Vec<u8>> {
         let mut begin = Vec::with_capacity(A_BEGIN);
         begin.extend_from_slice(br#"{"input":"#);

@@ -30,7 +30,7 @@ pub struct FileRecord {
     pub last_message: Option<String>,
     /// Why it failed, was rejected or was skipped.
     pub error: Option<OutcomeError>,
-    /// How long the phases of the work took, if somebody asked.
+    /// How long the phases of the work took, if requested.
     #[serde(default)]
     pub timings: Option<Timings>,
 }
@@ -189,7 +189,7 @@ impl<T: Find> Examined<T> {
             }),
             "failed" => FileStatus::Failed,
             other if other == found.status() => FileStatus::Examined,
-            other => return Err(format!("no status is called {other:?}")),
+            other => return Err(format!("unknown status {other:?}")),
         };
         Ok(Examined {
             file,

@@ -1,6 +1,6 @@
 //! How an outcome is read back from its JSON.
 //!
-//! All keys stand side by side here, as they are written: serde reads a structure that is flattened into another one by way of a
+//! All keys are side by side here, as they are written: serde reads a structure that is flattened into another one by way of a
 //! list of all its keys and values, which costs more than the rest of the reading. PURE.
 
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! How long the phases of the work on a file took, where somebody asked.
+//! How long the phases of the work on a file took, if requested.
 //!
 //! PURE. Reads no clock: whoever runs at the edge lends one. Without it nothing is measured, and nothing is said.
 

@@ -47,7 +47,7 @@ pub struct Pipeline<'p> {
     earlier: Earlier,
     /// The sources of artifacts.
     sources: Sources<'p>,
-    /// What measures the phases, if somebody asked.
+    /// What measures the phases, if requested.
     clock: Option<&'p dyn Clock>,
     /// Who has switched summaries off, if that is known: a flag, a variable or a file.
     off_by: Option<&'p str>,
@@ -65,7 +65,7 @@ impl<'p> Pipeline<'p> {
     /// A pipeline for one policy that asks `server` for summaries if the policy names a provider.
     ///
     /// # Errors
-    /// Those of [`Pipeline::new`], the first only if there is no server.
+    /// The errors of [`Pipeline::new`], the first only if there is no server.
     pub fn asking(
         policy: &'p Policy,
         keeping: Keeping,

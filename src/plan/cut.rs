@@ -243,7 +243,7 @@ impl<'c> Cutter<'c> {
                     None => self.last_answer(there).max(Some(turn)),
                 }
             }
-            // Of several turns that are all that there are, none is old: what stands before the first one stays with it.
+            // Of several turns that are all that there are, none is old: what is before the first one stays with it.
             _ => match turns.len().checked_sub(keep) {
                 Some(0) if keep > 1 => there.first().copied(),
                 Some(at) => turns.get(at).copied(),

@@ -35,7 +35,7 @@ pub(super) struct Key {
     pub(super) unit: &'static str,
     /// What it is for.
     pub(super) purpose: Purpose,
-    /// What a file that nobody named may set.
+    /// What a file that the user did not name may set.
     pub(super) found: Found,
     /// How prominent it is.
     pub(super) audience: Audience,
@@ -76,7 +76,7 @@ pub(super) enum Audience {
     Few,
 }
 
-/// What a policy file may set that nobody named, only found: it may have come with somebody else's repository.
+/// What a policy file may set that nobody named, only found: it may have come with another person's repository.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Found {
     /// Anything: the key says how a transcript is compacted, and no more.
@@ -187,7 +187,7 @@ impl Key {
         self
     }
 
-    /// What a file that nobody named may set.
+    /// What a file that the user did not name may set.
     pub(super) const fn found(mut self, found: Found) -> Self {
         self.found = found;
         self

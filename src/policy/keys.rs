@@ -79,6 +79,6 @@ pub(super) fn file_only(key: &Key) -> Error {
 /// The error for a policy's JSON form that cannot be deserialised. Every value was checked before, so that this is a
 /// mistake in the declarations.
 pub(super) fn broken(error: serde_json::Error) -> Error {
-    let message = format!("a policy that is not whole: {error}");
+    let message = format!("an incomplete policy: {error}");
     Error::new(ErrorKind::Internal, message)
 }

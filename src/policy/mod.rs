@@ -180,7 +180,7 @@ pub fn parse(name: &str, text: &str) -> Result<Policy> {
 /// The same, where `base` finds what the value of `extends` names, and `words` reads the file of a prompt.
 ///
 /// # Errors
-/// Those of [`parse`], of `base` and of `words`; where these have no place, they get the line of the key.
+/// The errors of [`parse`], of `base` and of `words`; where these have no place, they get the line of the key.
 pub fn parse_over(
     name: &str,
     text: &str,
@@ -230,7 +230,7 @@ pub fn parse_over(
 /// The keys that a user's policy sets, in the order of its lines, without those that change no output themselves.
 ///
 /// # Errors
-/// Those of [`parse`] that a single line is the reason for.
+/// The errors of [`parse`] that a single line is the reason for.
 pub fn given(text: &str) -> Result<Vec<&'static str>> {
     let given = read::read(text)?.into_iter();
     let settings = given.filter(|given| given.key.purpose == Purpose::Setting);

@@ -101,7 +101,7 @@ impl Need {
         match self {
             Need::Layer(layer) => {
                 let name = layer.name();
-                (!policy.has(layer)).then(|| format!("the policy's layers have no {name:?}"))
+                (!policy.has(layer)).then(|| format!("the policy's layers do not include {name:?}"))
             }
             Need::Summaries => Need::Layer(Layer::Summarize)
                 .missing(policy)

@@ -37,7 +37,7 @@ impl Prompt {
         match unknown_placeholder(words) {
             None => Ok(format!("{WORDS_FOLLOW}{words}")),
             Some(name) => Err(format!(
-                "the prompt holds {name}, which is no placeholder: these are {SIZE_PLACEHOLDER} and {INSTRUCTIONS_PLACEHOLDER}"
+                "the prompt contains {name}, which is not a placeholder; placeholders are {SIZE_PLACEHOLDER} and {INSTRUCTIONS_PLACEHOLDER}"
             )),
         }
     }
@@ -70,7 +70,7 @@ impl TryFrom<String> for Prompt {
         }
         let shipped = ShippedPrompt::ALL.iter().find(|p| p.name() == written);
         let shipped = shipped.copied().map(Prompt::Shipped);
-        shipped.ok_or_else(|| format!("{written:?} is no prompt"))
+        shipped.ok_or_else(|| format!("{written:?} is not a prompt"))
     }
 }
 

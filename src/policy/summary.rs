@@ -30,7 +30,7 @@ table! {
         /// PATH is a file in the folder of the policy file or below it. In both, `{targetTokens}` is the size asked for, and
         /// `{instructions}` what the summary must keep; without it, that follows the prompt.
         prompt: Prompt = ShippedPrompt::Handover, found(OneOfItsWords("would choose what a provider is told"));
-        /// Which message the prompt stands in.
+        /// Which message the prompt is in.
         prompt_role: PromptRole = PromptRole::User;
         /// The system prompt beside it; "" means none.
         system: String = "";
@@ -233,7 +233,7 @@ impl Type for Prompt {
 }
 
 choice! {
-    /// `summary.prompt_role`: which message the prompt stands in.
+    /// `summary.prompt_role`: which message the prompt is in.
     PromptRole {
         /// The user's, before the conversation.
         User = "user",

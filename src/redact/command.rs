@@ -143,7 +143,7 @@ pub(super) fn piped(text: &[u8], anchor: Range<usize>) -> Option<Range<usize>> {
         Some(quote) => quote.quoted(text, MAX_LINE)?,
         None => bare_word(text, at),
     };
-    // A variable is no password, and what stands after another command is none of this one.
+    // A variable is no password, and what is after another command is none of this one.
     let value = &text[word.clone()];
     (word.end <= end && value::is_chosen(value, Setting::Literal)).then_some(word)
 }

@@ -217,7 +217,7 @@ pub enum ReportFormat {
     Csv(CsvRows),
     /// A short table for a pull request.
     Markdown,
-    /// A page that stands alone.
+    /// A self-contained page.
     Html,
 }
 

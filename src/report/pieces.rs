@@ -18,7 +18,7 @@ const A_PIECE_BYTES: u64 = 1 << 20;
 /// called make pieces ready.
 ///
 /// # Errors
-/// Those of `make` and of `show`.
+/// The errors of `make` and of `show`.
 pub(crate) fn in_turn<E: Listed, T: Send + Sync>(
     files: &dyn Entries<E>,
     make: impl Fn(Range<usize>) -> io::Result<T> + Sync,

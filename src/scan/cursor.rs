@@ -173,7 +173,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// The next key, behind which its value stands; `None` at the end of the object, which is left. Apart from [`Cursor::object`],
+    /// The next key, after which its value follows; `None` at the end of the object, which is left. Apart from [`Cursor::object`],
     /// of which the compiler makes a copy for each caller.
     fn next_key(&mut self, keys: &mut Keys) -> Parse<Option<Cow<'a, [u8]>>> {
         let is_open = match std::mem::take(&mut keys.is_first) {

@@ -1,13 +1,13 @@
 //! A file that is one JSON object with a list of `messages`, split into units that take the place of lines.
 //!
-//! A unit is what stands before the first message (up to the list's bracket), each message, and what stands after the last. The
+//! A unit is what is before the first message (up to the list's bracket), each message, and what is after the last. The
 //! bytes between units are white space and one comma; they belong to no unit, and [`crate::transcript::Transcript::pieces`]
 //! writes them. So a message is edited, removed or inserted like a line.
 //!
 //! The number of a unit is that of the line of the file on which it begins: the lines within a unit are units without bytes
 //! ([`Eol::Within`]). Of several messages that begin on one line, each counts as if it began a line of its own.
 //!
-//! Keys may stand in any order. A key `messages` that occurs twice, text after the object and an object that breaks off are no
+//! Keys may be in any order. A key `messages` that occurs twice, text after the object and an object that breaks off are no
 //! document: nothing is guessed. Never looks at what a message says.
 
 use super::lines::{BOM, Eol, RawLine};

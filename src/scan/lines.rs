@@ -13,7 +13,7 @@ pub enum Eol {
     None,
     /// It is a message of a document; a comma follows, if another message does.
     Element,
-    /// It is what stands before or after the messages of a document.
+    /// It is what is before or after the messages of a document.
     Frame,
     /// It is a line within the unit of a document before it, and has no bytes of its own.
     Within,

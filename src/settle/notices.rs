@@ -36,7 +36,7 @@ pub(super) fn empty(
         SummaryResult::Summarised(summarised)
             if summarised.kept == KeptMessages::Pruned && artifacts.answer.is_none() =>
         {
-            "the last turns alone stay"
+            "only the last turns are kept"
         }
         SummaryResult::Summarised(_) | SummaryResult::Unchanged { .. } => return None,
     };
@@ -70,21 +70,21 @@ pub(super) fn of_answer(first_line: u64, artifacts: &SummaryArtifacts<'_>) -> Ve
     let shortened = (reading.rounds.shortened > 0).then(|| {
         let rounds = count(reading.rounds.shortened, "round");
         let message = format!(
-            "of {rounds} that the model cannot read at once, it was sent the beginnings and the ends of long outputs"
+            "{rounds} did not fit into one request: the model was sent only the beginnings and the ends of long outputs"
         );
         warning(WarningKind::NotSummarised, message)
     });
     let silent = (reading.cut == PromptCut::InSilence).then(|| {
         let what = match reading.rounds.parts {
-            0 | 1 => "its summary may tell only a part of the conversation",
+            0 | 1 => "its summary may cover only a part of the conversation",
             _ => "smaller parts were sent",
         };
-        let message = format!("the server reads less than it is sent and does not say so: {what}");
+        let message = format!("the server silently reads only a part of the prompt: {what}");
         warning(WarningKind::SilentCut, message)
     });
     let cut_off = answer.reply.text.is_ok() && answer.reply.ending == Ending::CutOff;
     let cut_off = cut_off.then(|| {
-        let message = "the model's summary was cut off at the output limit; the policy takes it";
+        let message = "the model's summary was cut off at the output limit; the policy accepts it";
         warning(WarningKind::CutOff, message.to_owned())
     });
     let left_out = &answer.reply.left_out;
@@ -96,7 +96,8 @@ pub(super) fn of_answer(first_line: u64, artifacts: &SummaryArtifacts<'_>) -> Ve
     });
     let doubt = answer.doubt.as_ref().map(|why| {
         let why = printable(why);
-        let message = format!("the model's summary may be none: {why}; the policy takes it");
+        let message =
+            format!("the model's answer may not be a summary: {why}; the policy accepts it");
         warning(WarningKind::Doubtful, message)
     });
     let told = not_read.into_iter().chain(shortened).chain(silent);

@@ -239,7 +239,7 @@ fn kind_name<S: Serializer>(kind: &BlockKind, serializer: S) -> Result<S::Ok, S:
 fn kind_of_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BlockKind, D::Error> {
     let name = Cow::<str>::deserialize(deserializer)?;
     let known = BlockKind::ALL.into_iter().find(|kind| kind.name() == name);
-    known.ok_or_else(|| D::Error::custom(format!("no kind of block is called {name:?}")))
+    known.ok_or_else(|| D::Error::custom(format!("unknown kind of block {name:?}")))
 }
 
 /// What has tokens can be ranked by them.

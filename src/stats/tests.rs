@@ -199,7 +199,7 @@ fn hints_are_short() {
     assert_eq!(hint(json!("x")), None);
 }
 
-/// A session that was compacted: what stands before is dead, progress and `toolUseResult` repeat results.
+/// A session that was compacted: what is before is dead, progress and `toolUseResult` repeat results.
 fn session() -> Vec<Value> {
     let line = |id: &str, parent: Option<&str>, kind: &str, rest: Value| {
         let mut line = json!({"uuid": id, "parentUuid": parent, "sessionId": "s", "type": kind});

@@ -1,6 +1,6 @@
 //! Whether contents that an output needs are as they were when they were noted.
 //!
-//! One look at each tells it, where nobody has touched it since; otherwise its bytes do, whose hash its name holds. Writes nothing.
+//! One look at each tells it, if it has not been touched since; otherwise its bytes do, whose hash its name holds. Writes nothing.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;

@@ -280,7 +280,7 @@ impl Store {
     /// Whether there are files of this work. A missing store has none.
     ///
     /// # Errors
-    /// Those of [`Store::finished_work`].
+    /// The errors of [`Store::finished_work`].
     pub fn has_finished(&self, work: &Work) -> Result<bool> {
         let folder = self.part(FINISHED)?;
         let files = folder.map(|folder| work.files(&folder)).transpose()?;

@@ -1,7 +1,7 @@
 //! Records of requests that were sent together and are answered hours later, and the lock under which they change.
 //!
 //! A record is on the disk before [`Store::put_job`] returns: what follows may cost money, and must not be forgotten by a crash.
-//! Knows nothing of what stands in a record. Names are hashes.
+//! Knows nothing of what is in a record. Names are hashes.
 
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};

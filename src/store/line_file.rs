@@ -176,7 +176,7 @@ pub(super) fn blocks(file: impl Read, most: u64) -> impl Iterator<Item = io::Res
         if !block.ends_with(b"\n") {
             let rest = file.by_ref().take(most).read_until(b'\n', &mut block)?;
             if rest as u64 == most && !block.ends_with(b"\n") {
-                let too_long = "a line is longer than any of ours";
+                let too_long = "a line is longer than any that ctxpack writes";
                 return Err(io::Error::new(io::ErrorKind::InvalidData, too_long));
             }
         }

@@ -7,7 +7,7 @@
 //! transcripts or policies, and creates nothing before the first write. No text from a transcript becomes part of a path, except
 //! a name of exactly our own form (see [`Store::read_offload`]).
 //!
-//! A store is not trusted, even if the user owns it: it may have come with somebody else's repository. Its folder and everything
+//! A store is not trusted, even if the user owns it: it may have come with another person's repository. Its folder and everything
 //! below is opened by the rules of [`folder`], and a link, pipe or device in the place of a file of this program is an error that
 //! names it.
 

@@ -18,7 +18,7 @@ const ENDING: &str = ".txt";
 const LONGEST: usize = 32 << 10;
 const READING: &str = "read the offloaded content";
 const OTHER_STORE: &str =
-    "it belongs to the store that the transcript was compacted into; name that with --store";
+    "it is in the store of the run that compacted the transcript; name that store with --store";
 
 /// The name of `content` in any store: `offloaded/<32hex>.txt`, relative to the store. Pure.
 pub fn offload_name(content: &[u8]) -> String {

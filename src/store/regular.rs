@@ -1,4 +1,4 @@
-//! Files of the user's that are only read: regular ones, whatever stands in their place.
+//! Files of the user's that are only read: regular ones, whatever is in their place.
 //!
 //! Never waits for a pipe, and writes nothing.
 
@@ -43,7 +43,7 @@ pub fn open_met(path: &Path) -> Result<File> {
     open_without_waiting(path).map_err(|e| Error::io(path, "open", e))
 }
 
-/// Reads a regular file of at most `most` bytes, for files that came with somebody else's folder. Never blocks on a pipe.
+/// Reads a regular file of at most `most` bytes, for files that came with another person's folder. Never blocks on a pipe.
 ///
 /// # Errors
 ///

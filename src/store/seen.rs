@@ -23,7 +23,7 @@ pub struct Seen {
     pub bytes: u64,
     /// Seconds and nanoseconds from 1970 to the last write to it; `None` if that proves nothing.
     pub modified: Option<(u64, u32)>,
-    /// How it is told that nobody has touched it since: see [`Seen::of_output`].
+    /// How it is told that it has not been touched since: see [`Seen::of_output`].
     pub touched: Option<Touched>,
 }
 
@@ -86,7 +86,7 @@ impl Seen {
         }
     }
 
-    /// Whether an input that looks like `now` is the one that was read, and nobody has touched it since.
+    /// Whether an input that looks like `now` is the one that was read, and it has not been touched since.
     pub fn is_untouched(&self, now: Seen) -> bool {
         self.touched.is_some() && *self == now
     }
@@ -96,7 +96,7 @@ impl Seen {
         self.modified.is_some() && (self.bytes, self.modified) == (now.bytes, now.modified)
     }
 
-    /// Whether an output that looks like `now` is the one that was written, and nobody has touched it since, if other files were
+    /// Whether an output that looks like `now` is the one that was written, and it has not been touched since, if other files were
     /// noted after it until `noted`, in milliseconds from 1970. Whoever touches a file in the moment in which it was written leaves
     /// no trace; after the end of the run, that moment is over.
     pub(super) fn is_untouched_output(&self, now: Seen, noted: u64) -> bool {

@@ -195,7 +195,7 @@ impl Spot {
     fn is_link(&self) -> Error {
         Error::new(
             ErrorKind::Exists,
-            "there is a link in the place of the output, and outputs do not go through links",
+            "the output path is a link, and outputs are not written through links",
         )
         .at(&self.path)
         .hint("remove the link, or write to another name")

@@ -28,7 +28,7 @@ pub use restore::{Appended, Dest, Found, State, Undone};
 #[derive(Debug)]
 pub struct Undo {
     store: Option<PathBuf>,
-    /// Stores above a walked folder that belong to somebody else.
+    /// Stores above a walked folder that belong to another user.
     foreign: BTreeSet<PathBuf>,
     ledgers: BTreeMap<PathBuf, Ledger>,
     swept: Swept,
@@ -97,7 +97,7 @@ impl Undo {
         }
     }
 
-    /// The stores above walked folders that were not searched, because they belong to somebody else.
+    /// The stores above walked folders that were not searched, because they belong to another user.
     pub fn foreign(&self) -> impl Iterator<Item = &Path> {
         self.foreign.iter().map(PathBuf::as_path)
     }

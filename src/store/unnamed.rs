@@ -11,7 +11,7 @@ use std::path::Path;
 
 use super::folder::read_exact_at;
 
-/// So many bytes are written at once.
+/// Size of the write buffer, in bytes.
 const A_WRITE: usize = 1 << 20;
 /// So many bytes of each part are read at once.
 const A_READ: usize = 16 << 10;
@@ -59,7 +59,7 @@ impl Read for Part<'_> {
 /// Shows what sorted parts have, in its order.
 ///
 /// # Errors
-/// Those of the parts and of `show`.
+/// The errors of the parts and of `show`.
 pub(crate) fn merge<T: Ord>(
     parts: impl IntoIterator<Item = impl Iterator<Item = io::Result<T>>>,
     show: &mut dyn FnMut(T) -> io::Result<()>,

@@ -21,7 +21,7 @@ impl Bpe {
         let vocabulary = tiktoken::get_encoding(name).ok_or_else(|| {
             Error::new(
                 ErrorKind::Config,
-                format!("no vocabulary {name} is built in"),
+                format!("the vocabulary {name} is not built in"),
             )
             .hint("use tokens.method = \"classes\" or \"chars\"")
         })?;

@@ -11,7 +11,7 @@ pub(super) fn compact(raw: &[u8]) -> Vec<u8> {
         return rewritten(raw);
     }
     let mut out = Vec::with_capacity(raw.len());
-    // What stands before it was copied; most of a value stays as it is.
+    // What is before it was copied; most of a value stays as it is.
     let mut done = 0;
     let mut at = 0;
     while at < raw.len() {
@@ -29,7 +29,7 @@ pub(super) fn compact(raw: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Copies what stands before an escape of the string at `at` that `JSON.stringify` writes in another way, and that escape as it
+/// Copies what is before an escape of the string at `at` that `JSON.stringify` writes in another way, and that escape as it
 /// writes it; returns the place after the string.
 fn string(out: &mut Vec<u8>, raw: &[u8], mut at: usize, done: &mut usize) -> usize {
     while let Some(special) = next_special(raw, at) {

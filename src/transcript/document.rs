@@ -1,4 +1,4 @@
-//! A transcript that is one document: its messages are units between what stands before and after them.
+//! A transcript that is one document: its messages are units between what is before and after them.
 //!
 //! Writes the commas. Untouched neighbours keep the bytes between them; where a message was removed or inserted, the separator is
 //! one that the document itself has, so that a document with a message on each line keeps its form.
@@ -20,7 +20,7 @@ impl<'a> Transcript<'a> {
         self.lines.len().saturating_sub(1) as u32
     }
 
-    /// What stands around the messages, as one object with an empty list; `None` where it is no document.
+    /// What is around the messages, as one object with an empty list; `None` where it is no document.
     pub(crate) fn around_messages(&self) -> Option<Vec<u8>> {
         let last = self.after_messages();
         self.is_document()
@@ -76,7 +76,7 @@ impl<'a> Transcript<'a> {
         (open, comma.unwrap_or(b","))
     }
 
-    /// A document as lines, a message on each: what stands around the messages and line breaks within them left out. A message
+    /// A document as lines, a message on each: what is around the messages and line breaks within them left out. A message
     /// has the same number as before.
     pub(crate) fn document_as_lines(&self) -> Option<Vec<u8>> {
         if !self.is_document() {

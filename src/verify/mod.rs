@@ -193,7 +193,7 @@ impl<'t, 'a> Findings<'t, 'a> {
     pub(crate) fn unreadable_lines(&mut self) {
         for (number, line) in (0u32..).zip(self.transcript.lines()) {
             if line.kind == LineKind::Bad && !self.transcript.line(number).trim_ascii().is_empty() {
-                let words = "a line that is no message";
+                let words = "a line that is not a message";
                 self.report(Rule::InvalidJson, Severity::Warning, number, b"", words);
             }
         }

@@ -203,7 +203,7 @@ fn the_policy_that_is_meant_is_tested() {
     for (text, says) in [
         (
             "extends = \"policy.toml\"\n",
-            "policy.toml:1: \"policy.toml\" is extended by",
+            "policy.toml:1: \"policy.toml\" and the files",
         ),
         ("extends = \"gone.toml\"\n", "gone.toml: "),
         ("extends = \"lasered\"\n", "policy.toml:1: "),
@@ -225,7 +225,7 @@ fn files_that_extend_each_other_are_refused_with_a_line() {
     place
         .run("check")
         .exits(3)
-        .says(&["b.toml:3: \"case/../a.toml\" is extended by a file that extends it"]);
+        .says(&["b.toml:3: \"case/../a.toml\" and the files that it extends form a cycle"]);
 }
 
 #[test]
@@ -407,7 +407,7 @@ fn an_update_makes_no_case_of_an_input_that_cannot_be_read() {
         place
             .run("check --update=force")
             .exits(1)
-            .shows(&["the input is unsupported, so that nothing is checked"]);
+            .shows(&["the input is unsupported, so nothing is checked"]);
     }
     assert_eq!(place.files(), ["fixtures/case/input.jsonl"]);
     // Somebody means it.

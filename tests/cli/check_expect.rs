@@ -222,7 +222,7 @@ fn an_expectation_that_means_nothing_is_an_error() {
         ),
         (
             "[expect]\nvalid = true\nbudget = 20\n",
-            "expect.toml:3: budget without need is about nothing\nhint: ",
+            "expect.toml:3: budget has no effect without need\nhint: ",
         ),
         (
             "[expect]\nneed = 101\n",
@@ -320,7 +320,7 @@ fn a_case_may_ask_for_another_command() {
         place
             .run("check")
             .exits(3)
-            .says(&["are of different commands"]);
+            .says(&["belong to different commands"]);
     }
 }
 

@@ -15,7 +15,7 @@ fn a_transcript_that_belongs_to_no_case_is_not_passed_over() {
     let place = passing("fixtures/case");
     place.write("fixtures/other/session.jsonl", sample().0);
     place.run("check").exits(1).shows(&[
-        "differs fixtures/other\n  session.jsonl belongs to no case: call it input.jsonl",
+        "differs fixtures/other\n  session.jsonl belongs to no case: rename it to input.jsonl",
         "2 cases: 1 as expected, 0 updated, 1 differ",
     ]);
     place.run("check --update=force").exits(1);

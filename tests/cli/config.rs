@@ -342,13 +342,13 @@ fn few_files_extend_each_other() {
     place
         .run("policy show p0.toml")
         .exits(2)
-        .says(&["p16.toml:1: more than 16 files extend each other"]);
+        .says(&["p16.toml:1: a chain of more than 16 files that extend each other"]);
     place.run("policy show p1984.toml").exits(0);
     place.write("sub/a.toml", "extends = \"../sub/../sub/a.toml\"\n");
     place
         .run("policy show sub/a.toml")
         .exits(2)
-        .says(&["is extended by a file that extends it"]);
+        .says(&["and the files that it extends form a cycle"]);
 }
 
 #[test]

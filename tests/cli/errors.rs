@@ -174,12 +174,12 @@ fn a_folder_where_a_file_is_meant_stops_the_run() {
     refused(
         &place,
         "compact in.jsonl -o folder",
-        &["folder: -o names a folder", hint],
+        &["folder: -o needs a file, and this is a folder", hint],
     );
     refused(
         &place,
         "compact in.jsonl -o folder --overwrite",
-        &["folder: -o names a folder", hint],
+        &["folder: -o needs a file, and this is a folder", hint],
     );
     refused(
         &place,
@@ -277,7 +277,7 @@ fn errors_as_json_say_the_same_in_fields() {
         (
             "compact in.jsonl -o out.jsonl -q",
             3,
-            json!({"kind": "exists", "message": "out.jsonl: a file of that name exists, and neither the store nor a report says that ctxpack wrote it as it is now", "file": "in.jsonl", "line": null, "hint": "--overwrite replaces it; -o or --out-dir writes elsewhere"}),
+            json!({"kind": "exists", "message": "out.jsonl: a file of that name exists, and neither the store nor a report shows that ctxpack wrote its present content", "file": "in.jsonl", "line": null, "hint": "--overwrite replaces it; -o or --out-dir writes elsewhere"}),
         ),
         (
             "compact --history drip in.jsonl",

@@ -146,7 +146,7 @@ fn reports_among_transcripts_are_known() {
     place
         .run("compact all -n --report not.json")
         .exits(0)
-        .says(&["all/r.jsonl: warning: a report of ctxpack, no transcript; left as it is"]);
+        .says(&["all/r.jsonl: warning: a report of ctxpack, not a transcript; left as it is"]);
     assert_eq!(
         place.json("not.json")["not_read"][0]["format"],
         "ctxpack-report"

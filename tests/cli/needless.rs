@@ -13,8 +13,9 @@ fn a_flag_that_cannot_have_an_effect_is_refused() {
         "has no effect: summary.source is \"extractive\"\nhint: add --summarizer anthropic";
     let off =
         "has no effect: summary.when is \"never\"\nhint: leave it out, or let summaries be written";
-    let layer =
-        |name| format!("has no effect: the policy's layers have no \"{name}\"\nhint: leave it out");
+    let layer = |name| {
+        format!("has no effect: the policy's layers do not include \"{name}\"\nhint: leave it out")
+    };
     let (summarize, restore) = (layer("summarize"), layer("restore"));
     let place = place();
     for (flags, what) in [
@@ -111,14 +112,14 @@ fn a_key_of_a_layer_that_is_off_is_told() {
         )
         .exits(0);
     ran.says(&[
-        "warning: clear.keep, clear.tools (from flag) have no effect here: the policy's layers have no \"clear\"\n",
+        "warning: clear.keep, clear.tools (from flag) have no effect here: the policy's layers do not include \"clear\"\n",
         "warning: demote.min_tokens (from env CTXPACK_DEMOTE__MIN_TOKENS) has no effect here: ",
         "warning: CTXPACK_TARGET in the environment is ignored: it names no policy key",
     ]);
     place
         .run("compact in.jsonl -n --policy none --summarize always")
         .exits(0)
-        .says(&["warning: summary.when (from flag) has no effect here: the policy's layers have no \"summarize\"\n"]);
+        .says(&["warning: summary.when (from flag) has no effect here: the policy's layers do not include \"summarize\"\n"]);
 }
 
 #[test]
@@ -139,8 +140,8 @@ fn what_acts_on_a_summary_is_told_where_none_was_written() {
 #[test]
 fn a_target_that_was_not_due_is_told() {
     let place = place();
-    let said = "in.jsonl: warning: below its trigger of 171 000, so that target.tokens (from flag) was not applied: \
-                it counts once a compaction is due\nhint: --target compacts at once";
+    let said = "in.jsonl: warning: below its trigger of 171 000, so target.tokens (from flag) was not applied; \
+                it takes effect once a compaction is due\nhint: --target compacts at once";
     let run = |flags: &str| {
         place
             .run(&format!("compact in.jsonl -n --policy boundary {flags}"))

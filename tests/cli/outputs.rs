@@ -13,7 +13,7 @@ fn an_output_of_another_input_is_not_replaced_without_a_word() {
         place.write(name, text);
     }
     place.run("compact z --out-dir out").exits(0);
-    let said = "wrote over the output of z/x.jsonl";
+    let said = "replaced the output of z/x.jsonl";
     let dry = place.run("compact z/sub --out-dir out -n").exits(0);
     dry.says(&[said]);
     place
@@ -30,12 +30,12 @@ fn an_output_of_another_input_is_not_replaced_without_a_word() {
     assert_eq!(warnings(&place), ["wrote_over"]);
     // The same command again has written over nothing more, and its report is the same.
     let again = place.run("compact z/sub --out-dir out").exits(0);
-    again.says(&["2 of 2 inputs done before", said]);
+    again.says(&["2 of 2 inputs finished before", said]);
     assert_eq!(warnings(&place), ["wrote_over"]);
     // Not where the other input is gone, has only another name, or one output was named for both.
     place
         .run("compact z --out-dir out")
-        .says(&["wrote over the output of z/sub/x.jsonl"]);
+        .says(&["replaced the output of z/sub/x.jsonl"]);
     fs::remove_file(place.path("z/x.jsonl")).unwrap();
     let gone = place.run("compact z/sub --out-dir out").exits(0);
     assert!(!gone.err.contains("wrote over"), "{}", gone.err);
@@ -89,7 +89,7 @@ fn what_a_report_says_was_written_is_ours_also_without_the_store() {
         fs::remove_dir_all(&store).unwrap();
         place.append(&output("a"), "{\"role\":\"user\",\"content\":\"more\"}\n");
         let changed = place.read(&output("a"));
-        let says = "neither the store nor a report says that ctxpack wrote it as it is now";
+        let says = "neither the store nor a report shows that ctxpack wrote its present content";
         place.run(command).exits(3).says(&[says, "--overwrite"]);
         assert!(place.read(&output("a")) == changed);
         fs::remove_dir_all(&store).unwrap();
@@ -370,7 +370,7 @@ mod unix {
             place
                 .run(&format!("compact in.jsonl -o out.jsonl --overwrite{dry}"))
                 .exits(3)
-                .says(&["out.jsonl: there is a link", "hint: "]);
+                .says(&["out.jsonl: the output path is a link", "hint: "]);
         }
         assert!(
             fs::symlink_metadata(place.path("out.jsonl"))

@@ -106,7 +106,7 @@ fn a_record_does_not_let_a_link_be_written_through() {
                 place
                     .run(&format!("compact {input} --no-report{flags}"))
                     .exits(3)
-                    .says(&["repo/in.compact.jsonl: there is a link", "hint: "]);
+                    .says(&["repo/in.compact.jsonl: the output path is a link", "hint: "]);
             }
             home_is_as_it_was(&place);
             assert_eq!(place.text("repo/other"), HOME);
@@ -133,7 +133,7 @@ fn a_report_does_not_go_through_a_link() {
     ] {
         let place = place();
         link(&place, name, "home/.bashrc");
-        let ran = place.run(args).says(&[name, "there is a link"]);
+        let ran = place.run(args).says(&[name, "the output path is a link"]);
         assert!(matches!(ran.code, Some(2 | 3)), "{args}: {:?}", ran.code);
         home_is_as_it_was(&place);
     }

@@ -477,8 +477,7 @@ fn what_more_than_one_report_has_is_said() {
         place.run(&format!("{command} --report a.json")).exits(0);
         let others = command.replace("in/lines.jsonl", "in --exclude lines.jsonl");
         place.run(&format!("{others} --report b.json")).exits(3);
-        let says =
-            "in/lines.jsonl: warning: named more than once in these reports, and counted each time";
+        let says = "in/lines.jsonl: warning: these reports contain this input more than once; it is counted each time";
         place
             .run("report merge a.json b.json a.json")
             .exits(0)
@@ -528,7 +527,7 @@ fn what_adds_up_is_merged_and_what_does_not_is_refused() {
         ),
         (
             "a.json compact.json",
-            "compact and on stats say different things",
+            "compact and of stats count different things",
         ),
         ("replay.json", "a report on replay holds peaks and means"),
         (

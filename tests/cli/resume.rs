@@ -68,12 +68,12 @@ fn the_same_command_does_nothing_twice_and_reports_the_same() {
     place
         .run(COMMAND)
         .exits(0)
-        .says(&["5 of 5 inputs done before"]);
+        .says(&["5 of 5 inputs finished before"]);
 }
 
 #[test]
 fn what_is_mounted_elsewhere_is_taken_over_if_its_texts_still_hold() {
-    let same = (0, "3 of 3 inputs done before");
+    let same = (0, "3 of 3 inputs finished before");
     for (rest, (code, said)) in [
         ("", same),
         (" --store AT/store/.ctxpack", same),
@@ -101,7 +101,7 @@ fn what_is_mounted_elsewhere_is_taken_over_if_its_texts_still_hold() {
             fs::remove_file(place.path("b/in/0.jsonl")).unwrap();
             run("b").says(&["an output whose input no longer exists"]);
         } else {
-            assert!(!ran.err.contains("done before"), "{}", ran.err);
+            assert!(!ran.err.contains("finished before"), "{}", ran.err);
         }
     }
 }
@@ -199,9 +199,13 @@ fn what_an_output_needs_is_written_anew_where_it_is_damaged() {
             assert!(place.read(name) == *bytes, "{name}: {}", ran.err);
             assert_eq!(place.text(REPORT), report);
             // Others were taken over; and the next time, all are.
-            assert!(ran.err.contains(" of 3 inputs done before"), "{}", ran.err);
+            assert!(
+                ran.err.contains(" of 3 inputs finished before"),
+                "{}",
+                ran.err
+            );
             assert!(!ran.err.contains("3 of 3 inputs"), "{}", ran.err);
-            let all = "3 of 3 inputs done before";
+            let all = "3 of 3 inputs finished before";
             place.run(&command).exits(0).says(&[all]);
         }
     }
@@ -218,7 +222,7 @@ fn size_and_time_of_a_content_are_enough_where_that_is_asked_for() {
     other[0] ^= 1;
     put(&place, &name, &other);
     let trusting = format!("{COMMAND} --trust-mtime");
-    let all = "3 of 3 inputs done before";
+    let all = "3 of 3 inputs finished before";
     place.run(&trusting).exits(0).says(&[all]);
     assert!(place.read(&name) == other);
     old(&place, &name, 1_500_000_000);
@@ -255,13 +259,13 @@ fn what_failed_is_tried_again() {
     place
         .run(COMMAND)
         .exits(3)
-        .says(&["5 of 6 inputs done before"]);
+        .says(&["5 of 6 inputs finished before"]);
     fs::remove_file(place.path("in/torn.jsonl.gz")).unwrap();
     place.write("in/new.jsonl", anthropic_of([output(1)]));
     place
         .run(COMMAND)
         .exits(0)
-        .says(&["5 of 6 inputs done before"]);
+        .says(&["5 of 6 inputs finished before"]);
     let files = place.json(REPORT)["files"].as_array().unwrap().len();
     assert_eq!(files, 6);
 }
@@ -282,7 +286,7 @@ fn times_are_trusted_only_where_that_is_asked_for() {
     place
         .run(&trusting)
         .exits(0)
-        .says(&["5 of 5 inputs done before"]);
+        .says(&["5 of 5 inputs finished before"]);
     assert_eq!(place.text(REPORT), report);
     assert_eq!(written(&place, COMMAND), ["out/0.jsonl"]);
     // A file that was written to a moment before it was read may have been written to again since.
@@ -388,7 +392,7 @@ fn in_place_a_second_run_is_a_run_of_its_own() {
     place
         .run(command)
         .exits(0)
-        .says(&["4 unchanged", "of 5 inputs done before"]);
+        .says(&["4 unchanged", "of 5 inputs finished before"]);
     place.run("undo in/0.jsonl").exits(0);
     place.run(command).exits(0).says(&["1 compacted"]);
 }
@@ -409,7 +413,7 @@ fn a_run_in_place_that_was_killed_goes_on_as_one_run() {
     two.write("r.json", "{\n  \"schema_version\": 1}");
     two.run(command)
         .exits(0)
-        .says(&["3 compacted", " of 5 inputs done before"]);
+        .says(&["3 compacted", " of 5 inputs finished before"]);
     assert_eq!(two.text("r.json"), one.text("r.json"));
 }
 
@@ -420,7 +424,7 @@ fn what_may_have_other_results_now_is_done_again_and_noted_for_who_asks() {
         let command = format!("{COMMAND} {rest}");
         place.run(&command).exits(0);
         assert_eq!(written(&place, &command).len(), 5, "{rest}");
-        let all = "5 of 5 inputs done before";
+        let all = "5 of 5 inputs finished before";
         let resumed = format!("{command} --resume");
         place.run(&resumed).exits(0).says(&[all]);
         place.run(&resumed).exits(0).says(&[all]);
@@ -458,7 +462,7 @@ fn many_files_of_notes_become_one() {
     place
         .run(COMMAND)
         .exits(0)
-        .says(&["16 of 16 inputs done before"]);
+        .says(&["16 of 16 inputs finished before"]);
 }
 
 #[test]
@@ -477,7 +481,10 @@ fn gc_deletes_notes_that_no_run_can_use_any_more() {
     place.run("gc --store out/.ctxpack").exits(0);
     // What is the same under both still counts.
     assert_eq!(notes(&place), 2);
-    place.run(COMMAND).exits(0).says(&["inputs done before"]);
+    place
+        .run(COMMAND)
+        .exits(0)
+        .says(&["inputs finished before"]);
     fs::remove_dir_all(place.path("in")).unwrap();
     place.run("gc --store out/.ctxpack").exits(0);
     assert_eq!(notes(&place), 0);
@@ -533,7 +540,7 @@ fn a_report_on_very_many_files_is_that_on_few() {
         assert!(said.contains(line), "{line:?} is not in {said}");
     }
     let again = place.run(&command).exits(3);
-    again.says(&["11 505 of 11 506 inputs done before"]);
+    again.says(&["11 505 of 11 506 inputs finished before"]);
     assert!(place.read("r.json") == whole[0]);
 }
 
@@ -554,7 +561,7 @@ fn two_runs_at_once_do_the_work_of_one() {
     place
         .run(&command("all.json"))
         .exits(0)
-        .says(&["400 of 400 inputs done before"]);
+        .says(&["400 of 400 inputs finished before"]);
     let all = place.text("all.json");
     for report in ["a.json", "b.json", "c.json"] {
         assert!(place.text(report) == all, "{report} differs");

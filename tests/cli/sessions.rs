@@ -236,7 +236,7 @@ fn what_is_no_id_of_one_session_is_said() {
     run(&place, "compact --in-place 019").exits(2);
     run(&place, "compact --in-place 0190")
         .exits(2)
-        .says(&["no session whose id begins with 0190", ".claude"]);
+        .says(&["no session has an id that begins with 0190", ".claude"]);
     let other = "5c030e11-0000-4000-8000-00000000ffff";
     place.write(&claude_file(other), claude(other, "/srv/tide"));
     run(&place, "compact --in-place 5c030e11").exits(2).says(&[
@@ -250,7 +250,7 @@ fn what_is_no_id_of_one_session_is_said() {
         .says(&["no session"]);
     run(&place, "stats --agent codex home")
         .exits(2)
-        .says(&["--agent goes with"]);
+        .says(&["--agent needs a session id"]);
     place.write("5c030e11", claude(CLAUDE, "/srv/tide"));
     let ran = run(&place, "stats 5c030e11").exits(0);
     assert!(!ran.err.contains("session"), "a path wins: {}", ran.err);
@@ -320,7 +320,7 @@ fn a_fork_is_a_session_of_its_own() {
     for old in [CODEX, PI] {
         run(&place, &format!("compact --fork {old}"))
             .exits(0)
-            .says(&["not forked, because nothing was done; ", old]);
+            .says(&["not forked, because nothing was changed; ", old]);
     }
     assert_eq!(place.all_files(), before);
     run(&place, "compact --in-place 5c03").exits(0);
@@ -337,7 +337,7 @@ fn only_a_session_is_forked() {
     place.write("in.jsonl", claude(CLAUDE, "/srv/tide"));
     run(&place, "compact --fork in.jsonl")
         .exits(2)
-        .says(&["this one has none", "-o FILE"]);
+        .says(&["this file name contains none", "-o FILE"]);
     run(&place, "compact --fork 5c03 0199").exits(2);
     run(&place, "compact --fork home in.jsonl")
         .exits(2)
@@ -352,10 +352,10 @@ fn only_a_session_is_forked() {
 fn a_copy_is_said_to_be_one() {
     let place = home();
     let file = claude_file(CLAUDE);
-    let hint = "a copy that claude-code does not take for a session because of its ";
+    let hint = "a copy that claude-code does not recognise as a session because of its ";
     run(&place, &format!("compact {file}")).exits(0).says(&[
-        &format!("{hint}name; --in-place makes the session itself smaller"),
-        "; --fork makes one",
+        &format!("{hint}name; --in-place compacts the session itself"),
+        "; --fork writes a new session",
     ]);
     run(&place, &format!("compact {file} -o out.jsonl"))
         .exits(0)

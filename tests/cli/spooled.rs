@@ -121,7 +121,7 @@ fn a_long_report_is_rendered_and_added_up_like_a_short_one() {
         assert!(place.text(&format!("merged.{form}")) == again, "{form}");
     }
     let says = [
-        "6 000 files: warning: named more than once in these reports, and counted each time",
+        "6 000 files: warning: these reports contain this input more than once; it is counted each time",
         "in/00000.jsonl, in/00002.jsonl, in/00004.jsonl and 5 997 more",
     ];
     place

@@ -545,7 +545,7 @@ fn a_flag_that_a_variable_makes_useless_is_refused_by_the_variables_name() {
     place
         .run_with(&disabled, line)
         .exits(2)
-        .says(&["DISABLE_COMPACT in the environment says so: unset it"]);
+        .says(&["DISABLE_COMPACT in the environment switches them off: unset it"]);
 }
 
 #[test]

@@ -102,7 +102,7 @@ impl<'r> Run<'r> {
         }
         Err(Error::new(
             ErrorKind::Exists,
-            "a file of that name exists, and neither the store nor a report says that ctxpack wrote it as it is now",
+            "a file of that name exists, and neither the store nor a report shows that ctxpack wrote its present content",
         )
         .at(path)
         .hint("--overwrite replaces it; -o or --out-dir writes elsewhere"))
@@ -127,7 +127,7 @@ impl<'r> Run<'r> {
         Some(Warning {
             kind: WarningKind::WroteOver,
             line: None,
-            message: format!("wrote over the output of {shown}"),
+            message: format!("replaced the output of {shown}"),
         })
     }
 }

@@ -37,7 +37,7 @@ fn an_error_is_the_last_member_or_takes_the_place_of_an_old_one() {
         "{\"error\":1}",
         "{\"error\":\"x\"}",
         "{\"error\":{\"kind\":\"io\"}}",
-        // Of a kind that is somebody else's.
+        // Of a kind that is another user's.
         "{\"error\":{\"kind\":\"timeout\",\"message\":\"y\"}}",
         "{\"error\":{\"kind\":\"io\",\"message\":\"y\",\"more\":1}}",
     ] {

@@ -319,7 +319,7 @@ impl Places {
     /// Those from one place in their order to before another one.
     ///
     /// # Errors
-    /// Those of [`Places::get`].
+    /// The errors of [`Places::get`].
     pub(super) fn range(&self, begin: usize, end: usize) -> io::Result<Vec<Place>> {
         match self {
             Places::Held(places) => {

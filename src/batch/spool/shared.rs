@@ -26,7 +26,7 @@ impl<E: Kept> Shared<E> {
     /// Adds one.
     ///
     /// # Errors
-    /// Those of [`Spool::push`].
+    /// The errors of [`Spool::push`].
     pub(in crate::batch) fn push(&self, entry: E) -> Result<()> {
         let lock = || self.spool.lock().unwrap_or_else(PoisonError::into_inner);
         if self.are_spooled.load(Ordering::Relaxed) {

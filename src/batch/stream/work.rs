@@ -50,7 +50,7 @@ impl Work<'_> {
     pub(super) fn answer(&self, task: &Task) -> Answer {
         let compacted = catch_unwind(AssertUnwindSafe(|| self.compacted(task)));
         let (line, outcome) = compacted.unwrap_or_else(|_| {
-            let message = "ctxpack failed on this record, which is unchanged";
+            let message = "internal error on this record; it is unchanged";
             let error = Error::new(ErrorKind::Internal, message);
             let outcome = Outcome::failed(&name_of(task.number), &error);
             let line = with_error(&task.line, &FaultKind::Error(error.kind), &error.message);

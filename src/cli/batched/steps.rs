@@ -256,7 +256,7 @@ impl<'s> Steps<'s> {
         let mut file = Replace::create(spot, existing, Mode::Private, Durability::Lazy)?;
         self.pass(found)?;
         if self.server.demand().requests == 0 {
-            self.say("no request is to be sent: the file is not written");
+            self.say("there are no requests to send: the file is not written");
             return Ok(());
         }
         let written = self.server.write(&mut file).map_err(|e| e.at(path))?;

@@ -41,7 +41,7 @@ pub(super) fn command(case: &Case, expect: Option<&Expect>) -> Result<CaseComman
         .unwrap_or((CaseCommand::Compact, Part::Expected));
     if let Some((_, part)) = asked.find(|(other, _)| *other != command) {
         let [first, part] = [first, part].map(Part::name);
-        let message = format!("{first} and {part} are of different commands");
+        let message = format!("{first} and {part} belong to different commands");
         return Err(Error::new(ErrorKind::Config, message)
             .at(case.path())
             .hint("a case runs one command: make two cases of it"));

@@ -120,7 +120,7 @@ impl Case {
         self.file(part).symlink_metadata().is_ok()
     }
 
-    /// Fails if a file of it is a link: a case may have come with somebody else's folder, and no file outside is to be read.
+    /// Fails if a file of it is a link: a case may have come with another person's folder, and no file outside is to be read.
     pub(super) fn is_of_plain_files(&self) -> Result<()> {
         let files = Part::ALL.map(|part| self.file(part));
         let is_link = |file: &PathBuf| {
@@ -133,7 +133,7 @@ impl Case {
                 let message = "a link, and files of cases are not read through links";
                 Err(Error::new(ErrorKind::Io, message)
                     .at(file)
-                    .hint("put what it leads to in its place"))
+                    .hint("replace it by its target"))
             }
         }
     }

@@ -172,7 +172,7 @@ fn by_line(expected: &[u8], output: &[u8]) -> String {
     shown
 }
 
-/// Says which message stands where.
+/// Says the place of each message.
 struct LineMessages<'a> {
     bytes: &'a [u8],
     detected: Detected,

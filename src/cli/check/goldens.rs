@@ -259,7 +259,7 @@ mod tests {
             how,
             "  r.tokens: expected <= 9, got 10\n  r.kept[0]: expected 1, got 2\n"
         );
-        // It stays when the rest is written anew.
+        // It stays when the rest is written again.
         let renewed = renewed(&listed, &got, &Value::Null);
         assert_eq!(
             renewed,

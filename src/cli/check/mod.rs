@@ -50,11 +50,11 @@ use crate::outcome::{NoticeLevel, Notices, path_text};
 
 /// Compare fixtures with their expected output.
 ///
-/// A folder with an input.jsonl is a case; policy.toml, expected.jsonl and expected.stats.json are beside it. So are NAME.jsonl
-/// and NAME.expected.jsonl, with NAME.policy.toml and NAME.expected.stats.json. An expect.toml says what must hold where no
-/// golden does. The input is compacted in memory; a case with an expected replay is replayed instead. A case with a policy file
-/// of its own is checked by that alone, all others by the policy in effect. The exit code is 1 if a case differs, or checks
-/// nothing.
+/// A folder with an input.jsonl is a case; policy.toml, expected.jsonl and expected.stats.json are beside it. NAME.jsonl and
+/// NAME.expected.jsonl are a case, too, with NAME.policy.toml and NAME.expected.stats.json. An expect.toml states what must hold
+/// without a golden file. The input is compacted in memory; a case with an expected replay is replayed instead. A case with its own
+/// policy file is checked with that policy alone, all others with the policy in effect. The exit code is 1 if a case differs, or
+/// checks nothing.
 ///
 /// `ctxpack help check` explains the files of a case.
 #[derive(Debug, Args)]

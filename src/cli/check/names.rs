@@ -68,7 +68,7 @@ pub(super) fn cases_in(folder: &Path, names: &BTreeSet<String>, below: Below) ->
                         gaps.push(format!("{name} is not the policy of any pair"));
                     }
                     None if is_odd_half(name) => gaps.push(strange("", name)),
-                    // What is in a folder of somebody's transcripts may have nothing to do with cases.
+                    // What is in a folder of a user's transcripts may have nothing to do with cases.
                     None => {}
                 }
             }
@@ -103,9 +103,7 @@ fn bases<'n>(halves: BTreeSet<&'n str>, inputs: Vec<&'n str>) -> BTreeSet<&'n st
 }
 
 fn missing(input: &str) -> String {
-    format!(
-        "{input} is missing, so that nothing is checked: put it back, or remove what is expected of it"
-    )
+    format!("{input} is missing, so nothing is checked: put it back, or remove its expected files")
 }
 
 /// That `begin` with `part` is not a file of a case.
@@ -125,7 +123,7 @@ fn alone<'n>(mut transcripts: impl Iterator<Item = &'n str>) -> Option<String> {
         others => format!(", like {} more here,", count(others as u64, "transcript")),
     };
     Some(format!(
-        "{first}{others} belongs to no case: call it input.jsonl, or put beside it what is expected of it"
+        "{first}{others} belongs to no case: rename it to input.jsonl, or put its expected files beside it"
     ))
 }
 
@@ -309,7 +307,7 @@ mod tests {
     #[test]
     fn a_transcript_alone_is_a_gap() {
         let says =
-            "belongs to no case: call it input.jsonl, or put beside it what is expected of it";
+            "belongs to no case: rename it to input.jsonl, or put its expected files beside it";
         assert_eq!(
             listed("session.jsonl policy.toml"),
             [format!("f: session.jsonl {says}")]

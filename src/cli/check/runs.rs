@@ -200,7 +200,7 @@ impl Run<'_> {
         let why = error.or(warning);
         Ok((!is_expected).then(|| {
             format!(
-                "  the input is {status}, so that nothing is checked: {}\n  write \"status\": \"{status}\" into {} if that is expected\n",
+                "  the input is {status}, so nothing is checked: {}\n  write \"status\": \"{status}\" into {} if that is expected\n",
                 printable(why.unwrap_or("nothing is known of it")),
                 self.name(Part::Stats),
             )

@@ -1,4 +1,4 @@
-//! What becomes of a difference: it is shown, or the goldens are written anew, or somebody is asked.
+//! What becomes of a difference: it is shown, or the goldens are written again, or somebody is asked.
 //!
 //! Goldens are only replaced when `--update` or a person says so. Where `--review` has nobody to ask, it writes `.new` files
 //! beside them.
@@ -148,7 +148,7 @@ fn with_new(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Replaces a file of a case; a link is an error, since a case can have come with somebody else's repository.
+/// Replaces a file of a case; a link is an error, since a case can have come with another person's repository.
 fn write_plain(path: &Path, bytes: &[u8]) -> Result<()> {
     let spot = Spot::named(path, Missing::Refuse)?;
     let (existing, mode) = (Existing::Overwrite, Mode::Default);

@@ -11,10 +11,10 @@ use crate::error::{ErrorKind, Result};
 pub(super) fn schema(form: Form) -> Result<Schema> {
     let totals = object(counts([
         ("cases", "All cases."),
-        ("same", "Of these, as expected."),
-        ("updated", "Of these, expected as they are now."),
-        ("differ", "Of these, not as expected."),
-        ("failed", "Of these, those that could not be run."),
+        ("same", "Cases that are as expected."),
+        ("updated", "Cases whose expected files were updated."),
+        ("differ", "Cases that are not as expected."),
+        ("failed", "Cases that could not be run."),
         ("own_policy", "Cases with a policy of their own."),
     ]));
     let mut head = version();

@@ -104,10 +104,7 @@ pub(super) fn coverage() -> Value {
     keys.extend(counts([
         ("lines_read", "Lines of a known type."),
         ("lines_total", "All lines."),
-        (
-            "calls_understood",
-            "Calls of which it is known what they do.",
-        ),
+        ("calls_understood", "Calls with a known effect."),
         (
             "calls_total",
             "All calls, each id once, live or not, counted without the format's reader.",

@@ -197,7 +197,11 @@ fn role() -> Value {
 
 fn emitted() -> Value {
     let loss = object(vec![
-        key("kind", one_of(words::<Loss>()), "What is not held."),
+        key(
+            "kind",
+            one_of(words::<Loss>()),
+            "What the messages do not hold.",
+        ),
         key("count", from_one(), "How often."),
     ]);
     object(vec![
@@ -288,7 +292,7 @@ fn summary() -> Result<Value> {
 fn rounds() -> Value {
     object(counts([
         ("all", "Rounds that the summary replaces."),
-        ("read", "Those that the model has read."),
+        ("read", "Rounds that the model has read."),
         ("parts", "In how many parts they were sent."),
         (
             "shortened",

@@ -17,7 +17,7 @@ pub(super) fn schema(form: Form) -> Result<Schema> {
     let stat = key(
         "stat",
         list(stat()),
-        "Messages and tokens for each thing that became of messages.",
+        "Messages and tokens for each kind of outcome.",
     );
     let outside = key("outside", outside(), "The lines that no model sees.");
     let record = key(
@@ -55,7 +55,7 @@ pub(super) fn schema(form: Form) -> Result<Schema> {
             files.extend(sizes());
             files.push(conversations(
                 "conversation",
-                "Those of the old file, then those that only the new one has.",
+                "Conversations of the old file, then conversations that only the new file has.",
             ));
             files.push(outside);
             policies.extend(sizes_of_two());
@@ -104,7 +104,11 @@ fn head_of_policies() -> Vec<Key> {
 /// How it was counted and read.
 fn counted() -> [Key; 2] {
     [
-        key("estimator", estimator(), "What counted the tokens."),
+        key(
+            "estimator",
+            estimator(),
+            "The estimator that counted the tokens.",
+        ),
         key(
             "format",
             one_of(Format::ALL.map(Format::name)),
@@ -119,7 +123,7 @@ fn compared() -> Value {
         key(
             "hash",
             or_null(hash()),
-            "Its hash on the disk; null for what was made in memory.",
+            "Its hash on disk; null if it was made in memory.",
         ),
         key("bytes", count(), "Its size, unpacked."),
     ])
@@ -167,7 +171,7 @@ fn outside() -> Value {
         key(
             "messages",
             count(),
-            "How many of them are messages: dead ones.",
+            "How many of these lines are dead messages.",
         ),
     ]);
     object(vec![
@@ -229,12 +233,12 @@ fn row() -> Value {
         key(
             "tokens_before",
             count(),
-            "By how many tokens it made the old window grow.",
+            "Tokens that it added to the old window.",
         ),
         key(
             "tokens_after",
             count(),
-            "By how many tokens it makes the new window grow.",
+            "Tokens that it adds to the new window.",
         ),
         key("reason", or_null(text()), "Why, if a report says so."),
         key("words", text(), "Its first words."),
@@ -242,7 +246,7 @@ fn row() -> Value {
         key(
             "text",
             or_null(text()),
-            "All that it says, if only the new file has it.",
+            "Its full text, if only the new file has it.",
         ),
         key(
             "restored",

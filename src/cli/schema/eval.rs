@@ -22,7 +22,7 @@ pub(super) fn schema(form: Form) -> Result<Schema> {
         key(
             "vocabulary",
             json!({"const": "cl100k_base"}),
-            "What counted tokens for all of them.",
+            "The estimator that counted tokens for all policies.",
         ),
         key(
             "budgets",
@@ -176,7 +176,7 @@ fn round() -> Value {
         object(vec![
             key("of", count(), "How many there are."),
             key("kept", count(), "How many are left."),
-            key("lost", list(text()), "The first of those that are not."),
+            key("lost", list(text()), "The first ones that are lost."),
         ])
     };
     let mut keys = vec![
@@ -222,11 +222,15 @@ fn figures() -> Vec<Key> {
         ("over", "Cuts at which the result was over the budget."),
         (
             "unreachable",
-            "Those of them at which the policy must keep more than the budget.",
+            "Cuts over the budget at which the policy must keep more than that.",
         ),
         ("invented", "Names that did not occur before the cut."),
     ]));
-    keys.push(key("invented_names", list(text()), "The first of these."));
+    keys.push(key(
+        "invented_names",
+        list(text()),
+        "The first invented names.",
+    ));
     keys
 }
 
@@ -234,7 +238,9 @@ fn figures() -> Vec<Key> {
 fn metric(metric: Metric) -> Key {
     let about = match metric {
         Metric::Need => "The share of needed names that can still be found.",
-        Metric::Grounded => "Those of them within three consecutive words of the original.",
+        Metric::Grounded => {
+            "The share of needed names that occur within three consecutive words of the original."
+        }
         Metric::Far => {
             "The share of needed names that a sliding window of the same budget does not contain."
         }

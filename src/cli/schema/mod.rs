@@ -37,7 +37,7 @@ Examples:
   ctxpack schema policy > policy.schema.json
   ctxpack schema report.jsonl")]
 pub(super) struct SchemaCommand {
-    /// What is described
+    /// The format to describe
     name: Option<Described>,
 }
 

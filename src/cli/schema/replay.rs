@@ -21,7 +21,11 @@ pub(super) fn schema(form: Form) -> Result<Schema> {
             list(to("policy")),
             "The policies, in the order in which each session has them.",
         ),
-        key("estimator", estimator(), "What counted for all of them."),
+        key(
+            "estimator",
+            estimator(),
+            "The estimator that counted tokens for all policies.",
+        ),
         key("totals", totals(), "Sums over all files."),
         not_read(),
         run_timings(&EXAMINING),
@@ -52,12 +56,9 @@ pub(super) fn schema(form: Form) -> Result<Schema> {
 fn totals() -> Value {
     let mut keys = counts([
         ("files", "All inputs."),
-        ("replayed", "Of these, replayed."),
-        (
-            "unsupported",
-            "Of these, those whose format is not supported.",
-        ),
-        ("failed", "Of these, those that could not be read."),
+        ("replayed", "Files that were replayed."),
+        ("unsupported", "Files whose format is not supported."),
+        ("failed", "Files that could not be read."),
         ("sessions", "Sessions."),
         ("requests", "Model requests."),
     ]);
@@ -97,7 +98,10 @@ fn done() -> Vec<Key> {
 fn figures() -> Value {
     object(counts([
         ("sent", "Tokens of all requests."),
-        ("cache_lost", "Tokens that a prompt cache held in vain."),
+        (
+            "cache_lost",
+            "Tokens that a prompt cache held and could not serve.",
+        ),
         ("peak", "Tokens of the largest request."),
         ("final", "Tokens at the end."),
     ]))
@@ -107,7 +111,7 @@ fn session() -> Value {
     let mut keys = vec![conversation_id("id")];
     keys.extend(counts([
         ("messages", "Recorded messages."),
-        ("turns", "Of these, typed messages."),
+        ("turns", "Typed messages."),
         ("requests", "Model requests."),
     ]));
     keys.push(key("whole", to("figures"), "The cost without compaction."));

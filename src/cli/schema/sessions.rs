@@ -53,11 +53,7 @@ pub(super) fn schema() -> Schema {
             json!({"const": 1}),
             "It rises when a field changes its meaning or is removed.",
         ),
-        key(
-            "folders",
-            list(text()),
-            "The folders that were looked into.",
-        ),
+        key("folders", list(text()), "The folders that were searched."),
         key("sessions", list(session), "The newest first."),
         key("more", count(), "How many more there are."),
     ]);

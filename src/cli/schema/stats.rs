@@ -19,17 +19,18 @@ pub(super) fn schema(form: Form) -> Result<Schema> {
     let mut head = version();
     let mut totals = counts([
         ("files", "All inputs."),
-        ("counted", "Of these, counted."),
-        (
-            "unsupported",
-            "Of these, those whose format is not supported.",
-        ),
-        ("failed", "Of these, those that could not be read."),
+        ("counted", "Files that were counted."),
+        ("unsupported", "Files whose format is not supported."),
+        ("failed", "Files that could not be read."),
     ]);
     totals.extend(counted(Of::All));
     head.extend([
         policy_key(),
-        key("estimator", estimator(), "What counted the tokens."),
+        key(
+            "estimator",
+            estimator(),
+            "The estimator that counted the tokens.",
+        ),
         key(
             "threshold",
             or_null(count()),
@@ -50,7 +51,7 @@ pub(super) fn schema(form: Form) -> Result<Schema> {
     file.push(key(
         "conversations",
         list(to("conversation")),
-        "Those that have messages, in the order of the transcript.",
+        "Conversations with messages, in the order of the transcript.",
     ));
     let schema = Schema {
         title: "ctxpack stats",
@@ -86,7 +87,7 @@ fn thresholds() -> Value {
     keys.extend(counts_or_null([
         (
             "min_savings",
-            "The least that a summary must save; 0 for no such limit.",
+            "The fewest tokens that a summary must save; 0 for no limit.",
         ),
         ("target", "The most live tokens of the result."),
     ]));

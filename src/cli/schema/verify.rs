@@ -38,7 +38,7 @@ pub(super) fn schema() -> Schema {
             text(),
             "The id of the call, or the uuid of the line, that it is about; empty where there is none.",
         ),
-        key("message", text(), "The same for people."),
+        key("message", text(), "The finding in words."),
     ]);
     Schema {
         title: "ctxpack verify",

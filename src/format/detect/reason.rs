@@ -83,7 +83,7 @@ impl fmt::Display for Unrecognised<'_> {
             Unrecognised::Block(b"") => f.write_str("message with a block without a type"),
             Unrecognised::Block(kind) => write!(f, "message with a block of type {}", name(kind)),
             Unrecognised::ListInList => f.write_str("message with a list in its list of blocks"),
-            Unrecognised::Text => f.write_str("message with a text that is no string"),
+            Unrecognised::Text => f.write_str("message with a text that is not a string"),
             Unrecognised::Content => f.write_str("message whose content is an object"),
             Unrecognised::Result => f.write_str("message with a result that is an object"),
             Unrecognised::Calls => f.write_str("message with tool_calls of another shape"),
@@ -98,12 +98,12 @@ pub fn unsupported(name: &str) -> String {
         "unknown" => "not a known transcript format".to_owned(),
         "mixed" => "formats joined in one file".to_owned(),
         "cut-off" => "a JSON document that breaks off".to_owned(),
-        "documents" => "a JSON document with another one, or a text, behind it".to_owned(),
+        "documents" => "a JSON document followed by another one or by text".to_owned(),
         "two-lists" => "a JSON document with two lists of messages".to_owned(),
-        "ctxpack-report" => "a report of ctxpack, no transcript".to_owned(),
-        "other" => "not of the format that --input-format names".to_owned(),
+        "ctxpack-report" => "a report of ctxpack, not a transcript".to_owned(),
+        "other" => "not in the format that --input-format names".to_owned(),
         name if Format::named(name).is_some() => {
-            format!("the format {name} is read (stats, verify), and not compacted")
+            format!("the format {name} can be read (stats, verify), but not compacted")
         }
         name => format!("the format {name} is not supported"),
     }

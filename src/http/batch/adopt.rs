@@ -48,7 +48,7 @@ impl Caller<'_> {
                 return Ok(());
             };
             let (list, skew) = self.list(first / 1_000).map_err(|failure| {
-                let message = "what became of a batch that may have been sent is not known";
+                let message = "it is unknown whether a batch was sent";
                 let error = self.error(&failure);
                 Error {
                     message: format!("{message}: {}", error.message),
@@ -65,8 +65,9 @@ impl Caller<'_> {
                     job.put(store, name)?;
                     if let Some(id) = job.id() {
                         taken.insert(id.to_owned());
-                        let said =
-                            format!("batch {id}: it was sent by a run that ended before it knew");
+                        let said = format!(
+                            "batch {id} was sent by a run that ended before it could record it"
+                        );
                         batched.said.push(said);
                     }
                 }
@@ -83,7 +84,7 @@ impl Caller<'_> {
             }
             for (name, _) in jobs.iter().filter(|(_, job)| begun(job)) {
                 store.remove_job(name)?;
-                let said = "a batch that may have been sent is not at the server: its requests are to be sent again";
+                let said = "a batch that may have been sent is not on the server: its requests will be sent again";
                 batched.said.push(said.to_owned());
             }
             jobs.retain(|(_, job)| !begun(job));
@@ -129,7 +130,7 @@ impl Caller<'_> {
             let (page, time) = self.ask(&self.addresses.page(after.as_deref()))?;
             skew = time - Timestamp::now().as_second();
             let Some(batches) = page["data"].as_array() else {
-                let why = "the server's list of batches is none".to_owned();
+                let why = "the server's list of batches cannot be parsed".to_owned();
                 return Err(Failure::Rejected(why));
             };
             let found = batches.iter().take(PAGE as usize);

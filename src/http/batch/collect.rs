@@ -1,6 +1,6 @@
 //! Collects what has ended of the batches of a store: answers into its cache, and in the batch's record why there are others.
 //!
-//! A batch is forgotten only when its answers are on the disk; one whose results are not those of its requests was somebody else's.
+//! A batch is forgotten only when its answers are on the disk; one whose results are not those of its requests was another user's.
 
 use std::io::BufReader;
 
@@ -111,7 +111,7 @@ impl Caller<'_> {
             None => {
                 let host = &self.client.endpoint().host;
                 let message =
-                    format!("{host}: what the server says of batch {id} is not understood");
+                    format!("{host}: the server's answer about batch {id} cannot be parsed");
                 Err(Error::new(ErrorKind::Summary, message))
             }
         }

@@ -136,7 +136,7 @@ impl Job {
     /// Writes it down.
     ///
     /// # Errors
-    /// Those of [`Store::put_job`].
+    /// The errors of [`Store::put_job`].
     pub(super) fn put(&self, store: &Store, name: &str) -> Result<()> {
         let bytes = serde_json::to_vec(self);
         let failed = |e| Error::new(ErrorKind::Internal, format!("a record of a batch: {e}"));
@@ -146,7 +146,7 @@ impl Job {
     /// Writes it down, or removes it where nothing is left to remember.
     ///
     /// # Errors
-    /// Those of [`Store::put_job`].
+    /// The errors of [`Store::put_job`].
     pub(super) fn put_or_remove(&self, store: &Store, name: &str) -> Result<()> {
         match self.state == State::Collected && self.failed.is_empty() {
             true => store.remove_job(name),

@@ -32,7 +32,7 @@ impl Known {
     /// What the records of a server's batches say.
     ///
     /// # Errors
-    /// Those of [`Job::all`].
+    /// The errors of [`Job::all`].
     pub(super) fn of(store: &Store, url: &str) -> Result<Self> {
         let mut known = Known::default();
         for (_, job) in Job::all(store, url)? {

@@ -184,7 +184,7 @@ impl Tally {
         }
         if self.unknown > 0 {
             let unknown = count(self.unknown, "line");
-            said.push_str(&format!("; {unknown} of no request of ours ignored"));
+            said.push_str(&format!("; {unknown} for unknown requests ignored"));
         }
         said
     }

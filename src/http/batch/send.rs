@@ -83,7 +83,10 @@ impl Caller<'_> {
             }
             Err(NotMade::Unknown(failure)) => {
                 let error = self.error(&failure);
-                let message = format!("{}; whether it took the batch is not known", error.message);
+                let message = format!(
+                    "{}; it is unknown whether the server accepted the batch",
+                    error.message
+                );
                 Err(Error { message, ..error }
                     .hint("run the same command again: it looks for the batch first"))
             }

@@ -30,7 +30,7 @@ pub(super) struct Most {
 }
 
 impl Most {
-    /// What the provider takes, with room for what stands around the requests.
+    /// What the provider takes, with room for what is around the requests.
     pub(super) fn of(provider: Provider) -> Self {
         match provider {
             Provider::Anthropic => Most {
@@ -128,7 +128,7 @@ pub(super) fn item(provider: Provider, id: &str, body: &[u8]) -> Vec<u8> {
     [before.as_bytes(), body, b"}"].concat()
 }
 
-/// What stands before, between and after the requests of an upload.
+/// What is before, between and after the requests of an upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Around {
     pub(super) before: String,

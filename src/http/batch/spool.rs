@@ -40,7 +40,7 @@ impl Spool {
     /// An empty one in this store.
     ///
     /// # Errors
-    /// Those of [`Store::scratch`].
+    /// The errors of [`Store::scratch`].
     pub(super) fn new(store: &Store) -> Result<Self> {
         Ok(Spool {
             scratch: store.scratch()?,
@@ -62,10 +62,10 @@ impl Spool {
         Ok(())
     }
 
-    /// Writes requests with what stands around them.
+    /// Writes requests with what is around them.
     ///
     /// # Errors
-    /// Those of `out` and of the disk.
+    /// The errors of `out` and of the disk.
     pub(super) fn write(
         &mut self,
         held: &[Held],
@@ -89,7 +89,7 @@ pub(super) fn divided(held: Vec<Held>, most: Most) -> Vec<Vec<Held>> {
     let mut batches: Vec<Vec<Held>> = Vec::new();
     let mut bytes = 0;
     for one in held {
-        // With what stands between two.
+        // With what is between two.
         let size = one.place.1 + 2;
         match batches.last_mut() {
             Some(batch) if batch.len() < most.requests && bytes + size <= most.bytes => {

@@ -117,7 +117,7 @@ fn messages_are_counted_from_the_end() {
             ("ua|ua", 0),
             ("|ua", 0),
             ("|u", 0),
-            // System messages do not count, wherever they stand.
+            // System messages do not count, wherever they are.
             ("sua|usa", 0),
             // Nor does what an earlier compaction has left in front.
             ("S|ua", 0),

@@ -56,7 +56,7 @@ impl DiffReport {
         ] {
             if said.is_some_and(|said| said != sum) {
                 return Err(format!(
-                    "its {key} is not {sum}, to which its conversations add up"
+                    "its {key} is not {sum}, the sum over its conversations"
                 ));
             }
         }
@@ -83,7 +83,7 @@ impl ComparisonReport {
     ) -> Result<Self, String> {
         let Some(messages_after) = about.messages_after else {
             return Err(
-                "the version that made it wrote less in lines than in .json, and no other form can be made of that"
+                "the version that wrote it put less into .jsonl than into .json, so it cannot be converted"
                     .to_owned(),
             );
         };

@@ -1,4 +1,4 @@
-//! A report as a page that stands alone: what any command's page consists of, and its writing as one HTML file.
+//! A report as a self-contained page: what any command's page consists of, and its writing as one HTML file.
 //!
 //! The model is closed and holds text, numbers and shares only: never markup. The page loads nothing, and its content policy
 //! allows one style and one script, by their hashes. Figures and charts are in the page itself, so that they are there on paper
@@ -209,7 +209,7 @@ pub(super) trait Rows {
     /// Shows the cells of all rows.
     ///
     /// # Errors
-    /// Those of `show`, and where one cannot be read.
+    /// The errors of `show`, and where one cannot be read.
     fn each_row(&self, show: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
         (0..self.len()).try_for_each(|at| show(&self.row(at)?))
     }
@@ -217,7 +217,7 @@ pub(super) trait Rows {
     /// Shows what unfolds below all rows.
     ///
     /// # Errors
-    /// Those of `show`, and where one cannot be read.
+    /// The errors of `show`, and where one cannot be read.
     fn each_detail(
         &self,
         show: &mut dyn FnMut(Option<Detail>) -> io::Result<()>,

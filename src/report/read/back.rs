@@ -96,7 +96,7 @@ impl<A> Back<A> {
                     .at(&self.path)
                     .on_line(self.line)
                     .hint(
-                        "it is damaged, or was changed; run the command again to have it whole",
+                        "it is damaged, or was changed; run the command again for a complete report",
                     ));
             }
         }
@@ -122,7 +122,7 @@ impl Back<Compacting> {
     /// The report on these entries, which are its own, and whose sums are `totals`.
     ///
     /// # Errors
-    /// Those of [`Back::check`].
+    /// The errors of [`Back::check`].
     pub fn report(
         self,
         totals: Totals,
@@ -141,7 +141,7 @@ impl Back<Counting> {
     /// The report on these entries, which are its own.
     ///
     /// # Errors
-    /// Those of [`Back::check`], and where an entry cannot be read.
+    /// The errors of [`Back::check`], and where an entry cannot be read.
     pub fn report(self, entries: &dyn Entries<Examined<FileStats>>) -> error::Result<Stats<'_>> {
         let Counting {
             policy,

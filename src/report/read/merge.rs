@@ -47,7 +47,7 @@ impl Parts {
     /// Adds a report of `compact`, whose entries have these sums.
     ///
     /// # Errors
-    /// Those of [`Back::check`].
+    /// The errors of [`Back::check`].
     pub fn add_compact(&mut self, part: Back<Compacting>, totals: &Totals) -> Result<()> {
         part.check(totals)?;
         self.compact.push(part);
@@ -57,7 +57,7 @@ impl Parts {
     /// Adds a report of `stats`, whose entries have these sums.
     ///
     /// # Errors
-    /// Those of [`Back::check`].
+    /// The errors of [`Back::check`].
     pub fn add_stats(&mut self, part: Back<Counting>, totals: &stats::Totals) -> Result<()> {
         part.check(totals)?;
         let presets = totals.counts.presets.0.iter();
@@ -91,7 +91,7 @@ impl Parts {
         }
         if !self.compact.is_empty() {
             return Err(refused(
-                "reports on compact and on stats say different things, and do not add up"
+                "reports of compact and of stats count different things, and do not add up"
                     .to_owned(),
             ));
         }
@@ -145,7 +145,7 @@ impl MergedStats {
 fn counting(parts: &[Back<Counting>]) -> Result<Counting> {
     let abouts = || parts.iter().map(|part| &part.about);
     let Some(first) = abouts().next().cloned() else {
-        return Err(refused("no report is named".to_owned()));
+        return Err(refused("no report was given".to_owned()));
     };
     let is_like = |other: &&Counting| {
         (&other.policy, &other.estimator, &other.thresholds)

@@ -129,7 +129,7 @@ impl Stored<'_> {
     /// Hands on the entries of a report of `compact`, and gives what else it says.
     ///
     /// # Errors
-    /// Those of `keep`, and what is no such report, with its line.
+    /// The errors of `keep`, and what is no such report, with its line.
     pub fn compact(
         mut self,
         keep: &mut dyn FnMut(Outcome) -> Result<()>,
@@ -142,7 +142,7 @@ impl Stored<'_> {
     /// The same of a report of `stats`.
     ///
     /// # Errors
-    /// Those of [`Stored::compact`].
+    /// The errors of [`Stored::compact`].
     pub fn stats(
         mut self,
         keep: &mut dyn FnMut(Examined<FileStats>) -> Result<()>,
@@ -215,7 +215,7 @@ impl Stored<'_> {
             Ok(())
         })?;
         made(about, entries).map_err(|why| {
-            let again = "run the command again to have it whole";
+            let again = "run the command again for a complete report";
             self.source.refused(why).hint(again)
         })
     }
@@ -254,7 +254,7 @@ impl Stored<'_> {
 /// The report of `compact` that `bytes`, the content of `path`, are, in memory.
 ///
 /// # Errors
-/// Those of [`open`], and a report of another command.
+/// The errors of [`open`], and a report of another command.
 pub fn read_compact(path: &Path, bytes: &[u8]) -> Result<Report> {
     let mut text = Cursor::new(bytes);
     let stored = open(path, &mut text)?;

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::ReadBack;
 use crate::report::ReportFormat;
 
-/// So many bytes are read at once.
+/// Size of the read buffer, in bytes.
 const A_READ: usize = 256 << 10;
 /// So many bytes of entries are parsed at once, by several threads if they are so many entries.
 const AT_ONCE: usize = 1 << 20;
@@ -107,7 +107,7 @@ impl<'r> Source<'r> {
     /// Shows the entries, in the order of the file; `key` is that of their list in an object.
     ///
     /// # Errors
-    /// Those of `keep`, and an entry that is none of these, with its line.
+    /// The errors of `keep`, and an entry that is none of these, with its line.
     pub(super) fn entries<F: ReadBack + DeserializeOwned + Send>(
         &mut self,
         of: &str,

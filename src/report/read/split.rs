@@ -5,7 +5,7 @@
 
 use std::io::{self, Read};
 
-/// So many bytes are read at once.
+/// Size of the read buffer, in bytes.
 const A_READ: usize = 256 << 10;
 /// No head of a report and no entry is as long.
 const MOST: usize = 1 << 30;
@@ -67,7 +67,7 @@ enum Escape {
 /// Takes a text apart: shows each entry, and gives the rest of it, which is a report without entries.
 ///
 /// # Errors
-/// Those of the text and of `show`.
+/// The errors of the text and of `show`.
 pub(super) fn split(
     text: &mut dyn Read,
     show: &mut dyn FnMut(&[u8]) -> io::Result<()>,

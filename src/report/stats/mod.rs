@@ -132,7 +132,7 @@ impl<'e> Stats<'e> {
     /// Shows every conversation with its file.
     ///
     /// # Errors
-    /// Those of `show`, and where an entry cannot be read.
+    /// The errors of `show`, and where an entry cannot be read.
     pub fn each_conversation(
         &self,
         show: &mut dyn FnMut(&Examined<FileStats>, &ConversationStats) -> io::Result<()>,

@@ -183,7 +183,7 @@ impl Note {
         Glance::of(&self.line)
     }
 
-    /// Whether an output that looks like `now` is the one that this note has `seen`, and nobody has touched it since.
+    /// Whether an output that looks like `now` is the one that this note has `seen`, and it has not been touched since.
     pub fn is_untouched_output(&self, seen: Seen, now: Seen) -> bool {
         self.noted
             .is_some_and(|noted| seen.is_untouched_output(now, noted))

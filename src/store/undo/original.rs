@@ -31,7 +31,7 @@ pub(super) fn one_original(
                     file,
                     "these bytes came from several different originals",
                     records,
-                    "move the file back to where it was written, then its own original is known",
+                    "move the file back to where it was written, so that its own original is known",
                 ));
             }
             first

@@ -209,11 +209,11 @@ impl Found {
         let found = self.pour(Source::Input(&fork.input), &original, &mut io::sink());
         let message = match &found {
             Ok(()) => format!(
-                "this is a fork of {}, which still has all that it had: there is nothing to undo",
+                "this is a fork of {}, which is still complete: there is nothing to undo",
                 fork.input
             ),
             Err(error) => format!(
-                "this is a fork of {}, a session of its own: there is nothing to undo; {}",
+                "this is a fork of {}, a separate session: there is nothing to undo; {}",
                 fork.input, error.message
             ),
         };

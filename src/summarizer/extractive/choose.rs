@@ -130,7 +130,7 @@ struct Choice<'c> {
     is_told: IdSet<u32>,
     /// How often each name occurs in chosen units.
     occurrences: Vec<u8>,
-    /// The names that stand among words of the transcript there.
+    /// The names that occur among words of the transcript there.
     is_grounded: Vec<bool>,
     /// The chosen units, in the order of choice.
     chosen: Vec<Chosen<'c>>,

@@ -23,7 +23,7 @@ const IN_PROGRESS: &str = "in progress";
 const DONE: &str = "done";
 const CANCELLED: &str = "cancelled";
 
-/// What begins the label of one whose state was another one later, but nobody knows which.
+/// What begins the label of one whose state was another one later, but it is unknown which.
 const WAS: &str = "was ";
 
 /// All to-dos, where rows are compared with what is newer.

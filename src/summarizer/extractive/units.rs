@@ -21,7 +21,7 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    /// Whether its names stand among words of the transcript.
+    /// Whether its names occur among words of the transcript.
     pub(super) fn grounding(&self) -> Grounding {
         let words = || self.row.text.split_ascii_whitespace().nth(2).is_some();
         match self.kind {
@@ -33,7 +33,7 @@ impl Unit {
     }
 }
 
-/// Whether names stand among words of the transcript: three in a row, so that they say more than the name does.
+/// Whether names occur among words of the transcript: three in a row, so that they say more than the name does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grounding {
     Words,

@@ -170,7 +170,7 @@ weights! {
 weights! {
     /// How units are chosen, in needed names.
     UnitWeights, UNITS {
-        /// The share of a name's value that it has where it stands among words of the transcript; the same in a large summary, which
+        /// The share of a name's value that it has where it occurs among words of the transcript; the same in a large summary, which
         /// has room for them.
         grounded: 0.50,
         grounded_large: 0.68,

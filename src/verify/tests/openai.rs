@@ -203,7 +203,7 @@ fn system_messages_come_first_and_everything_is_json() {
                 &["error invalid-json 1 ", "error invalid-json 3 a"],
             ),
             (
-                "a line that is no message",
+                "a line that is not a message",
                 vec![go(), "nope".to_owned()],
                 &["warning invalid-json 2 "],
             ),

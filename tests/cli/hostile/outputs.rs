@@ -3,7 +3,7 @@
 use super::site::{BASHRC, Site, record};
 use super::{Beside, Case, OutDir, Update};
 
-const LINK: &str = "there is a link";
+const LINK: &str = "the output path is a link";
 
 /// A record that says that ctxpack wrote this, so that it may replace it.
 fn known(site: &Site, bytes: &[u8]) {

@@ -104,7 +104,7 @@ pub(super) const CASES: [Case; 21] = [
             let names = ["in.compact.jsonl", bashrc.to_str().unwrap()];
             site.records(&names.map(|n| archived(n, BASHRC.as_bytes(), EVIL.as_bytes())));
         },
-        told: &[(Beside, "there is a link"), (Undo, "no store")],
+        told: &[(Beside, "the output path is a link"), (Undo, "no store")],
     },
     Case {
         name: "record-output-device",

@@ -92,7 +92,7 @@ impl Expect {
                 (name, _) => {
                     let hint = match nearest(name, ["command", "expect"]) {
                         Some(near) => format!("did you mean {near}?"),
-                        None => "what is expected stands below [expect]".to_owned(),
+                        None => "put expectations below [expect]".to_owned(),
                     };
                     return Err(wrong(at, format!("unknown key {name:?}")).hint(hint));
                 }
@@ -100,8 +100,8 @@ impl Expect {
         }
         let is_need = |one: &Expectation| matches!(one.what, What::Need(_));
         if let Some(at) = budget_at.filter(|_| !expect.all.iter().any(is_need)) {
-            return Err(wrong(at, "budget without need is about nothing".to_owned())
-                .hint("to how much of its tokens a session is compacted matters to need alone"));
+            return Err(wrong(at, "budget has no effect without need".to_owned())
+                .hint("budget is the size to which a session is compacted to measure need"));
         }
         // The parser sorts by name.
         expect.all.sort_by_key(|expectation| expectation.line);
@@ -130,7 +130,7 @@ impl Expect {
         let Some(key) = Key::ALL.into_iter().find(|key| key.name() == name) else {
             let hint = match nearest(name, known.into_iter().chain(["budget"])) {
                 Some(near) => format!("did you mean {near}?"),
-                None => format!("known are {}, budget", known.join(", ")),
+                None => format!("known keys: {}, budget", known.join(", ")),
             };
             return Err(wrong(at, format!("unknown expectation {name:?}")).hint(hint));
         };

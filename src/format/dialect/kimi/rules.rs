@@ -60,7 +60,7 @@ pub(super) fn session(f: &mut Findings<'_, '_>) {
         let bytes = transcript.line(number);
         let is_last = lines.peek().is_none();
         if line.kind == LineKind::Bad && !bytes.is_empty() && !is_last && !is_json(bytes) {
-            let words = "a line that is no JSON: the agent reads nothing after it";
+            let words = "a line that is not JSON: the agent reads nothing after it";
             f.report(
                 Rule::InvalidJson,
                 crate::verify::Severity::Error,

@@ -2,7 +2,7 @@
 //! stand before the first kept message.
 //!
 //! The agent orders messages by their times and ids, and so the two have the time of the message before them, and ids that continue
-//! its id. Dead is what stands before the last compaction and is not kept by it.
+//! its id. Dead is what is before the last compaction and is not kept by it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

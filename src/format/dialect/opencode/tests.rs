@@ -102,7 +102,7 @@ fn a_document_is_recognised_and_its_lines_are_those_of_the_file() {
         detected(text.trim_end().trim_end_matches('}')).unwrap_err(),
         "a JSON document that breaks off"
     );
-    let behind = "a JSON document with another one, or a text, behind it";
+    let behind = "a JSON document followed by another one or by text";
     assert_eq!(detected(&format!("{text}{text}")).unwrap_err(), behind);
     let line = text.replace('\n', "");
     assert_eq!(detected(&format!("{line}\n{line}\n")).unwrap_err(), behind);

@@ -1,6 +1,6 @@
 //! What a unit would add to a summary, for what it costs: the needed names that it is expected to tell.
 //!
-//! A name counts with its chance to be needed, once: a part of that where it is told, and the rest where it stands among words of
+//! A name counts with its chance to be needed, once: a part of that where it is told, and the rest where it occurs among words of
 //! the transcript. Chooses nothing.
 
 use std::cell::Cell;
@@ -121,7 +121,7 @@ impl Choice<'_> {
         }
     }
 
-    /// What a name adds where it stands in a unit.
+    /// What a name adds where it is in a unit.
     pub(super) fn worth(&self, name: u32, grounding: Grounding) -> f64 {
         let weights = &self.weights;
         let at = name as usize;

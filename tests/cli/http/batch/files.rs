@@ -63,7 +63,7 @@ fn requests_go_to_a_file_and_answers_come_from_one() {
     place.write("answers.jsonl", answers);
     let ran = place.run(&line("collect", "answers.jsonl")).exits(3);
     let _ = ran.says(&[
-        "answers.jsonl: 2 answers; 2 lines of no request of ours ignored",
+        "answers.jsonl: 2 answers; 2 lines for unknown requests ignored",
         "1 of 3 conversations waits for",
     ]);
     assert_eq!(outputs(&place), 2);

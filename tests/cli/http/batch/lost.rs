@@ -13,7 +13,7 @@ fn a_connection_that_breaks_after_the_server_has_the_batch() {
         let place = many(3);
         let ran = step(&place, &provider, "submit").exits(3);
         let _ = ran.says(&[
-            "whether it took the batch is not known",
+            "it is unknown whether the server accepted the batch",
             "it looks for the batch first",
         ]);
         assert_eq!(records(&place)[0].1["state"], "begun");
@@ -21,7 +21,7 @@ fn a_connection_that_breaks_after_the_server_has_the_batch() {
         let _ = ran.says(&["3 of 3 conversations wait for a batch that may have been sent"]);
         provider.has_been_paid(3, 1);
         let ran = step(&place, &provider, "collect").exits(0);
-        let _ = ran.says(&["batch batch_1: it was sent by a run that ended before it knew"]);
+        let _ = ran.says(&["batch batch_1 was sent by a run that ended before it could record it"]);
         provider.has_been_paid(3, 1);
         assert_eq!(outputs(&place), 3);
         assert!(records(&place).is_empty());
@@ -87,8 +87,8 @@ fn a_batch_that_never_arrived_is_sent_again() {
         provider.book.lock().unwrap().batches.clear();
         let ran = step(&place, &provider, "collect").exits(3);
         let _ = ran.says(&[
-            "a batch that may have been sent is not at the server",
-            "2 of 2 conversations wait for a request that is not sent yet",
+            "a batch that may have been sent is not on the server",
+            "2 of 2 conversations wait for a request that has not been sent yet",
         ]);
         step(&place, &provider, "wait").exits(0);
         provider.has_been_paid(2, 1);
@@ -151,6 +151,6 @@ fn many_batches_of_others_are_looked_through_for_ours() {
         place.write(&record_name, record.to_string());
         let _ = step(&place, &provider, "collect")
             .exits(0)
-            .says(&["batch batch_1: it was sent by"]);
+            .says(&["batch batch_1 was sent by"]);
     }
 }

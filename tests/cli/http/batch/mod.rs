@@ -78,7 +78,7 @@ fn one_run_sends_and_a_later_one_collects() {
             .unwrap()
             .to_owned();
         assert!(
-            reason.contains("pending: the model is asked in a batch"),
+            reason.contains("pending: the request is in a batch"),
             "{reason}"
         );
         // Neither another submission, nor a run without batches, sends what is on its way.
@@ -92,7 +92,7 @@ fn one_run_sends_and_a_later_one_collects() {
         let _ = step(&place, &provider, "collect").exits(3).says(&[waits]);
         assert_eq!(outputs(&place), 0);
         let ran = step(&place, &provider, "collect").exits(0);
-        let _ = ran.says(&["batch batch_1: 5 answers (500 tokens read, 50 written); 1 line of no request of ours ignored"]);
+        let _ = ran.says(&["batch batch_1: 5 answers (500 tokens read, 50 written); 1 line for unknown requests ignored"]);
         provider.has_been_paid(5, 1);
         assert!(records(&place).is_empty());
         let all = report(&place);
@@ -146,7 +146,7 @@ fn a_collection_that_needs_more_says_so_and_leaves_its_file() {
     });
     let place = many(2);
     step(&place, &provider, "submit").exits(3);
-    let more = "2 of 2 conversations wait for this request has not been sent yet; run the same command with --batch submit";
+    let more = "2 of 2 conversations wait for a request that has not been sent yet: run the same command with --batch submit";
     let _ = step(&place, &provider, "collect").exits(3).says(&[more]);
     assert_eq!(outputs(&place), 0);
     step(&place, &provider, "submit").exits(3);
@@ -236,7 +236,7 @@ fn an_answer_that_no_longer_fits_stays_unused() {
     step(&place, &provider, "submit").exits(3);
     place.write("in/1.jsonl", session("Of another number."));
     let ran = step(&place, &provider, "collect").exits(3);
-    let _ = ran.says(&["1 of 2 conversations waits for a request that is not sent yet"]);
+    let _ = ran.says(&["1 of 2 conversations waits for a request that has not been sent yet"]);
     assert_eq!(outputs(&place), 1);
     step(&place, &provider, "wait").exits(0);
     provider.has_been_paid(3, 2);
