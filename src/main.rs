@@ -59,13 +59,13 @@ fn heed(interruption: &Interruption) {
 
     use signal_hook::iterator::Signals;
 
-    /// Whoever pressed a key waits no longer than a second.
+    /// A user who pressed a key waits no longer than a second.
     const PATIENCE: Duration = Duration::from_millis(700);
-    /// Schedulers signal a process and then its group: nobody has asked twice.
+    /// Schedulers signal a process and then its group: this is one request, not two.
     const ONE: Duration = Duration::from_millis(100);
 
     exceed_no_size();
-    // Whoever started us with `nohup` wants to hear nothing of a terminal that is closed.
+    // A program started with `nohup` ignores that the terminal was closed.
     let of_terminal = (!is_ignored(SIGHUP)).then_some(SIGHUP);
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM].into_iter().chain(of_terminal)) else {
         return;
@@ -108,7 +108,7 @@ fn is_ignored(signal: i32) -> bool {
     mask.is_none_or(|mask| mask & (1 << (signal - 1)) != 0)
 }
 
-/// A file that would be larger than the user's limit is an error like that of a full disk: the others are done.
+/// A file larger than the user's limit is an error, as on a full disk: the other inputs are processed.
 #[cfg(unix)]
 fn exceed_no_size() {
     use std::sync::Arc;

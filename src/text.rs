@@ -270,7 +270,7 @@ mod tests {
             printable("a\u{1b}[31mb\nc\u{9b}\u{202e}\u{61c}\u{2028}"),
             "a\\u{1b}[31mb c\\u{9b}\\u{202e}\\u{61c}\\u{2028}"
         );
-        // What nobody would see; what joins emoji stays.
+        // Invisible characters; those that join emoji stay.
         assert_eq!(
             printable("a\u{200b}b\u{feff}\u{e0041}👩\u{200d}💻"),
             "a\\u{200b}b\\u{feff}\\u{e0041}👩\u{200d}💻"

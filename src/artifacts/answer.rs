@@ -1,7 +1,7 @@
 //! What becomes of a model's answer: it is taken, taken without some sentences, asked for once more, or no summary at all.
 //!
 //! Looks only at the answer and at what its writer was given. Where the policy sets no limit on invented names (the published
-//! systems take what comes), an answer is counted and left as it is.
+//! systems accept any answer), an answer is counted and left as it is.
 
 use super::long::Reading;
 use super::{ModelError, ModelReply};

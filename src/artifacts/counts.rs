@@ -40,7 +40,7 @@ pub(super) struct Counts {
     doubted: Option<f64>,
     /// Whether the estimate is known to be too high.
     is_estimate_high: bool,
-    /// The most tokens that were counted of a prompt: so many are read at once.
+    /// The most tokens that were counted for a prompt: the server reads at least this many at once.
     most: u64,
     /// What is certain.
     cut: PromptCut,

@@ -283,7 +283,7 @@ impl Run<'_> {
         if let Some(aim) = before_last(rest, room, taken, summary) {
             return Ok((asked, room, part_of(sizes, room, aim)));
         }
-        // So many are merged from their summaries alone: at once, if those are short.
+        // The number that is merged from their summaries alone: all at once, if the summaries are short.
         let parts = rest.div_ceil(room) + parts;
         let most = (room / parts.max(1)) as f64 / self.reader.summary.output_factor.max(1.0);
         let (asked, room) = self.request(of_part, (most as u64).max(LEAST_SUMMARY))?;
@@ -378,7 +378,7 @@ impl Run<'_> {
         ))
     }
 
-    /// A round in about so many tokens.
+    /// A round clamped to about this many tokens.
     fn clamped(&self, round: &str, room: u64) -> String {
         let mut short = round.to_owned();
         let mut most = round.len();

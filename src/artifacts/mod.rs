@@ -111,8 +111,8 @@ impl Sources<'_> {
     }
 }
 
-/// What is needed of results. Those that are small enough are not looked at; what an earlier run left is passed over,
-/// since a preview would only become a preview of itself, and nobody wants a placeholder back.
+/// What is needed of results. Those that are small enough are not looked at; what an earlier run left is passed over, since a
+/// preview would only become a preview of itself, and a placeholder is not worth keeping.
 fn results<'t>(
     transcript: &Transcript<'_>,
     results: &[ResultPlan<'_>],

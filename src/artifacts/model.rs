@@ -1,5 +1,5 @@
-//! The interfaces to what is outside of this program: a model, with the request for a summary and the reply, and whoever is
-//! asked before anything is compacted.
+//! The interfaces to what is outside of this program: a model, with the request for a summary and the reply, and the source of
+//! instructions that is asked before a compaction.
 //!
 //! Data and traits, which are implemented where requests are sent and commands are run.
 
@@ -111,7 +111,7 @@ pub struct Excess {
     pub limit: u64,
 }
 
-/// Whoever is asked before anything is compacted, and may say what a summary must keep.
+/// Asked before anything is compacted; may say what a summary must keep.
 pub trait Adviser: Debug {
     /// What a summary must keep besides what the policy says; "" = nothing. `None`: nothing may be compacted. Asked as often
     /// as needed, it gives the same answer.

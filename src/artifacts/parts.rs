@@ -3,7 +3,7 @@
 //! PURE. Rounds stay whole and in their order, and none is left out: of one that does not fit, the beginnings and the ends of its
 //! longest texts are sent.
 
-/// How many bytes of a clamped text are its end: one of so many.
+/// Divisor: this fraction of a clamped text is its end.
 const END: usize = 3;
 
 /// The last part is at least so large a share of a whole one, as a divisor, where it is sent with the summaries of all others.

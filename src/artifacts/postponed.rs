@@ -36,7 +36,7 @@ pub struct Batched {
     pub faults: Vec<Error>,
 }
 
-/// Whoever holds back the requests of a run until all of them are known.
+/// Holds back the requests of a run until all of them are known.
 pub trait Postponed: Debug + Send + Sync {
     /// What was asked for so far and is neither answered nor sent.
     fn demand(&self) -> Demand;

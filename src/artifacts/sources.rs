@@ -35,6 +35,6 @@ pub struct Context<'s> {
     pub asker: Option<&'s str>,
     /// How texts name the store's folder.
     pub folder: &'s str,
-    /// Whoever is asked before a summary is written.
+    /// Asked before a summary is written.
     pub adviser: Option<&'s dyn Adviser>,
 }

@@ -227,7 +227,7 @@ impl Share<'_> {
         self.bytes -= bytes;
         let used = &self.budget.used;
         *used.lock().unwrap_or_else(PoisonError::into_inner) -= bytes;
-        // Who begins to wait holds the lock meanwhile, so that nobody is missed.
+        // A thread that begins to wait holds the lock meanwhile, so that none is missed.
         if self.budget.waiting.load(Ordering::Relaxed) > 0 {
             self.budget.returned.notify_all();
         }

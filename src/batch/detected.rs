@@ -33,7 +33,7 @@ pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Rec
         if detector.is_settled() {
             break;
         }
-        // Nobody knows how far that would go.
+        // How far that would go is unknown.
         input.make_room()?;
         if !input.more()? && seen == input.buffer.len() {
             break;

@@ -148,7 +148,7 @@ impl Excluding {
     }
 }
 
-/// The globs in an ignore file, if there is one, and its lines that are none.
+/// The globs in an ignore file, if there is one, and its lines that are not globs.
 fn ignored_in(path: &Path) -> (Gitignore, Vec<Error>) {
     let none = |fault| (Gitignore::empty(), Vec::from_iter(fault));
     match path.symlink_metadata() {

@@ -97,7 +97,7 @@ pub(super) struct Before<'r> {
     occasion: Occasion<'r>,
     /// What it is told.
     event: Value,
-    /// A thread that waits for the hook lets another one run.
+    /// A thread that waits for the hook lets another thread run.
     turns: &'r Semaphore,
     answer: OnceLock<Answer>,
 }
@@ -185,7 +185,7 @@ struct Done {
     status: ExitStatus,
     /// The first line of its standard error.
     said: String,
-    /// Its standard output, if somebody listens.
+    /// Its standard output, if it is read.
     printed: Vec<u8>,
 }
 
@@ -306,7 +306,7 @@ impl Hooks {
             if let Some(status) = child.try_wait()? {
                 let printed = out.map(Heard::bytes).unwrap_or_default();
                 if self.words == Words::Shown {
-                    // Nobody is told that this failed.
+                    // A failure here is not reported.
                     let _ = io::stderr().write_all(&printed);
                 }
                 return Ok(Ended::Done(Done {

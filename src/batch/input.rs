@@ -46,7 +46,7 @@ pub(super) struct Input<'s> {
     /// Text that was read but not yet taken.
     pub(super) buffer: Vec<u8>,
     at_end: bool,
-    /// `None` if nobody asks for the hash.
+    /// `None` if the hash is not needed.
     hasher: Option<blake3::Hasher>,
     bytes: u64,
     /// How long the text of a compressed input is.
@@ -345,7 +345,7 @@ impl<'s> Input<'s> {
         (hash, self.bytes)
     }
 
-    /// Says that nobody will ask for the hash.
+    /// Says that the hash will not be needed.
     pub(super) fn leave_unhashed(&mut self) {
         self.hasher = None;
     }

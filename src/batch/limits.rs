@@ -37,7 +37,7 @@ impl Limits {
     }
 }
 
-/// What is done with an input, as far as it matters for memory.
+/// How an input is processed, as far as it matters for memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Job {
     /// It is compacted, counted or checked once.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::store::Seen;
 
-/// So long after an input was looked at, it may count as what it was then: as if its turn had come at once.
+/// How long a look at an input stays valid: until then it counts as if the input had been processed at once.
 const A_MOMENT: Duration = Duration::from_secs(1);
 
 /// What an input was when a walk met it.

@@ -170,7 +170,7 @@ pub enum Overwrite {
 pub enum Scope {
     /// All.
     All,
-    /// Those whose output has no model's summary because the model failed. In place, they are made from their originals.
+    /// Inputs whose output has no model's summary because the model failed. In place, they are compacted from their originals.
     Degraded,
 }
 
@@ -185,13 +185,13 @@ pub enum Effect {
 
 /// Shows the progress of a run.
 pub trait Progress: Sync {
-    /// An input of `bytes` bytes is done.
+    /// An input of `bytes` bytes is finished.
     fn done(&self, bytes: u64);
 
     /// How many summaries are being waited for.
     fn waiting(&self, summaries: usize);
 
-    /// A walk that goes on has found an input of `bytes` bytes.
+    /// A walk in progress has found an input of `bytes` bytes.
     fn found(&self, _bytes: u64) {}
 
     /// Whether [`Progress::counted`] is to be called: a second walk counts while the first one waits for those who work.
@@ -199,7 +199,7 @@ pub trait Progress: Sync {
         false
     }
 
-    /// About so many inputs will be found by a walk.
+    /// A walk will find about this many inputs.
     fn counted(&self, _inputs: u64) {}
 
     /// The walk has ended: no more inputs are found.

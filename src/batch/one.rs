@@ -75,7 +75,7 @@ pub(super) struct InputContext<'s> {
     pub(super) asker: Option<&'s str>,
 }
 
-/// An input that is done.
+/// An input that is finished.
 pub(super) struct Worked {
     pub(super) outcome: Outcome,
     /// What a later run of the same command needs to know of it.

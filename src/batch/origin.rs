@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::project::directory_of_text;
 use crate::format::{Detected, Layout};
 
-/// So much of its end is searched for the last time.
+/// Bytes at its end that are searched for the last timestamp.
 pub(super) const TAIL: usize = 1 << 20;
 
 /// What is known of a session.
@@ -24,7 +24,7 @@ pub(super) struct SessionOrigin {
 }
 
 impl SessionOrigin {
-    /// That of a file with this text. A file of many conversations has none, and neither has a format without an agent.
+    /// The origin of a file with this text. A file of many conversations has none, and neither has a format without an agent.
     pub(super) fn of(path: &Path, detected: &Detected, text: &[u8]) -> Self {
         let (format, agent) = match detected {
             Detected::Known(format, Layout::File) => (*format, format.agent()),

@@ -43,7 +43,7 @@ pub struct Over<'o> {
     pub limits: Limits,
     /// What happens to lines that cannot be read.
     pub bad_lines: BadLines,
-    /// What is done with them.
+    /// How they are examined.
     pub job: Job,
     /// Threads.
     pub jobs: usize,
@@ -130,7 +130,7 @@ impl Over<'_> {
             left.collect()
         });
         for input in left? {
-            // What the others left no memory for, and a stream, which cannot be read twice, comes when they are done.
+            // Inputs that did not fit into memory beside the others, and a stream, which cannot be read twice, come last.
             pool.install(|| one(input))?;
         }
         self.found.missing.iter().try_for_each(|error| {

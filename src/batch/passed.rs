@@ -1,4 +1,4 @@
-//! Why a run passes by what is in a folder, although nothing failed, and what it has passed by.
+//! Why a run skips files and folders although nothing failed, and what it has skipped.
 //!
 //! PURE. Names, sentences and counts only.
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::outcome::{EXAMPLES, NAMED_AT_MOST, path_text};
 
-/// So many extensions of a reason are told apart where paths are counted: each takes memory.
+/// The most extensions of a reason that are counted separately: each takes memory.
 const MOST_EXTENSIONS: usize = 256;
 
 /// Why something in a walked folder is not read although nothing failed.
@@ -188,7 +188,7 @@ impl Passed {
         self.paths.insert((path, why));
     }
 
-    /// Adds a path of which nobody asks later whether it is there: however many are added so, memory is bounded.
+    /// Adds a path that is never looked up again, so memory is bounded however many are added.
     pub(super) fn count(&mut self, path: PathBuf, why: PassedBy) {
         let mut of = (why, why.extension(&path));
         if self.counted.len() >= MOST_EXTENSIONS && !self.counted.contains_key(&of) {

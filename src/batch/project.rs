@@ -10,9 +10,9 @@ use crate::format::agent::{Agent, Names, directory_of, id_on_lines};
 use crate::format::{Detected, Detector, Format};
 use crate::store::{open_transcript, unpacked};
 
-/// So much is read first.
+/// Bytes that are read first.
 const FIRST: u64 = 256 << 10;
-/// So much is read where that does not name the folder: the line that does may come late, or be long.
+/// Bytes that are read if the first ones do not name the folder: the line that does may come late, or be long.
 const MOST: u64 = 16 << 20;
 
 /// The folder that a file, of this format if that is known, names; `None` if the file cannot be opened.

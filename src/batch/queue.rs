@@ -1,6 +1,6 @@
 //! Inputs on their way from a walk to the threads that work on them: of those that wait, the largest is dealt first.
 //!
-//! Holds a bounded number, however many the walk finds. Knows nothing of what is done with them.
+//! Holds a bounded number, however many the walk finds. Knows nothing about their processing.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,7 +11,7 @@ use super::look::Look;
 
 /// How many inputs may wait: enough to find the large ones early, and few beside what one of them takes.
 const MOST: usize = 4_096;
-/// A walk that waited for room goes on when so few wait, so that it is not woken for each of them.
+/// A walk that waited for room continues when only this many inputs wait, so that it is not woken for each of them.
 const FEW: usize = MOST / 2;
 
 /// Small inputs are dealt several at a time: this share of those that wait, so that all threads end together, at most so many, and
@@ -36,7 +36,7 @@ struct Waiting {
     /// How many were added.
     added: u64,
     has_ended: bool,
-    /// Whether nobody takes an input any more.
+    /// Whether no thread takes an input any more.
     is_closed: bool,
     /// How many threads wait for an input.
     idle: usize,

@@ -1,4 +1,4 @@
-//! That a server accepts no request of the run, which ends it: nobody wants a batch in which every summary has failed.
+//! A server that accepts no request ends the run: a batch in which every summary has failed is of no use.
 //!
 //! Sends nothing and writes nothing.
 

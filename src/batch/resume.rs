@@ -1,9 +1,9 @@
-//! Takes over what earlier runs of the same command have finished, and notes what this one finishes.
+//! Takes over the results of earlier runs of the same command, and notes the results of this one.
 //!
 //! An input is taken over only if nothing differs: its bytes, those of its output and those of what the store keeps for it have the
-//! hashes that were noted, or the system shows that they have not been touched (see [`Seen`]), the store still has the record of the
-//! output, and everything else that a result depends on is part of the [`Work`].
-//! Whatever cannot be checked is done again. Decides nothing about content.
+//! hashes that were noted, or the system shows that they have not been touched (see [`Seen`]), the store still has the record of
+//! the output, and everything else that a result depends on is part of the [`Work`]. An input that cannot be checked is processed
+//! again. Decides nothing about content.
 
 mod work;
 
@@ -53,7 +53,7 @@ pub enum Trust {
     Time,
 }
 
-/// The inputs that were there when what earlier runs had finished was taken over: nobody has to look for them again.
+/// The inputs that existed when the results of earlier runs were taken over: they need not be looked for again.
 #[derive(Debug, Default)]
 pub struct Met(Vec<Known>);
 

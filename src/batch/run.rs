@@ -195,7 +195,7 @@ pub fn run_walking(
 struct Shared<'r> {
     options: &'r Options,
     progress: &'r dyn Progress,
-    /// A thread that waits for a server lets another one run, so that no processor is idle.
+    /// A thread that waits for a server lets another thread run, so that no processor is idle.
     turns: Semaphore,
     refusal: Refusal,
     no_hooks: Hooks,
@@ -268,7 +268,7 @@ impl<'r> Running<'r> {
         self.shared.options.stop.load(Ordering::Relaxed) != 0
     }
 
-    /// Tries an input; gives what is to be tried once more when the others are done: its hook has run or not.
+    /// Processes an input; returns it if it must be tried once more when the others are finished: its hook has run or not.
     fn once(
         &self,
         targets: &Targets<'_>,

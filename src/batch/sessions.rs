@@ -70,7 +70,7 @@ pub enum Wanted<'w> {
 pub enum Meant<'s> {
     /// The one that was named, or the latest one of this project.
     Named(&'s Session),
-    /// The latest one of all: this project has none.
+    /// The latest session of all: this project has none.
     LatestElsewhere(&'s Session),
 }
 

@@ -30,7 +30,7 @@ pub(super) use shared::Shared;
 
 /// How much memory entries may take before they go to the disk, in bytes, as it is estimated.
 const MOST_HELD: u64 = 32 << 20;
-/// So many are in memory in any case.
+/// The number of entries that are always kept in memory.
 const FEW: usize = 50;
 /// The estimate for an entry without its parts, and for each of these.
 const AN_ENTRY: u64 = 3 << 10;

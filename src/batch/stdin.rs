@@ -62,7 +62,7 @@ impl<'s> Stdin<'s> {
         })
     }
 
-    /// The same, which also ends when `ended` is set: nobody wants to read on.
+    /// The same, which also ends when `ended` is set: the input is not needed any more.
     #[must_use]
     pub(super) fn until(self, ended: &'s AtomicBool) -> Self {
         Stdin {

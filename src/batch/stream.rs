@@ -1,7 +1,8 @@
 //! A stream of records through the pipeline: for each line one line, in order, while several are at work.
 //!
-//! Holds a bounded number of records and bytes, however long the stream is, and hands on what is done before it waits, so that
-//! whoever writes one line and waits for its answer gets it. One bad record never stops the stream. Decides nothing about content.
+//! Holds a bounded number of records and bytes, however long the stream is, and writes finished records before it waits, so that a
+//! driver that writes one line and waits for its answer gets it. One bad record never stops the stream. Decides nothing about
+//! content.
 
 mod work;
 
@@ -107,7 +108,7 @@ pub fn filter(
                 };
                 while let Ok(task) = next() {
                     let answer = work.answer(&task);
-                    // Nobody waits for it where the stream has ended.
+                    // No thread waits for it once the stream has ended.
                     let _ = task.answer.send(answer);
                 }
             };
@@ -189,7 +190,7 @@ impl Room {
     }
 }
 
-/// Reads lines and hands them out until the stream ends, or nobody wants more. A line of more than `most` bytes is not held.
+/// Reads lines and hands them out until the stream ends, or no more are wanted. A line of more than `most` bytes is not held.
 fn read(
     stdin: impl Read,
     most: usize,
@@ -234,7 +235,7 @@ fn read(
     Ok(())
 }
 
-/// Hands on a line up to its end, of which `piece` was read; `false` where nobody wants it.
+/// Hands on a line up to its end, of which `piece` was read; `false` if it is not wanted.
 fn pass(
     input: &mut impl BufRead,
     mut piece: Vec<u8>,

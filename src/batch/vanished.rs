@@ -20,7 +20,7 @@ use crate::store::{self, FOLDER, Missing, Spot, Store, atomic, manifest};
 /// What becomes of an output whose input is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Orphans {
-    /// It stays, and is told of.
+    /// It stays, and is reported.
     Keep,
     /// It is removed, unless it has changed.
     Prune,
@@ -167,7 +167,7 @@ fn fate(
     match effect {
         Effect::DryRun => Ok(Some(PassedBy::ToPrune)),
         Effect::Write if atomic::remove(&spot, &file)? => Ok(Some(PassedBy::Pruned)),
-        // Somebody has put another file there meanwhile.
+        // Another program has put a different file there meanwhile.
         Effect::Write => Ok(Some(PassedBy::VanishedButChanged)),
     }
 }

@@ -34,9 +34,9 @@ pub(super) struct Walked {
 pub(super) enum Interest {
     /// It is collected.
     Wanted,
-    /// Somebody may wonder why it is not: it is noted.
+    /// The user may wonder why it is not: it is noted.
     Other,
-    /// Nobody asks for it.
+    /// It is of no interest.
     Nobody,
 }
 
@@ -61,7 +61,7 @@ pub(super) enum Met {
 /// Whether the walk would also reach this file directly, without the link.
 pub(super) type Shows<'w> = dyn Fn(&Path) -> bool + 'w;
 
-/// What is shown the files that were wanted.
+/// Receives the files that are wanted.
 type Show<'s> = dyn FnMut(Met, &Shows<'_>) + 's;
 
 /// What is shown what a walk skips without an error; see [`PassedBy`].

@@ -17,7 +17,7 @@ use crate::store::read_regular;
 
 /// The policy file of a folder and all folders below it.
 pub(super) const FILE: &str = "ctxpack.toml";
-/// The largest policy file, in bytes, that is read if nobody named it.
+/// The largest policy file, in bytes, that is read if the user did not name it.
 const MOST_FOUND: u64 = 1 << 20;
 
 /// The most files that a policy file may extend, one after the other.
@@ -207,7 +207,7 @@ impl Loaded {
 /// How a policy file came to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trust {
-    /// Somebody named it, or a file that extends it.
+    /// The user named it, or a file that extends it.
     Named,
     /// It was found in a folder: it may set less, and so may the files that it extends.
     Found,

@@ -98,7 +98,7 @@ impl Filter {
         };
         let ended = batch::filter(&effective, &options, &stream, note);
         let mut exit = seen.exit;
-        // How many records nobody has read, nobody knows.
+        // The number of records that were not read is unknown.
         let cut_off = context.interrupted().map(|_| Interrupted { left: 0 });
         let reported = self.report(context, (&effective, cut_off), &planned, seen);
         if let Some(unheard) = unheard {

@@ -1,4 +1,4 @@
-//! Whether anybody says which model is asked for summaries: better said before the first input than after each of them.
+//! Checks that some setting names the model for summaries: an error before the first input is better than one after each.
 //!
 //! Reads the first inputs and nothing else; sends nothing.
 

@@ -1,4 +1,4 @@
-//! Flags that cannot have an effect: refused before the first input, so that nobody takes them for granted.
+//! Flags that cannot have an effect: refused before the first input, so that no user relies on them.
 //!
 //! Only what the command line and the policy say together. What depends on the inputs is told at the end of the run.
 

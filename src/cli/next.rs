@@ -103,7 +103,7 @@ fn from(directory: Option<&str>, command: &str) -> String {
     }
 }
 
-/// What is said of a copy of a session that its agent does not take for one.
+/// The message about a copy of a session that its agent does not recognise.
 fn copied(shown: &str, why: &str, format: Format, agent: &dyn Agent) -> String {
     let name = format.name();
     let fork = match agent.names() {
@@ -115,7 +115,7 @@ fn copied(shown: &str, why: &str, format: Format, agent: &dyn Agent) -> String {
     )
 }
 
-/// The words that go to a folder; one whose name begins like a flag is none.
+/// The command that changes to a folder; a folder whose name looks like a flag has none.
 fn change_to(directory: &str) -> String {
     let flagless = if directory.starts_with('-') {
         "-- "

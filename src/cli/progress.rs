@@ -17,7 +17,7 @@ use crate::batch::{Progress, Source};
 use crate::outcome::Outcome;
 use crate::text::thousands;
 
-/// A bar of the bytes and inputs that are done; invisible if stderr is not a terminal.
+/// A bar of the finished bytes and inputs; invisible if stderr is not a terminal.
 pub(super) struct Bar {
     bar: ProgressBar,
     is_wanted: bool,
@@ -136,7 +136,7 @@ impl Bar {
     }
 }
 
-/// How long the rest takes: nothing before anything is done.
+/// How long the rest takes: empty before the first input is finished.
 fn rest(state: &ProgressState, to: &mut dyn fmt::Write) {
     if state.pos() > 0 {
         // What cannot be written to a terminal is not missed.

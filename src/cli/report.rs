@@ -187,7 +187,7 @@ fn merge(context: &Context, files: &[PathBuf], out: &Out) -> Result<u8> {
     }
 }
 
-/// The inputs that occur more than once among paths in their order. Of standard input nobody knows.
+/// The inputs that occur more than once among paths in their order. For standard input that is unknown.
 #[derive(Default)]
 struct Twice {
     last: String,

@@ -84,7 +84,7 @@ impl ResumeArgs {
     }
 }
 
-/// What is said of inputs that were done before, if there are any.
+/// The message about inputs that were finished before, if there are any.
 pub(super) fn taken_over(done: u64, of: u64) -> Option<String> {
     (done > 0).then(|| {
         format!(

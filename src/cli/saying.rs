@@ -28,7 +28,7 @@ pub(super) fn policy_ref(effective: &Effective) -> PolicyRef {
     }
 }
 
-/// How many faults of inputs are said one by one to a reader who has not asked for all of them.
+/// How many errors of inputs are printed one by one without `-v`.
 const ONE_BY_ONE: usize = 100;
 
 /// Faults, each on a line, and where there are many of them the rest by kind; warnings too where the user wants them.
@@ -89,7 +89,7 @@ pub(super) fn say(context: &Context, found: &Found, outcomes: &dyn Entries) -> i
 struct Faults<'c> {
     context: &'c Context,
     said: usize,
-    /// Of each kind those that were not said: how many, and the file and the message of the first.
+    /// The errors that were not printed, by kind: how many, and the file and the message of the first.
     rest: BTreeMap<String, (u64, String)>,
 }
 

@@ -22,7 +22,7 @@ use crate::report::{
 };
 use crate::stats::{Counting, Exact};
 
-/// With so many inputs, threads cost more than they save.
+/// Up to this many inputs, threads cost more than they save.
 const FEW: usize = 256;
 
 /// Count tokens by role, tool, file and turn.

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::ids::IdMap;
 
-/// So deep are gaps between anchors searched; sequences that were not made to be slow need two or three rounds.
+/// The depth to which gaps between anchors are searched; only contrived sequences need more than two or three rounds.
 const DEEPEST: u8 = 24;
 
 /// Pairs of elements, in the same order on both sides.

@@ -5,7 +5,7 @@ use crate::scan::Span;
 
 use super::side::Side;
 
-/// What is done about copies of results outside of messages.
+/// How copies of results outside of messages are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mirrors {
     /// They are compared like all else.

@@ -14,7 +14,7 @@ use crate::transcript::{
     Transcript,
 };
 
-/// What somebody says.
+/// Content of a message.
 #[derive(Debug)]
 pub(super) struct Say<'t> {
     /// Who.

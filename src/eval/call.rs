@@ -34,7 +34,7 @@ pub(super) struct Call {
     pub(super) task: Option<Box<todos::Task>>,
 }
 
-/// What is done to a file.
+/// What a call does to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
     Read,

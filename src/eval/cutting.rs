@@ -9,7 +9,7 @@ pub struct Cutting {
     pub cuts: Vec<f64>,
     /// Sessions with fewer tokens are left out.
     pub min_tokens: u64,
-    /// If it is more than 0: a session is cut at so many places at equal distances, and compacted at each in turn.
+    /// If more than 0: the number of places at equal distances at which a session is cut and compacted in turn.
     pub rounds: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What a file holds that no model reads as a message of the conversation, although somebody said or thought it.
+//! Content of a file that no model reads as a message, although a user or a model wrote it.
 //!
 //! Only counts: who needs what is there reads the lines.
 

@@ -26,7 +26,7 @@ const TRIES: u32 = 4;
 const AROUND: u64 = 100;
 
 impl Server {
-    /// Whether an answer in the store is taken as it is, however good: nobody is asked for a better one now.
+    /// Whether any answer in the store is accepted, however good: no better one is requested now.
     pub(super) fn takes_as_it_is(&self, name: &str) -> bool {
         match self.network {
             Network::Collected => true,

@@ -24,9 +24,9 @@ pub struct Patience {
 
 /// Number of recent requests over which the failure rate is computed.
 const WINDOW: usize = 20;
-/// With fewer requests nothing is said about their share, except where none has succeeded yet.
+/// The failure rate counts only from this many requests on, except if none has succeeded yet.
 const ENOUGH: usize = 8;
-/// Requests are held back from so many failures on where none has succeeded yet.
+/// The number of failures from which requests are held back if none has succeeded yet.
 const NEVER_ANSWERED: usize = 3;
 /// The first wait of a queue that holds requests back; each probe that fails doubles it.
 const FIRST_HOLD: Duration = Duration::from_secs(1);
@@ -36,7 +36,7 @@ const LONGEST_HOLD: Duration = Duration::from_secs(30);
 const LONGEST_SILENT: Duration = Duration::from_secs(2);
 /// The gap between requests after the first "too many requests"; each further one doubles it.
 const FIRST_GAP: Duration = Duration::from_millis(100);
-/// A gap below this is none.
+/// A smaller gap counts as no gap.
 const LEAST_GAP: Duration = Duration::from_millis(10);
 /// Each success shortens the gap to this share of it.
 const DECAY: f64 = 0.97;
@@ -81,7 +81,7 @@ struct Hold {
 }
 
 impl Queue {
-    /// A queue for a server that has not been asked yet, with so many requests open at once.
+    /// A queue for a server that has not been asked yet, with at most this many requests at once.
     pub(super) fn new(places: usize, patience: Patience) -> Self {
         let state = State {
             places,
@@ -160,7 +160,7 @@ impl Queue {
             Err(Failure::Busy { why, retry_after }) => state.busy(now, why, *retry_after),
             Err(Failure::Transient(why)) => state.fails(now, why),
             Err(Failure::Fatal(why)) => state.fatal = Some(why.clone()),
-            // It was not sent, or nobody knows what became of it: another one may try.
+            // It was not sent, or its fate is unknown: another request may probe.
             Err(
                 Failure::Interrupted
                 | Failure::Offline

@@ -10,7 +10,7 @@ const A_FIFTH: usize = 5;
 /// The share of the limit that is left free besides, as a divisor: the words of a prompt have other tokens for their bytes than
 /// rounds that repeat themselves, by 7 % of the limit with llama.cpp and SmolLM2. Without it, most are too long once more.
 const MARGIN: u64 = 20;
-/// What replaces rounds that were left out.
+/// The text in place of rounds that were left out.
 const LEFT_OUT: &str = "[The beginning of this conversation was left out: it was too long to be summarised as a whole]\n\n";
 
 /// The rounds without the oldest ones, of at least two; `around` are the bytes of the prompt that are not of the rounds.

@@ -84,7 +84,7 @@ pub fn compact(bytes: &[u8], policy: &Policy) -> Result<Compacted> {
     Ok(Compacted { bytes, outcome })
 }
 
-/// Compacts a file into another one, as `ctxpack compact INPUT -o OUTPUT` does.
+/// Compacts a file into another file, as `ctxpack compact INPUT -o OUTPUT` does.
 ///
 /// The store `.ctxpack` beside the output takes what leaves the transcript and records where the output came from, so that
 /// [`undo`](crate::undo()) finds the original. The output takes its name last, whole and durable. It replaces a file that is
@@ -152,7 +152,7 @@ pub fn compact_file(
     }
 }
 
-/// Nobody watches.
+/// No progress is shown.
 struct Unseen;
 
 impl Progress for Unseen {

@@ -1,4 +1,4 @@
-//! The entries of a report wherever they are: whoever tells of them asks for one after the other, as often as is wanted.
+//! The entries of a report, in memory or on disk: a reader asks for one after the other, as often as needed.
 //!
 //! PURE. Says what can be asked, and answers it for entries in memory.
 
@@ -174,7 +174,7 @@ pub fn unread(error: io::Error) -> Error {
 }
 
 impl Outcome {
-    /// How the JSON of an outcome of this input with this output begins: nobody has to read it to know whose it is.
+    /// How the JSON of an outcome of this input with this output begins: it need not be parsed to know whose it is.
     ///
     /// # Errors
     /// The errors of serde, of which none is known.

@@ -39,7 +39,7 @@ pub struct NotReads(BTreeMap<Why, (u64, Vec<String>)>);
 type Why = (String, Option<String>, Option<String>);
 
 impl NotReads {
-    /// Adds so many files, of which these are the first.
+    /// Adds a number of files, of which these are the first.
     pub fn add(
         &mut self,
         kind: &str,

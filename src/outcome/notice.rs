@@ -255,7 +255,7 @@ impl Notices {
         }
     }
 
-    /// Adds something about so many inputs, of which these are the first.
+    /// Adds a notice about a number of inputs, of which these are the first.
     pub fn add_all(
         &mut self,
         of: (NoticeLevel, &'static str),

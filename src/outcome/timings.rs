@@ -1,6 +1,6 @@
 //! How long the phases of the work on a file took, if requested.
 //!
-//! PURE. Reads no clock: whoever runs at the edge lends one. Without it nothing is measured, and nothing is said.
+//! PURE. Reads no clock: the caller lends one. Without it nothing is measured, and nothing is said.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -24,7 +24,7 @@ pub struct Input<'a, 's> {
     pub part: Part,
     /// What the store has of it.
     pub stored: Stored<'s>,
-    /// Whoever is asked before a summary is written.
+    /// Asked before a summary is written.
     pub adviser: Option<&'s dyn Adviser>,
     /// What the units of the built-in summary are worth.
     pub weights: &'s Weights,

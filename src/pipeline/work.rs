@@ -113,7 +113,7 @@ impl<'a, 's> Work<'a, 's> {
 
     /// Appends the next lines of the input.
     pub fn append(&mut self, lines: impl IntoIterator<Item = RawLine>) {
-        // Whoever reads the whole file reports these.
+        // The reader of the whole file reports these.
         let mut warnings = Warnings::default();
         for line in lines {
             self.input

@@ -67,7 +67,7 @@ pub struct Subject<'t> {
     pub transcript: &'t Transcript<'t>,
     /// The conversation in that transcript.
     pub conversation: &'t Conversation,
-    /// What the agent did in it, once somebody asks.
+    /// What the agent did in it, computed on first use.
     pub acts: OnceCell<Acts>,
     /// The transcript as it is now.
     pub current: &'t Transcript<'t>,

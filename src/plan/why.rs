@@ -1,11 +1,11 @@
-//! Why a result is replaced: one variant for each thing that is done to one.
+//! Why a result is replaced: one variant for each kind of edit.
 //!
 //! Data only. Its text in reports, and the layer that it belongs to, are defined here and nowhere else.
 
 use crate::policy::Layer;
 use crate::text::{count, thousands};
 
-/// What is done to a result, and why.
+/// The edit of a result, and its reason.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Why {
     /// A placeholder takes its place: a later read, which stays, shows the same.
@@ -53,7 +53,7 @@ impl Why {
         }
     }
 
-    /// Whether it is done for a target.
+    /// Whether the edit is made for a target.
     pub fn is_for_target(self) -> bool {
         match self {
             Why::Demoted { .. } | Why::Clipped { .. } => true,

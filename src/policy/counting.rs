@@ -1,4 +1,4 @@
-//! `[tokens]`: how a policy estimates tokens. Data only; the counting itself is done by the `tokens` module.
+//! `[tokens]`: how a policy estimates tokens. Data only; the `tokens` module counts.
 
 use super::choice::choice;
 use super::key::table;

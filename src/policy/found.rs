@@ -13,7 +13,7 @@ use super::{env, read};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::printable;
 
-/// Checks a policy file that nobody named; `file` is its name for the hint.
+/// Checks a policy file that the user did not name; `file` is its name for the hint.
 ///
 /// # Errors
 /// [`ErrorKind::Config`], with the line: something that it may not set, or an error of [`super::parse`].

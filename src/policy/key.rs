@@ -76,7 +76,7 @@ pub(super) enum Audience {
     Few,
 }
 
-/// What a policy file may set that nobody named, only found: it may have come with another person's repository.
+/// What a policy file may set that was found, not named by the user: it may have come with another person's repository.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Found {
     /// Anything: the key says how a transcript is compacted, and no more.
@@ -87,7 +87,7 @@ pub(super) enum Found {
     Except(&'static [&'static str], &'static str),
     /// None but the words that it lists; with another text it would do this.
     OneOfItsWords(&'static str),
-    /// No more than this, so that nobody waits or pays because of a file that they have not seen.
+    /// No more than this, so that no user waits or pays because of a file that they have not seen.
     AtMost(u64),
 }
 

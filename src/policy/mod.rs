@@ -88,7 +88,7 @@ key::policy! {
             /// The preset that a file starts from, or the path of another policy file, relative to this one; "" means the default
             /// preset. A preset starts from nothing.
             extends: String = "", origin();
-            /// What is done. The order is fixed.
+            /// The layers that run. Their order is fixed.
             layers: Vec<Layer> = &[], common();
             /// What becomes of lines that no model sees any more, and of those that a summary replaces.
             history: History = History::Drop, common();

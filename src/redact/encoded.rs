@@ -13,7 +13,7 @@ use super::bytes::{Set, skip_blanks};
 const LEAST: usize = 24;
 /// The shortest line of a run over several lines.
 const LEAST_LINE: usize = 40;
-/// So many bytes tell whether data are text.
+/// The number of bytes that decide whether data are text.
 const PROBE: usize = 12;
 /// How often percent-encoding is decoded.
 const LAYERS: usize = 2;

@@ -1,6 +1,6 @@
 //! Inputs grouped by format, project and week: charts on pages, tables in Markdown.
 //!
-//! A grouping that would show a single group is left out. Names are text from transcripts; whoever shows them escapes them.
+//! A grouping that would show a single group is left out. Names are text from transcripts; the renderer escapes them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

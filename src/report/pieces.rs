@@ -9,8 +9,7 @@ use rayon::prelude::*;
 
 use crate::outcome::{Entries, Listed};
 
-/// So many entries are made ready by one thread at a time, as far as they have no more bytes than this: one of a large input has
-/// megabytes.
+/// Entries that one thread prepares at a time, as long as they have no more bytes than this: one of a large input has megabytes.
 const A_PIECE: usize = 256;
 const A_PIECE_BYTES: u64 = 1 << 20;
 

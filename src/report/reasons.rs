@@ -27,7 +27,7 @@ struct Group {
 pub(super) fn reasons(outcome: &Outcome) -> Vec<String> {
     let mut lines = Vec::new();
     match &outcome.conversations[..] {
-        // What was done stands above it; not why there is no summary.
+        // The edits are listed above it, but not why there is no summary.
         [only] if outcome.status == Status::Compacted && only.summary.is_none() => {
             lines.push(only.reason.clone());
         }

@@ -120,7 +120,7 @@ pub(crate) struct Bytes {
 }
 
 impl Bytes {
-    /// Those of a line that nobody has looked at: each string is checked by itself.
+    /// The strings of a line that was not scanned before: each is checked by itself.
     pub(crate) fn unknown() -> Bytes {
         Bytes {
             is_ascii: false,

@@ -1,4 +1,4 @@
-//! The long strings of a text, found once: whoever reads the same bytes again goes past them.
+//! The long strings of a text, found once: later readers of the same bytes skip them.
 //!
 //! A file is read twice, to find out its format and then by the reader of that format. Most of its bytes are in long strings, so
 //! the second reader takes those from here. Only strings that are whole and without oddities are kept. Where a debug build uses

@@ -1,6 +1,6 @@
 //! Which messages of the user are still there word for word, looked up in the text of the summary.
 //!
-//! PURE. Looks at the text alone, whoever wrote it and whatever it was meant to contain.
+//! PURE. Looks at the text alone, whatever its author and its purpose.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;

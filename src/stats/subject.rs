@@ -1,6 +1,6 @@
 //! What a call is about: the file that it names, or the first words of its command.
 //!
-//! Read from the call's input alone. The text is not escaped for a terminal: whoever shows it must do that.
+//! Read from the call's input alone. The text is not escaped for a terminal: the renderer must do that.
 
 use crate::scan::{Cursor, Kind, Parse, unescape};
 use crate::transcript::{Block, Shape, Transcript};

@@ -1,5 +1,4 @@
-//! Compressed originals, named by the hash of their uncompressed content; and plain copies, for whoever reads a text that
-//! names one.
+//! Compressed originals, named by the hash of their uncompressed content; and plain copies, for readers of a text that names one.
 //!
 //! An archive is durable before its name is returned, because its original is replaced next. Archives are not trusted: what is
 //! read back is hashed.

@@ -302,7 +302,7 @@ pub fn write(
     file.commit().map(|done| done.written)
 }
 
-/// A name for a temporary file that nobody can guess.
+/// An unguessable name for a temporary file.
 fn temp_name() -> OsString {
     let random = &chance()[..TEMP_RANDOM];
     OsString::from(format!(
@@ -311,7 +311,7 @@ fn temp_name() -> OsString {
     ))
 }
 
-/// The digits that follow from the random ones: nobody else gives a file such a name by chance, so that what has one is ours.
+/// The digits that follow from the random ones: no other program produces such a name by chance, so a file with one is ours.
 fn check_of(random: &str) -> String {
     let mut sum = Crc::new();
     sum.update(TEMP_PREFIX.as_bytes());

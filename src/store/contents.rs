@@ -12,7 +12,7 @@ use super::folder::Folder;
 use super::offload::{OFFLOADED, is_offload_name};
 use super::{Seen, Store, hash_of};
 
-/// So many contents that were read are remembered: some 100 bytes each.
+/// The most contents that are remembered as read: some 100 bytes each.
 const MOST_READ: usize = 1 << 16;
 
 /// What a run knows of the contents that it has looked at.

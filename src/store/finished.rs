@@ -5,8 +5,8 @@
 //! `<work>` is a hash of everything besides an input that a result depends on, so that only the same command reads the lines, and
 //! a changed policy or version of the program does all again.
 //!
-//! Lines are not trusted: whoever takes one checks first that input, output and record are what it says. Without these files,
-//! or with damaged ones, work is done again and nothing else is lost.
+//! Lines are not trusted: a line counts only if input, output and record are as it says. Without these files, or with damaged ones,
+//! inputs are processed again and nothing else is lost.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -114,7 +114,7 @@ impl FinishedWork {
         self.places.len() == 0
     }
 
-    /// The line that counts of an input of this name, if there is one: whoever reads it looks at the name.
+    /// The valid line for an input of this name, if there is one; the caller compares the name.
     pub fn line(&self, input: &str) -> Option<Line<'_>> {
         let (place, met) = self.place(key_of(input))?;
         Some(Line {
@@ -192,7 +192,7 @@ impl Line<'_> {
         })
     }
 
-    /// Notes that the input is there, so that nobody has to look for it again.
+    /// Notes that the input exists, so that it need not be looked for again.
     pub fn meet(&self) {
         let (met, bit) = self.met;
         met.fetch_or(bit, Ordering::Relaxed);
@@ -251,7 +251,7 @@ impl Store {
         for (_, name, ended) in work.files(&folder)? {
             let failed = |e| not_plain(&folder.path().join(&name), "read", e);
             let file = match folder.read(&name) {
-                // Another run has ended meanwhile: what it has done is done again.
+                // Another run has ended meanwhile: its inputs are processed again.
                 Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
                 file => file.map_err(failed)?,
             };
@@ -298,7 +298,7 @@ impl Store {
     /// Notes an input that is finished: after its output has its name.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`] when the system refuses; the input is done again by the next run then.
+    /// [`ErrorKind::Io`] when the system refuses; the next run then processes the input again.
     pub fn note_finished(&self, work: &Work, finished: &Finished) -> Result<()> {
         let line = finished
             .line()
@@ -306,7 +306,7 @@ impl Store {
         let mut slot = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lines = match slot.take() {
             Some(lines) => lines,
-            // What does not survive a power cut is done again.
+            // Work that does not survive a power cut is repeated.
             None => {
                 let folder = self.folder(FINISHED)?;
                 let name = work.next_name(&folder)?;

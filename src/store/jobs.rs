@@ -1,7 +1,7 @@
 //! Records of requests that were sent together and are answered hours later, and the lock under which they change.
 //!
 //! A record is on the disk before [`Store::put_job`] returns: what follows may cost money, and must not be forgotten by a crash.
-//! Knows nothing of what is in a record. Names are hashes.
+//! Knows nothing about the content of a record. Names are hashes.
 
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
@@ -119,7 +119,7 @@ impl Store {
         named.map(drop).map_err(failed)
     }
 
-    /// Removes a record that nobody needs any more.
+    /// Removes a record that is not needed any more.
     ///
     /// # Errors
     ///

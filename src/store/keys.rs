@@ -1,6 +1,6 @@
 //! Numbers for texts.
 //!
-//! PURE. Two texts can have one number: whoever finds something by it compares the texts.
+//! PURE. Two texts can have one number: a caller that finds something by it compares the texts.
 
 /// The number of a text: a part of its hash.
 pub(super) fn key_of(text: &str) -> u64 {

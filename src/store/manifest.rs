@@ -421,7 +421,7 @@ impl Source {
                 }
             }
         }
-        // A run without records writes no manifest, so somebody has emptied this one.
+        // A run without records writes no manifest, so this one was emptied by another program or a user.
         if offset == 0 && self.folder.path().ends_with(MANIFESTS) {
             damage.lines += 1;
             let place = || (self.path.clone(), 1);

@@ -13,7 +13,7 @@ use super::folder::{Folder, split};
 use super::spot::{Missing, Spot};
 use crate::error::Result;
 
-/// So many folders are open at most.
+/// The most folders that are open at once.
 const MOST: usize = 32;
 
 /// Open folders, by their spelling.

@@ -34,7 +34,7 @@ pub fn open_seen(path: &Path) -> Result<(File, Metadata)> {
     Ok((file, metadata))
 }
 
-/// The same without looking at what was opened: for whoever compares what is read, and reads no more than the walk has seen.
+/// The same without looking at what was opened: for callers that compare what is read, and read no more than the walk has seen.
 ///
 /// # Errors
 ///

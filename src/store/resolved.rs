@@ -14,7 +14,7 @@ use foldhash::fast::RandomState;
 use super::folder::{folder_of, split};
 use super::name;
 
-/// So many folders are remembered.
+/// The number of folders that are remembered.
 const MOST: usize = 1_024;
 
 /// Folders that were resolved, by their spelling: to compare paths part by part would cost more than all else here.

@@ -70,7 +70,7 @@ impl Seen {
         }
     }
 
-    /// The same of an input that is being read, without the times that prove nothing: someone may go on writing to it.
+    /// The same of an input that is being read, without the times that prove nothing: another program may still be writing to it.
     #[must_use]
     pub fn settled(self) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
@@ -261,7 +261,7 @@ mod tests {
         assert!(!is_untouched(
             &|now| now.touched = Some(Touched { key: 4, ..touched })
         ));
-        // A time that is still to come was set by somebody.
+        // A time in the future was set by a program.
         let ahead = Seen {
             modified: Some((now.as_secs() + 9_999, 0)),
             ..seen(61)

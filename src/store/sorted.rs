@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Seek, Write};
 
 use super::unnamed::merge;
 
-/// So many bytes are sorted at a time.
+/// Bytes that are sorted at a time.
 const A_PART: usize = 16 << 20;
 
 /// Shows the lines of `file` that `is_wanted`, without their ends, in the order of their bytes, each once.

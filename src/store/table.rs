@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use super::folder::read_exact_at;
 use super::unnamed::{Part, merge, unnamed};
 
-/// So many rows are held at most: 32 or 48 MiB.
+/// The most rows that are held: 32 or 48 MiB.
 const HELD: usize = 2 << 20;
-/// About so many rows are looked at for one, as a power of two.
+/// About how many rows are examined for one look-up, as a power of two.
 const A_LOOK: u32 = 2;
-/// At most so many bits of a number say where to look: 8 MiB.
+/// The most bits of a number that say where to look: 8 MiB.
 const MOST_BITS: u32 = 20;
-/// So many rows of a file are read at once.
+/// Rows of a file that are read at once.
 const AT_ONCE: u64 = 128;
 
 /// Rows that are still to be sorted.

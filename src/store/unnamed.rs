@@ -13,7 +13,7 @@ use super::folder::read_exact_at;
 
 /// Size of the write buffer, in bytes.
 const A_WRITE: usize = 1 << 20;
-/// So many bytes of each part are read at once.
+/// Bytes of each part that are read at once.
 const A_READ: usize = 16 << 10;
 
 /// A new file in `folder`, if that exists, or else where the system has such files.

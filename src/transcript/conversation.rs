@@ -28,8 +28,8 @@ impl std::fmt::Display for ConversationId {
     }
 }
 
-/// Why lines that no model sees are no dead ones: nobody has abandoned them, and a repair of the file would bring them back. The
-/// line is from 0.
+/// Why lines that no model sees are not dead: they were not abandoned, and a repair of the file would bring them back. The line is
+/// from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spared {
     /// A message on this line names a parent that is not in the file, or could not be read, and there are messages before it.

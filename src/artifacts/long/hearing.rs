@@ -9,7 +9,7 @@ use crate::policy::TooLong;
 use crate::summarizer::gate::{Given, floor};
 
 impl Run<'_> {
-    /// Asks for the summary of a part, and once more if the answer is none.
+    /// Asks for the summary of a part, and once more if the answer is not a summary.
     pub(super) fn hear_part(&mut self, asked: &Asked) -> Result<Heard, ModelError> {
         let given = Given::of_part(&asked.rounds);
         let mut why = "";

@@ -1,4 +1,4 @@
-//! What becomes of a finished input: its result is written and recorded, then takes its name, then is reported.
+//! The end of an input: its result is written and recorded, then takes its name, then is reported.
 //!
 //! The record comes before the name, so that whatever has the name can be undone. Decides nothing about content.
 

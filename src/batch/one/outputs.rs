@@ -112,7 +112,7 @@ impl<'r> Run<'r> {
     /// else.
     fn over_another(&self, target: &Target, store: &Store, record: &Record) -> Option<Warning> {
         let Destination::Folder(_) = self.options.destination else {
-            // Whoever names one output for several inputs means it.
+            // A user who names one output for several inputs means it.
             return None;
         };
         let other = store.path_of(&record.input);

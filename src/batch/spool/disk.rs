@@ -19,7 +19,7 @@ const SPREAD: u64 = 4;
 /// More bytes than the JSON of most entries has.
 const A_LINE: usize = 2 << 10;
 
-/// An entry on its way to the disk: what takes time is done before the others have to wait for it.
+/// An entry on its way to the disk: the slow work comes before the lock that others wait for.
 #[derive(Debug)]
 pub struct Written<E> {
     entry: E,

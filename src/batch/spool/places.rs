@@ -12,11 +12,11 @@ use super::no_such;
 use crate::store::folder::read_exact_at;
 use crate::store::unnamed::{Part, merge, unnamed};
 
-/// So many bytes are held before they are sorted and written, as it is estimated.
+/// Estimated bytes that are held before they are sorted and written.
 const A_PART: usize = 8 << 20;
 /// What a place takes besides its path, in bytes: itself, its path's length, and what the allocator adds.
 const BESIDES: usize = 80;
-/// So many places are read at once.
+/// Places that are read at once.
 const A_WINDOW: usize = 2_048;
 /// The bytes of a place on the disk.
 const SIZE: usize = 25;

@@ -1,4 +1,4 @@
-//! A spool that threads add to: what takes time is done before others have to wait for it.
+//! A spool that threads add to: the slow work comes before the lock that others wait for.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

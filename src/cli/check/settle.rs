@@ -1,7 +1,6 @@
-//! What becomes of a difference: it is shown, or the goldens are written again, or somebody is asked.
+//! What happens to a difference: it is shown, or the goldens are written again, or the user is asked.
 //!
-//! Goldens are only replaced when `--update` or a person says so. Where `--review` has nobody to ask, it writes `.new` files
-//! beside them.
+//! Goldens are only replaced when `--update` or a person says so. Without a terminal, `--review` writes `.new` files beside them.
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -17,7 +16,7 @@ use crate::store::folder::Durability;
 use crate::store::{Missing, Spot};
 use crate::text::printable;
 
-/// What is done about differences.
+/// What to do about differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Settling {
     Show,

@@ -41,7 +41,7 @@ impl Texts {
                 self.0
                     .push(with_plain_ends(transcript.block_text(block).into_owned()));
             }
-            // As JSON has it, and as whoever is called reads it; some formats have JSON in a string.
+            // As JSON has it, and as the tool reads it; some formats have JSON in a string.
             BlockKind::Call | BlockKind::Server | BlockKind::Attachment => {
                 let content = transcript.bytes(block.line, block.content);
                 let is_string = content.starts_with(b"\"");

@@ -23,7 +23,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// The longest wait that a server may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
-/// Whoever calls one server.
+/// A client of one server.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Caller<'c> {
     pub(super) client: &'c Client,
@@ -38,7 +38,7 @@ pub(super) struct Caller<'c> {
 pub(super) enum NotMade {
     /// The server said that it has not.
     Refused(Failure),
-    /// Nobody knows.
+    /// Unknown.
     Unknown(Failure),
 }
 

@@ -1,6 +1,7 @@
 //! Collects what has ended of the batches of a store: answers into its cache, and in the batch's record why there are others.
 //!
-//! A batch is forgotten only when its answers are on the disk; one whose results are not those of its requests was another user's.
+//! A batch is forgotten only when its answers are on the disk; a batch whose results do not match its requests belongs to someone
+//! else.
 
 use std::io::BufReader;
 

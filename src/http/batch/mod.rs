@@ -85,7 +85,7 @@ pub(super) struct Request<'q> {
     pub(super) output_tokens: u64,
 }
 
-/// What is done with a request that is not answered.
+/// What happens to a request without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
     /// It is counted.

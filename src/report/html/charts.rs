@@ -94,7 +94,7 @@ impl Seen {
 /// What an edit without a tool concerns.
 const NO_TOOL: &str = "(messages)";
 
-/// What stands beside the name of a bar.
+/// The text beside the name of a bar.
 #[derive(Clone, Copy)]
 enum Noted {
     Nothing,

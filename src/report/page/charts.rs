@@ -8,7 +8,7 @@ use super::parts::{legend, picture};
 use super::safe::{escaped, unbroken};
 use super::{Bar, Bars, Chart, curves, histogram};
 
-/// A longer name stands above its bar.
+/// A longer name is above its bar.
 const LONG_NAME: usize = 20;
 
 /// Writes a chart as a section; `number` tells its ids from those of others.

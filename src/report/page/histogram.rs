@@ -8,7 +8,7 @@ use super::Histogram;
 use super::parts::percent;
 use super::safe::{amount_of, escaped, figure};
 
-/// The share of the height that the tallest column takes; above it stands its count.
+/// The share of the height that the tallest column takes; its count is above it.
 const TALLEST: f64 = 78.0;
 /// The share of the height above the axis.
 const AXIS: f64 = 88.0;

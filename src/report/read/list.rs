@@ -11,7 +11,7 @@ use serde::de::{
 
 use crate::error::{self, Error};
 
-/// What is done with each entry.
+/// The function that handles each entry.
 pub(super) type Keep<'k, F> = &'k mut dyn FnMut(F) -> error::Result<()>;
 
 /// The list of entries of an object, each handed on as it is parsed.

@@ -18,7 +18,7 @@ use crate::report::ReportFormat;
 
 /// Size of the read buffer, in bytes.
 const A_READ: usize = 256 << 10;
-/// So many bytes of entries are parsed at once, by several threads if they are so many entries.
+/// Bytes of entries that are parsed at once, and the number of entries from which several threads parse them.
 const AT_ONCE: usize = 1 << 20;
 const FOR_THREADS: usize = 16;
 /// No line of a report is as long.
@@ -36,7 +36,7 @@ pub(super) struct Source<'r> {
     form: Form,
     /// The head as JSON; empty where only a parser can find it.
     head: Vec<u8>,
-    /// How many lines are before that of the head, once somebody has counted them.
+    /// How many lines are before that of the head, once they are counted.
     lines: Option<u64>,
 }
 

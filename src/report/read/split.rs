@@ -1,6 +1,6 @@
 //! The text of a `.json` report taken apart while it is read: its head, and each entry of its `files`.
 //!
-//! Finds where values end and checks nothing else: whoever parses the parts does. What it does not know how to take apart, it says
+//! Finds where values end and checks nothing else: the parser of the parts does. What it does not know how to take apart, it says
 //! is odd, and says nothing more of it.
 
 use std::io::{self, Read};

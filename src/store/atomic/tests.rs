@@ -363,7 +363,10 @@ mod unix {
                 let refused = lazy(&link, existing).unwrap_err();
                 assert_eq!(refused.kind, ErrorKind::Exists);
                 assert_eq!(refused.path.as_deref(), Some(link.as_path()));
-                assert!(refused.message.contains("the output path is a link"), "{refused}");
+                assert!(
+                    refused.message.contains("the output path is a link"),
+                    "{refused}"
+                );
             }
             assert_eq!(names(dir.path()), ["file", "link"]);
             fs::remove_file(&link).unwrap();

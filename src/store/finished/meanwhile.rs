@@ -2,7 +2,7 @@
 //! expect.
 //!
 //! Only what was noted since this run began. Each line is read once, however often is asked; some bytes are held for each. Lines
-//! are trusted no more than those of earlier runs: whoever takes one checks input and output.
+//! are trusted no more than those of earlier runs: input and output are checked before one is taken over.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -46,7 +46,7 @@ struct Followed {
     /// The name that it has when its run has come to its end.
     name: OsString,
     file: File,
-    /// So many bytes of it were read.
+    /// The bytes of it that were read.
     read: u64,
 }
 

@@ -1,10 +1,10 @@
 //! What is noted of one input: as it is written, and as far as it is read again.
 //!
 //! A line is `{"check":"<8 digits>","head":[…],"outcome":{…}}`. The digits are those of a sum of all behind them, so that a line of
-//! which any byte is another one than was written counts as none. The head has what a run needs of an input that it takes over:
-//! where the outcome goes to a report as it is, nobody reads it.
+//! which any byte differs from what was written counts as missing. The head has what a run needs of an input that it takes over:
+//! where the outcome goes to a report as it is, it is not parsed.
 //!
-//! Plain data. Whoever takes a note checks first that it still holds.
+//! Plain data. The caller checks first that a note still holds.
 
 use std::borrow::Cow;
 use std::fs::File;

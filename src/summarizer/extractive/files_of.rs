@@ -120,7 +120,7 @@ pub(super) fn removed_since(gather: &Gather<'_, '_>, path: &str, row: &mut Row) 
     }
 }
 
-/// What labels say of outcomes that nobody knows.
+/// What labels say of unknown outcomes.
 const OPEN: [&str; 2] = ["outcome unknown", "unanswered"];
 
 /// The first change that a label tells, with what it says of its outcome.

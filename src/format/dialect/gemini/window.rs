@@ -56,7 +56,7 @@ impl Window {
                 match window.repeated(transcript, block, &found) {
                     Some(of) => {
                         found.insert(of);
-                        // One that says something else is left alone: it is unknown which of the two counts.
+                        // One with other content is left alone: it is unknown which of the two counts.
                         if content(of) == content(block) {
                             window.copies.insert(block, of);
                         }

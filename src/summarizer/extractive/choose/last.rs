@@ -1,5 +1,4 @@
-//! What is done with the rows when all are chosen: names that are told twice go, and rows that were cut become whole where there is
-//! room.
+//! The last pass over the chosen rows: names that are told twice go, and rows that were cut become whole where there is room.
 //!
 //! Chooses no unit.
 
