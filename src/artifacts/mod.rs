@@ -32,7 +32,7 @@ pub use counts::PromptCut;
 pub use disk::{NotRead, Root};
 pub use long::Reading;
 pub use model::{
-    Adviser, CUT_OFF, EMPTY, Ending, Excess, MORE, ModelError, ModelReply, ModelRequest,
+    CUT_OFF, EMPTY, Ending, Excess, InstructionSource, MORE, ModelError, ModelReply, ModelRequest,
     SummaryModel,
 };
 pub use offloaded::{offloaded, returned};

@@ -112,10 +112,10 @@ pub struct Excess {
 }
 
 /// Asked before anything is compacted; may say what a summary must keep.
-pub trait Adviser: Debug {
+pub trait InstructionSource: Debug {
     /// What a summary must keep besides what the policy says; "" = nothing. `None`: nothing may be compacted. Asked as often
     /// as needed, it gives the same answer.
-    fn advice(&self) -> Option<&str>;
+    fn instructions(&self) -> Option<&str>;
 }
 
 /// A model that writes summaries.

@@ -1,6 +1,6 @@
 //! The sources of artifacts.
 
-use super::{Adviser, Replies, Root, SummaryModel};
+use super::{InstructionSource, Replies, Root, SummaryModel};
 use crate::format::Format;
 use crate::plan::Placeholders;
 use crate::policy::Policy;
@@ -36,5 +36,5 @@ pub struct Context<'s> {
     /// How texts name the store's folder.
     pub folder: &'s str,
     /// Asked before a summary is written.
-    pub adviser: Option<&'s dyn Adviser>,
+    pub instruction_source: Option<&'s dyn InstructionSource>,
 }

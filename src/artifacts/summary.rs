@@ -57,14 +57,14 @@ impl Sources<'_> {
         request: Option<SummaryRequest>,
     ) -> SummaryArtifacts<'t> {
         let mut instructions = subject.instructions.clone();
-        if let Some(adviser) = context.adviser
+        if let Some(instruction_source) = context.instruction_source
             && (request.is_some() || subject.cutter.has_span(cut))
         {
-            let Some(advice) = adviser.advice() else {
+            let Some(added) = instruction_source.instructions() else {
                 // What is made without them is never used.
                 return SummaryArtifacts::default();
             };
-            instructions = [instructions.trim(), advice].join("\n").trim().to_owned();
+            instructions = [instructions.trim(), added].join("\n").trim().to_owned();
         }
         let answer = request
             .and_then(|request| self.ask(context, next_reply, subject, &instructions, request));

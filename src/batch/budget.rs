@@ -7,21 +7,21 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use super::limits::{Extent, Job, Limits, usual_bytes, usual_need};
+use super::limits::{InputMeasure, Limits, Workload, usual_bytes, usual_need};
 use super::memory;
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::size;
 
 /// The memory for each thread besides the largest file, in bytes, if there is enough.
-const A_THREAD: u64 = 384 << 20;
+const BYTES_PER_THREAD: u64 = 384 << 20;
 /// The share of free memory that inputs may take; the rest is for the program, its outputs, and other processes.
-const SHARE: (u64, u64) = (3, 4);
+const FREE_MEMORY_SHARE: (u64, u64) = (3, 4);
 /// The first memory of an input that is read line by line, in bytes.
-const A_LINE: u64 = 4 << 20;
+const FIRST_LINE_BYTES: u64 = 4 << 20;
 /// Files up to this size, in bytes, are processed however little memory there is.
-const LEAST: u64 = 4 << 20;
+const MIN_BUDGET: u64 = 4 << 20;
 /// The assumed free memory, in bytes, if the system does not say.
-const UNKNOWN: u64 = 4 << 30;
+const ASSUMED_FREE: u64 = 4 << 30;
 
 /// The memory budget of a run.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(super) struct Budget {
     most: u64,
     threads: u64,
     limits: Limits,
-    job: Job,
+    job: Workload,
     used: Mutex<u64>,
     returned: Condvar,
     /// Number of waiting threads: notifying costs a system call even if none waits.
@@ -54,7 +54,7 @@ pub(super) enum Known {
 
 /// Memory that was taken; released when this is dropped.
 #[derive(Debug)]
-pub(super) struct Share<'b> {
+pub(super) struct Reservation<'b> {
     budget: &'b Budget,
     bytes: u64,
 }
@@ -65,10 +65,10 @@ impl Budget {
         sizes: impl Iterator<Item = u64>,
         threads: usize,
         limits: Limits,
-        job: Job,
+        job: Workload,
     ) -> Self {
-        let free = memory::free().unwrap_or(UNKNOWN);
-        let most = (free / SHARE.1 * SHARE.0).max(LEAST);
+        let free = memory::free().unwrap_or(ASSUMED_FREE);
+        let most = (free / FREE_MEMORY_SHARE.1 * FREE_MEMORY_SHARE.0).max(MIN_BUDGET);
         Budget::of(most, sizes, threads, limits, job)
     }
 
@@ -77,7 +77,7 @@ impl Budget {
         sizes: impl Iterator<Item = u64>,
         threads: usize,
         limits: Limits,
-        job: Job,
+        job: Workload,
     ) -> Self {
         let budget = Budget {
             begin: AtomicU64::new(0),
@@ -90,14 +90,15 @@ impl Budget {
             waiting: AtomicUsize::new(0),
         };
         let largest = sizes.filter(|bytes| budget.admits(*bytes)).max();
-        budget.expect(largest.unwrap_or(0));
+        budget.announce_size(largest.unwrap_or(0));
         budget
     }
 
     /// There will be a file of that size, which was not known when the run began.
-    pub(super) fn expect(&self, bytes: u64) {
+    pub(super) fn announce_size(&self, bytes: u64) {
         if self.admits(bytes) {
-            let wanted = usual_need(bytes, self.job).saturating_add(A_THREAD * self.threads);
+            let wanted =
+                usual_need(bytes, self.job).saturating_add(BYTES_PER_THREAD * self.threads);
             self.begin
                 .fetch_max(wanted.min(self.most), Ordering::Relaxed);
         }
@@ -109,8 +110,12 @@ impl Budget {
 
     /// Waits until the memory that an input of `bytes` bytes usually needs is free. An input that is too large to be held whole
     /// is refused or read line by line.
-    pub(super) fn take(&self, bytes: u64) -> Share<'_> {
-        let held = if self.admits(bytes) { bytes } else { A_LINE };
+    pub(super) fn take(&self, bytes: u64) -> Reservation<'_> {
+        let held = if self.admits(bytes) {
+            bytes
+        } else {
+            FIRST_LINE_BYTES
+        };
         let begin = self.begin.load(Ordering::Relaxed);
         let bytes = usual_need(held, self.job).min(begin);
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -123,7 +128,7 @@ impl Budget {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
         }
         *used += bytes;
-        Share {
+        Reservation {
             budget: self,
             bytes,
         }
@@ -169,7 +174,7 @@ impl Budget {
     }
 }
 
-impl Share<'_> {
+impl Reservation<'_> {
     pub(super) fn budget(&self) -> &Budget {
         self.budget
     }
@@ -179,7 +184,7 @@ impl Share<'_> {
     /// # Errors
     /// [`ErrorKind::Crowded`] if others hold what it needs: it can be tried again when they have finished.
     /// [`ErrorKind::TooLarge`] if there is not enough memory, unless the user has set how large a file may be.
-    pub(super) fn hold(&mut self, extent: Extent, packed: u64, known: Known) -> Result<()> {
+    pub(super) fn hold(&mut self, extent: InputMeasure, packed: u64, known: Known) -> Result<()> {
         let need = extent.need(self.budget.job) + packed;
         if need <= self.bytes {
             return Ok(());
@@ -216,7 +221,7 @@ impl Share<'_> {
     }
 
     /// Releases what turned out not to be needed.
-    pub(super) fn settle(&mut self, extent: Extent, packed: u64) {
+    pub(super) fn settle(&mut self, extent: InputMeasure, packed: u64) {
         let need = extent.need(self.budget.job) + packed;
         if need < self.bytes {
             self.give_back(self.bytes - need);
@@ -234,7 +239,7 @@ impl Share<'_> {
     }
 }
 
-impl Drop for Share<'_> {
+impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         self.give_back(self.bytes);
     }
@@ -260,13 +265,13 @@ mod tests {
             file_bytes,
             ..Limits::default()
         };
-        Budget::of(most, [largest].into_iter(), 2, limits, Job::Once)
+        Budget::of(most, [largest].into_iter(), 2, limits, Workload::Once)
     }
 
-    fn extent(bytes: u64) -> Extent {
-        Extent {
+    fn extent(bytes: u64) -> InputMeasure {
+        InputMeasure {
             bytes,
-            ..Extent::default()
+            ..InputMeasure::default()
         }
     }
 

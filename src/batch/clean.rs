@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Effect;
 use super::sum::Sum;
-use super::target::{RunStore, Target, followed};
+use super::target::{RunStore, Target, resolve_link};
 use crate::error::{Error, Result};
 use crate::outcome::{Warning, WarningKind, path_text};
 use crate::store::{self, manifest};
@@ -39,7 +39,7 @@ impl Releases {
         let Some(kept) = target.store.as_ref().filter(|_| !released.is_empty()) else {
             return Ok(Vec::new());
         };
-        let output = kept.store.name_of(&followed(target.input_path()))?;
+        let output = kept.store.name_of(&resolve_link(target.input_path()))?;
         let owners = kept.owners()?;
         let mut names = Vec::new();
         let mut cleaned = Vec::new();

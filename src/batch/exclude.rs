@@ -12,7 +12,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::globs::refused;
-use super::passed::PassedBy;
+use super::skipped::SkipReason;
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::folder::below;
 use crate::store::read_regular;
@@ -20,7 +20,7 @@ use crate::store::read_regular;
 /// The name of ignore files.
 pub(super) const IGNORE: &str = ".ctxpackignore";
 /// A larger file is not a list of globs.
-const MOST: u64 = 64 << 10;
+const MAX_IGNORE_FILE_BYTES: u64 = 64 << 10;
 /// The most globs of one list: all of them are one automaton.
 const MOST_GLOBS: usize = 1_000;
 
@@ -97,20 +97,20 @@ impl Excluding {
 
     /// Why a path below the root is left out, if it is. A glob of the command line decides before files do, and the ignore file
     /// in the deepest folder before those above it.
-    pub(super) fn leaves_out(&self, path: &Path, is_folder: bool) -> Option<PassedBy> {
+    pub(super) fn leaves_out(&self, path: &Path, is_folder: bool) -> Option<SkipReason> {
         let below = below(path, &self.root)?;
         let by = |globs: &Gitignore, below: &Path, why| match globs.matched(below, is_folder) {
             Match::Ignore(_) => Some(Some(why)),
             Match::Whitelist(_) => Some(None),
             Match::None => None,
         };
-        if let Some(decided) = by(&self.named.0, below, PassedBy::Excluded) {
+        if let Some(decided) = by(&self.named.0, below, SkipReason::Excluded) {
             return decided;
         }
         let ignores = self.above(below.parent()?);
         let mut decided = ignores.iter().filter_map(|ignore| {
             let below = below.strip_prefix(&ignore.folder).ok()?;
-            by(&ignore.globs, below, PassedBy::Ignored)
+            by(&ignore.globs, below, SkipReason::Ignored)
         });
         decided.next().flatten()
     }
@@ -162,7 +162,7 @@ fn ignored_in(path: &Path) -> (Gitignore, Vec<Error>) {
         }
         Ok(_) => {}
     }
-    let text = match read_regular(path, MOST) {
+    let text = match read_regular(path, MAX_IGNORE_FILE_BYTES) {
         Ok(text) => text,
         Err(error) => return none(Some(error)),
     };
@@ -216,7 +216,7 @@ mod tests {
         let globs = ["named*", "!top.jsonl"].map(str::to_owned);
         let excluding = Excluding::below(tree.path(), &Exclude::new(&globs).unwrap());
         let why = |name: &str| excluding.leaves_out(&at(name), name.ends_with("old"));
-        let (excluded, ignored) = (Some(PassedBy::Excluded), Some(PassedBy::Ignored));
+        let (excluded, ignored) = (Some(SkipReason::Excluded), Some(SkipReason::Ignored));
         for (name, expected) in [
             ("a.jsonl", None),
             ("named.jsonl", excluded),

@@ -16,17 +16,17 @@ use rayon::prelude::*;
 use super::find::{FileSource, Found, Origin, Source};
 use super::globs::refused;
 use super::origin::{TAIL, last_time};
-use super::passed::PassedBy;
 use super::project::directory_in;
+use super::skipped::SkipReason;
 use super::{lacks_handles, pool};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::open_transcript;
 
 /// Minimum number of files for which threads pay off.
-const MANY: usize = 64;
+const PARALLEL_THRESHOLD: usize = 64;
 /// Attempts to open a file when handles are exhausted, and the pause between them.
-const TRIES: u32 = 500;
-const A_MOMENT: Duration = Duration::from_millis(20);
+const MAX_TRIES: u32 = 500;
+const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
 /// Which transcripts are meant. Files that were named always are.
 #[derive(Debug, Clone, Default)]
@@ -88,8 +88,8 @@ impl Filter {
             Source::Stdin => {}
         });
         let left_out = |path: &&PathBuf| Some(((*path).clone(), self.leaves_out(path)?));
-        let left_out: BTreeSet<(PathBuf, PassedBy)> = match walked.len() {
-            ..MANY => walked.iter().filter_map(left_out).collect(),
+        let left_out: BTreeSet<(PathBuf, SkipReason)> = match walked.len() {
+            ..PARALLEL_THRESHOLD => walked.iter().filter_map(left_out).collect(),
             _ => pool(threads)?.install(|| walked.par_iter().filter_map(left_out).collect()),
         };
         let gone: BTreeSet<&Path> = left_out.iter().map(|(path, _)| &**path).collect();
@@ -101,7 +101,7 @@ impl Filter {
             Source::Stdin => true,
         });
         drop(gone);
-        found.passed.extend(left_out);
+        found.skipped.extend(left_out);
         Ok(named)
     }
 
@@ -111,15 +111,15 @@ impl Filter {
     }
 
     /// Why a file is not meant, if it is not.
-    pub(super) fn leaves_out(&self, path: &Path) -> Option<PassedBy> {
+    pub(super) fn leaves_out(&self, path: &Path) -> Option<SkipReason> {
         if (self.since.is_some() || self.until.is_some())
             && let Some(written) = last_written(path)
         {
             if self.since.is_some_and(|since| written < since) {
-                return Some(PassedBy::Older);
+                return Some(SkipReason::Older);
             }
             if self.until.is_some_and(|until| written >= until) {
-                return Some(PassedBy::Newer);
+                return Some(SkipReason::Newer);
             }
         }
         let project = self.project.as_ref()?;
@@ -130,7 +130,7 @@ impl Filter {
             let name = directory.rsplit(['/', '\\']).next().unwrap_or_default();
             project.is_match(&directory) || project.is_match(name)
         });
-        (!is_meant).then_some(PassedBy::OtherProject)
+        (!is_meant).then_some(SkipReason::OtherProject)
     }
 }
 
@@ -144,11 +144,11 @@ fn last_written(path: &Path) -> Option<SystemTime> {
 
 /// Opens a file; where all handles are in use, once others have closed theirs: what cannot be opened counts as meant.
 fn open(path: &Path) -> Result<(File, Metadata)> {
-    let mut tries = 0..TRIES;
+    let mut tries = 0..MAX_TRIES;
     loop {
         match open_transcript(path) {
             Err(error) if lacks_handles(&error) && tries.next().is_some() => {
-                thread::sleep(A_MOMENT)
+                thread::sleep(RETRY_PAUSE)
             }
             opened => return opened,
         }

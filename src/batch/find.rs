@@ -11,7 +11,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::exclude::Exclude;
 use super::globs::refused;
-use super::passed::{Passed, PassedBy};
+use super::skipped::{SkipReason, Skipped};
 use super::walk::{Interest, Leave, Walked, walk};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::path_text;
@@ -90,7 +90,7 @@ pub struct Found {
     /// What was named but does not exist or cannot be accessed.
     pub missing: Vec<Error>,
     /// What a walk skipped although nothing failed.
-    pub passed: Passed,
+    pub skipped: Skipped,
     /// How many inputs a walk of the one folder has handed on while it went; they are not in `sources`.
     pub met: u64,
 }
@@ -194,13 +194,13 @@ fn search(paths: &[PathBuf], leave: Leave<'_>, wanted: Wanted) -> Result<Found> 
     let Named {
         sources,
         mut missing,
-        mut passed,
+        mut skipped,
     } = named;
     // Two arguments may name one folder.
     let mut said = BTreeSet::new();
     missing.retain(|error| said.insert((error.path.clone(), error.message.clone())));
     // Where the user left out all of it, that is not a fault.
-    let is_left_out = passed.is_asked_for();
+    let is_left_out = skipped.is_asked_for();
     if sources.is_empty() && !(is_left_out && missing.is_empty()) {
         return Err(nothing(missing));
     }
@@ -213,7 +213,7 @@ fn search(paths: &[PathBuf], leave: Leave<'_>, wanted: Wanted) -> Result<Found> 
             let plain = file.path.canonicalize();
             let is_new = seen.insert(place_key(plain.as_ref().unwrap_or(&file.path)));
             if !is_new {
-                passed.insert(file.path.clone(), PassedBy::SameFile);
+                skipped.count(file.path.clone(), SkipReason::SameFile);
             }
             is_new
         }
@@ -225,7 +225,7 @@ fn search(paths: &[PathBuf], leave: Leave<'_>, wanted: Wanted) -> Result<Found> 
         sources,
         folders,
         missing,
-        passed,
+        skipped,
         met: 0,
     })
 }
@@ -266,7 +266,7 @@ pub(super) fn nothing(missing: Vec<Error>) -> Error {
 struct Named {
     sources: BTreeSet<Source>,
     missing: Vec<Error>,
-    passed: Passed,
+    skipped: Skipped,
 }
 
 impl Named {
@@ -281,7 +281,7 @@ impl Named {
                     let is_file = || path.symlink_metadata().is_ok_and(|seen| seen.is_file());
                     match has_ending(name) || is_file() {
                         true => Interest::Wanted,
-                        false => Interest::Nobody,
+                        false => Interest::Ignored,
                     }
                 }
             });
@@ -302,7 +302,7 @@ impl Named {
                 && (ours || !is_output(name))
             {
                 true => Interest::Wanted,
-                false => Interest::Nobody,
+                false => Interest::Ignored,
             };
             // If the folder does not exist, nothing matches.
             let walked = match folder.as_os_str().is_empty() || folder.exists() {
@@ -333,16 +333,16 @@ impl Named {
     }
 
     fn walked(&mut self, walked: Walked, folder: Option<&Path>, nothing: impl Fn() -> Error) {
-        let is_left_out = walked.passed.iter().any(|(_, why)| why.is_asked_for());
-        if walked.files.is_empty() && walked.unseen.is_empty() && !is_left_out {
+        let is_left_out = walked.skipped.iter().any(|(_, why)| why.is_asked_for());
+        if walked.files.is_empty() && walked.errors.is_empty() && !is_left_out {
             self.missing.push(nothing());
         }
         let folder: Option<Arc<Path>> = folder.map(Arc::from);
         for path in walked.files {
             self.file(path, folder.clone(), Origin::Walked);
         }
-        self.missing.extend(walked.unseen);
-        self.passed.extend(walked.passed);
+        self.missing.extend(walked.errors);
+        self.skipped.extend(walked.skipped);
     }
 }
 
@@ -382,7 +382,7 @@ pub(super) fn interest(name: &str) -> Interest {
     match (has_ending(name), is_output(name)) {
         (true, false) => Interest::Wanted,
         (false, false) if !name.ends_with(STATS) => Interest::Other,
-        (false, false) | (_, true) => Interest::Nobody,
+        (false, false) | (_, true) => Interest::Ignored,
     }
 }
 

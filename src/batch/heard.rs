@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::text::printable;
 
 /// How much is read at once, in bytes.
-const AT_ONCE: usize = 4096;
+const READ_BUFFER: usize = 4096;
 /// How many characters of a line a message shows.
 const SHOWN: usize = 300;
 /// How long to wait for output after the end of a hook. Its background processes may keep its standard error open for ever.
@@ -30,7 +30,7 @@ impl Heard {
         let (at_end, end): (Sender<()>, _) = channel();
         let heard = Arc::clone(&bytes);
         let listen = move || {
-            let mut buffer = [0; AT_ONCE];
+            let mut buffer = [0; READ_BUFFER];
             while let Ok(n @ 1..) = from.read(&mut buffer) {
                 let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
                 let room = most - heard.len();

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::Target;
 use super::heard::Heard;
-use crate::artifacts::Adviser;
+use crate::artifacts::InstructionSource;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Outcome, Status, Warning, WarningKind, path_text};
 use crate::policy::{Policy, SummaryWhen};
@@ -28,7 +28,7 @@ const SKIP: i32 = 2;
 /// How much of a hook's standard error is kept, in bytes: enough for its first line.
 const HEARD: usize = 4096;
 /// The most that a hook may print before an input, in bytes: instructions are no longer.
-const ADVICE: usize = 32_768;
+const MAX_INSTRUCTION_BYTES: usize = 32_768;
 /// The time between two checks of a running hook.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -44,12 +44,12 @@ pub struct Hooks {
     /// Environment variables that are not passed on.
     pub hidden: Vec<OsString>,
     /// What to do with their standard output.
-    pub words: Words,
+    pub output: HookOutput,
 }
 
 /// What to do with the standard output of hooks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Words {
+pub enum HookOutput {
     /// Discard it.
     #[default]
     Dropped,
@@ -84,7 +84,7 @@ impl Trigger {
 
 /// What all inputs of a run tell their hooks.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Occasion<'r> {
+pub(super) struct HookContext<'r> {
     pub(super) hooks: &'r Hooks,
     pub(super) policy: &'r str,
     pub(super) trigger: Trigger,
@@ -93,8 +93,8 @@ pub(super) struct Occasion<'r> {
 
 /// The hook before one input: it runs once, when it is known that something is to be compacted.
 #[derive(Debug)]
-pub(super) struct Before<'r> {
-    occasion: Occasion<'r>,
+pub(super) struct PreHook<'r> {
+    hook_context: HookContext<'r>,
     /// What it is told.
     event: Value,
     /// A thread that waits for the hook lets another thread run.
@@ -113,8 +113,8 @@ enum Answer {
     Stop(Error),
 }
 
-impl Adviser for Before<'_> {
-    fn advice(&self) -> Option<&str> {
+impl InstructionSource for PreHook<'_> {
+    fn instructions(&self) -> Option<&str> {
         match self.answer() {
             Answer::Go(said) => Some(said),
             Answer::Failed(_) => Some(""),
@@ -123,15 +123,19 @@ impl Adviser for Before<'_> {
     }
 }
 
-impl<'r> Before<'r> {
-    pub(super) fn new(occasion: Occasion<'r>, target: &Target, turns: &'r Semaphore) -> Self {
+impl<'r> PreHook<'r> {
+    pub(super) fn new(
+        hook_context: HookContext<'r>,
+        target: &Target,
+        turns: &'r Semaphore,
+    ) -> Self {
         let output = target.output().as_deref().map_or("-".to_owned(), path_text);
         let event = json!({
-            "event": "pre-compact", "trigger": occasion.trigger.name(), "input": path_text(target.input_path()),
-            "output": output, "policy": occasion.policy,
+            "event": "pre-compact", "trigger": hook_context.trigger.name(), "input": path_text(target.input_path()),
+            "output": output, "policy": hook_context.policy,
         });
-        Before {
-            occasion,
+        PreHook {
+            hook_context,
             event,
             turns,
             answer: OnceLock::new(),
@@ -140,7 +144,7 @@ impl<'r> Before<'r> {
 
     /// Whether there is a hook to run.
     pub(super) fn is_there(&self) -> bool {
-        self.occasion.hooks.pre.is_some()
+        self.hook_context.hooks.pre.is_some()
     }
 
     /// The input is to be compacted.
@@ -163,12 +167,12 @@ impl<'r> Before<'r> {
     }
 
     fn answer(&self) -> &Answer {
-        let Some(command) = &self.occasion.hooks.pre else {
+        let Some(command) = &self.hook_context.hooks.pre else {
             return self.answer.get_or_init(|| Answer::Go(String::new()));
         };
         self.answer.get_or_init(|| {
             self.turns
-                .lend(|| self.occasion.before(command, &self.event))
+                .lend(|| self.hook_context.before(command, &self.event))
         })
     }
 }
@@ -192,13 +196,13 @@ struct Done {
 /// Who gets a hook's standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Printed {
-    /// Whoever runs it, and our standard error as [`Words`] say.
+    /// The caller, and our standard error if [`HookOutput`] says so.
     Heard,
-    /// Our standard error as [`Words`] say.
+    /// Our standard error, if [`HookOutput`] says so.
     NotHeard,
 }
 
-impl Occasion<'_> {
+impl HookContext<'_> {
     /// Runs the hook before an input.
     fn before(&self, command: &str, event: &Value) -> Answer {
         let ended = self.hooks.run(command, event, Printed::Heard, self.stop);
@@ -210,12 +214,14 @@ impl Occasion<'_> {
                 let message = with("skipped by the pre-hook", &done.said);
                 Answer::Stop(Error::new(ErrorKind::Hook, message))
             }
-            Ok(Ended::Done(done)) if done.status.success() => match advice(&done.printed) {
-                Ok(said) => Answer::Go(said),
-                Err(why) => {
-                    Answer::Failed(warning(format!("the pre-hook's output is not used: {why}")))
+            Ok(Ended::Done(done)) if done.status.success() => {
+                match instructions_from(&done.printed) {
+                    Ok(said) => Answer::Go(said),
+                    Err(why) => {
+                        Answer::Failed(warning(format!("the pre-hook's output is not used: {why}")))
+                    }
                 }
-            },
+            }
             Ok(Ended::Done(_) | Ended::TooLate) | Err(_) => {
                 match self.hooks.fault("pre-hook", ended) {
                     Some(warning) => Answer::Failed(warning),
@@ -248,9 +254,9 @@ impl Occasion<'_> {
 }
 
 /// What a hook has printed, as instructions.
-fn advice(printed: &[u8]) -> std::result::Result<String, String> {
-    if printed.len() > ADVICE {
-        return Err(format!("it is longer than {ADVICE} bytes"));
+fn instructions_from(printed: &[u8]) -> std::result::Result<String, String> {
+    if printed.len() > MAX_INSTRUCTION_BYTES {
+        return Err(format!("it is longer than {MAX_INSTRUCTION_BYTES} bytes"));
     }
     match std::str::from_utf8(printed) {
         Ok(text) => Ok(text.trim().to_owned()),
@@ -284,10 +290,10 @@ impl Hooks {
         let mut shell = Command::new("sh");
         shell.args(["-c", command]).stdin(input);
         shell.stderr(Stdio::piped());
-        shell.stdout(match (printed, self.words) {
+        shell.stdout(match (printed, self.output) {
             (Printed::Heard, _) => Stdio::piped(),
-            (Printed::NotHeard, Words::Dropped) => Stdio::null(),
-            (Printed::NotHeard, Words::Shown) => Stdio::from(io::stderr()),
+            (Printed::NotHeard, HookOutput::Dropped) => Stdio::null(),
+            (Printed::NotHeard, HookOutput::Shown) => Stdio::from(io::stderr()),
         });
         for name in &self.hidden {
             shell.env_remove(name);
@@ -299,13 +305,13 @@ impl Hooks {
         let said = child.stderr.take().map(|from| Heard::listen(from, HEARD));
         // One byte more, to know whether it is too much.
         let out = child.stdout.take();
-        let out = out.map(|from| Heard::listen(from, ADVICE + 1));
+        let out = out.map(|from| Heard::listen(from, MAX_INSTRUCTION_BYTES + 1));
         let end = Instant::now() + self.limit;
         let mut pause = Duration::from_millis(1);
         loop {
             if let Some(status) = child.try_wait()? {
                 let printed = out.map(Heard::bytes).unwrap_or_default();
-                if self.words == Words::Shown {
+                if self.output == HookOutput::Shown {
                     // A failure here is not reported.
                     let _ = io::stderr().write_all(&printed);
                 }

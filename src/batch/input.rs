@@ -8,8 +8,8 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::budget::{Known, Share};
-use super::limits::Extent;
+use super::budget::{Known, Reservation};
+use super::limits::InputMeasure;
 use super::{Source, Stdin};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::Seen;
@@ -81,7 +81,7 @@ impl<'s> Input<'s> {
         source: &'s Source,
         path: &'s Path,
         stop: &'s AtomicUsize,
-        share: Share<'s>,
+        share: Reservation<'s>,
     ) -> Result<Self> {
         match source {
             Source::Stdin => Input::of(Box::new(Stdin::open(stop)?), None, path, stop, share),
@@ -97,7 +97,7 @@ impl<'s> Input<'s> {
         (file, metadata): (File, Metadata),
         path: &'s Path,
         stop: &'s AtomicUsize,
-        share: Share<'s>,
+        share: Reservation<'s>,
     ) -> Result<Self> {
         // Before anything is read: what is compressed is unpacked as a whole.
         let seen = Seen::of_input(path, &metadata).settled();
@@ -115,7 +115,7 @@ impl<'s> Input<'s> {
         bytes: &'s [u8],
         path: &'s Path,
         stop: &'s AtomicUsize,
-        share: Share<'s>,
+        share: Reservation<'s>,
     ) -> Result<Self> {
         let size = Some(bytes.len() as u64);
         Input::of(Box::new(bytes), size, path, stop, share)
@@ -126,7 +126,7 @@ impl<'s> Input<'s> {
         size: Option<u64>,
         path: &'s Path,
         stop: &'s AtomicUsize,
-        share: Share<'s>,
+        share: Reservation<'s>,
     ) -> Result<Self> {
         let mut input = Input {
             path,
@@ -353,9 +353,9 @@ impl<'s> Input<'s> {
 
 /// The measures of the text in the buffer, and the memory that is held for it.
 struct Gauge<'s> {
-    share: Share<'s>,
+    share: Reservation<'s>,
     known: Known,
-    extent: Extent,
+    extent: InputMeasure,
     /// All text so far.
     bytes: u64,
     /// Line ends before the buffer.
@@ -365,11 +365,11 @@ struct Gauge<'s> {
 }
 
 impl<'s> Gauge<'s> {
-    fn new(share: Share<'s>, known: Known) -> Self {
+    fn new(share: Reservation<'s>, known: Known) -> Self {
         Gauge {
             share,
             known,
-            extent: Extent::default(),
+            extent: InputMeasure::default(),
             bytes: 0,
             passed: 0,
             tail: 0,
@@ -379,7 +379,7 @@ impl<'s> Gauge<'s> {
     /// Adds text of an input that takes `packed` other bytes.
     fn add(&mut self, new: &[u8], packed: u64) -> Result<()> {
         self.look_at_lines(new)?;
-        self.extent.add(Extent::of(new));
+        self.extent.add(InputMeasure::of(new));
         self.bytes += new.len() as u64;
         let budget = self.share.budget();
         let most = budget.limits().file_bytes;
@@ -422,9 +422,9 @@ impl<'s> Gauge<'s> {
     fn pass(&mut self, passed: &[u8], rest: &[u8]) {
         let lines = self.extent.lines;
         self.extent = if rest.is_empty() {
-            Extent::default()
+            InputMeasure::default()
         } else {
-            Extent::of(rest)
+            InputMeasure::of(rest)
         };
         self.passed += lines - self.extent.lines;
         debug_assert_eq!(

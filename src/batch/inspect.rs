@@ -55,7 +55,7 @@ pub fn compact_detected(
                     ..Stored::default()
                 },
                 strings: &crate::scan::NO_STRINGS,
-                adviser: None,
+                instruction_source: None,
                 weights: &WEIGHTS,
             };
             let compacted = pipeline.compact(input, &mut warnings);

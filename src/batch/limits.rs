@@ -39,7 +39,7 @@ impl Limits {
 
 /// How an input is processed, as far as it matters for memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Job {
+pub enum Workload {
     /// It is compacted, counted or checked once.
     Once,
     /// It is replayed turn by turn under several policies.
@@ -48,19 +48,19 @@ pub enum Job {
     Eval,
 }
 
-impl Job {
+impl Workload {
     fn factor(self) -> u64 {
         match self {
-            Job::Once => 1,
-            Job::Replay => 2,
-            Job::Eval => 4,
+            Workload::Once => 1,
+            Workload::Replay => 2,
+            Workload::Eval => 4,
         }
     }
 }
 
 /// The measures of a text that determine how much memory it takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Extent {
+pub(super) struct InputMeasure {
     pub(super) bytes: u64,
     pub(super) lines: u64,
     /// Opening braces: each message and each block has one.
@@ -69,40 +69,42 @@ pub(super) struct Extent {
 
 /// Measured over hostile shapes of all formats (one string, blank lines, `{}`, the smallest messages, blocks and calls):
 /// the largest was 6.6 bytes of memory for a byte of text, 54 for a line, 320 for an object.
-const A_BYTE: u64 = 8;
-const A_LINE: u64 = 96;
-const AN_OBJECT: u64 = 420;
+const MEMORY_PER_BYTE: u64 = 8;
+const MEMORY_PER_LINE: u64 = 96;
+const MEMORY_PER_OBJECT: u64 = 420;
 /// The smallest average size of objects in real transcripts, in bytes.
 const USUAL_OBJECT: u64 = 100;
 
-impl Extent {
+impl InputMeasure {
     pub(super) fn of(bytes: &[u8]) -> Self {
-        Extent {
+        InputMeasure {
             bytes: bytes.len() as u64,
             lines: memchr::memchr_iter(b'\n', bytes).count() as u64,
             objects: memchr::memchr_iter(b'{', bytes).count() as u64,
         }
     }
 
-    pub(super) fn add(&mut self, other: Extent) {
+    pub(super) fn add(&mut self, other: InputMeasure) {
         self.bytes += other.bytes;
         self.lines += other.lines;
         self.objects += other.objects;
     }
 
     /// The memory that it takes.
-    pub(super) fn need(self, job: Job) -> u64 {
-        let need = self.bytes * A_BYTE + self.lines * A_LINE + self.objects * AN_OBJECT;
+    pub(super) fn need(self, job: Workload) -> u64 {
+        let need = self.bytes * MEMORY_PER_BYTE
+            + self.lines * MEMORY_PER_LINE
+            + self.objects * MEMORY_PER_OBJECT;
         need * job.factor()
     }
 }
 
 /// The memory for an input of `bytes` bytes, before anything else is known of it.
-pub(super) fn usual_need(bytes: u64, job: Job) -> u64 {
-    bytes.saturating_mul((A_BYTE + AN_OBJECT / USUAL_OBJECT) * job.factor())
+pub(super) fn usual_need(bytes: u64, job: Workload) -> u64 {
+    bytes.saturating_mul((MEMORY_PER_BYTE + MEMORY_PER_OBJECT / USUAL_OBJECT) * job.factor())
 }
 
 /// The largest input, in bytes, that fits into `memory`.
-pub(super) fn usual_bytes(memory: u64, job: Job) -> u64 {
-    memory / ((A_BYTE + AN_OBJECT / USUAL_OBJECT) * job.factor())
+pub(super) fn usual_bytes(memory: u64, job: Workload) -> u64 {
+    memory / ((MEMORY_PER_BYTE + MEMORY_PER_OBJECT / USUAL_OBJECT) * job.factor())
 }

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 
-use super::budget::{Budget, Share};
+use super::budget::{Budget, Reservation};
 use super::detected::detect;
 use super::input::Input;
-use super::limits::{Job, Limits};
+use super::limits::{Limits, Workload};
 use super::strict::BadLines;
 use super::{FileSource, Origin, Source};
 use crate::error::Result;
@@ -71,9 +71,9 @@ impl Loading<'_> {
     fn with_share(
         &self,
         size: u64,
-        read: impl FnOnce(Share<'_>) -> Result<Loaded>,
+        read: impl FnOnce(Reservation<'_>) -> Result<Loaded>,
     ) -> Result<Loaded> {
-        let budget = Budget::new([size].into_iter(), 1, self.limits, Job::Once);
+        let budget = Budget::new([size].into_iter(), 1, self.limits, Workload::Once);
         read(budget.take(size))
     }
 

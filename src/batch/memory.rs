@@ -20,14 +20,14 @@ mod limits {
     use rustix::process::{Resource, getrlimit};
 
     /// The bytes that glibc reserves for each heap, needed or not.
-    const A_HEAP: u64 = 64 << 20;
+    const BYTES_PER_HEAP: u64 = 64 << 20;
 
     /// The bytes that `ulimit -v` and `ulimit -d` leave.
     pub(super) fn free() -> Option<u64> {
         let left = |limit: Resource, used: &str| {
             let most = getrlimit(limit).current?;
             let left = most.saturating_sub(used_now(used));
-            Some(left - A_HEAP.min(left / 3))
+            Some(left - BYTES_PER_HEAP.min(left / 3))
         };
         let space = left(Resource::As, "VmSize:");
         let data = left(Resource::Data, "VmData:");

@@ -21,13 +21,12 @@ mod input;
 mod inspect;
 mod limits;
 mod load;
-mod look;
 mod memory;
 mod one;
 mod origin;
+mod orphans;
 mod over;
 mod packed;
-mod passed;
 mod pour;
 mod project;
 mod queue;
@@ -40,13 +39,14 @@ mod run;
 mod sessions;
 mod shard;
 mod sink;
+mod skipped;
+mod snapshot;
 mod spool;
 mod stdin;
 mod stream;
 mod strict;
 mod sum;
 mod target;
-mod vanished;
 mod walk;
 mod walking;
 
@@ -73,17 +73,17 @@ pub use find::{FileSource, Found, Origin, Source, find, find_outputs, has_ending
 #[cfg(feature = "cli")]
 pub(crate) use find::{PlaceKey, place_key};
 pub use fork::Fork;
-pub use hooks::{Hooks, Words};
+pub use hooks::{HookOutput, Hooks};
 pub(crate) use inspect::each as each_transcript;
 pub use inspect::{compact_bytes, compact_detected};
-pub use limits::{Job, Limits};
+pub use limits::{Limits, Workload};
 pub use load::{Loaded, Loading};
 pub(crate) use one::needs_archive;
+pub use orphans::{OrphanPolicy, OrphanReport, orphaned_outputs};
 pub use over::Over;
 pub use packed::{Packed, Unpacked, pack_line, packed_path};
-pub use passed::{Passed, PassedBy};
 pub use reported::{Reported, stats_beside};
-pub use resume::{Met, Resume, Trust};
+pub use resume::{MatchedInputs, Resume, Trust};
 pub use retry::retain_degraded;
 pub use run::{run, run_walking};
 pub use sessions::{
@@ -91,13 +91,13 @@ pub use sessions::{
     count as count_sessions, directory_of_head, number_of, session_at, sessions,
 };
 pub use shard::Shard;
+pub use skipped::{SkipReason, Skipped};
 pub use spool::{Kept, Outcomes, Sorted, Spool, unread};
 pub use stdin::Stdin;
 pub use stream::{Stream, filter};
 pub use strict::BadLines;
 pub use target::{Destination, Target, Targets, compacted_beside, stores};
-pub use vanished::{Gone, Orphans, vanished};
-pub use walking::Walking;
+pub use walking::StreamingWalk;
 
 /// The settings of a run besides its policy.
 #[derive(Debug)]
@@ -230,7 +230,7 @@ pub struct Ran {
     /// The inputs of whose outcomes the end of the run has said more.
     pub changed: Vec<String>,
     /// The inputs of these, as far as that is known.
-    pub met: Met,
+    pub met: MatchedInputs,
     /// What failed at the end and concerns no single input.
     pub faults: Vec<Error>,
 }

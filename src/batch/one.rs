@@ -13,16 +13,16 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use super::budget::Share;
+use super::budget::Reservation;
 use super::clean::Releases;
 use super::detected::{Recognised, detect};
 use super::emitted;
-use super::hooks::Before;
+use super::hooks::PreHook;
 use super::input::{Codec, Input};
 use super::origin::SessionOrigin;
 use super::pour::{Output, copy, each_line, pack};
 use super::refusal::Refusal;
-use super::resume::Left;
+use super::resume::ResumeNote;
 use super::retry::original;
 use super::sink::Sink;
 use super::strict::BadLines;
@@ -70,24 +70,24 @@ pub(super) struct Run<'r> {
 /// What surrounds an input that is compacted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InputContext<'s> {
-    pub(super) before: &'s Before<'s>,
+    pub(super) before: &'s PreHook<'s>,
     /// Who asks for summaries: see [`ModelRequest::asker`](crate::artifacts::ModelRequest::asker).
     pub(super) asker: Option<&'s str>,
 }
 
 /// An input that is finished.
-pub(super) struct Worked {
+pub(super) struct Processed {
     pub(super) outcome: Outcome,
     /// What a later run of the same command needs to know of it.
-    pub(super) left: Left,
+    pub(super) left: ResumeNote,
 }
 
-impl Worked {
+impl Processed {
     /// An input of which nothing was written.
     fn nothing_left(outcome: Outcome, seen: Option<Seen>) -> Self {
         let contents = Vec::new();
-        let left = Left { contents, seen };
-        Worked { outcome, left }
+        let left = ResumeNote { contents, seen };
+        Processed { outcome, left }
     }
 }
 
@@ -166,9 +166,9 @@ impl<'r> Run<'r> {
     pub(super) fn compact(
         &self,
         target: &Target,
-        share: Share<'_>,
+        share: Reservation<'_>,
         context: InputContext<'_>,
-    ) -> Result<Worked> {
+    ) -> Result<Processed> {
         let path = target.input_path();
         let laps = Laps::start(self.options.clock());
         self.may_begin(target)?;
@@ -177,7 +177,7 @@ impl<'r> Run<'r> {
             Source::File(_) => Some(target.open_input()),
             Source::Stdin => None,
         };
-        let (sink, over) = if self.is_in_place() {
+        let (sink, overwrite_warning) = if self.is_in_place() {
             // Most files of a second run stay as they are; those are not touched.
             (Sink::nothing(&self.options.stop), None)
         } else {
@@ -185,8 +185,8 @@ impl<'r> Run<'r> {
             self.open_output(target, opened)?
         };
         let stop = &self.options.stop;
-        let again = self.again(target)?;
-        let input = match &again {
+        let retried_original = self.retried_original(target)?;
+        let input = match &retried_original {
             None => match opened {
                 Some(opened) => Input::of_file(opened?, path, stop, share)?,
                 None => Input::open(target.source, path, stop, share)?,
@@ -197,9 +197,9 @@ impl<'r> Run<'r> {
                 input
             }
         };
-        let mut worked = self.through(target, path, (input, sink), (context, laps))?;
-        let over = over.filter(|_| worked.outcome.output.is_some());
-        worked.outcome.warnings.extend(over);
+        let mut worked = self.process(target, path, (input, sink), (context, laps))?;
+        let overwrite_warning = overwrite_warning.filter(|_| worked.outcome.output.is_some());
+        worked.outcome.warnings.extend(overwrite_warning);
         Ok(worked)
     }
 
@@ -220,13 +220,13 @@ impl<'r> Run<'r> {
     }
 
     /// An open input into its output; `path` is what the report calls it.
-    fn through<'s>(
+    fn process<'s>(
         &self,
         target: &Target,
         path: &Path,
         (mut input, mut sink): (Input<'_>, Sink<'s>),
         (context, mut laps): (InputContext<'_>, Laps),
-    ) -> Result<Worked>
+    ) -> Result<Processed>
     where
         'r: 's,
     {
@@ -309,7 +309,7 @@ impl<'r> Run<'r> {
                         asker,
                         ..target.stored(&originals)
                     },
-                    adviser: Some(before),
+                    instruction_source: Some(before),
                     weights: &WEIGHTS,
                 };
                 origin = SessionOrigin::of(path, &detected, &input.buffer);
@@ -319,7 +319,7 @@ impl<'r> Run<'r> {
                     self.refusal.check()?;
                     sum.add(compacted);
                     let outcome = self.unsummarised(path, detected, &input, sum, warnings, &error);
-                    return Ok(Worked::nothing_left(outcome, seen));
+                    return Ok(Processed::nothing_left(outcome, seen));
                 }
                 laps.skip(clock, compacted.timings.take().unwrap_or_default());
                 if !compacted.waits() {
@@ -371,7 +371,7 @@ impl<'r> Run<'r> {
                             ..target.stored(&originals)
                         },
                         strings: &NO_STRINGS,
-                        adviser: Some(before),
+                        instruction_source: Some(before),
                         weights: &WEIGHTS,
                     };
                     laps.lap(clock, Phase::Read);
@@ -418,7 +418,7 @@ impl<'r> Run<'r> {
                     // Its hash is that of all of it.
                     copy(&mut input, &mut Sink::nothing(&self.options.stop))?;
                     let outcome = self.unsummarised(path, detected, &input, sum, warnings, &error);
-                    return Ok(Worked::nothing_left(outcome, seen));
+                    return Ok(Processed::nothing_left(outcome, seen));
                 }
                 if let Output::Later(text) = output {
                     text_after = text_after.map(|_| text.len() as u64);
@@ -440,14 +440,14 @@ impl<'r> Run<'r> {
         outcome.file.project = origin.project.map(|project| self.masked(project));
         outcome.file.last_message = origin.last_message;
         outcome.file.timings = laps.timings(clock);
-        Ok(Worked {
+        Ok(Processed {
             outcome,
-            left: Left { contents, seen },
+            left: ResumeNote { contents, seen },
         })
     }
 
     /// The original of a file whose summaries failed when it was compacted in place, and the state of the file as it is now.
-    fn again(&self, target: &Target) -> Result<Option<(Vec<u8>, Stamp)>> {
+    fn retried_original(&self, target: &Target) -> Result<Option<(Vec<u8>, Stamp)>> {
         if self.options.scope == Scope::All || !self.is_in_place() {
             return Ok(None);
         }

@@ -8,10 +8,10 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::budget::{Budget, Share};
+use super::budget::{Budget, Reservation};
 use super::detected::{Recognised, detect};
 use super::input::Input;
-use super::limits::{Job, Limits};
+use super::limits::{Limits, Workload};
 use super::strict::BadLines;
 use super::{Found, Progress, Source, pool};
 use crate::error::{Error, ErrorKind, Result};
@@ -44,7 +44,7 @@ pub struct Over<'o> {
     /// What happens to lines that cannot be read.
     pub bad_lines: BadLines,
     /// How they are examined.
-    pub job: Job,
+    pub job: Workload,
     /// Threads.
     pub jobs: usize,
     /// The signal that ends the run.
@@ -142,7 +142,7 @@ impl Over<'_> {
     fn one<T>(
         &self,
         source: &Source,
-        share: Share<'_>,
+        share: Reservation<'_>,
         look: impl Fn(&Path, Read<'_>, Laps) -> T,
     ) -> Result<T> {
         let path = source.path();
@@ -153,8 +153,8 @@ impl Over<'_> {
             detected, strings, ..
         } = detect(&mut input, self.format)?;
         let detected = match self.job {
-            Job::Once => detected,
-            Job::Replay | Job::Eval => detected.for_compaction(),
+            Workload::Once => detected,
+            Workload::Replay | Workload::Eval => detected.for_compaction(),
         };
         input.rest()?;
         let checked = self.bad_lines.check(&detected, &input.buffer);

@@ -13,7 +13,7 @@ use crate::store::{open_transcript, unpacked};
 /// Bytes that are read first.
 const FIRST: u64 = 256 << 10;
 /// Bytes that are read if the first ones do not name the folder: the line that does may come late, or be long.
-const MOST: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 
 /// The folder that a file, of this format if that is known, names; `None` if the file cannot be opened.
 pub(super) fn directory_of_file(path: &Path, format: Option<Format>) -> Option<Option<String>> {
@@ -44,7 +44,7 @@ pub(super) fn directory_in(
             None => None,
         };
         match found {
-            None if !is_end && most < MOST => most *= 2,
+            None if !is_end && most < MAX_BYTES => most *= 2,
             found => return Some(found),
         }
     }
@@ -75,7 +75,7 @@ pub(super) fn directory_of_text(path: &Path, format: Format, text: &[u8]) -> Opt
     loop {
         let head = &text[..text.len().min(most)];
         match directory_of(agent, head, folder) {
-            None if head.len() < text.len() && most < MOST as usize => most *= 2,
+            None if head.len() < text.len() && most < MAX_BYTES as usize => most *= 2,
             found => return found,
         }
     }

@@ -7,12 +7,12 @@ use std::collections::BinaryHeap;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::Source;
-use super::look::Look;
+use super::snapshot::Snapshot;
 
 /// How many inputs may wait: enough to find the large ones early, and few beside what one of them takes.
-const MOST: usize = 4_096;
+const MAX_WAITING: usize = 4_096;
 /// A walk that waited for room continues when only this many inputs wait, so that it is not woken for each of them.
-const FEW: usize = MOST / 2;
+const REFILL_AT: usize = MAX_WAITING / 2;
 
 /// Small inputs are dealt several at a time: this share of those that wait, so that all threads end together, at most so many, and
 /// until they have so many bytes.
@@ -32,7 +32,7 @@ pub(super) struct Queue {
 #[derive(Debug, Default)]
 struct Waiting {
     /// By size; of equals, the first that was added: to compare paths would cost more than anything else here.
-    inputs: BinaryHeap<(u64, Reverse<u64>, Met)>,
+    inputs: BinaryHeap<(u64, Reverse<u64>, QueuedInput)>,
     /// How many were added.
     added: u64,
     has_ended: bool,
@@ -44,7 +44,7 @@ struct Waiting {
 }
 
 /// An input, and what the walk saw of it, if it could be looked at.
-pub(super) type Met = (Source, Option<Look>);
+pub(super) type QueuedInput = (Source, Option<Snapshot>);
 
 /// The end of a queue: when it is dropped, no more inputs come.
 #[derive(Debug)]
@@ -57,11 +57,11 @@ impl Queue {
     }
 
     /// The next inputs: the largest, or several small ones; waits for one. None where there are no more, or the queue was closed.
-    pub(super) fn next(&self) -> Vec<Met> {
+    pub(super) fn next(&self) -> Vec<QueuedInput> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         while !waiting.is_closed {
             let dealt = waiting.deal();
-            if waiting.is_full && waiting.inputs.len() <= FEW {
+            if waiting.is_full && waiting.inputs.len() <= REFILL_AT {
                 waiting.is_full = false;
                 self.taken.notify_one();
             }
@@ -89,7 +89,7 @@ impl Queue {
 }
 
 impl Waiting {
-    fn deal(&mut self) -> Vec<Met> {
+    fn deal(&mut self) -> Vec<QueuedInput> {
         let most = (self.inputs.len() / SHARE).clamp(1, MOST_AT_ONCE);
         let mut dealt = Vec::with_capacity(most);
         let mut sum = 0;
@@ -107,7 +107,7 @@ impl Waiting {
 
 impl Filler<'_> {
     /// Adds an input; waits until there is room.
-    pub(super) fn put(&self, met: Met) {
+    pub(super) fn put(&self, met: QueuedInput) {
         let waiting = &self.0.waiting;
         let waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let mut waiting = self
@@ -122,7 +122,7 @@ impl Filler<'_> {
         waiting.added += 1;
         let bytes = met.1.map_or(0, |look| look.seen.bytes);
         waiting.inputs.push((bytes, number, met));
-        waiting.is_full = waiting.inputs.len() >= MOST;
+        waiting.is_full = waiting.inputs.len() >= MAX_WAITING;
         let is_awaited = waiting.idle > 0;
         drop(waiting);
         if is_awaited {
@@ -151,7 +151,7 @@ mod tests {
     use crate::batch::{FileSource, Origin};
     use crate::store::Seen;
 
-    fn met(bytes: u64, n: usize) -> Met {
+    fn met(bytes: u64, n: usize) -> QueuedInput {
         let file = FileSource {
             path: PathBuf::from(format!("{n}.jsonl")),
             folder: None,
@@ -162,11 +162,11 @@ mod tests {
             modified: None,
             touched: None,
         };
-        (Source::File(file), Some(Look::now(seen)))
+        (Source::File(file), Some(Snapshot::now(seen)))
     }
 
     /// What is dealt until nothing more comes.
-    fn dealt(queue: &Queue) -> Vec<Met> {
+    fn dealt(queue: &Queue) -> Vec<QueuedInput> {
         let next = || Some(queue.next()).filter(|dealt| !dealt.is_empty());
         std::iter::from_fn(next).flatten().collect()
     }
@@ -177,7 +177,7 @@ mod tests {
             (1, 1, 1),
             (1, SHARE, 1),
             (1, 3 * SHARE, 3),
-            (1, MOST - 1, MOST_AT_ONCE),
+            (1, MAX_WAITING - 1, MOST_AT_ONCE),
             (ENOUGH / 2, 3 * SHARE, 2),
             (ENOUGH, 3 * SHARE, 1),
         ] {
@@ -213,7 +213,7 @@ mod tests {
         let queue = Queue::default();
         let filler = queue.filler();
         thread::scope(|scope| {
-            let walk = scope.spawn(|| (0..MOST * 2).for_each(|n| filler.put(met(1, n))));
+            let walk = scope.spawn(|| (0..MAX_WAITING * 2).for_each(|n| filler.put(met(1, n))));
             while !queue.waiting.lock().unwrap().is_full {
                 thread::yield_now();
             }
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn each_input_is_dealt_once_and_few_wait() {
         let queue = Queue::default();
-        let all = MOST * 3;
+        let all = MAX_WAITING * 3;
         let dealt = thread::scope(|scope| {
             let workers: Vec<_> = (0..4)
                 .map(|_| {
@@ -240,7 +240,7 @@ mod tests {
             let filler = queue.filler();
             for n in 0..all {
                 filler.put(met(n as u64, n));
-                assert!(queue.waiting.lock().unwrap().inputs.len() <= MOST);
+                assert!(queue.waiting.lock().unwrap().inputs.len() <= MAX_WAITING);
             }
             drop(filler);
             let dealt = workers

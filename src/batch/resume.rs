@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::target::{RunStore, followed};
+use super::target::{RunStore, resolve_link};
 use super::{Destination, Options, Source, Target, Targets};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Figures, Outcome, Spent, Status, path_text};
@@ -28,8 +28,8 @@ use crate::store::{self, Missing, Seen};
 use work::{Use, use_of, work};
 
 /// Number and length of the waits for the note on an output that a concurrent run has just written.
-const TRIES: u32 = 300;
-const A_MOMENT: Duration = Duration::from_millis(10);
+const MAX_TRIES: u32 = 300;
+const RETRY_PAUSE: Duration = Duration::from_millis(10);
 /// The same where no other run has noted anything so far.
 const AT_FIRST: Duration = Duration::from_secs(1);
 
@@ -55,9 +55,9 @@ pub enum Trust {
 
 /// The inputs that existed when the results of earlier runs were taken over: they need not be looked for again.
 #[derive(Debug, Default)]
-pub struct Met(Vec<Known>);
+pub struct MatchedInputs(Vec<Known>);
 
-impl Met {
+impl MatchedInputs {
     /// Whether an input of this name in the store was.
     pub(super) fn has(&self, input: &str) -> bool {
         self.0
@@ -76,7 +76,7 @@ impl Met {
 
 /// What one input left for the next run.
 #[derive(Debug)]
-pub(super) struct Left {
+pub(super) struct ResumeNote {
     /// The names of what the store keeps for it.
     pub(super) contents: Vec<String>,
     /// What it was when it was read; `None` for a stream.
@@ -217,7 +217,7 @@ impl<'r> Earlier<'r> {
         let (work, kept) = (self.work.as_ref()?, target.store.as_deref()?);
         let known = self.by_store.get(kept.store.root())?;
         let name = self.name(target, kept)?;
-        let mut tries = 0..TRIES;
+        let mut tries = 0..MAX_TRIES;
         let note = loop {
             tries.next()?;
             let noted =
@@ -225,12 +225,12 @@ impl<'r> Earlier<'r> {
                     .noted_meanwhile(work, (&known.finished, &known.meanwhile), &name);
             match noted.ok()? {
                 Noted::Finished(note) => break note,
-                Noted::NotYet if is_younger(&target.output()?, TRIES * A_MOMENT) => {}
+                Noted::NotYet if is_younger(&target.output()?, MAX_TRIES * RETRY_PAUSE) => {}
                 // Another run notes its first output a moment after that has its name.
                 Noted::Nothing if is_younger(&target.output()?, AT_FIRST) => {}
                 Noted::NotYet | Noted::Nothing => return None,
             }
-            thread::sleep(A_MOMENT);
+            thread::sleep(RETRY_PAUSE);
         };
         // The record is older than the note, and its run has just written both.
         let is_recorded = |_: &str, _: (&str, &str)| true;
@@ -384,14 +384,14 @@ impl<'r> Earlier<'r> {
     }
 
     /// Notes a finished input for the next run.
-    pub(super) fn note(&self, target: &Target, outcome: &Outcome, left: Left) {
+    pub(super) fn note(&self, target: &Target, outcome: &Outcome, left: ResumeNote) {
         if let Err(error) = self.try_note(target, outcome, left) {
             let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
             fault.get_or_insert(error.hint("the next run processes this input again"));
         }
     }
 
-    fn try_note(&self, target: &Target, outcome: &Outcome, left: Left) -> Result<()> {
+    fn try_note(&self, target: &Target, outcome: &Outcome, left: ResumeNote) -> Result<()> {
         let (Some(work), Some(kept), Some(seen)) = (&self.work, &target.store, left.seen) else {
             return Ok(());
         };
@@ -457,15 +457,15 @@ impl<'r> Earlier<'r> {
     }
 
     /// The inputs that were there.
-    pub(super) fn into_met(self) -> Met {
-        Met(self.by_store.into_values().collect())
+    pub(super) fn into_met(self) -> MatchedInputs {
+        MatchedInputs(self.by_store.into_values().collect())
     }
 
     /// The input's name in the store.
     fn name(&self, target: &Target, kept: &RunStore) -> Option<String> {
         let path = target.input_path();
         let name = match self.options.destination {
-            Destination::InPlace => kept.store.name_of(&followed(path)),
+            Destination::InPlace => kept.store.name_of(&resolve_link(path)),
             Destination::Beside
             | Destination::File(_)
             | Destination::Stdout

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::passed::PassedBy;
+use super::skipped::SkipReason;
 use super::{Found, Options, Source, Target, Targets};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store;
@@ -24,8 +24,8 @@ pub fn retain_degraded(found: &mut Found, options: &Options) -> Result<()> {
             degraded.push(target.source.clone());
         } else if let Source::File(file) = target.source {
             found
-                .passed
-                .insert(file.path.clone(), PassedBy::NotDegraded);
+                .skipped
+                .insert(file.path.clone(), SkipReason::NotDegraded);
         }
     }
     found.sources = degraded;

@@ -10,17 +10,17 @@ use std::thread;
 
 use rayon::prelude::*;
 
-use super::budget::{Budget, Share};
+use super::budget::{Budget, Reservation};
 use super::finishing::Finishing;
-use super::hooks::{Before, Hooks, Occasion, Trigger};
-use super::limits::Job;
-use super::one::{self, InputContext, Worked};
+use super::hooks::{HookContext, Hooks, PreHook, Trigger};
+use super::limits::Workload;
+use super::one::{self, InputContext, Processed};
 use super::queue::Queue;
 use super::refusal::Refusal;
 use super::resume::{Earlier, TakenOver, Wanted};
-use super::walking::Walking;
+use super::walking::StreamingWalk;
 use super::{
-    Destination, Effect, Found, Options, Passed, Progress, Ran, Source, Target, Targets, Waiting,
+    Destination, Effect, Found, Options, Progress, Ran, Skipped, Source, Target, Targets, Waiting,
     is_crowded, lacks_handles, pool,
 };
 use crate::artifacts::SummaryModel;
@@ -53,20 +53,20 @@ pub fn run(
     let alone = usize::from(asked.is_some()).min(order.len());
     let threads = pool(options.jobs + asked.as_ref().map_or(0, |asked| asked.at_once))?;
     let sizes = order.iter().map(|target| target.bytes);
-    let budget = Budget::new(sizes, options.jobs, options.limits, Job::Once);
+    let budget = Budget::new(sizes, options.jobs, options.limits, Workload::Once);
     let server = asked.as_ref().map(|asked| asked as &dyn SummaryModel);
     let run = one::Run::new(effective, options, server, &shared.refusal)?;
     let running = threads.install(|| Running::new((run, effective), &shared, (&targets, &budget)));
     let company = match order.len() {
-        1 => Company::None,
-        _ => Company::Others,
+        1 => InputCount::None,
+        _ => InputCount::Others,
     };
     let try_one = |at: usize| {
         running
             .once(&targets, order[at], company)
             .map(|before| (at, before))
     };
-    let again: Vec<(usize, Box<Before<'_>>)> = threads.install(|| {
+    let again: Vec<(usize, Box<PreHook<'_>>)> = threads.install(|| {
         let mut again: Vec<_> = (0..alone).filter_map(try_one).collect();
         let others = (alone..order.len()).into_par_iter().with_max_len(1);
         again.extend(others.filter_map(try_one).collect::<Vec<_>>());
@@ -86,7 +86,7 @@ pub fn run(
 /// # Errors
 /// The errors of [`run`], and those of finding the inputs.
 pub fn run_walking(
-    walking: &Walking,
+    walking: &StreamingWalk,
     effective: &Effective,
     options: &Options,
     progress: &dyn Progress,
@@ -102,16 +102,21 @@ pub fn run_walking(
     }
     let shared = Shared::new(options, progress);
     let threads = pool(options.jobs)?;
-    let budget = Budget::new(std::iter::empty(), options.jobs, options.limits, Job::Once);
+    let budget = Budget::new(
+        std::iter::empty(),
+        options.jobs,
+        options.limits,
+        Workload::Once,
+    );
     let run = one::Run::new(effective, options, None, &shared.refusal)?;
     let queue = Queue::default();
     let again = Mutex::new(Vec::new());
-    let left_out = Mutex::new(Passed::default());
+    let left_out = Mutex::new(Skipped::default());
     let walk = || {
         let filler = queue.filler();
         let found = walking.each(&mut |source, look| {
             let bytes = look.map_or(0, |look| look.seen.bytes);
-            budget.expect(bytes);
+            budget.announce_size(bytes);
             progress.found(bytes);
             filler.put((source, look));
         });
@@ -161,7 +166,7 @@ pub fn run_walking(
                     let Some(target) = targets.of(&met, options) else {
                         continue;
                     };
-                    if let Some(before) = running.once(&targets, &target, Company::Others) {
+                    if let Some(before) = running.once(&targets, &target, InputCount::Others) {
                         let mut again = again.lock().unwrap_or_else(PoisonError::into_inner);
                         again.push((met, before));
                     }
@@ -181,7 +186,7 @@ pub fn run_walking(
     let left_out = left_out
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
-    found.met -= found.passed.absorb(left_out);
+    found.met -= found.skipped.absorb(left_out);
     let again = again.into_inner().unwrap_or_else(PoisonError::into_inner);
     for (met, before) in again {
         if let Some(target) = targets.of(&met, options) {
@@ -219,7 +224,7 @@ impl<'r> Shared<'r> {
 
 /// Whether an input is the only one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Company {
+enum InputCount {
     /// It is.
     None,
     /// There are, or may be, others.
@@ -231,7 +236,7 @@ struct Running<'r> {
     shared: &'r Shared<'r>,
     budget: &'r Budget,
     run: one::Run<'r>,
-    occasion: Occasion<'r>,
+    hook_context: HookContext<'r>,
     earlier: Earlier<'r>,
     finished: Finishing,
     taken_over: AtomicU64,
@@ -249,7 +254,7 @@ impl<'r> Running<'r> {
             shared,
             budget,
             run,
-            occasion: Occasion {
+            hook_context: HookContext {
                 hooks: match options.effect {
                     Effect::Write => &options.hooks,
                     Effect::DryRun => &shared.no_hooks,
@@ -273,8 +278,8 @@ impl<'r> Running<'r> {
         &self,
         targets: &Targets<'_>,
         target: &Target<'_>,
-        company: Company,
-    ) -> Option<Box<Before<'r>>> {
+        company: InputCount,
+    ) -> Option<Box<PreHook<'r>>> {
         let options = self.shared.options;
         // What is left is only counted.
         if self.is_interrupted() {
@@ -285,9 +290,9 @@ impl<'r> Running<'r> {
             return None;
         }
         targets.begin(target, options.effect);
-        let before = Before::new(self.occasion, target, &self.shared.turns);
+        let before = PreHook::new(self.hook_context, target, &self.shared.turns);
         let is_stream = *target.source == Source::Stdin;
-        if is_stream && company == Company::Others {
+        if is_stream && company == InputCount::Others {
             // It cannot be read twice, and its size is unknown.
             return Some(Box::new(before));
         }
@@ -309,7 +314,7 @@ impl<'r> Running<'r> {
     }
 
     /// An input was tried.
-    fn ended(&self, before: &Before<'r>, target: &Target<'_>, tried: Result<Worked>) {
+    fn ended(&self, before: &PreHook<'r>, target: &Target<'_>, tried: Result<Processed>) {
         // Another run of the same command may have been faster.
         let is_taken = |error: &Error| matches!(error.kind, ErrorKind::Exists | ErrorKind::Changed);
         if tried.as_ref().is_err_and(is_taken)
@@ -347,7 +352,7 @@ impl<'r> Running<'r> {
     }
 
     /// Tries an input once more, alone.
-    fn again(&self, target: &Target<'_>, before: &Before<'r>) {
+    fn again(&self, target: &Target<'_>, before: &PreHook<'r>) {
         let _turn = self.shared.turns.acquire();
         let tried = self.attempt(target, self.budget.take(target.bytes), before);
         self.ended(before, target, tried);
@@ -356,9 +361,9 @@ impl<'r> Running<'r> {
     fn attempt(
         &self,
         target: &Target<'_>,
-        share: Share<'_>,
-        before: &Before<'r>,
-    ) -> Result<Worked> {
+        share: Reservation<'_>,
+        before: &PreHook<'r>,
+    ) -> Result<Processed> {
         let asker = self.earlier.asker(target);
         let context = InputContext {
             before,
@@ -369,9 +374,9 @@ impl<'r> Running<'r> {
 
     fn after(
         &self,
-        before: &Before<'r>,
+        before: &PreHook<'r>,
         target: &Target<'_>,
-        tried: Result<Worked>,
+        tried: Result<Processed>,
     ) -> Result<Outcome> {
         let (tried, left) = match tried {
             Ok(worked) => (Ok(worked.outcome), Some(worked.left)),
@@ -379,7 +384,7 @@ impl<'r> Running<'r> {
         };
         let mut outcome = outcome_of(tried, target, &self.shared.options.destination)?;
         outcome.warnings.extend(before.warning());
-        self.occasion.after(&mut outcome);
+        self.hook_context.after(&mut outcome);
         if let Some(left) = left {
             self.earlier.note(target, &outcome, left);
         }
@@ -447,9 +452,9 @@ fn outcome_of(
 fn attempt(
     run: &one::Run<'_>,
     target: &Target,
-    share: Share<'_>,
+    share: Reservation<'_>,
     context: InputContext<'_>,
-) -> Result<Worked> {
+) -> Result<Processed> {
     let compact = || run.compact(target, share, context);
     catch_unwind(AssertUnwindSafe(compact)).unwrap_or_else(|_| {
         let path = target.input_path();

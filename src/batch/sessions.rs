@@ -13,7 +13,7 @@ use super::inspect::each;
 use super::over::{Over, Read};
 use super::project::{directory_of_file, whole_id};
 use super::walk::{Interest, Leave, walk};
-use super::{FileSource, Found, Origin, PassedBy, Source};
+use super::{FileSource, Found, Origin, SkipReason, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::agent::{Surroundings, directory_of};
 use crate::format::{Detected, Format, Warnings};
@@ -26,7 +26,7 @@ use crate::transcript::{Conversation, Role, Transcript};
 pub const NO_HOME: &str = "agents keep sessions below HOME, which is not set";
 
 /// The most sessions that an error names.
-const NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// A file that an agent finds as a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub struct Sessions {
     /// What could not be read.
     pub unseen: Vec<Error>,
     /// What was left out although nothing failed.
-    pub passed: Vec<(PathBuf, PassedBy)>,
+    pub skipped: Vec<(PathBuf, SkipReason)>,
 }
 
 /// Which session is meant.
@@ -251,7 +251,7 @@ impl Sessions {
             let below = path.strip_prefix(folder);
             match below.is_ok_and(|below| agent.id(below).is_some()) {
                 true => Interest::Wanted,
-                false => Interest::Nobody,
+                false => Interest::Ignored,
             }
         };
         let leave = Leave {
@@ -259,8 +259,8 @@ impl Sessions {
             exclude: &Exclude::default(),
         };
         let walked = walk(folder, leave, is_session);
-        self.unseen.extend(walked.unseen);
-        self.passed.extend(walked.passed);
+        self.unseen.extend(walked.errors);
+        self.skipped.extend(walked.skipped);
         for path in walked.files {
             let modified = fs::metadata(&path).and_then(|metadata| metadata.modified());
             let id = path
@@ -330,7 +330,7 @@ impl Sessions {
             several => {
                 let named = several
                     .iter()
-                    .take(NAMED)
+                    .take(MAX_NAMED)
                     .map(|session| shown_path(&session.path));
                 let named = named.collect::<Vec<_>>().join(", ");
                 let message = format!(

@@ -44,12 +44,12 @@ impl Shard {
         let Found {
             folders,
             missing,
-            passed,
+            skipped,
             ..
         } = found;
         let has = |path: &Path| self.has(relative(path, folders));
         missing.retain(|error| has(error.path.as_deref().unwrap_or(Path::new(""))));
-        passed.retain(has);
+        skipped.retain(has);
         Ok(())
     }
 
@@ -80,7 +80,7 @@ pub(super) fn relative<'p>(path: &'p Path, folders: &[PathBuf]) -> &'p Path {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::{Passed, PassedBy};
+    use crate::batch::{SkipReason, Skipped};
 
     #[test]
     fn what_is_not_read_is_of_one_part_wherever_its_tree_is_mounted() {
@@ -93,20 +93,20 @@ mod tests {
                 let path = Path::new(root).join(format!("d/{n}.jsonl"));
                 let error = Error::new(ErrorKind::Io, n.to_string()).at(&path);
                 found.missing.push(error);
-                found.passed.insert(path, PassedBy::SameFile);
+                found.skipped.count(path, SkipReason::SameFile);
             }
             Shard::new(index, 3).unwrap().apply(&mut found).unwrap();
             let missing = found.missing.into_iter().map(|error| error.message);
-            let passed: Passed = found.passed;
-            let passed: u64 = passed.groups().values().map(|group| group.count).sum();
-            (missing.collect::<Vec<_>>(), passed)
+            let skipped: Skipped = found.skipped;
+            let skipped: u64 = skipped.groups().values().map(|group| group.count).sum();
+            (missing.collect::<Vec<_>>(), skipped)
         };
         let mut all = 0;
         for index in 1..=3 {
-            let (missing, passed) = of("/mnt/a", index);
-            assert_eq!((missing.clone(), passed), of("/data/b", index));
-            assert_eq!(missing.len() as u64, passed);
-            all += passed;
+            let (missing, skipped) = of("/mnt/a", index);
+            assert_eq!((missing.clone(), skipped), of("/data/b", index));
+            assert_eq!(missing.len() as u64, skipped);
+            all += skipped;
         }
         assert_eq!(all, 20);
     }

@@ -113,7 +113,7 @@ impl<'s> Sink<'s> {
     /// Writes all of `bytes`, and checks for a signal in between.
     pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
         bytes
-            .chunks(A_SIGNAL)
+            .chunks(BYTES_PER_SIGNAL_CHECK)
             .try_for_each(|chunk| self.write_all(chunk))
             .map_err(|e| self.failed(&e))
     }
@@ -132,7 +132,7 @@ impl<'s> Sink<'s> {
 }
 
 /// How many bytes to write before checking for a signal.
-const A_SIGNAL: usize = 4 << 20;
+const BYTES_PER_SIGNAL_CHECK: usize = 4 << 20;
 
 impl Write for Sink<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

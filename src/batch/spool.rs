@@ -31,10 +31,10 @@ pub(super) use shared::Shared;
 /// How much memory entries may take before they go to the disk, in bytes, as it is estimated.
 const MOST_HELD: u64 = 32 << 20;
 /// The number of entries that are always kept in memory.
-const FEW: usize = 50;
+const MIN_IN_MEMORY: usize = 50;
 /// The estimate for an entry without its parts, and for each of these.
-const AN_ENTRY: u64 = 3 << 10;
-const A_PART: u64 = 256;
+const ENTRY_BYTES: u64 = 3 << 10;
+const PART_BYTES: u64 = 256;
 
 /// An entry that can be kept on the disk: its JSON says all of it, but for the hint of its error.
 pub trait Kept: Listed + ReadBack + Send + Sync + Debug {
@@ -115,9 +115,9 @@ impl<E: Kept> Spool<E> {
         if let Some(spooled) = &mut self.spooled {
             return spooled.push(&Written::of(entry)?);
         }
-        self.weight += AN_ENTRY + A_PART * entry.parts() as u64;
+        self.weight += ENTRY_BYTES + PART_BYTES * entry.parts() as u64;
         self.held.push(entry);
-        if self.weight > self.most && self.held.len() > FEW {
+        if self.weight > self.most && self.held.len() > MIN_IN_MEMORY {
             let mut spooled = Spooled::new(&self.folder)?;
             for entry in self.held.drain(..) {
                 spooled.push(&Written::of(entry)?)?;

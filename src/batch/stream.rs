@@ -15,11 +15,11 @@ use std::time::Duration;
 use std::{io, thread};
 
 use super::budget::Budget;
-use super::hooks::{Hooks, Occasion, Trigger};
-use super::limits::Job;
+use super::hooks::{HookContext, Hooks, Trigger};
+use super::limits::Workload;
 use super::refusal::Refusal;
 use super::sink::Sink;
-use super::target::kept;
+use super::target::open_run_store;
 use super::{Options, Stdin, Waiting, needs_archive, one};
 use crate::artifacts::SummaryModel;
 use crate::error::{Error, ErrorKind, Result};
@@ -32,7 +32,7 @@ use work::{Answer, Task, Work, name_of};
 /// How many bytes of records may be on their way, unless one alone has more.
 const ON_THE_WAY: u64 = 64 << 20;
 /// How many records may be on their way for each thread.
-const A_THREAD: usize = 8;
+const RECORDS_PER_THREAD: usize = 8;
 /// Bytes to read at a time.
 const PIECE: usize = 64 << 10;
 /// How often a thread that waits for room looks whether anybody still wants its work.
@@ -67,7 +67,7 @@ pub fn filter(
             .hint("name a folder with --store DIR, or keep no copy with --set archive=auto"));
     }
     let store = options.store.clone();
-    let store = store.map(|root| kept(root, Durability::Lazy));
+    let store = store.map(|root| open_run_store(root, Durability::Lazy));
     if let Some(kept) = &store {
         kept.store.sweep();
     }
@@ -81,9 +81,9 @@ pub fn filter(
         run: one::Run::new(effective, options, server, &refusal)?,
         stream,
         store: store.clone(),
-        budget: Budget::new(std::iter::empty(), threads, options.limits, Job::Once),
+        budget: Budget::new(std::iter::empty(), threads, options.limits, Workload::Once),
         turns: &turns,
-        occasion: Occasion {
+        hook_context: HookContext {
             hooks: &no_hooks,
             policy: &effective.policy.name,
             trigger: Trigger::of(&effective.policy),
@@ -94,7 +94,7 @@ pub fn filter(
     let ended = AtomicBool::new(false);
     let room = Room::default();
     let stdin = Stdin::open(&options.stop)?.until(&ended);
-    let (places, answers) = sync_channel(threads * A_THREAD);
+    let (places, answers) = sync_channel(threads * RECORDS_PER_THREAD);
     let (tasks, waiting) = sync_channel::<Task>(threads);
     let waiting = Mutex::new(waiting);
     let failed = |e| Error::new(ErrorKind::Internal, format!("cannot start a thread: {e}"));

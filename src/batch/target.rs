@@ -12,8 +12,8 @@ mod below;
 
 use super::emitted;
 use super::find::{COMPACT, PlaceKey, place_key, split_ending};
-use super::look::Look;
-use super::queue::Met;
+use super::queue::QueuedInput;
+use super::snapshot::Snapshot;
 use super::{Effect, FileSource, Found, Options, Origin, Source};
 use crate::emit::Messages;
 use crate::error::{Error, ErrorKind, Result};
@@ -50,7 +50,7 @@ pub struct Target<'s> {
     /// Its size, as far as it is known beforehand.
     pub bytes: u64,
     /// What it was when a walk met it.
-    pub(super) look: Option<Look>,
+    pub(super) look: Option<Snapshot>,
     /// Where outputs go.
     pub(super) destination: &'s Destination,
     /// What outputs hold instead of a transcript.
@@ -226,7 +226,7 @@ impl Target<'_> {
     pub(super) fn file(&self) -> Option<PathBuf> {
         let output = self.output();
         match self.destination {
-            Destination::InPlace => output.as_deref().map(followed),
+            Destination::InPlace => output.as_deref().map(resolve_link),
             Destination::Beside
             | Destination::File(_)
             | Destination::Stdout
@@ -390,7 +390,7 @@ impl<'s> Targets<'s> {
             Arc::clone(
                 self.stores
                     .entry(root.clone())
-                    .or_insert_with(|| kept(root, durability)),
+                    .or_insert_with(|| open_run_store(root, durability)),
             )
         });
         Ok(target)
@@ -441,7 +441,7 @@ impl<'s> Targets<'s> {
     /// The target of an input that a walk has met; `None` where inputs are listed.
     pub(super) fn of<'t>(
         &self,
-        (source, look): &'t Met,
+        (source, look): &'t QueuedInput,
         options: &'t Options,
     ) -> Option<Target<'t>> {
         let shared = self.shared.as_ref();
@@ -499,7 +499,7 @@ fn check_kind(destination: &Destination) -> Result<()> {
 }
 
 /// The target of a link; any other path as it is.
-pub(super) fn followed(path: &Path) -> PathBuf {
+pub(super) fn resolve_link(path: &Path) -> PathBuf {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_symlink() => {
             path.canonicalize().unwrap_or_else(|_| path.to_owned())
@@ -509,7 +509,7 @@ pub(super) fn followed(path: &Path) -> PathBuf {
 }
 
 /// The store at `root`, for a run.
-pub(super) fn kept(root: PathBuf, durability: Durability) -> Arc<RunStore> {
+pub(super) fn open_run_store(root: PathBuf, durability: Durability) -> Arc<RunStore> {
     Arc::new(RunStore {
         store: Store::new(root, durability),
         by_name: OnceLock::new(),

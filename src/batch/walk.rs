@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ignore::WalkBuilder;
 
 use super::exclude::{Exclude, Excluding, IGNORE};
-use super::passed::PassedBy;
+use super::skipped::SkipReason;
 use crate::error::{Error, ErrorKind};
 use crate::store::atomic::is_temp;
 use crate::store::{FOLDER, is_store};
@@ -24,9 +24,9 @@ pub(super) struct Walked {
     /// The files that were wanted, sorted by path.
     pub files: Vec<PathBuf>,
     /// What could not be accessed.
-    pub unseen: Vec<Error>,
-    /// What a walk skips without an error; see [`PassedBy`].
-    pub passed: Vec<(PathBuf, PassedBy)>,
+    pub errors: Vec<Error>,
+    /// What a walk skips without an error; see [`SkipReason`].
+    pub skipped: Vec<(PathBuf, SkipReason)>,
 }
 
 /// What a walk makes of a file by its path.
@@ -37,7 +37,7 @@ pub(super) enum Interest {
     /// The user may wonder why it is not: it is noted.
     Other,
     /// It is of no interest.
-    Nobody,
+    Ignored,
 }
 
 /// What a walk leaves out.
@@ -51,7 +51,7 @@ pub(super) struct Leave<'l> {
 
 /// A file that was wanted.
 #[derive(Debug)]
-pub(super) enum Met {
+pub(super) enum WalkedFile {
     /// It is there itself.
     File(PathBuf),
     /// A link leads to it: the link, and its target as the system resolves it.
@@ -62,10 +62,10 @@ pub(super) enum Met {
 pub(super) type Shows<'w> = dyn Fn(&Path) -> bool + 'w;
 
 /// Receives the files that are wanted.
-type Show<'s> = dyn FnMut(Met, &Shows<'_>) + 's;
+type Show<'s> = dyn FnMut(WalkedFile, &Shows<'_>) + 's;
 
-/// What is shown what a walk skips without an error; see [`PassedBy`].
-type Pass<'p> = dyn FnMut(PathBuf, PassedBy) + 'p;
+/// What is shown what a walk skips without an error; see [`SkipReason`].
+type OnSkipped<'p> = dyn FnMut(PathBuf, SkipReason) + 'p;
 
 /// Walks `folder` and collects the files that `interest` wants.
 pub(super) fn walk(
@@ -73,22 +73,22 @@ pub(super) fn walk(
     leave: Leave<'_>,
     interest: impl Fn(&Path, &str) -> Interest,
 ) -> Walked {
-    let (mut files, mut passed) = (Vec::new(), Vec::new());
+    let (mut files, mut skipped) = (Vec::new(), Vec::new());
     let show = &mut |met, _: &Shows<'_>| match met {
-        Met::File(path) | Met::Link(path, _) => files.push(path),
+        WalkedFile::File(path) | WalkedFile::Link(path, _) => files.push(path),
     };
-    let unseen = walk_each(
+    let errors = walk_each(
         folder,
         leave,
         interest,
         (show, &mut |path, why| {
-            passed.push((path, why));
+            skipped.push((path, why));
         }),
     );
     Walked {
         files,
-        unseen,
-        passed,
+        errors,
+        skipped,
     }
 }
 
@@ -98,10 +98,10 @@ pub(super) fn walk_each(
     folder: &Path,
     leave: Leave<'_>,
     interest: impl Fn(&Path, &str) -> Interest,
-    (show, pass): (&mut Show<'_>, &mut Pass<'_>),
+    (show, pass): (&mut Show<'_>, &mut OnSkipped<'_>),
 ) -> Vec<Error> {
     let skip = leave.skip.and_then(|skip| skip.canonicalize().ok());
-    let skipped = skip.clone();
+    let skip_folder = skip.clone();
     // Most outputs go elsewhere: then no folder here is looked at for that.
     let can_be_below = skip.as_ref().is_some_and(|skip| {
         let plain = folder.canonicalize();
@@ -132,7 +132,7 @@ pub(super) fn walk_each(
             }
             let excluded = excludes.leaves_out(entry.path(), is_folder);
             let is_store = || is_folder && is_store(entry.path());
-            let Some(why) = excluded.or_else(|| is_store().then_some(PassedBy::Store)) else {
+            let Some(why) = excluded.or_else(|| is_store().then_some(SkipReason::Store)) else {
                 return true;
             };
             let path = entry.path().to_owned();
@@ -163,7 +163,7 @@ pub(super) fn walk_each(
         let is_open = |below: &Path| {
             let path = folder.join(below);
             below.file_name().is_some_and(|name| name != FOLDER)
-                && !is_at(&path, skipped.as_deref())
+                && !is_at(&path, skip_folder.as_deref())
                 && excluding.leaves_out(&path, true).is_none()
                 && !is_store(&path)
         };
@@ -173,7 +173,7 @@ pub(super) fn walk_each(
             && excluding.leaves_out(path, false).is_none()
             && folders.all(is_open)
     };
-    let pass_left_out = |pass: &mut Pass<'_>| {
+    let report_left_out = |pass: &mut OnSkipped<'_>| {
         let left = std::mem::take(&mut *left.lock().unwrap_or_else(PoisonError::into_inner));
         for LeftOut {
             path,
@@ -189,15 +189,15 @@ pub(super) fn walk_each(
             }
         }
     };
-    let mut unseen = Vec::new();
+    let mut errors = Vec::new();
     for entry in walker {
-        pass_left_out(pass);
+        report_left_out(pass);
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
                 let (path, error) = fault(error);
                 let path = path.map_or_else(|| folder.to_owned(), |path| named(&path));
-                unseen.push(Error::io(path, "list", error));
+                errors.push(Error::io(path, "list", error));
                 continue;
             }
         };
@@ -206,40 +206,40 @@ pub(super) fn walk_each(
         };
         let path = named(entry.path());
         let interest = match is_temp(entry.file_name()) || entry.file_name() == IGNORE {
-            true => Interest::Nobody,
+            true => Interest::Ignored,
             false => interest(&path, &entry.file_name().to_string_lossy()),
         };
         if kind.is_symlink() {
             match target(folder, entry.path(), &path, interest) {
-                Ok(Some(target)) => show(Met::Link(path, target), &shows),
+                Ok(Some(target)) => show(WalkedFile::Link(path, target), &shows),
                 Ok(None) => {}
-                Err(Untaken::Passed(why)) => pass(path, why),
-                Err(Untaken::Unseen(error)) => unseen.push(error),
+                Err(LinkRefusal::Skipped(why)) => pass(path, why),
+                Err(LinkRefusal::Unseen(error)) => errors.push(error),
             }
             continue;
         }
         match (interest, kind.is_file()) {
-            (Interest::Wanted, true) => show(Met::File(path), &shows),
-            (Interest::Wanted, false) => pass(path, PassedBy::NoFile),
-            (Interest::Other, true) => pass(path, PassedBy::OtherExtension),
-            (Interest::Other, false) | (Interest::Nobody, _) => {}
+            (Interest::Wanted, true) => show(WalkedFile::File(path), &shows),
+            (Interest::Wanted, false) => pass(path, SkipReason::NoFile),
+            (Interest::Other, true) => pass(path, SkipReason::OtherExtension),
+            (Interest::Other, false) | (Interest::Ignored, _) => {}
         }
     }
-    pass_left_out(pass);
-    unseen.extend(excluding.faults());
-    unseen
+    report_left_out(pass);
+    errors.extend(excluding.faults());
+    errors
 }
 
 /// Something that the user left out.
 struct LeftOut {
     path: PathBuf,
-    why: PassedBy,
+    why: SkipReason,
     is_folder: bool,
 }
 
 /// Why a link is not taken.
-enum Untaken {
-    Passed(PassedBy),
+enum LinkRefusal {
+    Skipped(SkipReason),
     Unseen(Error),
 }
 
@@ -250,23 +250,27 @@ fn target(
     link: &Path,
     name: &Path,
     interest: Interest,
-) -> Result<Option<PathBuf>, Untaken> {
+) -> Result<Option<PathBuf>, LinkRefusal> {
     let resolved = fs::canonicalize(link);
     let is_below =
         |path: &Path| fs::canonicalize(folder).is_ok_and(|folder| path.starts_with(folder));
-    let passed = |why| Err(Untaken::Passed(why));
+    let skipped = |why| Err(LinkRefusal::Skipped(why));
     match resolved {
         Ok(path) if path.is_dir() => match is_below(&path) {
             true => Ok(None),
-            false => passed(PassedBy::FolderLink),
+            false => skipped(SkipReason::FolderLink),
         },
-        Err(_) if interest == Interest::Other => passed(PassedBy::BrokenLink),
+        Err(_) if interest == Interest::Other => skipped(SkipReason::BrokenLink),
         Ok(path) if interest == Interest::Other && path.is_file() => {
-            passed(PassedBy::OtherExtension)
+            skipped(SkipReason::OtherExtension)
         }
         _ if interest != Interest::Wanted => Ok(None),
-        Err(error) => Err(Untaken::Unseen(Error::io(name, "follow the link", error))),
-        Ok(path) if !is_below(&path) => Err(Untaken::Unseen(
+        Err(error) => Err(LinkRefusal::Unseen(Error::io(
+            name,
+            "follow the link",
+            error,
+        ))),
+        Ok(path) if !is_below(&path) => Err(LinkRefusal::Unseen(
             Error::new(
                 ErrorKind::Link,
                 "the link leads out of the folder, and is not read",
@@ -275,7 +279,7 @@ fn target(
             .hint("name the link itself to read its target"),
         )),
         Ok(path) if path.is_file() => Ok(Some(path)),
-        Ok(_) => passed(PassedBy::NoFile),
+        Ok(_) => skipped(SkipReason::NoFile),
     }
 }
 
@@ -328,35 +332,35 @@ mod tests {
             if name.ends_with(".jsonl") {
                 Interest::Wanted
             } else {
-                Interest::Nobody
+                Interest::Ignored
             }
         });
         let below = |path: &Path| path.strip_prefix(&folder).unwrap().display().to_string();
         let files: Vec<String> = walked.files.iter().map(|path| below(path)).collect();
         assert_eq!(files, ["a.jsonl", "below/b.jsonl", "inner.jsonl"]);
-        let unseen = walked.unseen.iter();
-        let unseen: Vec<(String, ErrorKind)> = unseen
+        let errors = walked.errors.iter();
+        let errors: Vec<(String, ErrorKind)> = errors
             .map(|error| (below(error.path.as_ref().unwrap()), error.kind))
             .collect();
         let name = |name: &str| name.to_owned();
         assert_eq!(
-            unseen,
+            errors,
             [
                 (name("broken.jsonl"), ErrorKind::NotFound),
                 (name("leads-out.jsonl"), ErrorKind::Link),
                 (name("loop.jsonl"), ErrorKind::Io),
             ]
         );
-        let passed: Vec<(String, PassedBy)> = walked
-            .passed
+        let skipped: Vec<(String, SkipReason)> = walked
+            .skipped
             .iter()
             .map(|(path, why)| (below(path), *why))
             .collect();
         assert_eq!(
-            passed,
+            skipped,
             [
-                (name("folder"), PassedBy::FolderLink),
-                (name("socket.jsonl"), PassedBy::NoFile)
+                (name("folder"), SkipReason::FolderLink),
+                (name("socket.jsonl"), SkipReason::NoFile)
             ]
         );
     }

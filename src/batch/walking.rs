@@ -1,6 +1,6 @@
 //! The inputs of one folder while it is still being walked: work on the first begins before the last is found.
 //!
-//! Only where nothing depends on the whole list: see [`Walking::of`]. What is found, and what is said of the rest, is what
+//! Only where nothing depends on the whole list: see [`StreamingWalk::of`]. What is found, and what is said of the rest, is what
 //! [`super::find`] finds and says. Holds no path longer than its input is on its way.
 
 use std::cell::RefCell;
@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use super::find::{PlaceKey, place_key};
 use super::find::{interest, no_transcript, nothing};
-use super::look::Look;
-use super::passed::PassedBy;
 use super::shard::relative;
-use super::walk::{Leave, Met, Shows, walk_each};
+use super::skipped::SkipReason;
+use super::snapshot::Snapshot;
+use super::walk::{Leave, Shows, WalkedFile, walk_each};
 use super::{
-    Destination, Exclude, FileSource, Filter, Found, Options, Origin, Passed, Scope, Shard, Source,
+    Destination, Exclude, FileSource, Filter, Found, Options, Origin, Scope, Shard, Skipped, Source,
 };
 use crate::error::Result;
 use crate::store::folder::below;
@@ -23,7 +23,7 @@ use crate::store::{FOLDER, Seen};
 
 /// A folder whose inputs are worked on while it is walked.
 #[derive(Debug)]
-pub struct Walking {
+pub struct StreamingWalk {
     pub(super) folder: PathBuf,
     skip: Option<PathBuf>,
     exclude: Exclude,
@@ -32,7 +32,7 @@ pub struct Walking {
     pub(super) filter: Filter,
 }
 
-impl Walking {
+impl StreamingWalk {
     /// What `paths` name, if that is one folder and no input can be in another one's way, so that each can be decided alone:
     /// outputs go in place, or beside their inputs, or in the same tree to a folder that holds no input. A run that asks a
     /// server, or forks, or writes messages, has to know its inputs first; so has one over several folders: the outputs of two
@@ -56,11 +56,11 @@ impl Walking {
             && options.emit.is_none()
             && folder.is_dir();
         let store = options.store.as_deref();
-        if store.is_some_and(|store| is_in_the_way(store, folder, Skipped::ByName)) {
+        if store.is_some_and(|store| is_in_the_way(store, folder, SkipRule::ByName)) {
             return None;
         }
         let skip = match &options.destination {
-            Destination::Folder(out) if is_in_the_way(out, folder, Skipped::IfThere) => {
+            Destination::Folder(out) if is_in_the_way(out, folder, SkipRule::IfThere) => {
                 return None;
             }
             Destination::Folder(out) => Some(out.clone()),
@@ -68,7 +68,7 @@ impl Walking {
             Destination::InPlace | Destination::Beside => None,
             Destination::File(_) | Destination::Stdout => return None,
         };
-        is_alone.then(|| Walking {
+        is_alone.then(|| StreamingWalk {
             folder: folder.clone(),
             skip,
             exclude: exclude.clone(),
@@ -85,7 +85,7 @@ impl Walking {
         };
         let mut count = 0;
         let show = &mut |met, _: &Shows<'_>| {
-            let (Met::File(path) | Met::Link(path, _)) = met;
+            let (WalkedFile::File(path) | WalkedFile::Link(path, _)) = met;
             let inside = below(&path, &self.folder).unwrap_or(&path);
             let is_ours = self.shard.is_none_or(|shard| shard.has(inside));
             count += u64::from(is_ours);
@@ -103,7 +103,7 @@ impl Walking {
     ///
     /// # Errors
     /// [`crate::ErrorKind::NoInput`] if nothing at all was found.
-    pub(super) fn each(&self, show: &mut dyn FnMut(Source, Option<Look>)) -> Result<Found> {
+    pub(super) fn each(&self, show: &mut dyn FnMut(Source, Option<Snapshot>)) -> Result<Found> {
         let folder: Arc<Path> = self.folder.as_path().into();
         let plain = folder.canonicalize().ok();
         let leave = Leave {
@@ -113,7 +113,7 @@ impl Walking {
         let mut met = 0;
         let mut is_empty = true;
         let mut links = Links::default();
-        let passed = RefCell::new(Passed::default());
+        let skipped = RefCell::new(Skipped::default());
         let folders = [self.folder.clone()];
         let is_of_shard = |path: &Path| {
             let shard = self.shard;
@@ -131,7 +131,7 @@ impl Walking {
             if is_new == Times::Again {
                 // Sharded like all that is passed by.
                 if is_of_shard(&file.path) {
-                    passed.borrow_mut().count(file.path, PassedBy::SameFile);
+                    skipped.borrow_mut().count(file.path, SkipReason::SameFile);
                 }
                 return;
             }
@@ -140,14 +140,14 @@ impl Walking {
             }
             met += 1;
             let seen = file.path.metadata().ok();
-            let look = seen.map(|seen| Look::now(Seen::of_input(&file.path, &seen)));
+            let look = seen.map(|seen| Snapshot::now(Seen::of_input(&file.path, &seen)));
             show(Source::File(file), look);
         };
         let mut is_left_out = false;
-        let pass = &mut |path: PathBuf, why: PassedBy| {
+        let pass = &mut |path: PathBuf, why: SkipReason| {
             is_left_out |= why.is_asked_for();
             if is_of_shard(&path) {
-                passed.borrow_mut().count(path, why);
+                skipped.borrow_mut().count(path, why);
             }
         };
         let unseen = walk_each(&folder, leave, |_, name| interest(name), (show_file, pass));
@@ -162,7 +162,7 @@ impl Walking {
             sources: Vec::new(),
             folders: vec![self.folder.clone()],
             missing: unseen,
-            passed: passed.into_inner(),
+            skipped: skipped.into_inner(),
             met,
         };
         if let Some(shard) = self.shard {
@@ -180,12 +180,12 @@ impl Links {
     /// The path of a file, and whether it is an input by another path. `plain` is the folder without links.
     fn once(
         &mut self,
-        file: Met,
+        file: WalkedFile,
         (folder, plain): (&Path, Option<&Path>),
         shows: &Shows<'_>,
     ) -> (PathBuf, Times) {
         let (path, is_new) = match file {
-            Met::File(path) => {
+            WalkedFile::File(path) => {
                 let is_new = self.0.is_empty() || {
                     let below = path.strip_prefix(folder).ok();
                     let place = plain.zip(below).map(|(plain, below)| plain.join(below));
@@ -193,7 +193,7 @@ impl Links {
                 };
                 (path, is_new)
             }
-            Met::Link(path, target) => {
+            WalkedFile::Link(path, target) => {
                 let below = plain.and_then(|plain| target.strip_prefix(plain).ok());
                 let own = below.map(|below| folder.join(below));
                 let is_old = own.is_some_and(|own| own < path && shows(&own));
@@ -216,24 +216,24 @@ enum Times {
 }
 
 /// Whether a walk of `folder` could meet what a run writes to `written`, or outputs could replace inputs there. A folder that is
-/// there already is left out of the walk if it is `skipped`.
-fn is_in_the_way(written: &Path, folder: &Path, skipped: Skipped) -> bool {
+/// there already is left out of the walk if it is `rule`.
+fn is_in_the_way(written: &Path, folder: &Path, rule: SkipRule) -> bool {
     let (Some(written), Ok(folder)) = (resolved(written), folder.canonicalize()) else {
         return true;
     };
-    let is_left_out = match skipped {
-        Skipped::IfThere => written.is_dir(),
-        Skipped::ByName => written.ends_with(FOLDER),
+    let is_left_out = match rule {
+        SkipRule::IfThere => written.is_dir(),
+        SkipRule::ByName => written.ends_with(FOLDER),
     };
-    match skipped {
-        Skipped::IfThere if folder.starts_with(&written) => true,
-        Skipped::IfThere | Skipped::ByName => written.starts_with(&folder) && !is_left_out,
+    match rule {
+        SkipRule::IfThere if folder.starts_with(&written) => true,
+        SkipRule::IfThere | SkipRule::ByName => written.starts_with(&folder) && !is_left_out,
     }
 }
 
 /// Which of the folders that a run writes to its walk leaves out.
 #[derive(Debug, Clone, Copy)]
-enum Skipped {
+enum SkipRule {
     /// It, if it is there when the walk begins.
     IfThere,
     /// It, if it has the name of a store.
@@ -278,7 +278,7 @@ mod tests {
             ("out/../in", true),
         ] {
             assert_eq!(
-                is_in_the_way(&at(out), &at("in"), Skipped::IfThere),
+                is_in_the_way(&at(out), &at("in"), SkipRule::IfThere),
                 is,
                 "{out}"
             );
@@ -291,7 +291,7 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(
-                is_in_the_way(&at(store), &at("in"), Skipped::ByName),
+                is_in_the_way(&at(store), &at("in"), SkipRule::ByName),
                 is,
                 "{store}"
             );
@@ -330,7 +330,7 @@ mod tests {
         }
         let exclude = Exclude::new(&["gone/".to_owned()]).unwrap();
         let listed = crate::batch::find(&[at("")], None, &exclude).unwrap();
-        let walking = Walking {
+        let walking = StreamingWalk {
             folder: at(""),
             skip: None,
             exclude,
@@ -341,7 +341,7 @@ mod tests {
         let found = walking
             .each(&mut |source, look| met.push((source, look)))
             .unwrap();
-        let (sources, looks): (Vec<Source>, Vec<Option<Look>>) = met.into_iter().unzip();
+        let (sources, looks): (Vec<Source>, Vec<Option<Snapshot>>) = met.into_iter().unzip();
         assert_eq!(sources, listed.sources);
         assert!(
             looks
@@ -349,8 +349,8 @@ mod tests {
                 .all(|look| look.is_some_and(|look| look.seen.bytes == 2))
         );
         assert_eq!(
-            (found.met, found.passed.groups()),
-            (sources.len() as u64, listed.passed.groups())
+            (found.met, found.skipped.groups()),
+            (sources.len() as u64, listed.skipped.groups())
         );
         assert_eq!(sources.len(), 6, "{sources:?}");
         // With links to what is an input itself.

@@ -31,7 +31,7 @@ use super::{Context, all_paths, format_named, input_format_help, needless, scrip
 use crate::artifacts::{Postponed, Replies};
 use crate::batch::{
     self, BadLines, Destination, Effect, Filter, Fork, Found, Loading, Options, Overwrite, Ran,
-    Reported, Scope, Walking, agents_folders,
+    Reported, Scope, StreamingWalk, agents_folders,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Exit, Interrupted, Notices};
@@ -187,7 +187,7 @@ impl Compact {
         let shard = self.shard.shard()?;
         // Nothing is asked of anybody.
         let is_plain = self.batch.batch.is_none() && !asks_a_server(&effective.policy);
-        let walking = Walking::of(&paths, &options, (&exclude, &filter), shard);
+        let walking = StreamingWalk::of(&paths, &options, (&exclude, &filter), shard);
         let walking = walking.filter(|_| is_plain);
         let (ran, mut found) = match walking {
             Some(walking) => {
@@ -225,9 +225,10 @@ impl Compact {
         } = ran;
         let interrupted = context.interrupted();
         if interrupted.is_none() {
-            let gone = batch::vanished((&found, &met), &options, self.resuming.orphans(), shard)?;
-            found.passed.extend(gone.outputs);
-            faults.extend(gone.faults);
+            let orphans =
+                batch::orphaned_outputs((&found, &met), &options, self.resuming.orphans(), shard)?;
+            found.skipped.extend(orphans.outputs);
+            faults.extend(orphans.faults);
         }
         let left = found.len().saturating_sub(files);
         if interrupted.is_some() {

@@ -10,7 +10,7 @@ use super::emit::EmitArgs;
 use super::gates::{CompactGates, OverTarget};
 use super::named::surroundings;
 use super::next::{Went, next};
-use super::reading::{not_read, passed_by};
+use super::reading::{not_read, note_skipped};
 use super::reports::{self, Planned};
 use super::saying::{policy_ref, say};
 use super::shape::Shape;
@@ -100,7 +100,7 @@ pub(super) fn end(context: &Context, outcomes: &Sorted, ending: &Ending<'_>) -> 
         let _ = shown.and_then(|()| err.flush());
     }
     let mut notices = Notices::of(outcomes).map_err(unread)?;
-    passed_by(&ending.found.passed, &mut notices);
+    note_skipped(&ending.found.skipped, &mut notices);
     context.notices(notices);
     say_unheard(context, outcomes, ending.effective)?;
     say_nothing_left(context, ending.found);

@@ -17,7 +17,7 @@ use super::shorthand::percent;
 use super::timings::{TimingArgs, wall};
 use super::{Context, flush, scripted_answers, stdout_failed};
 use crate::artifacts::Replies;
-use crate::batch::{self, Job};
+use crate::batch::{self, Workload};
 use crate::error::{Error, Result};
 use crate::eval::{Baseline, Budget, Candidate, Cutting, Evaluator, FileEval, Kind, Metric};
 use crate::outcome::Examined;
@@ -122,7 +122,7 @@ impl Eval {
         .held_out(held_out);
         let (files, mut not_read) =
             self.reading
-                .each(context, (Job::Eval, clock.as_ref()), |over| {
+                .each(context, (Workload::Eval, clock.as_ref()), |over| {
                     batch::eval(over, &evaluator)
                 })?;
         let failed = say(context, &files);

@@ -18,7 +18,7 @@ use crate::text::{count, thousands};
 pub(super) const GATES: &str = "Gates";
 
 /// How many names a message lists.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// A limit that is missed.
 pub(super) struct Closed {
@@ -302,9 +302,9 @@ impl Over {
         self.number += 1;
         // Of equals, the first ones stay first.
         let rank = self.largest.partition_point(|(_, other)| *other >= tokens);
-        if rank < NAMED {
+        if rank < MAX_NAMED {
             self.largest.insert(rank, (name(), tokens));
-            self.largest.truncate(NAMED);
+            self.largest.truncate(MAX_NAMED);
         }
     }
 
@@ -336,7 +336,7 @@ struct Few {
 impl Few {
     fn push(&mut self, name: String) {
         self.number += 1;
-        if self.first.len() < NAMED {
+        if self.first.len() < MAX_NAMED {
             self.first.push(name);
         }
     }

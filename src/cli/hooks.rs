@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::Voice;
 use super::needless::refused;
-use crate::batch::{Hooks, Words};
+use crate::batch::{HookOutput, Hooks};
 use crate::error::Result;
 
 /// The heading of these flags.
@@ -47,9 +47,9 @@ impl HookArgs {
             hidden: names
                 .filter(|name| is_secret(name))
                 .collect::<Vec<OsString>>(),
-            words: match voice {
-                Voice::Loud => Words::Shown,
-                Voice::Normal | Voice::Quiet => Words::Dropped,
+            output: match voice {
+                Voice::Loud => HookOutput::Shown,
+                Voice::Normal | Voice::Quiet => HookOutput::Dropped,
             },
         }
     }

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use clap::Args;
 
 use super::limits::INPUT;
-use super::reading::passed_by;
+use super::reading::note_skipped;
 use super::reports::OUTPUT;
 use super::shard::ShardArgs;
 use super::walking::ExcludeArgs;
@@ -91,7 +91,7 @@ impl PackLines {
         }
         flush(&mut out)?;
         let mut notices = Notices::default();
-        passed_by(&found.passed, &mut notices);
+        note_skipped(&found.skipped, &mut notices);
         context.notices(notices);
         Ok(match failed {
             0 => Exit::Done.code(),

@@ -13,7 +13,7 @@ use super::progress::Bar;
 use super::shard::ShardArgs;
 use super::walking::{ExcludeArgs, FilterArgs, say_nothing_left};
 use super::{Context, Fault, all_paths, format_named, input_format_help};
-use crate::batch::{self, Exclude, Found, Job, Over, Passed, PassedBy, WallClock};
+use crate::batch::{self, Exclude, Found, Over, SkipReason, Skipped, WallClock, Workload};
 use crate::error::Result;
 use crate::outcome::{Clock, Examined, FileStatus, NotReads, NoticeLevel, Notices, path_text};
 
@@ -61,7 +61,7 @@ impl Reading {
     pub(super) fn each<T>(
         &self,
         context: &Context,
-        (job, clock): (Job, Option<&WallClock>),
+        (job, clock): (Workload, Option<&WallClock>),
         look: impl FnOnce(&Over<'_>) -> Result<T>,
     ) -> Result<(T, NotReads)> {
         let format = format_named(self.input_format.as_deref())?;
@@ -89,7 +89,7 @@ impl Reading {
             clock: clock.map(|clock| clock as &dyn Clock),
         })?;
         bar.finish();
-        passed_by(&found.passed, &mut notices);
+        note_skipped(&found.skipped, &mut notices);
         context.notices(notices);
         say_nothing_left(context, &found);
         Ok((looked, not_read(&found)))
@@ -97,8 +97,8 @@ impl Reading {
 }
 
 /// Adds what a walk left out, although nothing failed.
-pub(super) fn passed_by(passed: &Passed, notices: &mut Notices) {
-    for ((why, extension), group) in passed.groups() {
+pub(super) fn note_skipped(skipped: &Skipped, notices: &mut Notices) {
+    for ((why, extension), group) in skipped.groups() {
         let message = match extension {
             Some(extension) => format!(
                 "not read: the name ends in {extension}, not in .jsonl, .jsonl.gz or .jsonl.zst"
@@ -106,22 +106,22 @@ pub(super) fn passed_by(passed: &Passed, notices: &mut Notices) {
             None => why.message().to_owned(),
         };
         let level = match why {
-            PassedBy::FolderLink
-            | PassedBy::NoFile
-            | PassedBy::Vanished
-            | PassedBy::ToPrune
-            | PassedBy::Pruned
-            | PassedBy::VanishedButChanged => NoticeLevel::Warning,
-            PassedBy::BrokenLink
-            | PassedBy::Store
-            | PassedBy::SameFile
-            | PassedBy::OtherExtension
-            | PassedBy::Excluded
-            | PassedBy::Ignored
-            | PassedBy::Older
-            | PassedBy::Newer
-            | PassedBy::OtherProject
-            | PassedBy::NotDegraded => NoticeLevel::Note,
+            SkipReason::FolderLink
+            | SkipReason::NoFile
+            | SkipReason::Vanished
+            | SkipReason::ToPrune
+            | SkipReason::Pruned
+            | SkipReason::VanishedButChanged => NoticeLevel::Warning,
+            SkipReason::BrokenLink
+            | SkipReason::Store
+            | SkipReason::SameFile
+            | SkipReason::OtherExtension
+            | SkipReason::Excluded
+            | SkipReason::Ignored
+            | SkipReason::Older
+            | SkipReason::Newer
+            | SkipReason::OtherProject
+            | SkipReason::NotDegraded => NoticeLevel::Note,
         };
         let names = group.first.iter().map(|path| path_text(path));
         let inputs = (group.count, names.collect());
@@ -132,7 +132,7 @@ pub(super) fn passed_by(passed: &Passed, notices: &mut Notices) {
 /// What a walk left out, for a report.
 pub(super) fn not_read(found: &Found) -> NotReads {
     let mut all = NotReads::default();
-    for ((why, extension), group) in found.passed.groups() {
+    for ((why, extension), group) in found.skipped.groups() {
         let examples = group.examples.into_iter().collect();
         all.add(why.kind(), extension, (group.count, examples));
     }

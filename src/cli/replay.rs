@@ -14,7 +14,7 @@ use super::saying::policy_ref;
 use super::shape::{Shape, ShapeArgs};
 use super::timings::{TimingArgs, wall};
 use super::{Context, flush, scripted_answers, stdout_failed};
-use crate::batch::{self, Job};
+use crate::batch::{self, Workload};
 use crate::error::Result;
 use crate::policy::{self, Effective};
 use crate::replay::{Player, Replaying};
@@ -74,7 +74,7 @@ impl Replay {
         let replaying = replaying(policies.iter().map(|(file, e)| (file.as_deref(), e)))?;
         let (files, mut not_read) =
             self.reading
-                .each(context, (Job::Replay, clock.as_ref()), |over| {
+                .each(context, (Workload::Replay, clock.as_ref()), |over| {
                     batch::replay(over, &replaying)
                 })?;
         let failed = say(context, &files);

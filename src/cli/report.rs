@@ -21,7 +21,7 @@ use crate::store::open_transcript;
 use crate::text::count;
 
 /// A larger report is refused, if it has to be in memory.
-const MOST: u64 = 4 << 30;
+const MAX_REPORT_BYTES: u64 = 4 << 30;
 
 /// Render a report again, or add several up.
 ///
@@ -208,10 +208,10 @@ impl Twice {
 
 /// Entries of commands but `compact` and `stats` are held in memory, so that a report that would not fit there is refused.
 fn check_size(path: &Path, metadata: &Metadata) -> Result<()> {
-    if metadata.len() <= MOST {
+    if metadata.len() <= MAX_REPORT_BYTES {
         return Ok(());
     }
-    let message = format!("it has more than {}", count(MOST, "byte"));
+    let message = format!("it has more than {}", count(MAX_REPORT_BYTES, "byte"));
     let error = Error::new(ErrorKind::Io, message).at(path);
     Err(error.hint("files of ctxpack are smaller; check what it is"))
 }

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::needless::{given, refused};
 use super::reports::OUTPUT;
-use crate::batch::{Orphans, Resume, Trust};
+use crate::batch::{OrphanPolicy, Resume, Trust};
 use crate::error::Result;
 use crate::text::{count, thousands};
 
@@ -59,11 +59,11 @@ impl ResumeArgs {
     }
 
     /// What becomes of outputs whose input is gone.
-    pub(super) fn orphans(&self) -> Orphans {
+    pub(super) fn orphans(&self) -> OrphanPolicy {
         if self.prune_outputs {
-            Orphans::Prune
+            OrphanPolicy::Prune
         } else {
-            Orphans::Keep
+            OrphanPolicy::Keep
         }
     }
 

@@ -15,13 +15,13 @@ use super::config::PolicyArgs;
 use super::limits::{jobs, threads};
 use super::named::{AgentArgs, surroundings};
 use super::progress::Bar;
-use super::reading::passed_by;
+use super::reading::note_skipped;
 use super::since::since;
 use super::table::{Aligned, Table};
 use super::{Context, flush, json_line, put};
 use crate::batch::{
-    self, BadLines, Contents, Filter, Job, Limits, NO_HOME, Over, PassedBy, Session, Sessions,
-    number_of,
+    self, BadLines, Contents, Filter, Limits, NO_HOME, Over, Session, Sessions, SkipReason,
+    Workload, number_of,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Notices, path_text};
@@ -30,9 +30,9 @@ use crate::stats::{Counting, Exact};
 use crate::text::{count, printable, shown_path, size, thousands};
 
 /// The most sessions that are shown without --all.
-const SHOWN: usize = 20;
+const DEFAULT_LISTED: usize = 20;
 /// The fewest characters that are shown of an id; more, if it takes more to tell it from all others.
-const ID: usize = 8;
+const MIN_ID_CHARS: usize = 8;
 
 /// List the sessions of installed agents, newest first.
 ///
@@ -89,12 +89,16 @@ impl SessionsCommand {
         sessions
             .list
             .retain(|session| is_then(session.modified) && project.takes(&session.path));
-        let shown = if self.all { sessions.list.len() } else { SHOWN };
+        let shown = if self.all {
+            sessions.list.len()
+        } else {
+            DEFAULT_LISTED
+        };
         let more = sessions.list.len().saturating_sub(shown);
         sessions.list.truncate(shown);
 
         let unseen = std::mem::take(&mut sessions.unseen);
-        let passed = std::mem::take(&mut sessions.passed);
+        let skipped = std::mem::take(&mut sessions.skipped);
         let contents = self.count(context, &sessions, &counting)?;
         let rows: Vec<(&Session, Contents)> = sessions
             .list
@@ -119,7 +123,7 @@ impl SessionsCommand {
         }
         flush(&mut out)?;
         drop(out);
-        Ok(say(context, (unseen, passed), &rows))
+        Ok(say(context, (unseen, skipped), &rows))
     }
 
     fn count(
@@ -135,7 +139,7 @@ impl SessionsCommand {
             format: None,
             limits: Limits::default(),
             bad_lines: BadLines::Pass,
-            job: Job::Once,
+            job: Workload::Once,
             jobs: threads(self.jobs),
             stop: &context.stop,
             progress: &bar,
@@ -150,7 +154,7 @@ impl SessionsCommand {
 /// Says what could not be read; gives the exit code.
 fn say(
     context: &Context,
-    (unseen, passed): (Vec<Error>, Vec<(PathBuf, PassedBy)>),
+    (unseen, skipped): (Vec<Error>, Vec<(PathBuf, SkipReason)>),
     rows: &[(&Session, Contents)],
 ) -> u8 {
     let unread = rows.iter().filter_map(|(session, contents)| {
@@ -163,7 +167,7 @@ fn say(
         code = 3;
     }
     let mut notices = Notices::default();
-    passed_by(&passed.into_iter().collect(), &mut notices);
+    note_skipped(&skipped.into_iter().collect(), &mut notices);
     context.notices(notices);
     code
 }
@@ -180,7 +184,7 @@ fn short_ids(list: &[Session]) -> BTreeMap<String, String> {
             .checked_sub(1)
             .map_or(0, |before| common(id, all[before]));
         let after = all.get(at + 1).map_or(0, |after| common(id, after));
-        let least = id.len() - number_of(id).len() + ID;
+        let least = id.len() - number_of(id).len() + MIN_ID_CHARS;
         let length = (before.max(after) + 1).clamp(least, id.len().max(least));
         (id.to_owned(), id.get(..length).unwrap_or(id).to_owned())
     };

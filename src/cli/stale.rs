@@ -14,7 +14,7 @@ use crate::store::atomic::remove;
 use crate::store::{Missing, Spot};
 
 /// Larger reports are on more than one file.
-const MOST: u64 = 256 << 20;
+const MAX_REPORT_BYTES: u64 = 256 << 20;
 
 /// What became of the report on an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,12 +44,12 @@ pub(super) fn take_back((output, folder): (&Path, Option<&Path>), hash: &str) ->
         opened => opened?,
     };
     let mut bytes = Vec::new();
-    let read_all = (&file).take(MOST + 1).read_to_end(&mut bytes);
+    let read_all = (&file).take(MAX_REPORT_BYTES + 1).read_to_end(&mut bytes);
     read_all.map_err(|e| Error::io(&path, "read", e))?;
     if !is_report(&bytes, ReportFormat::Json) {
         return Ok(Stale::Nothing);
     }
-    if bytes.len() as u64 > MOST {
+    if bytes.len() as u64 > MAX_REPORT_BYTES {
         return Ok(Stale::OfOthers);
     }
     // Of another command, or of a later version.

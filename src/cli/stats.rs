@@ -13,7 +13,7 @@ use super::saying::policy_ref;
 use super::shape::{Shape, ShapeArgs};
 use super::timings::{TimingArgs, wall};
 use super::{Context, Voice, flush, stdout_failed};
-use crate::batch::{self, Job, Sorted, unread};
+use crate::batch::{self, Sorted, Workload, unread};
 use crate::error::Result;
 use crate::outcome::{Entries, Notices};
 use crate::report::{
@@ -23,7 +23,7 @@ use crate::report::{
 use crate::stats::{Counting, Exact};
 
 /// Up to this many inputs, threads cost more than they save.
-const FEW: usize = 256;
+const PARALLEL_THRESHOLD: usize = 256;
 
 /// Count tokens by role, tool, file and turn.
 ///
@@ -82,7 +82,7 @@ impl Stats {
         let counting = Counting::new(policy, self.top(), exact)?;
         let (files, mut not_read) =
             self.reading
-                .each(context, (Job::Once, clock.as_ref()), |over| {
+                .each(context, (Workload::Once, clock.as_ref()), |over| {
                     batch::stats(over, &counting)
                 })?;
         let mut failed = false;
@@ -109,7 +109,7 @@ impl Stats {
             self.tell(context, &planned, &report)
         };
         let told = match &files {
-            Sorted::Held(files) if files.len() <= FEW => tell()?,
+            Sorted::Held(files) if files.len() <= PARALLEL_THRESHOLD => tell()?,
             Sorted::Held(_) | Sorted::Spooled(_) => {
                 batch::pool(self.reading.threads())?.install(tell)?
             }

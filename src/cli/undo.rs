@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::named::AgentArgs;
 use super::progress::{Bar, size};
-use super::reading::passed_by;
+use super::reading::note_skipped;
 use super::shape::{Shape, ShapeArgs};
 use super::stale::{Stale, take_back};
 use super::walking::ExcludeArgs;
@@ -178,7 +178,7 @@ impl Undo {
                 place,
             );
         }
-        passed_by(&found.passed, &mut tally.notices);
+        note_skipped(&found.skipped, &mut tally.notices);
         context.notices(tally.notices);
         if is_any_walked && context.is_for_people() {
             let restored = match tally.restored {

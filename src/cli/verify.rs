@@ -11,7 +11,7 @@ use super::reading::{Reading, say};
 use super::shape::{Shape, ShapeArgs};
 use super::timings::{TimingArgs, wall};
 use super::{Context, Fault, flush, json_line, put};
-use crate::batch::{self, Found, Job, Origin, Source};
+use crate::batch::{self, Found, Origin, Source, Workload};
 use crate::error::{ErrorKind, Result};
 use crate::format::Fit;
 use crate::outcome::{Examined, FileStatus, Notices, Unread, path_text};
@@ -44,7 +44,7 @@ impl Verify {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         self.reading.check_named()?;
         let clock = self.timings.clock();
-        let job = (Job::Once, clock.as_ref());
+        let job = (Workload::Once, clock.as_ref());
         let verify = |over: &batch::Over<'_>| Ok((batch::verify(over)?, named(over.found)));
         let ((files, named), _) = self.reading.each(context, job, verify)?;
         let failed = say(context, &files);

@@ -47,7 +47,7 @@ pub(super) struct FilterArgs {
 
 /// Says that filters and exclusions have left nothing: the tables and sums of no file would look like those of empty ones.
 pub(super) fn say_nothing_left(context: &Context, found: &Found) {
-    if found.is_empty() && found.passed.is_asked_for() {
+    if found.is_empty() && found.skipped.is_asked_for() {
         context.remark(
             "nothing_left",
             "nothing to do: every transcript was left out",

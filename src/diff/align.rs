@@ -10,7 +10,7 @@ use std::ops::Range;
 use crate::ids::IdMap;
 
 /// The depth to which gaps between anchors are searched; only contrived sequences need more than two or three rounds.
-const DEEPEST: u8 = 24;
+const MAX_DEPTH: u8 = 24;
 
 /// Pairs of elements, in the same order on both sides.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl Alignment {
                 continue;
             }
             let anchors = match depth {
-                DEEPEST.. => Vec::new(),
+                MAX_DEPTH.. => Vec::new(),
                 _ => anchors(&gap, old, new),
             };
             if anchors.is_empty() {

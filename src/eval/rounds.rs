@@ -137,7 +137,7 @@ impl Stretches {
                     originals: Some(&originals),
                     ..Stored::default()
                 },
-                adviser: None,
+                instruction_source: None,
                 strings: &crate::scan::NO_STRINGS,
                 weights,
             };

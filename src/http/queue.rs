@@ -23,9 +23,9 @@ pub struct Patience {
 }
 
 /// Number of recent requests over which the failure rate is computed.
-const WINDOW: usize = 20;
+const SAMPLE_SIZE: usize = 20;
 /// The failure rate counts only from this many requests on, except if none has succeeded yet.
-const ENOUGH: usize = 8;
+const MIN_SAMPLE: usize = 8;
 /// The number of failures from which requests are held back if none has succeeded yet.
 const NEVER_ANSWERED: usize = 3;
 /// The first wait of a queue that holds requests back; each probe that fails doubles it.
@@ -41,7 +41,7 @@ const LEAST_GAP: Duration = Duration::from_millis(10);
 /// Each success shortens the gap to this share of it.
 const DECAY: f64 = 0.97;
 /// Polling interval of threads that wait for a free place.
-const AGAIN: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// When requests to a server may be sent.
 #[derive(Debug)]
@@ -126,11 +126,11 @@ impl Queue {
                 return Admission::After((held.until - now).min(left));
             }
             if held.is_probed {
-                return Admission::After(AGAIN);
+                return Admission::After(POLL_INTERVAL);
             }
             held.is_probed = true;
         } else if state.open >= state.places {
-            return Admission::After(AGAIN);
+            return Admission::After(POLL_INTERVAL);
         }
         state.open += 1;
         state.next_start = (!state.gap.is_zero()).then(|| now + state.gap);
@@ -215,7 +215,7 @@ impl State {
         self.trouble.get_or_insert((now, why.to_owned()));
         self.push(true);
         let failed = self.recent.iter().filter(|failed| **failed).count();
-        let is_most = self.recent.len() >= ENOUGH && failed * 10 > self.recent.len() * 6;
+        let is_most = self.recent.len() >= MIN_SAMPLE && failed * 10 > self.recent.len() * 6;
         let is_all = !self.has_answered && failed >= NEVER_ANSWERED;
         match &mut self.held {
             // Those that were sent before say nothing new.
@@ -241,7 +241,7 @@ impl State {
     }
 
     fn push(&mut self, failed: bool) {
-        if self.recent.len() == WINDOW {
+        if self.recent.len() == SAMPLE_SIZE {
             self.recent.pop_front();
         }
         self.recent.push_back(failed);

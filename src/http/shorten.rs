@@ -6,7 +6,7 @@
 use crate::artifacts::Excess;
 
 /// One round in this many is dropped if the server does not say by how much the prompt is too long.
-const A_FIFTH: usize = 5;
+const DROP_DIVISOR: usize = 5;
 /// The share of the limit that is left free besides, as a divisor: the words of a prompt have other tokens for their bytes than
 /// rounds that repeat themselves, by 7 % of the limit with llama.cpp and SmolLM2. Without it, most are too long once more.
 const MARGIN: u64 = 20;
@@ -33,7 +33,7 @@ pub(super) fn without_oldest(
             });
             before.count()
         }
-        None => rounds.len() / A_FIFTH,
+        None => rounds.len() / DROP_DIVISOR,
     };
     &rounds[dropped.clamp(1, rounds.len() - 1)..]
 }

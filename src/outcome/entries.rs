@@ -12,7 +12,7 @@ use super::{Entry, Examined, Figures, FileStatus, Find, OriginalKind, Outcome};
 use crate::error::{Error, ErrorKind};
 
 /// More bytes than most outcomes have before their format.
-const A_BEGIN: usize = 512;
+const HEAD_BYTES: usize = 512;
 
 /// What decides whether a short list names an entry, and what holding it costs.
 pub trait Listed: Entry + Clone + Serialize {
@@ -179,7 +179,7 @@ impl Outcome {
     /// # Errors
     /// The errors of serde, of which none is known.
     pub fn begin_of_json(input: &str, output: Option<&str>) -> serde_json::Result<Vec<u8>> {
-        let mut begin = Vec::with_capacity(A_BEGIN);
+        let mut begin = Vec::with_capacity(HEAD_BYTES);
         begin.extend_from_slice(br#"{"input":"#);
         serde_json::to_writer(&mut begin, input)?;
         begin.extend_from_slice(br#","output":"#);

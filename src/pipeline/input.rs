@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::artifacts::Adviser;
+use crate::artifacts::InstructionSource;
 use crate::format::Format;
 use crate::scan::Strings;
 use crate::store::{FOLDER, Store};
@@ -25,7 +25,7 @@ pub struct Input<'a, 's> {
     /// What the store has of it.
     pub stored: Stored<'s>,
     /// Asked before a summary is written.
-    pub adviser: Option<&'s dyn Adviser>,
+    pub instruction_source: Option<&'s dyn InstructionSource>,
     /// What the units of the built-in summary are worth.
     pub weights: &'s Weights,
 }

@@ -142,7 +142,7 @@ impl Run<'_, '_, '_> {
             store: view.input.stored.store,
             asker: view.input.stored.asker,
             folder: view.input.stored.folder,
-            adviser: view.input.adviser,
+            instruction_source: view.input.instruction_source,
         };
         let (transcript, policy) = (view.transcript, pipeline.policy);
         let (sizes, next_reply) = (&mut work.sizes, &mut work.next_reply);

@@ -10,7 +10,7 @@ use super::Found;
 use super::bytes::{Set, skip_blanks};
 
 /// The shortest run that can hold a secret with its name.
-const LEAST: usize = 24;
+const MIN_RUN_BYTES: usize = 24;
 /// The shortest line of a run over several lines.
 const LEAST_LINE: usize = 40;
 /// The number of bytes that decide whether data are text.
@@ -37,7 +37,7 @@ fn is_digit(b: u8) -> bool {
 
 fn runs(text: &[u8], search: &impl Fn(&[u8]) -> Vec<Found>, found: &mut Vec<Found>) {
     let mut at = 0;
-    while let Some(window) = text.get(at..at + LEAST) {
+    while let Some(window) = text.get(at..at + MIN_RUN_BYTES) {
         // No run that is long enough begins before the last byte that belongs to none.
         if let Some(last) = window.iter().rposition(|b| !is_digit(*b)) {
             at += last + 1;
@@ -45,7 +45,7 @@ fn runs(text: &[u8], search: &impl Fn(&[u8]) -> Vec<Found>, found: &mut Vec<Foun
         }
         let run = run(text, at);
         at = run.range.end.max(at + 1);
-        if run.range.len() < LEAST {
+        if run.range.len() < MIN_RUN_BYTES {
             continue;
         }
         let parts = |lines: &[Range<usize>]| -> Vec<u8> {

@@ -85,7 +85,7 @@ impl<'r> Window<'r> {
             part: Part::File,
             stored: Stored::default(),
             strings: &crate::scan::NO_STRINGS,
-            adviser: None,
+            instruction_source: None,
             weights: &WEIGHTS,
         };
         Window {

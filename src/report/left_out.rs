@@ -10,7 +10,7 @@ use crate::outcome::NotRead;
 use crate::text::{shown_name, thousands};
 
 /// The most reasons that Markdown names; each is a line.
-const MOST: usize = 20;
+const MAX_ROWS: usize = 20;
 /// The longest name in Markdown, in characters: long enough for the names of sessions with their folders. A reader has nothing
 /// else by which to find the file.
 const NAME_MAX: usize = 160;
@@ -52,7 +52,7 @@ pub(super) fn write_markdown(all: &[NotRead], out: &mut dyn Write) -> io::Result
         return Ok(());
     }
     writeln!(out, "\nNot read:\n")?;
-    for one in all.iter().take(MOST) {
+    for one in all.iter().take(MAX_ROWS) {
         let names = one.examples.iter();
         let names = names.map(|name| quoted(&shown_name(name), NAME_MAX));
         let names: Vec<String> = names.collect();
@@ -65,7 +65,7 @@ pub(super) fn write_markdown(all: &[NotRead], out: &mut dyn Write) -> io::Result
             more(one)
         )?;
     }
-    if let Some(left @ 1..) = all.len().checked_sub(MOST) {
+    if let Some(left @ 1..) = all.len().checked_sub(MAX_ROWS) {
         writeln!(out, "- and {} more kinds", thousands(left as u64))?;
     }
     Ok(())

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use crate::outcome::{Entries, Listed};
 
 /// Entries that one thread prepares at a time, as long as they have no more bytes than this: one of a large input has megabytes.
-const A_PIECE: usize = 256;
+const ENTRIES_PER_BATCH: usize = 256;
 const A_PIECE_BYTES: u64 = 1 << 20;
 
 /// Shows what `make` makes of the entries at some places, for all of them in their order. All threads of the pool in which this is
@@ -57,7 +57,7 @@ pub(crate) fn in_turn<E: Listed, T: Send + Sync>(
 /// Where the piece that begins at an entry ends: it has at least this one.
 fn piece_end<E: Listed>(files: &dyn Entries<E>, begin: usize) -> usize {
     let mut bytes = files.bytes_on_disk(begin);
-    let most = (begin + A_PIECE).min(files.len());
+    let most = (begin + ENTRIES_PER_BATCH).min(files.len());
     let fits = |at: &usize| {
         bytes += files.bytes_on_disk(*at);
         bytes <= A_PIECE_BYTES

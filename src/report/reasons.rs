@@ -9,7 +9,7 @@ use crate::outcome::{ActionKind, Outcome, Status};
 use crate::text::{count, thousands};
 
 /// The most conversations of an input, and the most reasons, that are listed.
-const MOST: usize = 12;
+const MAX_REASONS: usize = 12;
 
 /// Equal actions together.
 #[derive(Default)]
@@ -121,9 +121,9 @@ fn verb(kind: ActionKind) -> &'static str {
 }
 
 fn shorten(lines: &mut Vec<String>, noun: &str) {
-    let hidden = lines.len().saturating_sub(MOST) as u64;
+    let hidden = lines.len().saturating_sub(MAX_REASONS) as u64;
     if hidden > 0 {
-        lines.truncate(MOST);
+        lines.truncate(MAX_REASONS);
         lines.push(format!("and {}", count(hidden, &format!("more {noun}"))));
     }
 }

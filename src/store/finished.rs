@@ -37,13 +37,13 @@ pub(super) const FINISHED: &str = "finished";
 /// What the file of a run that has not come to its end has before its ending.
 const PART: &str = ".part";
 /// Longer than any line, in bytes.
-const MOST_LINE: u64 = 256 << 20;
+const MAX_LINE_BYTES: u64 = 256 << 20;
 /// More files than this for one command are merged into one.
-const MOST_FILES: usize = 8;
+const MAX_FILES: usize = 8;
 /// Size of the read buffer, in bytes.
-const A_READ: usize = 64 << 10;
+const READ_BUFFER: usize = 64 << 10;
 /// Version of the line format; lines of other versions are ignored.
-const FORM: u32 = 4;
+const LINE_VERSION: u32 = 4;
 /// The digits of a [`Work`].
 const WORK_DIGITS: usize = 16;
 
@@ -61,7 +61,7 @@ impl Work {
 
     /// The work that these words describe.
     pub fn of(words: &str) -> Self {
-        let hash = blake3::hash(format!("{FORM} {words}").as_bytes()).to_hex();
+        let hash = blake3::hash(format!("{LINE_VERSION} {words}").as_bytes()).to_hex();
         Work(hash[..WORK_DIGITS].to_owned())
     }
 }
@@ -202,10 +202,10 @@ impl Line<'_> {
 impl Part {
     /// Adds where its lines are, as those of the part of this number.
     fn read(&mut self, number: u32, places: &mut Filling<3>) -> io::Result<()> {
-        let mut lines = BufReader::with_capacity(A_READ, &*self.file);
+        let mut lines = BufReader::with_capacity(READ_BUFFER, &*self.file);
         let mut line = Vec::new();
         let mut offset = 0;
-        while let Some(bytes) = next_line(&mut lines, MOST_LINE, &mut line)? {
+        while let Some(bytes) = next_line(&mut lines, MAX_LINE_BYTES, &mut line)? {
             if let (Some(input), Ok(bytes)) = (named(&line), u32::try_from(bytes)) {
                 let place = Place {
                     key: key_of(&input),
@@ -343,7 +343,7 @@ impl Store {
                 }
             }
         }
-        if is_new && known.files.len() >= MOST_FILES {
+        if is_new && known.files.len() >= MAX_FILES {
             self.join_finished(work)?;
         }
         Ok(())

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 /// The ending of all files of lines.
 pub(super) const ENDING: &str = "jsonl";
 /// Bytes per block; a block is extended to the end of its last line.
-const A_BLOCK: u64 = 256 << 10;
+const BLOCK_BYTES: u64 = 256 << 10;
 
 /// An open file of lines.
 #[derive(Debug)]
@@ -172,7 +172,7 @@ pub(super) fn blocks(file: impl Read, most: u64) -> impl Iterator<Item = io::Res
     let mut file = BufReader::new(file);
     let mut read = move || {
         let mut block = Vec::new();
-        file.by_ref().take(A_BLOCK).read_to_end(&mut block)?;
+        file.by_ref().take(BLOCK_BYTES).read_to_end(&mut block)?;
         if !block.ends_with(b"\n") {
             let rest = file.by_ref().take(most).read_until(b'\n', &mut block)?;
             if rest as u64 == most && !block.ends_with(b"\n") {
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn blocks_are_all_lines_in_their_order() {
-        let block = A_BLOCK as usize;
+        let block = BLOCK_BYTES as usize;
         for text in [
             String::new(),
             "\n".repeat(3),

@@ -14,7 +14,7 @@ use super::spot::{Missing, Spot};
 use crate::error::Result;
 
 /// The most folders that are open at once.
-const MOST: usize = 32;
+const MAX_OPEN: usize = 32;
 
 /// Open folders, by their spelling.
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl OpenFolders {
         }
         let spot = Spot::below(base, path, missing)?;
         let mut opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if opened.len() >= MOST {
+        if opened.len() >= MAX_OPEN {
             opened.clear();
         }
         opened.insert(
@@ -84,10 +84,10 @@ mod tests {
         let spot = below("a/y", Missing::Refuse).unwrap();
         assert_eq!(spot.path(), base.join("a/y"));
         assert_eq!(spot.look().unwrap().unwrap().len(), 1);
-        for n in 0..2 * MOST {
+        for n in 0..2 * MAX_OPEN {
             below(&format!("{n}/x"), Missing::Make).unwrap();
         }
-        assert!(folders.0.lock().unwrap().len() <= MOST);
+        assert!(folders.0.lock().unwrap().len() <= MAX_OPEN);
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink("a", base.join("link")).unwrap();

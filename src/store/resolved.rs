@@ -15,7 +15,7 @@ use super::folder::{folder_of, split};
 use super::name;
 
 /// The number of folders that are remembered.
-const MOST: usize = 1_024;
+const MAX_REMEMBERED: usize = 1_024;
 
 /// Folders that were resolved, by their spelling: to compare paths part by part would cost more than all else here.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ impl Resolved {
             return resolved(folder);
         };
         let mut known = known();
-        if known.len() >= MOST {
+        if known.len() >= MAX_REMEMBERED {
             known.clear();
         }
         let new = Plain {
@@ -164,11 +164,11 @@ mod tests {
                 assert_eq!(of(&Resolved::default()), top.join(plain), "{name}");
             }
         }
-        for n in 0..MOST + 9 {
+        for n in 0..MAX_REMEMBERED + 9 {
             let folder = top.join(format!("{n}"));
             fs::create_dir(&folder).unwrap();
             assert_eq!(resolved.of(&folder), folder);
         }
-        assert!(resolved.0.lock().unwrap().len() <= MOST);
+        assert!(resolved.0.lock().unwrap().len() <= MAX_REMEMBERED);
     }
 }

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Seek, Write};
 use super::unnamed::merge;
 
 /// Bytes that are sorted at a time.
-const A_PART: usize = 16 << 20;
+const PART_BYTES: usize = 16 << 20;
 
 /// Shows the lines of `file` that `is_wanted`, without their ends, in the order of their bytes, each once.
 ///
@@ -19,7 +19,7 @@ pub(super) fn distinct_lines(
     is_wanted: impl Fn(&[u8]) -> bool,
     show: &mut dyn FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
-    distinct(&mut file, A_PART, is_wanted, show)
+    distinct(&mut file, PART_BYTES, is_wanted, show)
 }
 
 fn distinct(

@@ -14,11 +14,11 @@ use super::unnamed::{Part, merge, unnamed};
 /// The most rows that are held: 32 or 48 MiB.
 const HELD: usize = 2 << 20;
 /// About how many rows are examined for one look-up, as a power of two.
-const A_LOOK: u32 = 2;
+const PROBE_BITS: u32 = 2;
 /// The most bits of a number that say where to look: 8 MiB.
 const MOST_BITS: u32 = 20;
 /// Rows of a file that are read at once.
-const AT_ONCE: u64 = 128;
+const ROWS_PER_READ: u64 = 128;
 
 /// Rows that are still to be sorted.
 #[derive(Debug)]
@@ -139,7 +139,7 @@ fn partition<const N: usize>(
     is: &dyn Fn(u64) -> bool,
 ) -> io::Result<u64> {
     let Range { mut start, mut end } = range;
-    while end - start > AT_ONCE {
+    while end - start > ROWS_PER_READ {
         let middle = start + (end - start) / 2;
         match is(read::<N>(file, middle..middle + 1)?[0][0]) {
             true => start = middle + 1,
@@ -191,7 +191,7 @@ struct Begins {
 impl Begins {
     /// For so many rows.
     fn new(rows: u64) -> Self {
-        let bits = rows.checked_ilog2().unwrap_or(0).saturating_sub(A_LOOK);
+        let bits = rows.checked_ilog2().unwrap_or(0).saturating_sub(PROBE_BITS);
         let bits = bits.min(MOST_BITS);
         Begins {
             counts: vec![0; (1 << bits) + 1],

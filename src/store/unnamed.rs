@@ -12,9 +12,9 @@ use std::path::Path;
 use super::folder::read_exact_at;
 
 /// Size of the write buffer, in bytes.
-const A_WRITE: usize = 1 << 20;
+const WRITE_BUFFER: usize = 1 << 20;
 /// Bytes of each part that are read at once.
-const A_READ: usize = 16 << 10;
+const READ_BUFFER: usize = 16 << 10;
 
 /// A new file in `folder`, if that exists, or else where the system has such files.
 ///
@@ -22,7 +22,7 @@ const A_READ: usize = 16 << 10;
 /// The system's.
 pub(crate) fn unnamed(folder: &Path) -> io::Result<BufWriter<File>> {
     let file = tempfile::tempfile_in(folder).or_else(|_| tempfile::tempfile())?;
-    Ok(BufWriter::with_capacity(A_WRITE, file))
+    Ok(BufWriter::with_capacity(WRITE_BUFFER, file))
 }
 
 /// What is between two offsets of a file.
@@ -35,7 +35,7 @@ pub(crate) struct Part<'f> {
 impl<'f> Part<'f> {
     /// From `at` to `end`.
     pub(crate) fn of(file: &'f File, at: u64, end: u64) -> BufReader<Self> {
-        BufReader::with_capacity(A_READ, Part { file, at, end })
+        BufReader::with_capacity(READ_BUFFER, Part { file, at, end })
     }
 
     /// All parts of a file, by where each of them ends.

@@ -238,7 +238,7 @@ fn demoted_content_can_be_found(case: &Case) -> TestCaseResult {
             part,
             stored: Stored::default(),
             strings: &ctxpack::scan::NO_STRINGS,
-            adviser: None,
+            instruction_source: None,
             weights: &ctxpack::summarizer::extractive::WEIGHTS,
         };
         let compacted = pipeline.compact(input, &mut Warnings::default());
@@ -527,7 +527,7 @@ fn the_same_bytes_every_time(case: &Case) -> TestCaseResult {
                     ..Stored::default()
                 },
                 strings: &ctxpack::scan::NO_STRINGS,
-                adviser: None,
+                instruction_source: None,
                 weights: &ctxpack::summarizer::extractive::WEIGHTS,
             };
             let compacted = pipeline.compact(input, &mut Warnings::default());

@@ -148,7 +148,7 @@ fn compacted(pipeline: &Pipeline<'_>, session: &Recording, bytes: &[u8]) -> (u64
         part: Part::File,
         stored: Stored::default(),
         strings: &ctxpack::scan::NO_STRINGS,
-        adviser: None,
+        instruction_source: None,
         weights: &ctxpack::summarizer::extractive::WEIGHTS,
     };
     let compacted = pipeline.compact(input, &mut Warnings::default());

@@ -162,7 +162,7 @@ fn what_left_for_the_store_can_be_found(case: &Case) -> TestCaseResult {
             part,
             stored: Stored::default(),
             strings: &ctxpack::scan::NO_STRINGS,
-            adviser: None,
+            instruction_source: None,
             weights: &ctxpack::summarizer::extractive::WEIGHTS,
         };
         let compacted = pipeline.compact(input, &mut Warnings::default());

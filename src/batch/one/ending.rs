@@ -8,7 +8,7 @@ use std::path::Path;
 use super::{Input, Run, Sink, Sum};
 use crate::batch::input::Codec;
 use crate::batch::pour::pack;
-use crate::batch::target::followed;
+use crate::batch::target::resolve_link;
 use crate::batch::{Effect, Source, Target, emitted};
 use crate::error::{Error, Result};
 use crate::format::{Detected, Layout, LineWarning, Warnings};
@@ -206,7 +206,7 @@ impl Run<'_> {
             output_bytes: written.bytes,
             input: if from_file {
                 name(&if self.is_in_place() {
-                    followed(path)
+                    resolve_link(path)
                 } else {
                     path.to_owned()
                 })?

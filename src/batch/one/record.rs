@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::{Before, Input, InputContext, Laps, Result, Run, Share, Sink, Target};
+use super::{Input, InputContext, Laps, PreHook, Reservation, Result, Run, Sink, Target};
 use crate::outcome::Outcome;
 
 impl Run<'_> {
@@ -26,7 +26,7 @@ impl Run<'_> {
         (target, path): (&Target, &Path),
         bytes: &[u8],
         output: &mut Vec<u8>,
-        (share, before): (Share<'_>, &Before<'_>),
+        (share, before): (Reservation<'_>, &PreHook<'_>),
     ) -> Result<Outcome> {
         let laps = Laps::start(self.options.clock());
         self.may_begin(target)?;
@@ -38,7 +38,7 @@ impl Run<'_> {
             before,
             asker: None,
         };
-        let worked = self.through(target, path, (input, sink), (context, laps))?;
+        let worked = self.process(target, path, (input, sink), (context, laps))?;
         let mut outcome = worked.outcome;
         // Nothing was written where the output may go one day.
         outcome.output = Some("-".to_owned());

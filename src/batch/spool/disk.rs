@@ -17,7 +17,7 @@ use crate::store::unnamed::unnamed;
 /// Entries are read at once from a part of a file that is not more than this many times as long as they are.
 const SPREAD: u64 = 4;
 /// More bytes than the JSON of most entries has.
-const A_LINE: usize = 2 << 10;
+const TYPICAL_ENTRY_BYTES: usize = 2 << 10;
 
 /// An entry on its way to the disk: the slow work comes before the lock that others wait for.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl<E: Kept> Written<E> {
     /// # Errors
     /// [`ErrorKind::Internal`] where there is no JSON of it.
     pub fn of(entry: E) -> Result<Self> {
-        let mut line = Vec::with_capacity(A_LINE);
+        let mut line = Vec::with_capacity(TYPICAL_ENTRY_BYTES);
         serde_json::to_writer(&mut line, &entry).map_err(|e| {
             Error::new(ErrorKind::Internal, format!("cannot write an outcome: {e}"))
         })?;

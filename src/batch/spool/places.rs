@@ -13,11 +13,11 @@ use crate::store::folder::read_exact_at;
 use crate::store::unnamed::{Part, merge, unnamed};
 
 /// Estimated bytes that are held before they are sorted and written.
-const A_PART: usize = 8 << 20;
+const PART_BYTES: usize = 8 << 20;
 /// What a place takes besides its path, in bytes: itself, its path's length, and what the allocator adds.
 const BESIDES: usize = 80;
 /// Places that are read at once.
-const A_WINDOW: usize = 2_048;
+const PLACES_PER_READ: usize = 2_048;
 /// The bytes of a place on the disk.
 const SIZE: usize = 25;
 
@@ -81,7 +81,7 @@ pub(super) enum Places {
 impl Placing {
     /// None yet. Files will be in `folder`, if that exists, or else where the system has such files.
     pub(super) fn new(folder: &Path) -> Self {
-        Placing::with_most(folder, A_PART)
+        Placing::with_most(folder, PART_BYTES)
     }
 
     fn with_most(folder: &Path, most: usize) -> Self {
@@ -309,7 +309,7 @@ impl Places {
                 if let Some(place) = here(*begin, places) {
                     return Ok(place);
                 }
-                *places = read(file, at, at.saturating_add(A_WINDOW).min(*len))?;
+                *places = read(file, at, at.saturating_add(PLACES_PER_READ).min(*len))?;
                 *begin = at;
                 here(*begin, places).ok_or_else(no_such)
             }

@@ -55,7 +55,7 @@ fn many_outcomes_come_back_as_few_do() {
         outcomes.sorted().unwrap()
     };
     let few = all(u64::MAX);
-    let many = all(30 * AN_ENTRY);
+    let many = all(30 * ENTRY_BYTES);
     assert!(matches!(many, Sorted::Spooled(_)));
     assert_eq!(many.totals(), few.totals());
     assert_eq!((many.exit(), few.exit()), (Exit::Partial, Exit::Partial));
@@ -113,7 +113,7 @@ fn entries_whose_inputs_are_spelled_alike_have_one_order() {
         sorted.into_vec().unwrap()
     };
     let one = sorted(u64::MAX, ["blake3:1", "blake3:2", "blake3:3"]);
-    for most in [30 * AN_ENTRY, u64::MAX] {
+    for most in [30 * ENTRY_BYTES, u64::MAX] {
         for hashes in [
             ["blake3:1", "blake3:2", "blake3:3"],
             ["blake3:3", "blake3:2", "blake3:1"],
@@ -141,7 +141,7 @@ fn outcomes_of_other_files_are_as_if_they_were_pushed() {
         std::fs::write(dir.path().join(name), &noted).unwrap();
         Arc::new(File::open(dir.path().join(name)).unwrap())
     });
-    for most in [0, 30 * AN_ENTRY, u64::MAX] {
+    for most in [0, 30 * ENTRY_BYTES, u64::MAX] {
         let mut pushed = Outcomes::with_most(dir.path(), most);
         let mut kept = Outcomes::with_most(dir.path(), most);
         for (at, outcome) in all.iter().enumerate() {
@@ -220,7 +220,7 @@ fn many_counted_inputs_are_reported_as_few_are() {
         sorted.unwrap()
     };
     let few = all(u64::MAX);
-    let many = all(30 * AN_ENTRY);
+    let many = all(30 * ENTRY_BYTES);
     assert!(matches!(
         (&few, &many),
         (Sorted::Held(_), Sorted::Spooled(_))

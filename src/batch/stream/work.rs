@@ -8,7 +8,7 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::super::budget::Budget;
-use super::super::hooks::{Before, Occasion};
+use super::super::hooks::{HookContext, PreHook};
 use super::super::record::{Record, with_error, with_member};
 use super::super::target::RunStore;
 use super::super::{Destination, Source, Target, is_crowded, one};
@@ -40,7 +40,7 @@ pub(super) struct Work<'r> {
     pub(super) store: Option<Arc<RunStore>>,
     pub(super) budget: Budget,
     pub(super) turns: &'r Semaphore,
-    pub(super) occasion: Occasion<'r>,
+    pub(super) hook_context: HookContext<'r>,
     /// Held by each record at work; by one alone if others were in its way.
     pub(super) together: RwLock<()>,
 }
@@ -142,7 +142,7 @@ impl Work<'_> {
             base: None,
             store: self.store.clone(),
         };
-        let before = Before::new(self.occasion, &target, self.turns);
+        let before = PreHook::new(self.hook_context, &target, self.turns);
         let share = self.budget.take(bytes);
         let _turn = self.turns.acquire();
         let mut output = Vec::new();

@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Destination, RunStore, Target, Targets, check_kind, durability, kept};
-use crate::batch::look::Look;
+use super::{Destination, RunStore, Target, Targets, check_kind, durability, open_run_store};
+use crate::batch::snapshot::Snapshot;
 use crate::batch::{Effect, Options, Source};
 use crate::error::Result;
 use crate::store::FOLDER;
@@ -38,7 +38,7 @@ impl<'s> Targets<'s> {
         check_kind(&options.destination)?;
         let root = options.store.clone().unwrap_or_else(|| top.join(FOLDER));
         let durability = durability(&options.destination);
-        let store = kept(root.clone(), durability);
+        let store = open_run_store(root.clone(), durability);
         Ok(Some(Targets {
             list: Vec::new(),
             left_out: Vec::new(),
@@ -59,7 +59,7 @@ impl Shared {
     pub(super) fn target<'t>(
         &self,
         source: &'t Source,
-        look: Option<Look>,
+        look: Option<Snapshot>,
         options: &'t Options,
     ) -> Target<'t> {
         Target {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::artifacts::{Batched, Postponed};
-use crate::batch::{self, Found, Met, Options, Overwrite, Ran, Sorted, Source};
+use crate::batch::{self, Found, MatchedInputs, Options, Overwrite, Ran, Sorted, Source};
 use crate::cli::progress::Bar;
 use crate::cli::{Context, Voice};
 use crate::error::{Error, ErrorKind, Result};
@@ -26,7 +26,7 @@ const LAST_LOOK: Duration = Duration::from_secs(60);
 /// How long a server may not answer while it is looked for results.
 const LONGEST_TROUBLE: Duration = Duration::from_secs(3_600);
 /// How many batches a sentence names.
-const NAMED: usize = 2;
+const MAX_NAMED: usize = 2;
 
 /// What came of looking for results.
 #[derive(Debug, Clone, Copy)]
@@ -77,7 +77,7 @@ impl<'s> Steps<'s> {
             outcomes: Sorted::Held(self.outcomes),
             taken_over: self.taken_over,
             changed: self.changed,
-            met: Met::default(),
+            met: MatchedInputs::default(),
             faults: self.faults,
         }
     }
@@ -119,10 +119,10 @@ impl<'s> Steps<'s> {
         let number = sent.sent.len();
         let named = |ids: &[String]| match ids {
             [one] => format!("batch {one}"),
-            ids if ids.len() <= NAMED => format!("batches {}", ids.join(" and ")),
+            ids if ids.len() <= MAX_NAMED => format!("batches {}", ids.join(" and ")),
             ids => {
-                let more = thousands((ids.len() - NAMED) as u64);
-                format!("batches {} and {more} more", ids[..NAMED].join(", "))
+                let more = thousands((ids.len() - MAX_NAMED) as u64);
+                format!("batches {} and {more} more", ids[..MAX_NAMED].join(", "))
             }
         };
         let what = match (sent.sent.as_slice(), sent.faults.is_empty()) {

@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::store::read_regular;
 
 /// Larger than any `expect.toml`.
-const MOST: u64 = 1 << 20;
+const MAX_EXPECT_BYTES: u64 = 1 << 20;
 
 /// What its `expect.toml` says, if there is one.
 pub(super) fn expectations(case: &Case) -> Result<Option<Expect>> {
@@ -14,7 +14,7 @@ pub(super) fn expectations(case: &Case) -> Result<Option<Expect>> {
         return Ok(None);
     }
     let path = case.file(Part::Expect);
-    let text = String::from_utf8(read_regular(&path, MOST)?)
+    let text = String::from_utf8(read_regular(&path, MAX_EXPECT_BYTES)?)
         .map_err(|_| Error::new(ErrorKind::Config, "not Unicode text").at(&path))?;
     let expect = Expect::parse(&text, &path)?;
     if expect.all.is_empty() && expect.command.is_none() {

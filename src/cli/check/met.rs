@@ -24,7 +24,7 @@ use crate::transcript::ConversationId;
 use crate::verify::Severity;
 
 /// The most characters that are shown of an expected text.
-const SHOWN: usize = 60;
+const MAX_SHOWN_CHARS: usize = 60;
 
 /// What is expected of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -315,7 +315,7 @@ fn source(bytes: &[u8]) -> Option<Source<'_>> {
 }
 
 fn shortened(text: &str) -> String {
-    let mut shown: String = text.chars().take(SHOWN).collect();
+    let mut shown: String = text.chars().take(MAX_SHOWN_CHARS).collect();
     if shown.len() < text.len() {
         shown.push('…');
     }

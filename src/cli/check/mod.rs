@@ -41,7 +41,7 @@ pub(super) use again::render_again;
 pub(super) use expect::{CaseCommand, Key as CaseKey};
 
 use super::config::PolicyArgs;
-use super::reading::passed_by;
+use super::reading::note_skipped;
 use super::reports::OUTPUT;
 use super::saying::policy_ref;
 use super::{Context, Voice, flush, stdout_failed};
@@ -125,7 +125,7 @@ impl Check {
         };
         let Searched {
             cases,
-            passed,
+            skipped,
             policies,
         } = search(&self.dirs, empty)?;
         let check = |listed: Listed| {
@@ -157,7 +157,7 @@ impl Check {
             }
         }
         let mut notices = Notices::default();
-        passed_by(&passed, &mut notices);
+        note_skipped(&skipped, &mut notices);
         if !policies.is_empty() {
             let names = policies.iter().map(|path| path_text(path)).collect();
             let message = "the policy of no case: only a case's own policy can extend it";

@@ -33,7 +33,7 @@ use crate::store::{Store, read_regular};
 use crate::text::printable;
 
 /// Larger than any file of a case.
-const MOST: u64 = 1 << 30;
+const MAX_FILE_BYTES: u64 = 1 << 30;
 /// How many of the largest items the counts of a case list.
 const TOP: usize = 10;
 
@@ -92,7 +92,7 @@ pub(super) fn run(listed: &Listed, chosen: &Chosen, detail: Detail) -> Result<Ve
 
 impl Run<'_> {
     fn read(&self, part: Part) -> Result<Vec<u8>> {
-        read_regular(&self.case.file(part), MOST)
+        read_regular(&self.case.file(part), MAX_FILE_BYTES)
     }
 
     /// The golden, if there is one.

@@ -9,7 +9,7 @@ use ignore::WalkBuilder;
 
 use super::cases::Part;
 use super::names::{Below, Listed, cases_in};
-use crate::batch::{Passed, PassedBy};
+use crate::batch::{SkipReason, Skipped};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::FOLDER;
 
@@ -19,7 +19,7 @@ pub(super) struct Searched {
     /// Each once, in the order of the folders, then by path.
     pub(super) cases: Vec<Listed>,
     /// What could have been a folder of cases.
-    pub(super) passed: Passed,
+    pub(super) skipped: Skipped,
     /// Policies that are of no case.
     pub(super) policies: Vec<PathBuf>,
 }
@@ -76,7 +76,7 @@ pub(super) fn search(dirs: &[PathBuf], empty: Empty) -> Result<Searched> {
             }
         }
         let links = links.into_iter().filter(|(path, _)| is_new(path));
-        searched.passed.extend(links);
+        searched.skipped.extend(links);
         if !has_case && empty == Empty::Refuse {
             return Err(Error::new(ErrorKind::NoInput, "no case below this folder")
                 .at(dir)
@@ -89,7 +89,7 @@ pub(super) fn search(dirs: &[PathBuf], empty: Empty) -> Result<Searched> {
 type Folders = BTreeMap<PathBuf, BTreeSet<String>>;
 
 /// The names in each folder below `dir`, and the links that were not followed; `root` is where `dir` really is.
-fn walked(dir: &Path, root: &Path) -> Result<(Folders, BTreeSet<(PathBuf, PassedBy)>)> {
+fn walked(dir: &Path, root: &Path) -> Result<(Folders, BTreeSet<(PathBuf, SkipReason)>)> {
     let walker = WalkBuilder::new(dir)
         .standard_filters(false)
         .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != FOLDER)
@@ -105,7 +105,7 @@ fn walked(dir: &Path, root: &Path) -> Result<(Folders, BTreeSet<(PathBuf, Passed
         };
         let name = entry.file_name().to_string_lossy().into_owned();
         if entry.path_is_symlink() {
-            links.extend(passed(entry.path(), root).map(|why| (entry.path().to_owned(), why)));
+            links.extend(skipped(entry.path(), root).map(|why| (entry.path().to_owned(), why)));
         }
         folders.entry(folder.to_owned()).or_default().insert(name);
     }
@@ -113,11 +113,11 @@ fn walked(dir: &Path, root: &Path) -> Result<(Folders, BTreeSet<(PathBuf, Passed
 }
 
 /// Why a link is passed by, if it could have led to cases that are not found otherwise.
-fn passed(link: &Path, root: &Path) -> Option<PassedBy> {
+fn skipped(link: &Path, root: &Path) -> Option<SkipReason> {
     match link.canonicalize() {
         Ok(target) => {
-            (target.is_dir() && !target.starts_with(root)).then_some(PassedBy::FolderLink)
+            (target.is_dir() && !target.starts_with(root)).then_some(SkipReason::FolderLink)
         }
-        Err(_) => Some(PassedBy::BrokenLink),
+        Err(_) => Some(SkipReason::BrokenLink),
     }
 }

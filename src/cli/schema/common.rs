@@ -9,7 +9,7 @@ use super::build::{
     text, text_like, to,
 };
 use super::words::{Table, every, words};
-use crate::batch::PassedBy;
+use crate::batch::SkipReason;
 use crate::cli::topics::Topic;
 use crate::error::{ErrorKind, Result};
 use crate::outcome::{Phase, Rejection};
@@ -49,11 +49,11 @@ pub(super) fn policy() -> Result<(&'static str, Value)> {
 
 /// What was not read, if there is any.
 pub(super) fn not_read() -> Key {
-    let passed = every!(PassedBy.kind: FolderLink Store NoFile BrokenLink SameFile OtherExtension Excluded Ignored Older Newer OtherProject NotDegraded Vanished ToPrune Pruned VanishedButChanged);
+    let skipped = every!(SkipReason.kind: FolderLink Store NoFile BrokenLink SameFile OtherExtension Excluded Ignored Older Newer OtherProject NotDegraded Vanished ToPrune Pruned VanishedButChanged);
     let entry = object(vec![
         key(
             "kind",
-            one_of(passed.into_iter().chain(["unsupported"])),
+            one_of(skipped.into_iter().chain(["unsupported"])),
             "Why it was not read.",
         ),
         key(

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::build::{Schema, from_one, key, object, one_of, or_null, text};
 use super::words::{Table, every, words};
-use crate::batch::PassedBy;
+use crate::batch::SkipReason;
 use crate::cli::topics::Topic;
 use crate::error::{ErrorKind, Result};
 
@@ -20,8 +20,8 @@ pub(super) fn schema() -> Result<Schema> {
         let table = Table::of(Topic::Errors, heading)?;
         kinds.extend(table.names().map(str::to_owned));
     }
-    let passed = every!(PassedBy.kind: FolderLink Store NoFile BrokenLink SameFile OtherExtension Excluded Ignored Older Newer OtherProject NotDegraded Vanished ToPrune Pruned VanishedButChanged);
-    kinds.extend(passed.map(str::to_owned));
+    let skipped = every!(SkipReason.kind: FolderLink Store NoFile BrokenLink SameFile OtherExtension Excluded Ignored Older Newer OtherProject NotDegraded Vanished ToPrune Pruned VanishedButChanged);
+    kinds.extend(skipped.map(str::to_owned));
     let root = object(vec![
         key(
             "kind",

@@ -40,7 +40,7 @@ impl Evaluator<'_> {
                     first_line: 1,
                     part: Part::File,
                     stored: pipeline::Stored::default(),
-                    adviser: None,
+                    instruction_source: None,
                     strings: &crate::scan::NO_STRINGS,
                     weights: session.weights,
                 };

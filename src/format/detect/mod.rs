@@ -2,7 +2,7 @@
 //! its reader must understand them. What fits only partly is of no supported format, and the reason is reported.
 //!
 //! Lines that are not JSON and unknown lines without messages decide nothing, except for formats without an envelope: there
-//! all lines must be messages, with [`FEW`] exceptions. A file that is one document is looked at as a whole (`document`).
+//! all lines must be messages, with [`MAX_STRAY_LINES`] exceptions. A file that is one document is looked at as a whole (`document`).
 //! Never looks at names of files or at texts.
 
 mod bare;
@@ -90,7 +90,7 @@ impl Layout {
 /// Several documents in one file.
 const DOCUMENTS: &str = "documents";
 /// The number of lines without a message (headers, footers, settings) that a file without envelopes may have.
-const FEW: u64 = 4;
+const MAX_STRAY_LINES: u64 = 4;
 /// The number of bytes after which a decision that no later line can change is settled: the rest of the file is passed
 /// through, not held in memory.
 const SAMPLE: u64 = 1 << 20;
@@ -508,7 +508,7 @@ impl Detector {
         }
         let marks: u64 = self.named.values().map(|(_, tally)| tally.marks).sum();
         let mut unrecognised = self.bare.unrecognised[format as usize].clone();
-        if self.others + marks > FEW {
+        if self.others + marks > MAX_STRAY_LINES {
             unrecognised.insert("line without a message".to_owned(), self.others + marks);
         }
         self.fitting(format, Layout::File, &unrecognised)

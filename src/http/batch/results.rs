@@ -18,7 +18,7 @@ use crate::text::{count, thousands};
 /// The longest line of results, in bytes.
 const MAX_LINE: u64 = 16 << 20;
 /// How many reasons are named.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// What results have said.
 #[derive(Debug, Default)]
@@ -173,12 +173,12 @@ impl Tally {
             let failed = thousands(self.failed.len() as u64);
             let mut reasons: Vec<(&str, u64)> = reasons.into_iter().collect();
             reasons.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
-            let named = reasons.iter().take(NAMED);
+            let named = reasons.iter().take(MAX_NAMED);
             let named: Vec<String> = named
                 .map(|(why, times)| format!("{why} ({})", thousands(*times)))
                 .collect();
             said.push_str(&format!(", {failed} without one: {}", named.join(", ")));
-            if reasons.len() > NAMED {
+            if reasons.len() > MAX_NAMED {
                 said.push_str(" and other reasons");
             }
         }

@@ -257,7 +257,7 @@ fn a_probe_that_was_not_sent_leaves_its_turn_to_another() {
     }
     let later = start + FIRST_HOLD;
     assert_eq!(queue.admits(later), Admission::Now);
-    assert_eq!(queue.admits(later), Admission::After(AGAIN));
+    assert_eq!(queue.admits(later), Admission::After(POLL_INTERVAL));
     let limit = Failure::RunLimit("the run may send at most 3 requests".to_owned());
     queue.record(later, &Err::<(), _>(limit));
     assert_eq!(queue.admits(later), Admission::Now);

@@ -6,7 +6,7 @@ use crate::diff::{ConversationDiff, Diff, Row};
 use crate::report::page::{Align, DetailTable, amount_of, figure, unbroken};
 
 /// The most messages of a conversation.
-const MOST: usize = 2_000;
+const MAX_MESSAGES: usize = 2_000;
 
 /// A table for each conversation.
 pub(super) fn tables(diff: &Diff) -> impl Iterator<Item = DetailTable> {
@@ -15,8 +15,8 @@ pub(super) fn tables(diff: &Diff) -> impl Iterator<Item = DetailTable> {
 }
 
 fn table(conversation: &ConversationDiff) -> DetailTable {
-    let rows = conversation.rows.iter().take(MOST).map(cells);
-    let left = conversation.rows.len().saturating_sub(MOST) as u64;
+    let rows = conversation.rows.iter().take(MAX_MESSAGES).map(cells);
+    let left = conversation.rows.len().saturating_sub(MAX_MESSAGES) as u64;
     DetailTable {
         title: unbroken(&format!(
             "{}, message by message: {} → {}",

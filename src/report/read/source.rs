@@ -17,10 +17,10 @@ use crate::outcome::ReadBack;
 use crate::report::ReportFormat;
 
 /// Size of the read buffer, in bytes.
-const A_READ: usize = 256 << 10;
+const READ_BUFFER: usize = 256 << 10;
 /// Bytes of entries that are parsed at once, and the number of entries from which several threads parse them.
-const AT_ONCE: usize = 1 << 20;
-const FOR_THREADS: usize = 16;
+const BATCH_BYTES: usize = 1 << 20;
+const MIN_PARALLEL_ENTRIES: usize = 16;
 /// No line of a report is as long.
 const MOST_LINE: u64 = 4 << 30;
 
@@ -97,7 +97,7 @@ impl<'r> Source<'r> {
     /// The whole file, parsed while it is read.
     fn whole<S: DeserializeSeed<'static>>(&mut self, of: &str, seed: S) -> Result<S::Value> {
         rewind(self.text).map_err(|error| self.unread(error))?;
-        let reader = BufReader::with_capacity(A_READ, &mut *self.text);
+        let reader = BufReader::with_capacity(READ_BUFFER, &mut *self.text);
         let mut parser = serde_json::Deserializer::from_reader(reader);
         let parsed = seed.deserialize(&mut parser);
         let parsed = parsed.and_then(|parsed| parser.end().map(|()| parsed));
@@ -144,7 +144,7 @@ impl<'r> Source<'r> {
         keep: Keep<'_, F>,
     ) -> Result<()> {
         let mut batch = Batch::new(keep);
-        let mut reader = BufReader::with_capacity(A_READ, Read::take(&mut *self.text, end));
+        let mut reader = BufReader::with_capacity(READ_BUFFER, Read::take(&mut *self.text, end));
         let mut line = Vec::new();
         let mut number = 0;
         let read = loop {
@@ -268,7 +268,7 @@ impl<'k, F: ReadBack + Send> Batch<'k, F> {
     fn add(&mut self, line: u64, entry: &[u8]) -> std::result::Result<(), Stop> {
         self.bytes.extend_from_slice(entry);
         self.ends.push((self.bytes.len(), line));
-        match self.bytes.len() < AT_ONCE {
+        match self.bytes.len() < BATCH_BYTES {
             true => Ok(()),
             false => self.parse(),
         }
@@ -286,7 +286,7 @@ impl<'k, F: ReadBack + Send> Batch<'k, F> {
         };
         let mut keep =
             |parsed: std::result::Result<F, Failed>| (self.keep)(parsed?).map_err(Failed::Kept);
-        let kept = match entries.len() < FOR_THREADS {
+        let kept = match entries.len() < MIN_PARALLEL_ENTRIES {
             true => entries.into_iter().map(parse).try_for_each(&mut keep),
             false => {
                 let parsed: Vec<_> = entries.into_par_iter().map(parse).collect();
@@ -326,7 +326,7 @@ fn last_line(text: &mut dyn Text) -> io::Result<Option<(u64, Vec<u8>)>> {
             return Err(io::Error::other("its last line has no end"));
         }
         // Twice as much each time, so that a long line is not copied again and again.
-        let more = begin.min((end.len() as u64).max(A_READ as u64));
+        let more = begin.min((end.len() as u64).max(READ_BUFFER as u64));
         begin -= more;
         text.seek(SeekFrom::Start(begin))?;
         let mut before = Vec::new();
@@ -339,7 +339,7 @@ fn last_line(text: &mut dyn Text) -> io::Result<Option<(u64, Vec<u8>)>> {
 /// How many lines end before a place.
 fn lines_before(text: &mut dyn Text, end: u64) -> io::Result<u64> {
     rewind(text)?;
-    let mut reader = BufReader::with_capacity(A_READ, Read::take(text, end));
+    let mut reader = BufReader::with_capacity(READ_BUFFER, Read::take(text, end));
     let mut lines = 0;
     loop {
         let bytes = reader.fill_buf()?;
@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn the_last_line_is_found_however_long_it_is() {
-        let long = "x".repeat(3 * A_READ);
+        let long = "x".repeat(3 * READ_BUFFER);
         let of = |text: String| {
             let mut text = Cursor::new(text.into_bytes());
             let found = last_line(&mut text).unwrap();
@@ -376,7 +376,7 @@ mod tests {
         for before in ["", "\n", "a\n"] {
             let begin = before.len() as u64;
             assert_eq!(of(format!("{before}{long}")), Some((begin, long.clone())));
-            let ends = format!("{long}{}", "\n".repeat(2 * A_READ));
+            let ends = format!("{long}{}", "\n".repeat(2 * READ_BUFFER));
             assert_eq!(of(format!("{before}{ends}")), Some((begin, ends)));
         }
     }

@@ -6,7 +6,7 @@
 use std::io::{self, Read};
 
 /// Size of the read buffer, in bytes.
-const A_READ: usize = 256 << 10;
+const READ_BUFFER: usize = 256 << 10;
 /// No head of a report and no entry is as long.
 const MOST: usize = 1 << 30;
 /// The key of the entries.
@@ -82,7 +82,7 @@ pub(super) fn split(
         entry: Vec::new(),
         show,
     };
-    let mut buffer = vec![0; A_READ];
+    let mut buffer = vec![0; READ_BUFFER];
     loop {
         let read = match text.read(&mut buffer) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,

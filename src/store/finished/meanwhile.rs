@@ -11,7 +11,7 @@ use std::io::{self, BufReader, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
 
 use super::note::named;
-use super::{Ended, FINISHED, FinishedWork, Glance, MOST_LINE, Note, Work, whole};
+use super::{Ended, FINISHED, FinishedWork, Glance, MAX_LINE_BYTES, Note, Work, whole};
 use crate::error::{Error, Result};
 use crate::store::Store;
 use crate::store::folder::read_exact_at;
@@ -132,7 +132,7 @@ impl Notes {
             followed.file.seek(SeekFrom::Start(followed.read))?;
             let mut lines = BufReader::new(&followed.file);
             let mut line = Vec::new();
-            while let Some(bytes) = next_line(&mut lines, MOST_LINE, &mut line)? {
+            while let Some(bytes) = next_line(&mut lines, MAX_LINE_BYTES, &mut line)? {
                 if !line.ends_with(b"\n") {
                     break;
                 }

@@ -28,7 +28,7 @@ const HEAD: &[u8] = br#"","head":"#;
 const OUTCOME: &[u8] = br#","outcome":"#;
 const END: &[u8] = b"}\n";
 /// More bytes than most lines have.
-const A_LINE: usize = 2 << 10;
+const TYPICAL_LINE_BYTES: usize = 2 << 10;
 
 /// One input that a run has finished. Names are by [`name_of`](crate::store::Store::name_of).
 #[derive(Debug, Clone, PartialEq)]
@@ -71,7 +71,7 @@ impl Finished {
             &outcome.hash_after,
             Figures::of(outcome),
         );
-        let mut said = Vec::with_capacity(A_LINE);
+        let mut said = Vec::with_capacity(TYPICAL_LINE_BYTES);
         said.extend_from_slice(HEAD);
         serde_json::to_writer(&mut said, &head)?;
         said.extend_from_slice(OUTCOME);

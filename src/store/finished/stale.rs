@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::BufReader;
 
-use super::{FINISHED, Glance, MOST_LINE};
+use super::{FINISHED, Glance, MAX_LINE_BYTES};
 use crate::error::Result;
 use crate::store::folder::not_plain;
 use crate::store::line_file::{names, next_line};
@@ -30,7 +30,7 @@ impl Store {
             let mut line = Vec::new();
             let mut may_count = false;
             while !may_count
-                && next_line(&mut lines, MOST_LINE, &mut line)
+                && next_line(&mut lines, MAX_LINE_BYTES, &mut line)
                     .map_err(failed)?
                     .is_some()
             {

@@ -10,8 +10,8 @@ use crate::store::folder::read_exact_at;
 use crate::store::line_file::Place;
 
 /// So many bytes are read around a line that is near the one before, and so many of them are before it.
-pub(super) const A_WINDOW: u64 = 256 << 10;
-const BEFORE: u64 = A_WINDOW / 4;
+pub(super) const WINDOW_BYTES: u64 = 256 << 10;
+const BEFORE: u64 = WINDOW_BYTES / 4;
 
 /// The bytes of a line, which may be those of a piece.
 #[derive(Debug)]
@@ -51,11 +51,11 @@ pub(super) struct Window {
 impl Window {
     /// A line of a file that has so many bytes; `None` if it is far from the one before, so that nothing is read for nothing.
     pub(super) fn line(&mut self, (file, end): (&File, u64), place: Place) -> Option<LineBytes> {
-        let is_near = place.offset.abs_diff(self.last) < A_WINDOW;
+        let is_near = place.offset.abs_diff(self.last) < WINDOW_BYTES;
         self.last = place.offset;
         if self.here(place).is_none() && is_near {
             self.offset = place.offset.saturating_sub(BEFORE);
-            let room = end.saturating_sub(self.offset).min(A_WINDOW);
+            let room = end.saturating_sub(self.offset).min(WINDOW_BYTES);
             let mut bytes = vec![0; usize::try_from(room).ok()?];
             self.bytes = match read_exact_at(file, &mut bytes, self.offset) {
                 Ok(()) => Arc::new(bytes),

@@ -22,7 +22,7 @@ const XML_BEGINS: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsui
 /// What every such report contains.
 const XML_HAS: &[u8] = b"<testsuite name=\"ctxpack check\" ";
 /// Larger than any report that is replaced.
-const MOST: u64 = 1 << 30;
+const MAX_REPORT_BYTES: u64 = 1 << 30;
 
 /// The reports that were asked for.
 pub(in crate::cli::check) struct CheckReports {
@@ -91,7 +91,7 @@ fn may_replace(file: &Path) -> Result<()> {
     if file.symlink_metadata().is_err() {
         return Ok(());
     }
-    let bytes = read_regular(file, MOST)?;
+    let bytes = read_regular(file, MAX_REPORT_BYTES)?;
     let is_ours = bytes.starts_with(XML_BEGINS) && memchr::memmem::find(&bytes, XML_HAS).is_some();
     if is_ours {
         return Ok(());

@@ -12,7 +12,7 @@ const MOST_EXTENSIONS: usize = 256;
 
 /// Why something in a walked folder is not read although nothing failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PassedBy {
+pub enum SkipReason {
     /// A link to a folder that is not itself below the walked one.
     FolderLink,
     /// A store of another name than usual.
@@ -47,26 +47,26 @@ pub enum PassedBy {
     VanishedButChanged,
 }
 
-impl PassedBy {
+impl SkipReason {
     /// The stable name that scripts branch on.
     pub fn kind(self) -> &'static str {
         match self {
-            PassedBy::FolderLink => "folder_link",
-            PassedBy::Store => "store",
-            PassedBy::NoFile => "no_file",
-            PassedBy::BrokenLink => "broken_link",
-            PassedBy::SameFile => "same_file",
-            PassedBy::OtherExtension => "other_extension",
-            PassedBy::Excluded => "excluded",
-            PassedBy::Ignored => "ignored",
-            PassedBy::Older => "older",
-            PassedBy::Newer => "newer",
-            PassedBy::OtherProject => "other_project",
-            PassedBy::NotDegraded => "not_degraded",
-            PassedBy::Vanished => "vanished",
-            PassedBy::ToPrune => "to_prune",
-            PassedBy::Pruned => "pruned",
-            PassedBy::VanishedButChanged => "vanished_but_changed",
+            SkipReason::FolderLink => "folder_link",
+            SkipReason::Store => "store",
+            SkipReason::NoFile => "no_file",
+            SkipReason::BrokenLink => "broken_link",
+            SkipReason::SameFile => "same_file",
+            SkipReason::OtherExtension => "other_extension",
+            SkipReason::Excluded => "excluded",
+            SkipReason::Ignored => "ignored",
+            SkipReason::Older => "older",
+            SkipReason::Newer => "newer",
+            SkipReason::OtherProject => "other_project",
+            SkipReason::NotDegraded => "not_degraded",
+            SkipReason::Vanished => "vanished",
+            SkipReason::ToPrune => "to_prune",
+            SkipReason::Pruned => "pruned",
+            SkipReason::VanishedButChanged => "vanished_but_changed",
         }
     }
 
@@ -79,38 +79,38 @@ impl PassedBy {
         let is_one = extension.len() <= LONGEST
             && extension.bytes().any(|b| b.is_ascii_alphabetic())
             && extension.bytes().all(|b| b.is_ascii_alphanumeric());
-        (self == PassedBy::OtherExtension && is_one).then(|| format!(".{extension}"))
+        (self == SkipReason::OtherExtension && is_one).then(|| format!(".{extension}"))
     }
 
     /// The sentence about it.
     pub fn message(self) -> &'static str {
         match self {
-            PassedBy::FolderLink => "links to folders are not followed",
-            PassedBy::Store => "not searched: this is a ctxpack store",
-            PassedBy::NoFile => "not a regular file, not read",
-            PassedBy::BrokenLink => "the link is broken, not read",
-            PassedBy::SameFile => {
+            SkipReason::FolderLink => "links to folders are not followed",
+            SkipReason::Store => "not searched: this is a ctxpack store",
+            SkipReason::NoFile => "not a regular file, not read",
+            SkipReason::BrokenLink => "the link is broken, not read",
+            SkipReason::SameFile => {
                 "not read again: the same file is already an input under another path"
             }
-            PassedBy::OtherExtension => {
+            SkipReason::OtherExtension => {
                 "not read: the name does not end in .jsonl, .jsonl.gz or .jsonl.zst"
             }
-            PassedBy::Excluded => "left out by --exclude",
-            PassedBy::Ignored => "left out by .ctxpackignore",
-            PassedBy::Older => "left out: older than --since",
-            PassedBy::Newer => "left out: newer than --until",
-            PassedBy::OtherProject => "left out: does not match --project",
-            PassedBy::NotDegraded => {
+            SkipReason::Excluded => "left out by --exclude",
+            SkipReason::Ignored => "left out by .ctxpackignore",
+            SkipReason::Older => "left out: older than --since",
+            SkipReason::Newer => "left out: newer than --until",
+            SkipReason::OtherProject => "left out: does not match --project",
+            SkipReason::NotDegraded => {
                 "left out by --retry-degraded: no summary of it failed, or it has changed since"
             }
-            PassedBy::Vanished => "an output whose input no longer exists",
-            PassedBy::ToPrune => {
+            SkipReason::Vanished => "an output whose input no longer exists",
+            SkipReason::ToPrune => {
                 "an output whose input no longer exists: --prune-outputs removes it without --dry-run"
             }
-            PassedBy::Pruned => {
+            SkipReason::Pruned => {
                 "removed by --prune-outputs: an output whose input no longer exists"
             }
-            PassedBy::VanishedButChanged => {
+            SkipReason::VanishedButChanged => {
                 "an output whose input no longer exists, and that has changed since: not removed"
             }
         }
@@ -119,57 +119,57 @@ impl PassedBy {
     /// What to do about it.
     pub fn hint(self) -> Option<&'static str> {
         match self {
-            PassedBy::FolderLink => Some("name the folder itself to search it"),
-            PassedBy::Vanished => Some("--prune-outputs removes such outputs"),
-            PassedBy::Store
-            | PassedBy::NoFile
-            | PassedBy::BrokenLink
-            | PassedBy::SameFile
-            | PassedBy::OtherExtension
-            | PassedBy::Excluded
-            | PassedBy::Ignored
-            | PassedBy::Older
-            | PassedBy::Newer
-            | PassedBy::OtherProject
-            | PassedBy::NotDegraded
-            | PassedBy::ToPrune
-            | PassedBy::Pruned
-            | PassedBy::VanishedButChanged => None,
+            SkipReason::FolderLink => Some("name the folder itself to search it"),
+            SkipReason::Vanished => Some("--prune-outputs removes such outputs"),
+            SkipReason::Store
+            | SkipReason::NoFile
+            | SkipReason::BrokenLink
+            | SkipReason::SameFile
+            | SkipReason::OtherExtension
+            | SkipReason::Excluded
+            | SkipReason::Ignored
+            | SkipReason::Older
+            | SkipReason::Newer
+            | SkipReason::OtherProject
+            | SkipReason::NotDegraded
+            | SkipReason::ToPrune
+            | SkipReason::Pruned
+            | SkipReason::VanishedButChanged => None,
         }
     }
 
     /// Whether the user wanted it to be left out.
     pub fn is_asked_for(self) -> bool {
         match self {
-            PassedBy::FolderLink
-            | PassedBy::Store
-            | PassedBy::NoFile
-            | PassedBy::BrokenLink
-            | PassedBy::SameFile
-            | PassedBy::OtherExtension
-            | PassedBy::Vanished
-            | PassedBy::ToPrune
-            | PassedBy::VanishedButChanged => false,
-            PassedBy::Excluded
-            | PassedBy::Ignored
-            | PassedBy::Older
-            | PassedBy::Newer
-            | PassedBy::OtherProject
-            | PassedBy::NotDegraded
-            | PassedBy::Pruned => true,
+            SkipReason::FolderLink
+            | SkipReason::Store
+            | SkipReason::NoFile
+            | SkipReason::BrokenLink
+            | SkipReason::SameFile
+            | SkipReason::OtherExtension
+            | SkipReason::Vanished
+            | SkipReason::ToPrune
+            | SkipReason::VanishedButChanged => false,
+            SkipReason::Excluded
+            | SkipReason::Ignored
+            | SkipReason::Older
+            | SkipReason::Newer
+            | SkipReason::OtherProject
+            | SkipReason::NotDegraded
+            | SkipReason::Pruned => true,
         }
     }
 }
 
 /// What a run has passed by.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Passed {
-    paths: BTreeSet<(PathBuf, PassedBy)>,
+pub struct Skipped {
+    paths: BTreeSet<(PathBuf, SkipReason)>,
     counted: BTreeMap<Why, Group>,
 }
 
 /// The reason, and how the names end if that is it.
-type Why = (PassedBy, Option<String>);
+type Why = (SkipReason, Option<String>);
 
 /// What was passed by for one reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -182,14 +182,14 @@ pub struct Group {
     pub examples: BTreeSet<String>,
 }
 
-impl Passed {
+impl Skipped {
     /// Adds a path; one that is there for the same reason counts once.
-    pub fn insert(&mut self, path: PathBuf, why: PassedBy) {
+    pub fn insert(&mut self, path: PathBuf, why: SkipReason) {
         self.paths.insert((path, why));
     }
 
     /// Adds a path that is never looked up again, so memory is bounded however many are added.
-    pub(super) fn count(&mut self, path: PathBuf, why: PassedBy) {
+    pub(super) fn count(&mut self, path: PathBuf, why: SkipReason) {
         let mut of = (why, why.extension(&path));
         if self.counted.len() >= MOST_EXTENSIONS && !self.counted.contains_key(&of) {
             of.1 = None;
@@ -198,7 +198,7 @@ impl Passed {
     }
 
     /// Adds what was counted elsewhere, and says how much that is.
-    pub(super) fn absorb(&mut self, other: Passed) -> u64 {
+    pub(super) fn absorb(&mut self, other: Skipped) -> u64 {
         let mut sum = 0;
         for (why, group) in other.counted {
             sum += group.count;
@@ -234,17 +234,17 @@ impl Passed {
     }
 }
 
-impl Extend<(PathBuf, PassedBy)> for Passed {
-    fn extend<T: IntoIterator<Item = (PathBuf, PassedBy)>>(&mut self, paths: T) {
+impl Extend<(PathBuf, SkipReason)> for Skipped {
+    fn extend<T: IntoIterator<Item = (PathBuf, SkipReason)>>(&mut self, paths: T) {
         self.paths.extend(paths);
     }
 }
 
-impl FromIterator<(PathBuf, PassedBy)> for Passed {
-    fn from_iter<T: IntoIterator<Item = (PathBuf, PassedBy)>>(paths: T) -> Self {
-        let mut passed = Passed::default();
-        passed.extend(paths);
-        passed
+impl FromIterator<(PathBuf, SkipReason)> for Skipped {
+    fn from_iter<T: IntoIterator<Item = (PathBuf, SkipReason)>>(paths: T) -> Self {
+        let mut skipped = Skipped::default();
+        skipped.extend(paths);
+        skipped
     }
 }
 
@@ -275,11 +275,11 @@ mod tests {
         let path =
             |n: usize| PathBuf::from(format!("in/{}.{}", n * 7919 % 999, ["md", "txt"][n % 2]));
         let why = |n: usize| match n % 3 {
-            0 => PassedBy::Excluded,
-            _ => PassedBy::OtherExtension,
+            0 => SkipReason::Excluded,
+            _ => SkipReason::OtherExtension,
         };
-        let held: Passed = (0..999).map(|n| (path(n), why(n))).collect();
-        let (mut counted, mut rest) = (Passed::default(), Passed::default());
+        let held: Skipped = (0..999).map(|n| (path(n), why(n))).collect();
+        let (mut counted, mut rest) = (Skipped::default(), Skipped::default());
         (0..400).for_each(|n| counted.count(path(n), why(n)));
         (400..999).for_each(|n| rest.count(path(n), why(n)));
         assert_eq!(counted.absorb(rest), 599);
@@ -297,21 +297,21 @@ mod tests {
 
     #[test]
     fn examples_are_the_first_by_their_characters() {
-        let mut passed = Passed::default();
+        let mut skipped = Skipped::default();
         for name in ["a/0", "a/1", "a/2", "a/3", "a/4", "a-b"] {
-            passed.count(
+            skipped.count(
                 PathBuf::from(format!("in/{name}.txt")),
-                PassedBy::OtherExtension,
+                SkipReason::OtherExtension,
             );
         }
-        let groups = passed.groups();
+        let groups = skipped.groups();
         let (_, group) = groups.first_key_value().unwrap();
         assert_eq!(group.examples.first().unwrap(), "in/a-b.txt");
         assert_eq!(group.examples.len(), EXAMPLES);
         // However names end, there is a bounded number of groups.
         for n in 0..2 * MOST_EXTENSIONS {
-            passed.count(PathBuf::from(format!("x.e{n}")), PassedBy::OtherExtension);
+            skipped.count(PathBuf::from(format!("x.e{n}")), SkipReason::OtherExtension);
         }
-        assert_eq!(passed.groups().len(), MOST_EXTENSIONS + 1);
+        assert_eq!(skipped.groups().len(), MOST_EXTENSIONS + 1);
     }
 }

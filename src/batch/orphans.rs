@@ -10,8 +10,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::find::{PlaceKey, place_key};
-use super::passed::PassedBy;
-use super::resume::Met;
+use super::resume::MatchedInputs;
+use super::skipped::SkipReason;
 use super::{Destination, Effect, Found, Options, Shard, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::folder::{Durability, Folder};
@@ -19,7 +19,7 @@ use crate::store::{self, FOLDER, Missing, Spot, Store, atomic, manifest};
 
 /// What becomes of an output whose input is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Orphans {
+pub enum OrphanPolicy {
     /// It stays, and is reported.
     Keep,
     /// It is removed, unless it has changed.
@@ -28,9 +28,9 @@ pub enum Orphans {
 
 /// Outputs whose input is gone.
 #[derive(Debug, Default)]
-pub struct Gone {
+pub struct OrphanReport {
     /// What became of each.
-    pub outputs: Vec<(PathBuf, PassedBy)>,
+    pub outputs: Vec<(PathBuf, SkipReason)>,
     /// What failed.
     pub faults: Vec<Error>,
 }
@@ -39,24 +39,24 @@ pub struct Gone {
 ///
 /// # Errors
 /// Where the records cannot be read.
-pub fn vanished(
-    (found, met): (&Found, &Met),
+pub fn orphaned_outputs(
+    (found, met): (&Found, &MatchedInputs),
     options: &Options,
-    orphans: Orphans,
+    orphans: OrphanPolicy,
     shard: Option<Shard>,
-) -> Result<Gone> {
+) -> Result<OrphanReport> {
     let Destination::Folder(out) = &options.destination else {
-        return Ok(Gone::default());
+        return Ok(OrphanReport::default());
     };
     let root = options.store.clone().unwrap_or_else(|| out.join(FOLDER));
     let store = Store::new(root, Durability::Lazy);
     if !store.exists()? {
-        return Ok(Gone::default());
+        return Ok(OrphanReport::default());
     }
-    let Gone {
+    let OrphanReport {
         mut outputs,
         mut faults,
-    } = Gone::default();
+    } = OrphanReport::default();
     let mut changed_folders = HashSet::new();
     for (name, hashes) in without_input(&store, (found, met), out)? {
         // Each part of the inputs tells of its own.
@@ -66,7 +66,7 @@ pub fn vanished(
         let path = out.join(manifest::path_in_folder(&name));
         match fate(out, &path, &hashes, orphans, options.effect) {
             Ok(Some(why)) => {
-                if why == PassedBy::Pruned {
+                if why == SkipReason::Pruned {
                     changed_folders.extend(path.parent().map(Path::to_owned));
                 }
                 outputs.push((path, why));
@@ -85,13 +85,13 @@ pub fn vanished(
                 .map(|e| Error::io(&folder, "flush the folder", e)),
         );
     }
-    Ok(Gone { outputs, faults })
+    Ok(OrphanReport { outputs, faults })
 }
 
 /// The outputs whose input is gone, by their paths in the output folder, with all the hashes that records give them.
 fn without_input(
     store: &Store,
-    (found, met): (&Found, &Met),
+    (found, met): (&Found, &MatchedInputs),
     out: &Path,
 ) -> Result<BTreeMap<String, Vec<String>>> {
     if met.has_all() {
@@ -147,28 +147,28 @@ fn fate(
     out: &Path,
     path: &Path,
     hashes: &[String],
-    orphans: Orphans,
+    orphans: OrphanPolicy,
     effect: Effect,
-) -> Result<Option<PassedBy>> {
+) -> Result<Option<SkipReason>> {
     let spot = match Spot::below(out, path, Missing::Refuse) {
         Ok(spot) if spot.look()?.is_some_and(|seen| seen.is_file()) => spot,
         Ok(_) => return Ok(None),
         Err(error) if error.kind == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    if orphans == Orphans::Keep {
-        return Ok(Some(PassedBy::Vanished));
+    if orphans == OrphanPolicy::Keep {
+        return Ok(Some(SkipReason::Vanished));
     }
     let mut file = spot.read()?;
     let hash = store::hash_of(&mut file).map_err(|e| Error::io(path, "read", e))?;
     if !hashes.contains(&hash) {
-        return Ok(Some(PassedBy::VanishedButChanged));
+        return Ok(Some(SkipReason::VanishedButChanged));
     }
     match effect {
-        Effect::DryRun => Ok(Some(PassedBy::ToPrune)),
-        Effect::Write if atomic::remove(&spot, &file)? => Ok(Some(PassedBy::Pruned)),
+        Effect::DryRun => Ok(Some(SkipReason::ToPrune)),
+        Effect::Write if atomic::remove(&spot, &file)? => Ok(Some(SkipReason::Pruned)),
         // Another program has put a different file there meanwhile.
-        Effect::Write => Ok(Some(PassedBy::VanishedButChanged)),
+        Effect::Write => Ok(Some(SkipReason::VanishedButChanged)),
     }
 }
 

@@ -7,26 +7,26 @@ use std::time::{Duration, Instant};
 use crate::store::Seen;
 
 /// How long a look at an input stays valid: until then it counts as if the input had been processed at once.
-const A_MOMENT: Duration = Duration::from_secs(1);
+const FRESH_FOR: Duration = Duration::from_secs(1);
 
 /// What an input was when a walk met it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Look {
+pub(super) struct Snapshot {
     /// What was seen.
     pub(super) seen: Seen,
     /// When.
     at: Instant,
 }
 
-impl Look {
+impl Snapshot {
     /// What is seen now.
     pub(super) fn now(seen: Seen) -> Self {
         let at = Instant::now();
-        Look { seen, at }
+        Snapshot { seen, at }
     }
 
     /// Whether that is a moment ago at most.
     pub(super) fn is_fresh(&self) -> bool {
-        self.at.elapsed() < A_MOMENT
+        self.at.elapsed() < FRESH_FOR
     }
 }
