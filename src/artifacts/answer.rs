@@ -3,7 +3,7 @@
 //! Looks only at the answer and at what its writer was given. Where the policy sets no limit on invented names (the published
 //! systems accept any answer), an answer is counted and left as it is.
 
-use super::long::Reading;
+use super::long::ReadCoverage;
 use super::{ModelError, ModelReply};
 use crate::policy::Summary;
 use crate::summarizer::gate::{Checked, CitedLines, Given, check, floor};
@@ -26,7 +26,7 @@ pub struct Answer {
     /// The number of sentences that were left out because they hold such names.
     pub dropped: u64,
     /// What its writer has read, if a server was asked.
-    pub reading: Option<Reading>,
+    pub reading: Option<ReadCoverage>,
     /// Lines that it cites rightly, where citations are checked.
     pub citations: u64,
     /// Citations of lines that were taken out.

@@ -4,7 +4,7 @@
 //! servers cut a prompt and say nothing. Learned for each conversation by itself, so that the result does not depend on which one
 //! was first. Sends nothing itself; answers that are in the store already cost nothing again.
 
-mod hearing;
+mod sending;
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ const ASKED: usize = 2;
 
 /// What a model has read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Reading {
+pub struct ReadCoverage {
     /// The rounds.
     pub rounds: RoundsRead,
     /// Whether the server cut a prompt and did not say so.
@@ -45,7 +45,7 @@ pub struct Reading {
 
 /// A request.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Asked {
+pub(super) struct PartRequest {
     pub(super) prompt: String,
     pub(super) rounds: Vec<String>,
     /// The largest size of the answer, in tokens.
@@ -55,7 +55,7 @@ pub(super) struct Asked {
 }
 
 /// Summarises one conversation with a model, in parts if necessary.
-pub(super) struct Reader<'r> {
+pub(super) struct PartReader<'r> {
     pub(super) summary: &'r Summary,
     /// The tokens that the model reads at once; 0 = not known.
     pub(super) window: u64,
@@ -67,18 +67,18 @@ pub(super) struct Reader<'r> {
     /// What the summary of the whole conversation may name.
     pub(super) given: &'r Given,
     /// Sends a request, whose answer may name this.
-    pub(super) ask: &'r dyn Fn(&Asked, &Given) -> ModelReply,
+    pub(super) ask: &'r dyn Fn(&PartRequest, &Given) -> ModelReply,
 }
 
 /// The reply, the last request that led to it, and what was read for it.
-pub(super) struct Read {
+pub(super) struct SummaryReply {
     pub(super) reply: ModelReply,
-    pub(super) asked: Asked,
-    pub(super) reading: Reading,
+    pub(super) asked: PartRequest,
+    pub(super) reading: ReadCoverage,
 }
 
 /// What came of a request.
-enum Heard {
+enum Reply {
     /// A summary of what was sent.
     Summary(ModelReply),
     /// The window is smaller than was thought; with the answer, if the prompt seems to have been cut.
@@ -89,8 +89,8 @@ enum Heard {
 }
 
 /// What is learned while one conversation is read.
-struct Run<'r> {
-    reader: &'r Reader<'r>,
+struct Progress<'r> {
+    reader: &'r PartReader<'r>,
     /// The tokens that the model reads and writes at once, by our estimate.
     window: Option<u64>,
     /// What the server said of it last.
@@ -105,12 +105,12 @@ struct Run<'r> {
     left_out: BTreeSet<String>,
 }
 
-impl Reader<'_> {
+impl PartReader<'_> {
     /// Reads a conversation, in one part if it can be.
-    pub(super) fn read(&self, rounds: Vec<String>) -> Read {
+    pub(super) fn read(&self, rounds: Vec<String>) -> SummaryReply {
         let known = self.window;
         let all = rounds.len() as u64;
-        let mut run = Run {
+        let mut run = Progress {
             reader: self,
             window: (known > 0).then_some(known),
             why: String::new(),
@@ -127,13 +127,13 @@ impl Reader<'_> {
         };
         let (asked, result) = match run.all(rounds) {
             Ok((asked, reply)) => (asked, Ok(reply)),
-            Err(error) => (Asked::default(), Err(error)),
+            Err(error) => (PartRequest::default(), Err(error)),
         };
         let (ending, unread, counted, text) = match result {
             Ok(reply) => (reply.ending, reply.unread, reply.counted, reply.text),
             Err(error) => (Ending::Whole, 0, 0, Err(error)),
         };
-        Read {
+        SummaryReply {
             reply: ModelReply {
                 text,
                 attempts: run.attempts,
@@ -145,7 +145,7 @@ impl Reader<'_> {
                 counted,
             },
             asked,
-            reading: Reading {
+            reading: ReadCoverage {
                 rounds: run.rounds,
                 cut: run.counts.cut(),
             },
@@ -162,10 +162,10 @@ impl Reader<'_> {
     }
 }
 
-impl Run<'_> {
-    fn all(&mut self, rounds: Vec<String>) -> Result<(Asked, ModelReply), ModelError> {
+impl Progress<'_> {
+    fn all(&mut self, rounds: Vec<String>) -> Result<(PartRequest, ModelReply), ModelError> {
         let sizes: Vec<u64> = rounds.iter().map(|r| self.reader.tokens(r)).collect();
-        let whole = Asked {
+        let whole = PartRequest {
             prompt: (self.reader.prompt)(self.reader.size),
             rounds,
             max_tokens: self.reader.max_tokens(self.reader.size),
@@ -177,15 +177,15 @@ impl Run<'_> {
             && self.reader.summary.too_long == TooLong::Parts
             && self.reader.summary.drop_rounds == 0;
         if !is_in_parts {
-            match self.hear(&whole, self.reader.given) {
-                Heard::Summary(reply) | Heard::WholeAfterAll(reply) => {
+            match self.send(&whole, self.reader.given) {
+                Reply::Summary(reply) | Reply::WholeAfterAll(reply) => {
                     let rounds = &mut self.rounds;
                     rounds.read = rounds.all.saturating_sub(reply.unread);
                     rounds.parts = 1;
                     return Ok((whole, reply));
                 }
-                Heard::Failed(error) => return Err(error),
-                Heard::Narrower(answer) => self.whole = answer,
+                Reply::Failed(error) => return Err(error),
+                Reply::Narrower(answer) => self.whole = answer,
             }
         }
         let mut answers = Vec::new();
@@ -197,31 +197,31 @@ impl Run<'_> {
                 // It needs all answers before it.
                 Some(_) if to_come.is_some() => break,
                 Some(mut asked) => {
-                    asked.rounds = told_apart(&answers);
+                    asked.rounds = labelled_summaries(&answers);
                     asked
                         .rounds
                         .push(format!("[part {}, in full]\n", parts + 1));
-                    asked.rounds.extend(begun(&whole.rounds[at..]));
-                    let heard = self.hear(&asked, self.reader.given);
+                    asked.rounds.extend(as_list_start(&whole.rounds[at..]));
+                    let heard = self.send(&asked, self.reader.given);
                     (asked, sizes.len(), heard)
                 }
                 None => {
                     let (mut asked, room, length) = self.part(parts, &sizes[at..])?;
                     let end = at + length;
-                    asked.rounds = begun(&whole.rounds[at..end]);
+                    asked.rounds = as_list_start(&whole.rounds[at..end]);
                     let is_long = sizes[at] > room;
                     if is_long {
                         asked.rounds[0] = self.clamped(&asked.rounds[0], room);
                     }
-                    let heard = self.hear_part(&asked)?;
-                    if is_long && matches!(heard, Heard::Summary(_)) {
+                    let heard = self.send_part(&asked)?;
+                    if is_long && matches!(heard, Reply::Summary(_)) {
                         self.rounds.shortened += 1;
                     }
                     (asked, end, heard)
                 }
             };
             match heard {
-                Heard::Summary(reply) => {
+                Reply::Summary(reply) => {
                     self.rounds.read = end as u64;
                     self.rounds.parts += 1;
                     if asked.is_last {
@@ -230,7 +230,7 @@ impl Run<'_> {
                     parts += 1;
                     answers.push((asked, reply));
                 }
-                Heard::WholeAfterAll(reply) => {
+                Reply::WholeAfterAll(reply) => {
                     self.rounds = RoundsRead {
                         read: sizes.len() as u64,
                         all: sizes.len() as u64,
@@ -239,13 +239,13 @@ impl Run<'_> {
                     };
                     return Ok((whole, reply));
                 }
-                Heard::Narrower(_) => {}
-                Heard::Failed(error) if error.is_to_come() && !asked.is_last => {
+                Reply::Narrower(_) => {}
+                Reply::Failed(error) if error.is_to_come() && !asked.is_last => {
                     to_come.get_or_insert(error);
                     self.rounds.read = end as u64;
                     parts += 1;
                 }
-                Heard::Failed(error) => return Err(error),
+                Reply::Failed(error) => return Err(error),
             }
         }
         self.whole = None;
@@ -261,7 +261,7 @@ impl Run<'_> {
     ///
     /// Where parts end depends on the room for their summaries, never on what these turn out to be, so that a later run asks for
     /// the same.
-    fn last(&self, parts: u64, sizes: &[u64]) -> Result<Option<Asked>, ModelError> {
+    fn last(&self, parts: u64, sizes: &[u64]) -> Result<Option<PartRequest>, ModelError> {
         if parts == 0 {
             return Ok(None);
         }
@@ -274,7 +274,7 @@ impl Run<'_> {
 
     /// The request for the next part without its rounds, the room for them in tokens, and how many of the rounds of these sizes it
     /// is to tell, after `parts` earlier ones.
-    fn part(&self, parts: u64, sizes: &[u64]) -> Result<(Asked, u64, usize), ModelError> {
+    fn part(&self, parts: u64, sizes: &[u64]) -> Result<(PartRequest, u64, usize), ModelError> {
         let (asked, room) = self.request(of_part, self.reader.size)?;
         let summary = asked.max_tokens + LABEL;
         let rest: u64 = sizes.iter().sum();
@@ -293,13 +293,13 @@ impl Run<'_> {
     /// One summary of all parts, in as many steps as it takes.
     fn merged(
         &mut self,
-        mut answers: Vec<(Asked, ModelReply)>,
-    ) -> Result<(Asked, ModelReply), ModelError> {
+        mut answers: Vec<(PartRequest, ModelReply)>,
+    ) -> Result<(PartRequest, ModelReply), ModelError> {
         loop {
             if answers.len() < 2 {
                 return answers.pop().ok_or_else(|| self.too_small());
             }
-            let parts = told_apart(&answers);
+            let parts = labelled_summaries(&answers);
             let sizes: Vec<u64> = parts.iter().map(|p| self.reader.tokens(p)).collect();
             let before = answers.len();
             let window = self.window;
@@ -317,20 +317,20 @@ impl Run<'_> {
                 let is_last = end - at == parts.len();
                 asked.rounds = parts[at..end].to_vec();
                 let heard = match is_last {
-                    true => self.hear(&asked, self.reader.given),
-                    false => self.hear_part(&asked)?,
+                    true => self.send(&asked, self.reader.given),
+                    false => self.send_part(&asked)?,
                 };
                 match heard {
-                    Heard::Summary(reply) | Heard::WholeAfterAll(reply) => {
+                    Reply::Summary(reply) | Reply::WholeAfterAll(reply) => {
                         next.push((asked, reply));
                         at = end;
                     }
-                    Heard::Narrower(_) => {}
-                    Heard::Failed(error) if error.is_to_come() => {
+                    Reply::Narrower(_) => {}
+                    Reply::Failed(error) if error.is_to_come() => {
                         to_come.get_or_insert(error);
                         at = end;
                     }
-                    Heard::Failed(error) => return Err(error),
+                    Reply::Failed(error) => return Err(error),
                 }
             }
             if let Some(error) = to_come {
@@ -344,7 +344,11 @@ impl Run<'_> {
     }
 
     /// A request for a summary of at most `largest` tokens without its rounds, and the room for them, in tokens.
-    fn request(&self, told: fn(&str) -> String, largest: u64) -> Result<(Asked, u64), ModelError> {
+    fn request(
+        &self,
+        told: fn(&str) -> String,
+        largest: u64,
+    ) -> Result<(PartRequest, u64), ModelError> {
         let reader = self.reader;
         let window = self.window.unwrap_or(u64::MAX);
         let longest = told(&(reader.prompt)(reader.size));
@@ -358,7 +362,7 @@ impl Run<'_> {
         if room < LEAST_ROOM {
             return Err(self.too_small());
         }
-        let asked = Asked {
+        let asked = PartRequest {
             prompt,
             rounds: Vec::new(),
             max_tokens,
@@ -400,8 +404,8 @@ impl Run<'_> {
 }
 
 /// The summaries of parts, with their numbers.
-fn told_apart(answers: &[(Asked, ModelReply)]) -> Vec<String> {
-    let told = |(number, (_, reply)): (usize, &(Asked, ModelReply))| match &reply.text {
+fn labelled_summaries(answers: &[(PartRequest, ModelReply)]) -> Vec<String> {
+    let told = |(number, (_, reply)): (usize, &(PartRequest, ModelReply))| match &reply.text {
         Ok(text) => format!("[part {number}]\n{text}\n\n"),
         Err(_) => String::new(),
     };
@@ -409,7 +413,7 @@ fn told_apart(answers: &[(Asked, ModelReply)]) -> Vec<String> {
 }
 
 /// Rounds from the middle of a conversation: a list of JSON begins with its bracket.
-fn begun(rounds: &[String]) -> Vec<String> {
+fn as_list_start(rounds: &[String]) -> Vec<String> {
     let mut rounds = rounds.to_vec();
     if let Some(first) = rounds.first_mut()
         && let Some(rest) = first.strip_prefix(", ")

@@ -30,14 +30,14 @@ use crate::transcript::{Block, Transcript};
 pub use answer::Answer;
 pub use counts::PromptCut;
 pub use disk::{NotRead, Root};
-pub use long::Reading;
+pub use long::ReadCoverage;
 pub use model::{
     CUT_OFF, EMPTY, Ending, Excess, InstructionSource, MORE, ModelError, ModelReply, ModelRequest,
     SummaryModel,
 };
 pub use offloaded::{offloaded, returned};
 pub use outputs::{Output, OutputContent};
-pub use postponed::{Batched, Demand, Postponed};
+pub use postponed::{BatchClient, Batched, Demand};
 pub use recents::UnreadFile;
 pub use replies::Replies;
 pub use sources::{Context, Sources};

@@ -37,7 +37,7 @@ pub struct Batched {
 }
 
 /// Holds back the requests of a run until all of them are known.
-pub trait Postponed: Debug + Send + Sync {
+pub trait BatchClient: Debug + Send + Sync {
     /// What was asked for so far and is neither answered nor sent.
     fn demand(&self) -> Demand;
 

@@ -4,7 +4,7 @@
 //! left it. `answer` judges what it answers.
 
 use super::answer::{Answer, judged};
-use super::long::{Asked, Read, Reader};
+use super::long::{PartReader, PartRequest, SummaryReply};
 use super::offloaded::stored_contents;
 use super::{Context, ModelRequest, Sources, UnreadFile, recents};
 use crate::ids::IdMap;
@@ -154,7 +154,7 @@ impl Sources<'_> {
                     named => named.to_owned(),
                 };
                 let given = given();
-                let ask = |asked: &Asked, given: &Given| {
+                let ask = |asked: &PartRequest, given: &Given| {
                     let request = ModelRequest {
                         policy: summary,
                         prompt: &asked.prompt,
@@ -166,7 +166,7 @@ impl Sources<'_> {
                     };
                     server.summarize(&request, context.store)
                 };
-                let reader = Reader {
+                let reader = PartReader {
                     summary,
                     window,
                     estimator: subject.estimator,
@@ -175,7 +175,7 @@ impl Sources<'_> {
                     given: &given,
                     ask: &ask,
                 };
-                let Read {
+                let SummaryReply {
                     reply,
                     asked,
                     reading,

@@ -12,8 +12,8 @@ use super::budget::{Known, Reservation};
 use super::limits::InputMeasure;
 use super::{Source, Stdin};
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::Seen;
-use crate::store::atomic::Stamp;
+use crate::store::FileIdentity;
+use crate::store::atomic::FileVersion;
 use crate::store::{ArchiveWriter, open_transcript};
 
 /// How a file is compressed.
@@ -55,9 +55,9 @@ pub(super) struct Input<'s> {
     size: Option<u64>,
     pub(super) codec: Codec,
     /// The state of the file when it was opened.
-    pub(super) stamp: Option<Stamp>,
+    pub(super) stamp: Option<FileVersion>,
     /// The same for the next run.
-    pub(super) seen: Option<Seen>,
+    pub(super) seen: Option<FileIdentity>,
     /// The bytes of a compressed file; empty for plain ones.
     pub(super) raw: Vec<u8>,
     /// Gets a copy of every byte that is read, if the original must be kept.
@@ -100,9 +100,9 @@ impl<'s> Input<'s> {
         share: Reservation<'s>,
     ) -> Result<Self> {
         // Before anything is read: what is compressed is unpacked as a whole.
-        let seen = Seen::of_input(path, &metadata).settled();
+        let seen = FileIdentity::of_input(path, &metadata).settled();
         let mut input = Input::of(Box::new(file), Some(metadata.len()), path, stop, share)?;
-        input.stamp = Some(Stamp::of(&metadata));
+        input.stamp = Some(FileVersion::of(&metadata));
         input.seen = Some(seen);
         Ok(input)
     }

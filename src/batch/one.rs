@@ -37,8 +37,8 @@ use crate::plan::Keeping;
 use crate::policy::{self, Archive, Effective, Layer, Names, OnFailure, Policy, Redact};
 use crate::redact::Redactor;
 use crate::scan::NO_STRINGS;
-use crate::store::atomic::Stamp;
-use crate::store::{FOLDER, Seen, open_transcript};
+use crate::store::atomic::FileVersion;
+use crate::store::{FOLDER, FileIdentity, open_transcript};
 use crate::summarizer::extractive::WEIGHTS;
 
 /// What all inputs of a run share.
@@ -84,7 +84,7 @@ pub(super) struct Processed {
 
 impl Processed {
     /// An input of which nothing was written.
-    fn nothing_left(outcome: Outcome, seen: Option<Seen>) -> Self {
+    fn nothing_left(outcome: Outcome, seen: Option<FileIdentity>) -> Self {
         let contents = Vec::new();
         let left = ResumeNote { contents, seen };
         Processed { outcome, left }
@@ -447,13 +447,13 @@ impl<'r> Run<'r> {
     }
 
     /// The original of a file whose summaries failed when it was compacted in place, and the state of the file as it is now.
-    fn retried_original(&self, target: &Target) -> Result<Option<(Vec<u8>, Stamp)>> {
+    fn retried_original(&self, target: &Target) -> Result<Option<(Vec<u8>, FileVersion)>> {
         if self.options.scope == Scope::All || !self.is_in_place() {
             return Ok(None);
         }
         let path = target.input_path();
         let (_, metadata) = open_transcript(path)?;
-        Ok(Some((original(target, path)?, Stamp::of(&metadata))))
+        Ok(Some((original(target, path)?, FileVersion::of(&metadata))))
     }
 
     /// Fails where nothing may take the place of a summary that was not written.

@@ -15,7 +15,7 @@ use super::skipped::SkipReason;
 use super::{Destination, Effect, Found, Options, Shard, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::folder::{Durability, Folder};
-use crate::store::{self, FOLDER, Missing, Spot, Store, atomic, manifest};
+use crate::store::{self, FOLDER, Missing, OpenPath, Store, atomic, manifest};
 
 /// What becomes of an output whose input is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,7 +150,7 @@ fn fate(
     orphans: OrphanPolicy,
     effect: Effect,
 ) -> Result<Option<SkipReason>> {
-    let spot = match Spot::below(out, path, Missing::Refuse) {
+    let spot = match OpenPath::below(out, path, Missing::Refuse) {
         Ok(spot) if spot.look()?.is_some_and(|seen| seen.is_file()) => spot,
         Ok(_) => return Ok(None),
         Err(error) if error.kind == ErrorKind::NotFound => return Ok(None),

@@ -16,7 +16,7 @@ use super::{FileSource, Overwrite};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::atomic::{self, Existing, Mode};
 use crate::store::folder::Durability;
-use crate::store::{FOLDER, Missing, Spot, open_transcript};
+use crate::store::{FOLDER, Missing, OpenPath, open_transcript};
 
 /// The member that says where a file is.
 pub(super) const PATH: &str = "path";
@@ -140,7 +140,7 @@ impl Packed {
     /// those of the system.
     pub fn write(&self, folder: &Path, overwrite: Overwrite) -> Result<Unpacked> {
         let path = folder.join(&self.path);
-        let spot = Spot::below(folder, &path, Missing::Make)?;
+        let spot = OpenPath::below(folder, &path, Missing::Make)?;
         let existing = match spot.look()? {
             None => Existing::Refuse,
             Some(seen) if seen.is_file() && self.is_in(&spot, seen.len())? => {
@@ -159,7 +159,7 @@ impl Packed {
     }
 
     /// Whether the file there, of this size, has these bytes.
-    fn is_in(&self, spot: &Spot, size: u64) -> Result<bool> {
+    fn is_in(&self, spot: &OpenPath, size: u64) -> Result<bool> {
         if size != self.bytes.len() as u64 {
             return Ok(false);
         }

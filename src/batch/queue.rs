@@ -149,7 +149,7 @@ mod tests {
 
     use super::*;
     use crate::batch::{FileSource, Origin};
-    use crate::store::Seen;
+    use crate::store::FileIdentity;
 
     fn met(bytes: u64, n: usize) -> QueuedInput {
         let file = FileSource {
@@ -157,7 +157,7 @@ mod tests {
             folder: None,
             origin: Origin::Walked,
         };
-        let seen = Seen {
+        let seen = FileIdentity {
             bytes,
             modified: None,
             touched: None,

@@ -12,7 +12,7 @@ use super::find::split_ending;
 use crate::error::Result;
 use crate::outcome::path_text;
 use crate::report::read;
-use crate::store::{Missing, Spot};
+use crate::store::{Missing, OpenPath};
 
 /// The reports on whole runs, where this run would write its own.
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ impl Reported {
         self.outputs.get_or_init(|| {
             let mut outputs = HashSet::new();
             for path in &self.paths {
-                let spot = Spot::named(path, Missing::Refuse);
+                let spot = OpenPath::named(path, Missing::Refuse);
                 let _ = each(spot, &mut |output| {
                     outputs.insert(output);
                 });
@@ -57,7 +57,7 @@ impl Reported {
 }
 
 /// Shows the outputs of a report of `compact`.
-fn each(spot: Result<Spot>, show: &mut dyn FnMut(u128)) -> Result<()> {
+fn each(spot: Result<OpenPath>, show: &mut dyn FnMut(u128)) -> Result<()> {
     let spot = spot?;
     let mut file = spot.read()?;
     let report = read::open(spot.path(), &mut file)?;

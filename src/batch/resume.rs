@@ -1,7 +1,7 @@
 //! Takes over the results of earlier runs of the same command, and notes the results of this one.
 //!
 //! An input is taken over only if nothing differs: its bytes, those of its output and those of what the store keeps for it have the
-//! hashes that were noted, or the system shows that they have not been touched (see [`Seen`]), the store still has the record of
+//! hashes that were noted, or the system shows that they have not been touched (see [`FileIdentity`]), the store still has the record of
 //! the output, and everything else that a result depends on is part of the [`Work`]. An input that cannot be checked is processed
 //! again. Decides nothing about content.
 
@@ -20,10 +20,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Figures, Outcome, Spent, Status, path_text};
 use crate::policy::{Effective, Names};
 use crate::store::finished::{
-    Elsewhere, Ended, Finished, FinishedWork, Glance, Meanwhile, Note, Noted, Work,
+    ConcurrentNotes, Elsewhere, Ended, Finished, FinishedWork, Note, NoteHeader, Noted, Work,
 };
 use crate::store::manifest::RecordedOutputs;
-use crate::store::{self, Missing, Seen};
+use crate::store::{self, FileIdentity, Missing};
 
 use work::{Use, use_of, work};
 
@@ -80,7 +80,7 @@ pub(super) struct ResumeNote {
     /// The names of what the store keeps for it.
     pub(super) contents: Vec<String>,
     /// What it was when it was read; `None` for a stream.
-    pub(super) seen: Option<Seen>,
+    pub(super) seen: Option<FileIdentity>,
 }
 
 /// An input that is finished: what was noted of it still holds.
@@ -120,7 +120,7 @@ struct Known {
     finished: FinishedWork,
     /// The outputs that have a record; not read where nothing is finished.
     recorded: RecordedOutputs,
-    meanwhile: Meanwhile,
+    meanwhile: ConcurrentNotes,
 }
 
 impl<'r> Earlier<'r> {
@@ -148,7 +148,7 @@ impl<'r> Earlier<'r> {
                 Ok::<_, Error>(Known {
                     finished: finished?,
                     recorded: recorded?,
-                    meanwhile: Meanwhile::default(),
+                    meanwhile: ConcurrentNotes::default(),
                 })
             };
             match known() {
@@ -287,11 +287,16 @@ impl<'r> Earlier<'r> {
     }
 
     /// Whether an input that is replaced holds what the run that was interrupted wrote, or what was found to need nothing.
-    fn is_in_place_as_it_was(&self, target: &Target, glance: &Glance<'_>, ended: Ended) -> bool {
+    fn is_in_place_as_it_was(
+        &self,
+        target: &Target,
+        glance: &NoteHeader<'_>,
+        ended: Ended,
+    ) -> bool {
         let (seen, hash) = match (glance.figures.status, ended) {
             // Its agent may have gone on with it in the moment in which it was written.
             (Status::Compacted, Ended::Interrupted) => {
-                let seen = glance.output_seen.map(|seen| Seen {
+                let seen = glance.output_seen.map(|seen| FileIdentity {
                     touched: None,
                     ..seen
                 });
@@ -308,7 +313,7 @@ impl<'r> Earlier<'r> {
         &self,
         (target, path): (&Target, &Path),
         kept: &RunStore,
-        (note, glance): (&Note, &Glance<'_>),
+        (note, glance): (&Note, &NoteHeader<'_>),
         is_recorded: &dyn Fn(&str, (&str, &str)) -> bool,
     ) -> bool {
         let is_as_it_was = || {
@@ -331,7 +336,7 @@ impl<'r> Earlier<'r> {
     }
 
     /// Whether the store has what the output needs, as it was.
-    fn has_contents(&self, kept: &RunStore, note: &Note, glance: &Glance<'_>) -> bool {
+    fn has_contents(&self, kept: &RunStore, note: &Note, glance: &NoteHeader<'_>) -> bool {
         let (store, most) = (&kept.store, glance.input_seen.bytes);
         glance.contents.iter().all(|(name, noted)| {
             store.content_seen(name).is_some_and(|now| {
@@ -343,12 +348,17 @@ impl<'r> Earlier<'r> {
     }
 
     /// Whether the input is what was noted.
-    fn is_still(&self, target: &Target, noted: Option<Seen>, hash: Option<&str>) -> Option<()> {
+    fn is_still(
+        &self,
+        target: &Target,
+        noted: Option<FileIdentity>,
+        hash: Option<&str>,
+    ) -> Option<()> {
         let (path, noted) = (target.input_path(), noted?);
         if let Some(look) = target.look {
             // It may have been waiting for long since: where its bytes are not read, it is looked at again.
             let now = match noted.is_untouched(look.seen) && !look.is_fresh() {
-                true => Seen::of_input(path, &fs::metadata(path).ok()?),
+                true => FileIdentity::of_input(path, &fs::metadata(path).ok()?),
                 false => look.seen,
             };
             return match noted.is_untouched(now) {
@@ -356,12 +366,13 @@ impl<'r> Earlier<'r> {
                 false => self.has_stayed(noted, now, (|| store::open_met(path), hash?)),
             };
         }
-        if self.options.trust == Trust::Time && noted.is_still(Seen::of(&fs::metadata(path).ok()?))
+        if self.options.trust == Trust::Time
+            && noted.is_still(FileIdentity::of(&fs::metadata(path).ok()?))
         {
             return Some(());
         }
         let (file, now) = target.open_input().ok()?;
-        let now = Seen::of_input(path, &now);
+        let now = FileIdentity::of_input(path, &now);
         match noted.is_untouched(now) {
             true => Some(()),
             false => self.has_stayed(noted, now, (|| Ok(file), hash?)),
@@ -371,8 +382,8 @@ impl<'r> Earlier<'r> {
     /// Whether a file is what was noted of it: by what it looks like now, if that is trusted, or else by its bytes.
     fn has_stayed(
         &self,
-        noted: Seen,
-        now: Seen,
+        noted: FileIdentity,
+        now: FileIdentity,
         (open, hash): (impl FnOnce() -> Result<File>, &str),
     ) -> Option<()> {
         if self.options.trust == Trust::Time && noted.is_still(now) {
@@ -408,9 +419,9 @@ impl<'r> Earlier<'r> {
                 let seen = fs::metadata(path);
                 let seen = seen.map_err(|e| Error::io(path, "look at the output", e))?;
                 Some(match self.options.hooks.post {
-                    None => Seen::of_output(path, &seen),
+                    None => FileIdentity::of_output(path, &seen),
                     // It may have written there.
-                    Some(_) => Seen::of(&seen),
+                    Some(_) => FileIdentity::of(&seen),
                 })
             }
             None => None,
@@ -488,7 +499,7 @@ impl<'r> Earlier<'r> {
 }
 
 /// Whether the outcome of a note names this input and this output, as a report of this run does.
-fn is_said(glance: &Glance<'_>, input: &Path, output: Option<&str>) -> bool {
+fn is_said(glance: &NoteHeader<'_>, input: &Path, output: Option<&str>) -> bool {
     let begin = Outcome::begin_of_json(&path_text(input), output);
     begin.is_ok_and(|begin| glance.outcome.starts_with(&begin))
 }

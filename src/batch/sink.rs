@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::atomic::{Replace, Written};
+use crate::store::atomic::{AtomicWriter, Written};
 
 /// An output being written.
 pub(super) struct Sink<'s> {
@@ -13,7 +13,7 @@ pub(super) struct Sink<'s> {
 }
 
 enum To<'s> {
-    File(Box<Replace>),
+    File(Box<AtomicWriter>),
     Stdout(BufWriter<Stdout>, Tally),
     Memory(&'s mut Vec<u8>, Tally),
     Nothing(Tally),
@@ -42,7 +42,7 @@ impl Tally {
 
 impl<'s> Sink<'s> {
     /// Into a file.
-    pub(super) fn file(replace: Replace, stop: &'s AtomicUsize) -> Self {
+    pub(super) fn file(replace: AtomicWriter, stop: &'s AtomicUsize) -> Self {
         Sink {
             to: To::File(Box::new(replace)),
             stop,

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::store::Seen;
+use crate::store::FileIdentity;
 
 /// How long a look at an input stays valid: until then it counts as if the input had been processed at once.
 const FRESH_FOR: Duration = Duration::from_secs(1);
@@ -13,14 +13,14 @@ const FRESH_FOR: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Snapshot {
     /// What was seen.
-    pub(super) seen: Seen,
+    pub(super) seen: FileIdentity,
     /// When.
     at: Instant,
 }
 
 impl Snapshot {
     /// What is seen now.
-    pub(super) fn now(seen: Seen) -> Self {
+    pub(super) fn now(seen: FileIdentity) -> Self {
         let at = Instant::now();
         Snapshot { seen, at }
     }

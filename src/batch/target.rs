@@ -22,7 +22,7 @@ use crate::policy::Names;
 use crate::store::atomic::sweep;
 use crate::store::folder::{Durability, Folder, folder_of};
 use crate::store::manifest::{By, OffloadOwners, Record, RecordIndex};
-use crate::store::{FOLDER, Missing, OpenFolders, Spot, Store, open_seen, open_transcript};
+use crate::store::{FOLDER, Missing, OpenFolders, OpenPath, Store, open_seen, open_transcript};
 use crate::text::shown_path;
 
 use below::Shared;
@@ -206,11 +206,11 @@ impl Target<'_> {
     ///
     /// # Errors
     /// Where its folder cannot be opened, or a link is on the way to it.
-    pub(super) fn spot(&self, output: &Path, missing: Missing) -> Result<Spot> {
+    pub(super) fn spot(&self, output: &Path, missing: Missing) -> Result<OpenPath> {
         match (&self.base, &self.store) {
             (Some(base), Some(kept)) => kept.folders.below(base, output, missing),
-            (Some(base), None) => Spot::below(base, output, missing),
-            (None, _) => Spot::named(output, missing),
+            (Some(base), None) => OpenPath::below(base, output, missing),
+            (None, _) => OpenPath::named(output, missing),
         }
     }
 
@@ -218,8 +218,8 @@ impl Target<'_> {
     ///
     /// # Errors
     /// Where it no longer exists, or a link leads out of the folder that was walked.
-    pub(super) fn own_spot(&self) -> Result<Spot> {
-        Spot::resolved(self.input_path(), self.base.as_deref())
+    pub(super) fn own_spot(&self) -> Result<OpenPath> {
+        OpenPath::resolved(self.input_path(), self.base.as_deref())
     }
 
     /// The file that is written; in place, for a link, its target. Any other output goes through no link.

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::error::Result;
 use crate::store::folder::below;
-use crate::store::{FOLDER, Seen};
+use crate::store::{FOLDER, FileIdentity};
 
 /// A folder whose inputs are worked on while it is walked.
 #[derive(Debug)]
@@ -140,7 +140,7 @@ impl StreamingWalk {
             }
             met += 1;
             let seen = file.path.metadata().ok();
-            let look = seen.map(|seen| Snapshot::now(Seen::of_input(&file.path, &seen)));
+            let look = seen.map(|seen| Snapshot::now(FileIdentity::of_input(&file.path, &seen)));
             show(Source::File(file), look);
         };
         let mut is_left_out = false;

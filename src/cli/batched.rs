@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 use super::Context;
 use super::needless::given;
 use super::progress::Bar;
-use crate::artifacts::{Demand, Postponed};
+use crate::artifacts::{BatchClient, Demand};
 use crate::batch::{self, Destination, Effect, Found, Options, Ran, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::Effective;
@@ -62,7 +62,7 @@ pub(super) struct BatchArgs {
 /// The server of a run with batches, and how long it is waited for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Queue<'q> {
-    pub(super) server: Option<&'q dyn Postponed>,
+    pub(super) server: Option<&'q dyn BatchClient>,
     pub(super) most: Option<Duration>,
 }
 

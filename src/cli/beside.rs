@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::outcome::{Entries, Outcome};
 use crate::report::{PolicyRef, Report, ReportFormat};
 use crate::store::folder::folder_of;
-use crate::store::{Missing, Spot};
+use crate::store::{Missing, OpenPath};
 
 /// When reports are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,8 +159,8 @@ impl BesideReports {
 
     fn write(&self, path: &Path, base: Option<&Path>, report: &Report) -> Result<()> {
         let spot = match base {
-            Some(base) => Spot::below(base, path, Missing::Make),
-            None => Spot::named(path, Missing::Make),
+            Some(base) => OpenPath::below(base, path, Missing::Make),
+            None => OpenPath::named(path, Missing::Make),
         };
         reports::write(spot?, report, ReportFormat::Json, self.overwrite)
     }

@@ -28,7 +28,7 @@ use super::shorthand::Shorthands;
 use super::timings::{TimingArgs, wall};
 use super::walking::{ExcludeArgs, FilterArgs};
 use super::{Context, all_paths, format_named, input_format_help, needless, scripted_answers};
-use crate::artifacts::{Postponed, Replies};
+use crate::artifacts::{BatchClient, Replies};
 use crate::batch::{
     self, BadLines, Destination, Effect, Filter, Fork, Found, Loading, Options, Overwrite, Ran,
     Reported, Scope, StreamingWalk, agents_folders,
@@ -39,7 +39,7 @@ use crate::pipeline::asks_a_server;
 use crate::policy::{Effective, Layer, Policy};
 use crate::report::{CsvRows, ReportFormat};
 use crate::store::atomic::sweep_beside;
-use crate::store::{Missing, Spot};
+use crate::store::{Missing, OpenPath};
 use crate::text::{count, thousands};
 
 /// Make transcripts smaller.
@@ -164,7 +164,7 @@ impl Compact {
         reports::check(&planned, options.overwrite)?;
         if !self.dry_run {
             for (path, _) in &planned {
-                if let Ok(spot) = Spot::named(path, Missing::Refuse) {
+                if let Ok(spot) = OpenPath::named(path, Missing::Refuse) {
                     sweep_beside(&spot);
                 }
             }
@@ -359,7 +359,7 @@ impl Compact {
         policy: &Policy,
         replies: Replies,
         fork: Option<Fork>,
-    ) -> Result<(Options, Option<Arc<dyn Postponed>>)> {
+    ) -> Result<(Options, Option<Arc<dyn BatchClient>>)> {
         let forked = fork.as_ref().map(|fork| fork.output.clone());
         let output = forked.as_ref().or(self.output.as_ref());
         let destination = match (output, &self.out_dir) {

@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::outcome::{Entries, Exit, Interrupted, Notices, Outcome};
 use crate::policy::Effective;
 use crate::report::{Depth, Estimate, Render, Report, ReportFormat, StreamedReport};
-use crate::store::{Missing, Spot};
+use crate::store::{Missing, OpenPath};
 
 /// What the end of the run is about.
 pub(super) struct Ending<'e> {
@@ -193,7 +193,7 @@ fn write_reports(
     let threads = batch::pool(ending.options.jobs)?;
     for (path, format) in ending.planned {
         let write = || {
-            let spot = Spot::named(path, Missing::Make)?;
+            let spot = OpenPath::named(path, Missing::Make)?;
             reports::write(spot, report, *format, ending.options.overwrite)
         };
         unwritten.extend(threads.install(write).err());

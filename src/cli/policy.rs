@@ -15,7 +15,7 @@ use crate::outcome::path_text;
 use crate::policy::{self, Policy};
 use crate::store::atomic::{Existing, Mode, write};
 use crate::store::folder::Durability;
-use crate::store::{Missing, Spot};
+use crate::store::{Missing, OpenPath};
 use crate::text::printable;
 
 /// List, show and create policies.
@@ -147,7 +147,7 @@ fn whole(chosen: Chosen) -> Result<()> {
 fn init(context: &Context, file: &Path, preset: &str) -> Result<()> {
     let text = policy::preset(preset)?.starter()?;
     write(
-        Spot::named(file, Missing::Refuse)?,
+        OpenPath::named(file, Missing::Refuse)?,
         text.as_bytes(),
         Existing::Refuse,
         Mode::Default,

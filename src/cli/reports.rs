@@ -13,9 +13,9 @@ use super::Context;
 use crate::batch::Overwrite;
 use crate::error::{Error, ErrorKind, Result};
 use crate::report::{CsvRows, Render, ReportFormat, is_report};
-use crate::store::atomic::{Existing, Mode, Replace, sweep_beside};
+use crate::store::atomic::{AtomicWriter, Existing, Mode, sweep_beside};
 use crate::store::folder::Durability;
-use crate::store::{Missing, Spot, resolved};
+use crate::store::{Missing, OpenPath, resolved};
 
 /// The heading of flags on outputs.
 pub(super) const OUTPUT: &str = "Output";
@@ -109,7 +109,7 @@ impl ReportArgs {
         let planned = self.planned()?;
         check_each(&planned, Overwrite::OwnOnly)?;
         for (path, _) in &planned {
-            if let Ok(spot) = Spot::named(path, Missing::Refuse) {
+            if let Ok(spot) = OpenPath::named(path, Missing::Refuse) {
                 sweep_beside(&spot);
             }
         }
@@ -159,7 +159,7 @@ pub(super) fn check_apart<'p>(
 
 fn check_each(planned: &[Planned], overwrite: Overwrite) -> Result<()> {
     for (path, format) in planned {
-        if let Ok(spot) = Spot::named(path, Missing::Refuse) {
+        if let Ok(spot) = OpenPath::named(path, Missing::Refuse) {
             existing(&spot, *format, overwrite)?;
         }
     }
@@ -170,7 +170,7 @@ fn check_each(planned: &[Planned], overwrite: Overwrite) -> Result<()> {
 pub(super) fn write_all(context: &Context, planned: &[Planned], report: &dyn Render) -> bool {
     let mut all = true;
     for (path, format) in planned {
-        let spot = Spot::named(path, Missing::Make);
+        let spot = OpenPath::named(path, Missing::Make);
         let written = spot.and_then(|spot| write_one(&spot, report, *format, Overwrite::OwnOnly));
         if let Err(error) = written {
             context.error(&error);
@@ -182,7 +182,7 @@ pub(super) fn write_all(context: &Context, planned: &[Planned], report: &dyn Ren
 
 /// Writes one report, for a command that has `--overwrite`.
 pub(super) fn write(
-    spot: Spot,
+    spot: OpenPath,
     report: &dyn Render,
     format: ReportFormat,
     overwrite: Overwrite,
@@ -191,7 +191,7 @@ pub(super) fn write(
 }
 
 fn write_one(
-    spot: &Spot,
+    spot: &OpenPath,
     report: &dyn Render,
     format: ReportFormat,
     overwrite: Overwrite,
@@ -199,7 +199,7 @@ fn write_one(
     let try_once = || {
         let existing = existing(spot, format, overwrite)?;
         // Outputs have flags of their own; a report has this one, whatever the command.
-        let file = Replace::create(spot.clone(), existing, Mode::Default, Durability::Lazy);
+        let file = AtomicWriter::create(spot.clone(), existing, Mode::Default, Durability::Lazy);
         let mut file = file.map_err(|error| match error.kind {
             ErrorKind::Io => error.hint(ELSEWHERE),
             _ => error,
@@ -216,7 +216,7 @@ fn write_one(
 }
 
 /// What may become of what is there.
-fn existing(spot: &Spot, format: ReportFormat, overwrite: Overwrite) -> Result<Existing> {
+fn existing(spot: &OpenPath, format: ReportFormat, overwrite: Overwrite) -> Result<Existing> {
     if spot.look()?.is_none() {
         return Ok(Existing::Refuse);
     }

@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::batched::{BatchArgs, REQUESTS};
 use super::needless::given;
-use crate::artifacts::{Postponed, SummaryModel};
+use crate::artifacts::{BatchClient, SummaryModel};
 use crate::batch::Effect;
 use crate::error::Result;
 use crate::policy::Policy;
@@ -49,7 +49,7 @@ pub(super) struct Asked {
     /// How many requests may be open at once.
     pub(super) at_once: usize,
     /// The same server, where requests are held back.
-    pub(super) postponed: Arc<dyn Postponed>,
+    pub(super) postponed: Arc<dyn BatchClient>,
 }
 
 impl ServerArgs {

@@ -11,7 +11,7 @@ use crate::outcome::path_text;
 use crate::report::read::read_compact;
 use crate::report::{ReportFormat, is_report};
 use crate::store::atomic::remove;
-use crate::store::{Missing, Spot};
+use crate::store::{Missing, OpenPath};
 
 /// Larger reports are on more than one file.
 const MAX_REPORT_BYTES: u64 = 256 << 20;
@@ -34,8 +34,8 @@ pub(super) enum Stale {
 pub(super) fn take_back((output, folder): (&Path, Option<&Path>), hash: &str) -> Result<Stale> {
     let path = stats_beside(&path_text(output));
     let spot = match folder {
-        Some(folder) => Spot::below(folder, &path, Missing::Refuse),
-        None => Spot::named(&path, Missing::Refuse),
+        Some(folder) => OpenPath::below(folder, &path, Missing::Refuse),
+        None => OpenPath::named(&path, Missing::Refuse),
     };
     let opened = spot.and_then(|spot| Ok((spot.read()?, spot)));
     let (file, spot) = match opened {

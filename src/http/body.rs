@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::endpoint::Endpoint;
 use super::provider::Provider;
-use super::refused::{Form, NEW_LIMIT, OLD_LIMIT, SystemWords};
+use super::refused::{NEW_LIMIT, OLD_LIMIT, RequestVariant, SystemWords};
 use crate::policy::{Parameters, PromptRole};
 
 /// The tag around the conversation.
@@ -45,7 +45,7 @@ pub(super) struct Parts<'q> {
 
 impl Parts<'_> {
     /// The tokens that the model may write: its answer and what it thinks before.
-    pub(super) fn limit(&self, form: &Form) -> u64 {
+    pub(super) fn limit(&self, form: &RequestVariant) -> u64 {
         let thinking = match form.left_out.contains(THINKING) {
             true => None,
             false => self.extra.get(THINKING),
@@ -67,7 +67,7 @@ const THINKING: &str = "thinking";
 pub(super) fn body(
     endpoint: &Endpoint,
     parts: Parts<'_>,
-    form: &Form,
+    form: &RequestVariant,
     delimiter: &Delimiter,
 ) -> Vec<u8> {
     let Parts {
@@ -151,7 +151,12 @@ mod tests {
             extra: &Parameters::new(),
             text,
         };
-        let body = body(&endpoint, parts, &Form::default(), &Delimiter::new(255));
+        let body = body(
+            &endpoint,
+            parts,
+            &RequestVariant::default(),
+            &Delimiter::new(255),
+        );
         serde_json::from_slice(&body).unwrap()
     }
 

@@ -17,7 +17,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
 /// The state of one server, shared by all threads.
 #[derive(Debug)]
-pub(super) struct Host(Mutex<State>);
+pub(super) struct ServerHealth(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
@@ -43,11 +43,11 @@ pub(super) enum Admission {
     Denied(String),
 }
 
-impl Host {
+impl ServerHealth {
     /// A server that has not been asked yet. `breaker` failures in a row are too many; with 0, the failures of one
     /// conversation are no reason to treat another one differently.
     pub(super) fn new(breaker: u64) -> Self {
-        Host(Mutex::new(State {
+        ServerHealth(Mutex::new(State {
             breaker: Breaker::new(breaker),
             next_probe: None,
             not_before: None,
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn three_failures_in_a_row_open_the_breaker_and_one_request_probes_later() {
-        let (host, start) = (Host::new(3), Instant::now());
+        let (host, start) = (ServerHealth::new(3), Instant::now());
         for result in [down(), down(), Ok(()), down(), down()] {
             host.record(start, &result);
             assert_eq!(host.admits(start), Admission::Now);
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn every_thread_waits_as_long_as_the_server_has_asked_one_to() {
-        let (host, start) = (Host::new(3), Instant::now());
+        let (host, start) = (ServerHealth::new(3), Instant::now());
         let busy = |seconds| {
             Err::<(), _>(Failure::Busy {
                 why: "429".to_owned(),
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn retries_are_few_and_each_success_adds_one() {
-        let host = Host::new(3);
+        let host = ServerHealth::new(3);
         let granted = (0..30).filter(|_| host.take_retry()).count();
         assert_eq!(granted, 20);
         host.record(Instant::now(), &Ok(()));
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn without_a_breaker_nothing_is_shared_but_waits_and_what_is_final() {
-        let (host, start) = (Host::new(0), Instant::now());
+        let (host, start) = (ServerHealth::new(0), Instant::now());
         for _ in 0..99 {
             assert!(host.take_retry());
             host.record(start, &down());
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_server_that_is_always_busy_is_one_failure_a_summary() {
-        let (host, start) = (Host::new(3), Instant::now());
+        let (host, start) = (ServerHealth::new(3), Instant::now());
         let busy = Err::<(), _>(Failure::Busy {
             why: "429".to_owned(),
             retry_after: None,
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_spent_quota_is_final() {
-        let host = Host::new(0);
+        let host = ServerHealth::new(0);
         host.record(
             Instant::now(),
             &Err::<(), _>(Failure::Fatal("no credit".to_owned())),

@@ -42,11 +42,11 @@ use batch::{Batches, Earlier};
 use body::{Delimiter, Parts, body};
 use cache::{CachedAnswer, CachedRefusal, cached, keep};
 use client::Client;
-use host::Host;
+use host::ServerHealth;
 use in_flight::InFlight;
 use paid::{Cost, Reported};
 use queue::Queue;
-use refused::{Form, Forms};
+use refused::{RequestVariant, VariantCache};
 use response::{Answer, Failure};
 use shorten::{text_of, without_oldest};
 
@@ -102,12 +102,12 @@ pub enum Network {
 #[derive(Debug)]
 pub struct Server {
     client: Client,
-    host: Host,
+    host: ServerHealth,
     /// Where the run waits for its server, in place of `host`.
     queue: Option<Queue>,
     permits: Semaphore,
     /// The forms of requests that models take.
-    forms: Forms,
+    forms: VariantCache,
     in_flight: InFlight,
     /// Requests that are sent together.
     batches: Batches,
@@ -151,10 +151,10 @@ impl Server {
         Server {
             batches: Batches::new(&endpoint, limits.batch),
             client: Client::new(endpoint, limits.timeout),
-            host: Host::new(breaker),
+            host: ServerHealth::new(breaker),
             queue: patience.map(|patience| Queue::new(limits.concurrent, patience)),
             permits: Semaphore::new(limits.concurrent),
-            forms: Forms::default(),
+            forms: VariantCache::default(),
             in_flight: InFlight::default(),
             limits,
             network,
@@ -235,7 +235,12 @@ impl Server {
         };
         let endpoint = self.client.endpoint();
         // What a server refuses changes no name: the next run knows nothing of it.
-        let named = body(endpoint, parts, &Form::default(), &Delimiter::constant());
+        let named = body(
+            endpoint,
+            parts,
+            &RequestVariant::default(),
+            &Delimiter::constant(),
+        );
         let name = crate::store::answer_name(&[endpoint.url.as_bytes(), &named]);
         // Two copies of a session make the same request; without a store, the answer could not be shared.
         let _claim = match job.store.map(|_| self.in_flight.claim(&name, &self.stop)) {
@@ -255,7 +260,8 @@ impl Server {
             is_kept(cached)
                 && (cached.ending == Ending::Whole || request.policy.cut_off != CutOff::Reject)
         };
-        let is_taken = |cached: &CachedAnswer| self.takes_as_it_is(&name) || is_taken(cached);
+        let is_taken =
+            |cached: &CachedAnswer| self.accepts_any_cached_answer(&name) || is_taken(cached);
         let stored = || job.store.and_then(|store| cached(store, &name));
         let mut answer = stored();
         let asks = self.network == Network::Online && !answer.as_ref().is_some_and(is_taken);

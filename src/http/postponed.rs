@@ -7,13 +7,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::batch::{Calls, Earlier, FailedKind, Keep, Request, Standing, TO_BE_SENT, id_of};
+use super::batch::{
+    Calls, Earlier, Enqueue, FailedKind, Request, RequestStatus, TO_BE_SENT, id_of,
+};
 use super::body::{Delimiter, Parts, body};
-use super::refused::Form;
+use super::refused::RequestVariant;
 use super::response::Failure;
 use super::sending::random_bits;
 use super::{Job, Network, Server};
-use crate::artifacts::{Batched, Demand, ModelReply, ModelRequest, Postponed, SummaryModel};
+use crate::artifacts::{BatchClient, Batched, Demand, ModelReply, ModelRequest, SummaryModel};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::Tokens;
 use crate::store::Store;
@@ -27,7 +29,7 @@ const AROUND: u64 = 100;
 
 impl Server {
     /// Whether any answer in the store is accepted, however good: no better one is requested now.
-    pub(super) fn takes_as_it_is(&self, name: &str) -> bool {
+    pub(super) fn accepts_any_cached_answer(&self, name: &str) -> bool {
         match self.network {
             Network::Collected => true,
             Network::Postponed => self.batches.is_fresh(&id_of(name)),
@@ -49,7 +51,7 @@ impl Server {
         let Some(store) = job.store else {
             return match self.network {
                 Network::Online => Ok(()),
-                Network::Offline => self.count_only(job, parts, &Form::default(), id),
+                Network::Offline => self.count_only(job, parts, &RequestVariant::default(), id),
                 Network::Postponed | Network::Collected => Err(Failure::RunLimit(
                     "a batch needs a store for its answers: name one with --store".to_owned(),
                 )),
@@ -57,12 +59,14 @@ impl Server {
         };
         let standing = self.batches.standing(store, &endpoint.url, &id);
         let (failed, is_now) = match standing.map_err(unread)? {
-            Some(Standing::Waits(_)) if self.network == Network::Offline => {
+            Some(RequestStatus::Waits(_)) if self.network == Network::Offline => {
                 return Err(Failure::Offline);
             }
-            Some(Standing::Waits(what)) => return Err(Failure::Waiting(what)),
-            Some(Standing::FailedNow(failed)) => (Some(failed), true),
-            Some(Standing::Failed(failed)) => (Some(failed), self.network == Network::Collected),
+            Some(RequestStatus::Waits(what)) => return Err(Failure::Waiting(what)),
+            Some(RequestStatus::FailedNow(failed)) => (Some(failed), true),
+            Some(RequestStatus::Failed(failed)) => {
+                (Some(failed), self.network == Network::Collected)
+            }
             None => (None, false),
         };
         match failed.map(|failed| (failed.kind, failed.why)) {
@@ -93,7 +97,7 @@ impl Server {
                 let request = request(id, parts, &form, earlier, body);
                 let held = self
                     .batches
-                    .want(Some(store), endpoint, request, Keep::Hold);
+                    .enqueue(Some(store), endpoint, request, Enqueue::Send);
                 held.map_err(unread)?;
                 Err(Failure::Waiting(TO_BE_SENT.to_owned()))
             }
@@ -104,13 +108,15 @@ impl Server {
         &self,
         job: &Job<'_>,
         parts: Parts<'_>,
-        form: &Form,
+        form: &RequestVariant,
         id: String,
     ) -> std::result::Result<(), Failure> {
         let request = request(id, parts, form, Earlier::None, Vec::new());
         let endpoint = self.client.endpoint();
         // Nothing is written.
-        let _ = self.batches.want(job.store, endpoint, request, Keep::Count);
+        let _ = self
+            .batches
+            .enqueue(job.store, endpoint, request, Enqueue::Count);
         Err(Failure::Offline)
     }
 
@@ -129,7 +135,7 @@ impl Server {
 fn request<'q>(
     id: String,
     parts: Parts<'q>,
-    form: &'q Form,
+    form: &'q RequestVariant,
     earlier: Earlier,
     body: Vec<u8>,
 ) -> Request<'q> {
@@ -150,7 +156,7 @@ fn request<'q>(
     }
 }
 
-impl Postponed for Server {
+impl BatchClient for Server {
     fn demand(&self) -> Demand {
         self.batches.demand()
     }

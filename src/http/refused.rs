@@ -23,7 +23,7 @@ const MOST_NAMES: usize = 64;
 /// What a server refuses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Refused {
+pub(super) enum Rejection {
     /// A part of the request: one of these names, the most likely first.
     Names(Vec<String>),
     /// More tokens than these in an answer of the model.
@@ -34,7 +34,7 @@ pub(super) enum Refused {
 
 /// The form of requests that is sent, as far as it is not the usual one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Form {
+pub(super) struct RequestVariant {
     limit: Limit,
     /// Where the system prompt goes.
     pub(super) system: SystemWords,
@@ -72,7 +72,7 @@ pub(super) enum SystemWords {
 pub(super) const OLD_LIMIT: &str = "max_tokens";
 pub(super) const NEW_LIMIT: &str = "max_completion_tokens";
 
-impl Form {
+impl RequestVariant {
     /// The parameter that limits the answer.
     pub(super) fn limit(&self, endpoint: &Endpoint) -> Option<&'static str> {
         // OpenAI's newer models refuse the old name, and other servers may not know the new one.
@@ -86,13 +86,18 @@ impl Form {
     }
 
     /// The form without what was refused; `None` if it is not known how to do without it.
-    fn without(&self, refused: &Refused, endpoint: &Endpoint, extra: &Parameters) -> Option<Form> {
+    fn without(
+        &self,
+        refused: &Rejection,
+        endpoint: &Endpoint,
+        extra: &Parameters,
+    ) -> Option<RequestVariant> {
         let mut form = self.clone();
         match refused {
-            Refused::Answer(most) => {
+            Rejection::Answer(most) => {
                 form.most = Some(self.most.map_or(*most, |known| known.min(*most)));
             }
-            Refused::Names(names) => {
+            Rejection::Names(names) => {
                 let sent = |name: &&String| {
                     let is_extra = extra.contains_key(*name) && !self.left_out.contains(*name);
                     is_extra || self.limit(endpoint) == Some(name.as_str()) || *name == SYSTEM
@@ -109,7 +114,7 @@ impl Form {
                     };
                 }
             }
-            Refused::Room { .. } => {}
+            Rejection::Room { .. } => {}
         }
         (form != *self).then_some(form)
     }
@@ -117,11 +122,11 @@ impl Form {
 
 /// The forms that models take, by the model's name.
 #[derive(Debug, Default)]
-pub(super) struct Forms(Mutex<BTreeMap<String, Form>>);
+pub(super) struct VariantCache(Mutex<BTreeMap<String, RequestVariant>>);
 
-impl Forms {
+impl VariantCache {
     /// The form for a model, as far as it is known now.
-    pub(super) fn of(&self, model: &str) -> Form {
+    pub(super) fn of(&self, model: &str) -> RequestVariant {
         let forms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         forms.get(model).cloned().unwrap_or_default()
     }
@@ -130,8 +135,8 @@ impl Forms {
     pub(super) fn learn(
         &self,
         model: &str,
-        sent: &Form,
-        refused: &Refused,
+        sent: &RequestVariant,
+        refused: &Rejection,
         (endpoint, extra): (&Endpoint, &Parameters),
     ) -> Learned {
         let mut forms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -153,14 +158,14 @@ impl Forms {
     pub(super) fn teach(
         &self,
         model: &str,
-        refused: &[Refused],
+        refused: &[Rejection],
         (endpoint, extra): (&Endpoint, &Parameters),
     ) {
         let mut forms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if refused.is_empty() || forms.contains_key(model) {
             return;
         }
-        let mut form = Form::default();
+        let mut form = RequestVariant::default();
         for refused in refused {
             form = form.without(refused, endpoint, extra).unwrap_or(form);
         }
@@ -183,7 +188,7 @@ pub(super) enum Learned {
     Nothing,
 }
 
-/// The name for the system's words among [`Refused::Names`].
+/// The name for the system's words among [`Rejection::Names`].
 const SYSTEM: &str = "system";
 
 /// Words that refuse a part of a request, in lower case.
@@ -263,7 +268,7 @@ pub(super) fn refused(
     status: u16,
     (error, names): (&Value, &[&str]),
     said: &str,
-) -> Option<Refused> {
+) -> Option<Rejection> {
     let lower = said.to_lowercase();
     let is_about_roles = NO_SYSTEM.iter().any(|words| lower.contains(words));
     match status {
@@ -273,7 +278,7 @@ pub(super) fn refused(
         _ => return None,
     }
     if is_about_roles {
-        return Some(Refused::Names(vec![SYSTEM.to_owned()]));
+        return Some(Rejection::Names(vec![SYSTEM.to_owned()]));
     }
     answer(&lower).or_else(|| {
         let refuses = REFUSES.iter().any(|words| lower.contains(words));
@@ -285,12 +290,12 @@ pub(super) fn refused(
             .into_iter()
             .flat_map(|text| text.split(|c| !is_word(c)));
         let found = found.filter(|word| !word.is_empty()).take(MOST_NAMES);
-        (refuses || has_code).then(|| Refused::Names(found.map(str::to_owned).collect()))
+        (refuses || has_code).then(|| Rejection::Names(found.map(str::to_owned).collect()))
     })
 }
 
 /// The room for an answer that an error in lower case asks for.
-fn answer(lower: &str) -> Option<Refused> {
+fn answer(lower: &str) -> Option<Rejection> {
     let limits = [
         OLD_LIMIT,
         NEW_LIMIT,
@@ -308,7 +313,7 @@ fn answer(lower: &str) -> Option<Refused> {
     {
         let found: Vec<u64> = numbers(after).take(3).collect();
         return match found[..] {
-            [_, most, prompt] => Some(Refused::Room { prompt, most }),
+            [_, most, prompt] => Some(Rejection::Room { prompt, most }),
             _ => None,
         };
     }
@@ -320,7 +325,7 @@ fn answer(lower: &str) -> Option<Refused> {
             At::Second => numbers(after).nth(1)?,
             At::SecondExclusive => numbers(after).nth(1)?.saturating_sub(1),
         };
-        (most > 0).then_some(Refused::Answer(most))
+        (most > 0).then_some(Rejection::Answer(most))
     })
 }
 

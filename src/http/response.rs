@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::clean::cleaned;
 use super::key::Key;
 use super::provider::Provider;
-use super::refused::{Refused, refused};
+use super::refused::{Rejection, refused};
 use super::too_long::too_long;
 use crate::artifacts::{EMPTY, Ending, Excess};
 use crate::text::printable;
@@ -66,7 +66,7 @@ pub(super) enum Failure {
     /// No request of this run will: the key is not accepted, or the account has no credit.
     Fatal(String),
     /// The form of the request is refused, and there may be another one.
-    Refused { why: String, refused: Refused },
+    Refused { why: String, refused: Rejection },
     /// No request for this model will: the server does not have it.
     NoModel(String),
     /// The prompt is longer than the model can read; by how much, if the server says so.

@@ -14,7 +14,7 @@ use crate::summarizer::retry::{Backoff, Failed, delay, retry};
 use super::body::{Delimiter, Parts, body};
 use super::host::Admission;
 use super::queue::Queue;
-use super::refused::{Learned, Refused};
+use super::refused::{Learned, Rejection};
 use super::response::{self, Answer, Failure, Usage};
 use super::{Job, Server};
 
@@ -44,7 +44,7 @@ impl Server {
                 Err(Failure::Refused { why, refused }) => (why, refused),
                 result => return Ok((result?, form.left_out)),
             };
-            if let Refused::Room { prompt, most } = refused {
+            if let Rejection::Room { prompt, most } = refused {
                 let (left, asked) = (most.saturating_sub(prompt), parts.limit(&form));
                 // Half of the answer is better than less of the conversation.
                 if left >= asked || left < parts.max_tokens / 2 {

@@ -12,8 +12,8 @@ use std::time::SystemTime;
 
 use flate2::Crc;
 
-use super::folder::{Durability, Folder, chance};
-use super::spot::Spot;
+use super::folder::{Durability, Folder, random_name};
+use super::open_path::OpenPath;
 use crate::error::{Error, ErrorKind, Result};
 
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
@@ -48,7 +48,7 @@ pub enum Existing {
     Overwrite,
     /// Replace it only if it is still the file that was read and no process is writing to it: a live agent may be appending to
     /// it. On Linux, no line of such an agent is lost, whether it keeps the file open or not.
-    IfUnchanged(Stamp),
+    IfUnchanged(FileVersion),
 }
 
 /// Who may read a file that did not exist before. A file that is replaced keeps its own mode, owner and attributes.
@@ -123,17 +123,17 @@ pub struct Committed {
 
 /// Detects changes of a file without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stamp {
+pub struct FileVersion {
     bytes: u64,
     modified: Option<SystemTime>,
     #[cfg(unix)]
     place: (u64, u64),
 }
 
-impl Stamp {
+impl FileVersion {
     /// The stamp of an open file: from the handle, not the path, so that it belongs to the bytes that were read.
     pub fn of(metadata: &Metadata) -> Self {
-        Stamp {
+        FileVersion {
             bytes: metadata.len(),
             modified: metadata.modified().ok(),
             #[cfg(unix)]
@@ -142,16 +142,16 @@ impl Stamp {
     }
 }
 
-/// A file that is being written under a temporary name. Leaves nothing behind if it is dropped without [`Replace::commit`].
+/// A file that is being written under a temporary name. Leaves nothing behind if it is dropped without [`AtomicWriter::commit`].
 #[derive(Debug)]
-pub struct Replace {
+pub struct AtomicWriter {
     temp: Temp,
-    spot: Spot,
+    spot: OpenPath,
     existing: Existing,
     durability: Durability,
 }
 
-impl Replace {
+impl AtomicWriter {
     /// Starts a file that will be at `spot`.
     ///
     /// # Errors
@@ -159,22 +159,22 @@ impl Replace {
     /// [`ErrorKind::Exists`] when the name is taken and `existing` refuses, or when what is there is a link, no regular
     /// file, or has other hard links (a rename would tear them apart); [`ErrorKind::Io`] when the system refuses.
     pub fn create(
-        spot: Spot,
+        spot: OpenPath,
         existing: Existing,
         mode: Mode,
         durability: Durability,
     ) -> Result<Self> {
         let old = spot.look()?;
-        Replace::create_over(spot, old, existing, mode, durability)
+        AtomicWriter::create_over(spot, old, existing, mode, durability)
     }
 
     /// The same where it is known what is there.
     ///
     /// # Errors
     ///
-    /// Those of [`Replace::create`].
+    /// Those of [`AtomicWriter::create`].
     pub fn create_over(
-        spot: Spot,
+        spot: OpenPath,
         old: Option<Metadata>,
         existing: Existing,
         mode: Mode,
@@ -188,7 +188,7 @@ impl Replace {
         }
         let temp = Temp::create(&spot.folder, mode, old)
             .map_err(|e| Error::io(spot.path(), "create a temporary file beside it", e))?;
-        Ok(Replace {
+        Ok(AtomicWriter {
             temp,
             spot,
             existing,
@@ -236,7 +236,7 @@ impl Replace {
     /// [`Existing::IfUnchanged`] no longer holds, [`ErrorKind::Io`] when the system refuses. In every case the
     /// temporary file is removed and the name has the old bytes.
     pub fn commit(self) -> Result<Committed> {
-        let Replace {
+        let AtomicWriter {
             temp,
             spot,
             existing,
@@ -264,7 +264,7 @@ impl Replace {
     }
 }
 
-impl Write for Replace {
+impl Write for AtomicWriter {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         self.temp.write(buf)
     }
@@ -288,15 +288,15 @@ enum Why {
 ///
 /// # Errors
 ///
-/// Those of [`Replace::create`] and [`Replace::commit`].
+/// Those of [`AtomicWriter::create`] and [`AtomicWriter::commit`].
 pub fn write(
-    spot: Spot,
+    spot: OpenPath,
     bytes: &[u8],
     existing: Existing,
     mode: Mode,
     durability: Durability,
 ) -> Result<Written> {
-    let mut file = Replace::create(spot, existing, mode, durability)?;
+    let mut file = AtomicWriter::create(spot, existing, mode, durability)?;
     file.write_all(bytes)
         .map_err(|e| Error::io(file.path(), "write", e))?;
     file.commit().map(|done| done.written)
@@ -304,7 +304,7 @@ pub fn write(
 
 /// An unguessable name for a temporary file.
 fn temp_name() -> OsString {
-    let random = &chance()[..TEMP_RANDOM];
+    let random = &random_name()[..TEMP_RANDOM];
     OsString::from(format!(
         "{TEMP_PREFIX}{random}{}{TEMP_SUFFIX}",
         check_of(random)
@@ -373,7 +373,7 @@ pub fn sweep(folder: &Folder) {
 /// # Errors
 ///
 /// [`ErrorKind::Io`] when the system refuses.
-pub fn remove(spot: &Spot, opened: &File) -> Result<bool> {
+pub fn remove(spot: &OpenPath, opened: &File) -> Result<bool> {
     let removed = remove_opened(&spot.folder, &spot.name, opened);
     removed.map_err(|e| Error::io(spot.path(), "remove", e))
 }
@@ -383,7 +383,7 @@ pub(super) fn remove_opened(folder: &Folder, name: &OsStr, file: &File) -> io::R
     let Some(seen) = folder.look(name)? else {
         return Ok(false);
     };
-    if Stamp::of(&seen) != Stamp::of(&file.metadata()?) {
+    if FileVersion::of(&seen) != FileVersion::of(&file.metadata()?) {
         return Ok(false);
     }
     folder.remove(name)?;
@@ -392,9 +392,9 @@ pub(super) fn remove_opened(folder: &Folder, name: &OsStr, file: &File) -> io::R
 
 /// Renames `file` to `target`, or returns the reason why not.
 #[cfg(not(unix))]
-fn put(mut file: temp::Nameless, target: &OsStr, stamp: &Stamp) -> io::Result<Option<Why>> {
+fn put(mut file: temp::Nameless, target: &OsStr, stamp: &FileVersion) -> io::Result<Option<Why>> {
     let seen = file.name.folder.look(target)?;
-    if seen.is_none_or(|seen| Stamp::of(&seen) != *stamp) {
+    if seen.is_none_or(|seen| FileVersion::of(&seen) != *stamp) {
         return Ok(Some(Why::Changed));
     }
     file.name.rename(target)?;
@@ -465,6 +465,6 @@ pub(super) fn place(metadata: &Metadata) -> (u64, u64) {
 mod tests;
 
 /// The same in the folder of a spot.
-pub fn sweep_beside(spot: &Spot) {
+pub fn sweep_beside(spot: &OpenPath) {
     sweep(&spot.folder);
 }

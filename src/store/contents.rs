@@ -10,7 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use super::archive::{ARCHIVE, copy_name, is_archive_name, is_copy_name};
 use super::folder::Folder;
 use super::offload::{OFFLOADED, is_offload_name};
-use super::{Seen, Store, hash_of};
+use super::{FileIdentity, Store, hash_of};
 
 /// The most contents that are remembered as read: some 100 bytes each.
 const MOST_READ: usize = 1 << 16;
@@ -22,21 +22,21 @@ pub(super) struct Contents {
     offloaded: OnceLock<Folder>,
     archive: OnceLock<Folder>,
     /// What those looked like whose bytes were read and are right: many outputs may need the same.
-    read: Mutex<HashMap<Box<str>, Seen>>,
+    read: Mutex<HashMap<Box<str>, FileIdentity>>,
 }
 
 impl Store {
     /// What a content looks like, to be noted; with when it was last touched, where that tells something.
-    pub fn content_to_note(&self, name: &str) -> Option<Seen> {
+    pub fn content_to_note(&self, name: &str) -> Option<FileIdentity> {
         let path = self.root.join(name);
         let metadata = path.symlink_metadata().ok()?;
         metadata
             .is_file()
-            .then(|| Seen::of_output(&path, &metadata))
+            .then(|| FileIdentity::of_output(&path, &metadata))
     }
 
     /// What the content of this name looks like; `None` where there is no regular file, and for names that contents do not have.
-    pub fn content_seen(&self, name: &str) -> Option<Seen> {
+    pub fn content_seen(&self, name: &str) -> Option<FileIdentity> {
         let (part, file) = name.split_once('/')?;
         let slot = match part {
             OFFLOADED => &self.contents.offloaded,
@@ -55,7 +55,7 @@ impl Store {
 
     /// Whether the content of this name, which looks like `seen`, has the bytes of which its name holds the hash; `most` are those of
     /// the input, which an archive never exceeds.
-    pub fn is_whole(&self, name: &str, seen: Seen, most: u64) -> bool {
+    pub fn is_whole(&self, name: &str, seen: FileIdentity, most: u64) -> bool {
         let read = || self.contents.read.lock();
         let is_known = read().unwrap_or_else(PoisonError::into_inner).get(name) == Some(&seen);
         if is_known || !self.has_right_bytes(name, most) {

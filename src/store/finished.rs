@@ -15,22 +15,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Store;
-use super::folder::{Durability, Folder, chance, not_plain, read_exact_at};
+use super::folder::{Durability, Folder, not_plain, random_name, read_exact_at};
+use super::identity::{FileIdentity, milliseconds};
 use super::keys::key_of;
 use super::line_file::{ENDING, LineFile, Place, is_alive, names, next_line};
 use super::manifest::RecordedOutputs;
-use super::seen::{Seen, milliseconds};
 use super::table::{Filling, Table};
 use crate::error::{Error, ErrorKind, Result};
 
-mod meanwhile;
+mod concurrent;
 mod note;
 mod stale;
 mod window;
 
-pub use meanwhile::{Meanwhile, Noted};
+pub use concurrent::{ConcurrentNotes, Noted};
 use note::named;
-pub use note::{Elsewhere, Ended, Finished, Glance, JsonText, Note};
+pub use note::{Elsewhere, Ended, Finished, JsonText, Note, NoteHeader};
 use window::{LineBytes, Window};
 
 pub(super) const FINISHED: &str = "finished";
@@ -258,7 +258,7 @@ impl Store {
             let Ok(number) = u32::try_from(files.len()) else {
                 break;
             };
-            let seen = file.metadata().ok().map(|seen| Seen::of(&seen));
+            let seen = file.metadata().ok().map(|seen| FileIdentity::of(&seen));
             let path = folder.path().join(&name);
             let mut part = Part {
                 name,
@@ -363,7 +363,7 @@ impl Store {
                 continue;
             };
             let line = part.line(place).map_err(failed)?;
-            let glance = Glance::of(&line);
+            let glance = NoteHeader::of(&line);
             if glance.is_some_and(|glance| self.path_of(&glance.input).exists()) {
                 joined.append(&line)?;
             }
@@ -398,7 +398,7 @@ impl Work {
     fn next_name(&self, folder: &Folder) -> Result<OsString> {
         let newest = self.files(folder)?.last().map_or(0, |(number, ..)| *number);
         let number = newest.saturating_add(1);
-        let name = format!("{}-{number:08}-{}{PART}.{ENDING}", self.0, chance());
+        let name = format!("{}-{number:08}-{}{PART}.{ENDING}", self.0, random_name());
         Ok(OsString::from(name))
     }
 

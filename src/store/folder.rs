@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::seen::Seen;
+use super::identity::FileIdentity;
 use crate::error::{Error, ErrorKind, Result};
 
 #[cfg(not(unix))]
@@ -225,7 +225,7 @@ impl Folder {
     }
 
     /// What a regular file is, without opening it.
-    pub(super) fn seen(&self, name: &OsStr) -> io::Result<Seen> {
+    pub(super) fn seen(&self, name: &OsStr) -> io::Result<FileIdentity> {
         system::seen(&self.handle, name)
     }
 
@@ -366,7 +366,7 @@ pub fn read_exact_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<()
 }
 
 /// An unpredictable name of 32 hexadecimal digits.
-pub(super) fn chance() -> String {
+pub(super) fn random_name() -> String {
     // The standard library's only source of randomness: its hashers are seeded by the system.
     let half = || RandomState::new().hash_one(0_u8);
     format!("{:016x}{:016x}", half(), half())

@@ -15,7 +15,7 @@ use super::atomic::{is_temp, remove_leftover, remove_opened};
 use super::folder::{Folder, not_plain};
 use super::manifest::{Cleaned, JOURNAL, Ledger, MANIFESTS, Record, newest};
 use super::offload::OFFLOADED;
-use super::spot::{Missing, Spot};
+use super::open_path::{Missing, OpenPath};
 use super::unpack::unpacked;
 use super::{COPY_BYTES, LOCK, NAME_DIGITS, Store, is_offload_name, look_over};
 use crate::error::{Error, ErrorKind, Result};
@@ -232,8 +232,8 @@ fn mentioned(
     let base = super::folder_of(store.root());
     // One beside the folder that holds the store is as far from it as any other file of the user's.
     let spot = match output.starts_with("../") {
-        true => Spot::named(path, Missing::Refuse),
-        false => Spot::below(base, path, Missing::Refuse),
+        true => OpenPath::named(path, Missing::Refuse),
+        false => OpenPath::below(base, path, Missing::Refuse),
     };
     let file = spot.and_then(|spot| match spot.look()? {
         Some(seen) if !seen.is_dir() => spot.read().map(Some),

@@ -19,13 +19,13 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::Store;
-use super::atomic::{Existing, Mode, Replace};
+use super::atomic::{AtomicWriter, Existing, Mode};
 use super::folder::Durability;
-use super::folder::{Folder, chance, not_plain};
+use super::folder::{Folder, not_plain, random_name};
 use super::line_file::{ENDING, LineFile, blocks, is_alive, names, next_line};
 use super::offload::OFFLOADED;
+use super::open_path::OpenPath;
 use super::sorted::distinct_lines;
-use super::spot::Spot;
 use crate::error::{Error, ErrorKind, Result};
 
 mod index;
@@ -42,7 +42,7 @@ const MOST_LINE: u64 = 16 << 20;
 
 /// The place of a run among those of its store.
 #[derive(Debug, Clone, Copy)]
-struct Turn {
+struct RunOrder {
     sequence: u64,
     overlaps: Option<u64>,
 }
@@ -50,7 +50,7 @@ struct Turn {
 /// The journal of the run in this process.
 #[derive(Debug)]
 pub(super) struct Journal {
-    turn: Turn,
+    turn: RunOrder,
     lines: LineFile,
 }
 
@@ -123,8 +123,9 @@ impl Store {
         };
         let folder = self.folder(MANIFESTS)?;
         let name = name_of(journal.turn);
-        let spot = Spot::of(&folder, OsStr::new(&name));
-        let mut manifest = Replace::create(spot, Existing::Refuse, Mode::Private, self.durability)?;
+        let spot = OpenPath::of(&folder, OsStr::new(&name));
+        let mut manifest =
+            AtomicWriter::create(spot, Existing::Refuse, Mode::Private, self.durability)?;
         let is_record = |line: &[u8]| serde_json::from_slice::<Record>(line).is_ok();
         let sorted = distinct_lines(&journal.lines.file(), is_record, &mut |line| {
             manifest.write_all(line)?;
@@ -237,7 +238,7 @@ impl Store {
     }
 
     /// The turn of a run that starts now.
-    fn next_turn(&self, journals: &Folder) -> Result<Turn> {
+    fn next_turn(&self, journals: &Folder) -> Result<RunOrder> {
         let mut highest = 0;
         let mut overlaps = None;
         // Journals first: a run that ends meanwhile is seen once or twice, but never missed.
@@ -257,13 +258,13 @@ impl Store {
                 .at(self.root())
                 .hint("a file in its manifests or journal is not ctxpack's; look for the one with the highest number")
         })?;
-        Ok(Turn { sequence, overlaps })
+        Ok(RunOrder { sequence, overlaps })
     }
 }
 
 /// `<the run's number>-<random>.jsonl`
-fn name_of(turn: Turn) -> String {
-    format!("{:08}-{}.{ENDING}", turn.sequence, chance())
+fn name_of(turn: RunOrder) -> String {
+    format!("{:08}-{}.{ENDING}", turn.sequence, random_name())
 }
 
 /// The number in a name that [`name_of`] gave; 0 in older ones.

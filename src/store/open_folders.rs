@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use foldhash::fast::RandomState;
 
 use super::folder::{Folder, split};
-use super::spot::{Missing, Spot};
+use super::open_path::{Missing, OpenPath};
 use crate::error::Result;
 
 /// The most folders that are open at once.
@@ -28,24 +28,24 @@ struct Opened {
 }
 
 impl OpenFolders {
-    /// The same as [`Spot::below`].
+    /// The same as [`OpenPath::below`].
     ///
     /// # Errors
     ///
-    /// Those of [`Spot::below`].
-    pub fn below(&self, base: &Path, path: &Path, missing: Missing) -> Result<Spot> {
+    /// Those of [`OpenPath::below`].
+    pub fn below(&self, base: &Path, path: &Path, missing: Missing) -> Result<OpenPath> {
         let Some((above, _)) = split(path) else {
-            return Spot::below(base, path, missing);
+            return OpenPath::below(base, path, missing);
         };
         {
             let opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let opened = opened.get(above.as_os_str());
             let same = opened.filter(|o| o.base.as_os_str() == base.as_os_str());
             if let Some(opened) = same {
-                return Spot::in_folder(opened.folder.clone(), path);
+                return OpenPath::in_folder(opened.folder.clone(), path);
             }
         }
-        let spot = Spot::below(base, path, missing)?;
+        let spot = OpenPath::below(base, path, missing)?;
         let mut opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if opened.len() >= MAX_OPEN {
             opened.clear();

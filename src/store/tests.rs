@@ -143,8 +143,8 @@ fn offloads_come_back_and_putting_them_again_changes_nothing() {
         assert_eq!(store.put_offload(content).unwrap(), name);
         let after = fs::metadata(store.root().join(&name)).unwrap();
         assert_eq!(
-            atomic::Stamp::of(&before),
-            atomic::Stamp::of(&after),
+            atomic::FileVersion::of(&before),
+            atomic::FileVersion::of(&after),
             "the file was written twice"
         );
     }
@@ -400,8 +400,8 @@ fn a_killed_run_leaves_its_records_and_no_lock() {
         run.put_archive(b"in", &hash(b"in")).unwrap();
         run.put_offload(b"moved").unwrap();
         run.record(&record).unwrap();
-        let mut out = atomic::Replace::create(
-            Spot::named(&dir.join("out"), Missing::Refuse).unwrap(),
+        let mut out = atomic::AtomicWriter::create(
+            OpenPath::named(&dir.join("out"), Missing::Refuse).unwrap(),
             atomic::Existing::Refuse,
             atomic::Mode::Default,
             Durability::Lazy,

@@ -10,11 +10,11 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::atomic::{Rights, Stamp, Written};
+use super::atomic::{FileVersion, Rights, Written};
 use super::folder::Durability;
 use super::manifest::{Ledger, Record};
+use super::open_path::OpenPath;
 use super::resolved::resolved;
-use super::spot::Spot;
 use super::{COPY_BYTES, FOLDER, Store, hash_text, pour};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::count;
@@ -56,9 +56,9 @@ impl Undo {
     /// originals; [`ErrorKind::Changed`] when a store knows the path, but with other bytes;
     /// [`ErrorKind::NotFound`] or [`ErrorKind::Io`] when something cannot be read.
     pub fn find(&mut self, file: &Path) -> Result<Found> {
-        match self.search(file, Reach::Everywhere)? {
-            Sought::Found(found) => Ok(*found),
-            Sought::Unknown(error) => Err(error),
+        match self.search(file, SearchScope::Everywhere)? {
+            SearchResult::Found(found) => Ok(*found),
+            SearchResult::Unknown(error) => Err(error),
         }
     }
 
@@ -76,9 +76,9 @@ impl Undo {
     ///
     /// Those of [`Undo::find`], except for a file that no store knows.
     pub fn find_below(&mut self, file: &Path, base: &Path) -> Result<Option<Found>> {
-        match self.search(file, Reach::Below(base))? {
-            Sought::Found(found) => Ok(Some(*found)),
-            Sought::Unknown(_) => Ok(None),
+        match self.search(file, SearchScope::Below(base))? {
+            SearchResult::Found(found) => Ok(Some(*found)),
+            SearchResult::Unknown(_) => Ok(None),
         }
     }
 
@@ -88,7 +88,7 @@ impl Undo {
     ///
     /// Those of a store that cannot be read, which may know it.
     pub fn names(&mut self, file: &Path, base: &Path) -> Result<bool> {
-        let (roots, unreadable) = self.load(file, Reach::Below(base));
+        let (roots, unreadable) = self.load(file, SearchScope::Below(base));
         let stores = self.stores(&roots, file);
         match unreadable {
             _ if stores.iter().any(|store| store.records().next().is_some()) => Ok(true),
@@ -109,13 +109,13 @@ impl Undo {
         damaged.filter(|(_, records)| *records > 0)
     }
 
-    fn search(&mut self, file: &Path, reach: Reach<'_>) -> Result<Sought> {
+    fn search(&mut self, file: &Path, reach: SearchScope<'_>) -> Result<SearchResult> {
         check_transcript(file)?;
         let base = match reach {
-            Reach::Everywhere => None,
-            Reach::Below(base) => Some(base),
+            SearchScope::Everywhere => None,
+            SearchScope::Below(base) => Some(base),
         };
-        let spot = Spot::resolved(file, base)?;
+        let spot = OpenPath::resolved(file, base)?;
         let handle = spot.read()?;
         let metadata = handle
             .metadata()
@@ -129,7 +129,7 @@ impl Undo {
         if base.is_some() && written.bytes == 0 {
             return match unreadable {
                 Some(error) => Err(error),
-                None => Ok(Sought::Unknown(unknown(file, &stores))),
+                None => Ok(SearchResult::Unknown(unknown(file, &stores))),
             };
         }
         let base = base.map(resolved);
@@ -139,10 +139,10 @@ impl Undo {
         };
         let is_link = fs::symlink_metadata(file).is_ok_and(|seen| seen.is_symlink());
         let found = |root: &Path, records, state| {
-            Sought::Found(Box::new(Found {
+            SearchResult::Found(Box::new(Found {
                 file: file.to_owned(),
                 spot: spot.clone(),
-                stamp: Stamp::of(&metadata),
+                stamp: FileVersion::of(&metadata),
                 rights: rights.clone(),
                 root: root.to_owned(),
                 records,
@@ -153,7 +153,7 @@ impl Undo {
 
         let mut unchanged = None;
         // What was written to this very path counts more than equal bytes elsewhere, in whatever store.
-        for reached in [Place::Here, Place::Anywhere] {
+        for reached in [Match::AtPath, Match::ByContent] {
             for store in &stores {
                 let Known { root, name, .. } = store;
                 let is_here = |record: &&Record| Some(&record.output) == name.as_ref();
@@ -170,7 +170,7 @@ impl Undo {
                     // may have made the record too.
                     records.retain(is_here);
                 }
-                if reached == Place::Here && !records.iter().any(is_here) {
+                if reached == Match::AtPath && !records.iter().any(is_here) {
                     continue;
                 }
                 if let Some(records) = one_original(file, &records, name.as_deref())? {
@@ -209,15 +209,15 @@ impl Undo {
             )),
             (None, Some(error)) => Err(error),
             (None, None) if stores.iter().all(|store| store.records().next().is_none()) => {
-                Ok(Sought::Unknown(unknown(file, &stores)))
+                Ok(SearchResult::Unknown(unknown(file, &stores)))
             }
             (None, None) => {
                 let error = changed_since(file);
                 match reach {
-                    Reach::Below(_) if is_continued(&spot, &written, &stores)? => {
-                        Ok(Sought::Unknown(error))
+                    SearchScope::Below(_) if is_continued(&spot, &written, &stores)? => {
+                        Ok(SearchResult::Unknown(error))
                     }
-                    Reach::Everywhere | Reach::Below(_) => Err(error),
+                    SearchScope::Everywhere | SearchScope::Below(_) => Err(error),
                 }
             }
         }
@@ -225,9 +225,9 @@ impl Undo {
 
     /// Reads the records of the stores that may know `file`: returns the stores, and why the next one cannot be read. The search
     /// ends there, because it may know the file.
-    fn load(&mut self, file: &Path, reach: Reach<'_>) -> (Vec<PathBuf>, Option<Error>) {
+    fn load(&mut self, file: &Path, reach: SearchScope<'_>) -> (Vec<PathBuf>, Option<Error>) {
         let mut roots = self.roots(file);
-        if let (Reach::Below(base), None) = (reach, &self.store) {
+        if let (SearchScope::Below(base), None) = (reach, &self.store) {
             let base = resolved(base);
             roots.retain(|root| {
                 let is_ours = root.starts_with(&base) || is_of_same_owner(root, file);
@@ -297,7 +297,7 @@ fn is_of_same_owner(_store: &Path, _file: &Path) -> bool {
 
 /// How far the origin of a file is searched.
 #[derive(Debug, Clone, Copy)]
-enum Reach<'r> {
+enum SearchScope<'r> {
     /// By its bytes and its beginnings, in all records.
     Everywhere,
     /// By its bytes in all records, by its beginnings in those of its path; no link leads out of this folder.
@@ -306,13 +306,13 @@ enum Reach<'r> {
 
 /// Where an output was written that has a file's bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Here,
-    Anywhere,
+enum Match {
+    AtPath,
+    ByContent,
 }
 
 /// The result of a search.
-enum Sought {
+enum SearchResult {
     Found(Box<Found>),
     /// No record knows the file, or there is nothing to undo; as an error for a file that was named.
     Unknown(Error),
@@ -341,10 +341,10 @@ impl<'u> Known<'u> {
 /// Outputs elsewhere that are equal to their inputs do not count: a growing transcript begins with each older copy of itself and
 /// has nothing to undo. Nor do outputs that were made from the file's current bytes: an original can begin with its own output.
 fn grown(
-    file: &Spot,
+    file: &OpenPath,
     now: &Written,
     store: &Known<'_>,
-    reach: Reach<'_>,
+    reach: SearchScope<'_>,
 ) -> Result<Option<(u64, Vec<Record>)>> {
     let name = store.name.as_deref();
     let counts = |record: &&Record| {
@@ -352,8 +352,8 @@ fn grown(
             && (record.output_hash != record.input_hash || Some(record.output.as_str()) == name)
     };
     let all: Vec<&Record> = match reach {
-        Reach::Everywhere => store.ledger.records().iter().collect(),
-        Reach::Below(_) => store.records().collect(),
+        SearchScope::Everywhere => store.ledger.records().iter().collect(),
+        SearchScope::Below(_) => store.records().collect(),
     };
     let lengths: BTreeSet<u64> = all
         .into_iter()
@@ -381,7 +381,7 @@ fn grown(
 }
 
 /// The hashes of the first bytes of the file for each of these lengths, in one reading.
-fn prefix_hashes(spot: &Spot, lengths: &BTreeSet<u64>) -> Result<Vec<(u64, String)>> {
+fn prefix_hashes(spot: &OpenPath, lengths: &BTreeSet<u64>) -> Result<Vec<(u64, String)>> {
     let file = spot.read()?;
     let mut hasher = blake3::Hasher::new();
     let mut buffer = vec![0; COPY_BYTES];
@@ -409,7 +409,7 @@ fn check_transcript(path: &Path) -> Result<()> {
 }
 
 /// Whether the file is what was recorded as the original of its path, with something appended: its agent continued after an undo.
-fn is_continued(file: &Spot, now: &Written, stores: &[Known<'_>]) -> Result<bool> {
+fn is_continued(file: &OpenPath, now: &Written, stores: &[Known<'_>]) -> Result<bool> {
     let records = || stores.iter().flat_map(Known::records);
     let lengths = records().map(|record| record.input_bytes);
     let lengths = lengths.filter(|&length| 0 < length && length < now.bytes);

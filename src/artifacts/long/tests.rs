@@ -19,11 +19,11 @@ enum Habit {
 struct Model {
     window: usize,
     habit: Habit,
-    requests: RefCell<Vec<Asked>>,
+    requests: RefCell<Vec<PartRequest>>,
 }
 
 impl Model {
-    fn reply(&self, asked: &Asked) -> ModelReply {
+    fn reply(&self, asked: &PartRequest) -> ModelReply {
         self.requests.borrow_mut().push(asked.clone());
         let text = asked.rounds.concat();
         let tokens = (asked.prompt.len() + text.len()) / 4;
@@ -58,16 +58,20 @@ impl Model {
         }
     }
 
-    fn read(&self, policy: &Policy, rounds: &[String]) -> Read {
+    fn read(&self, policy: &Policy, rounds: &[String]) -> SummaryReply {
         read(policy, rounds, &|asked| self.reply(asked))
     }
 }
 
 /// A conversation read by whoever replies like this.
-fn read(policy: &Policy, rounds: &[String], reply: &dyn Fn(&Asked) -> ModelReply) -> Read {
+fn read(
+    policy: &Policy,
+    rounds: &[String],
+    reply: &dyn Fn(&PartRequest) -> ModelReply,
+) -> SummaryReply {
     let estimator = Estimator::new(&policy.tokens).unwrap();
     let given = Given::new(rounds);
-    let reader = Reader {
+    let reader = PartReader {
         summary: &policy.summary,
         window: policy.summary.window,
         estimator: &estimator,

@@ -8,10 +8,12 @@ use super::{Input, Run, Sink};
 use crate::batch::{Destination, Effect, Overwrite, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Warning, WarningKind, path_text};
-use crate::store::atomic::{Existing, Mode, Replace, Rights, Stamp, changed, check_replaceable};
+use crate::store::atomic::{
+    AtomicWriter, Existing, FileVersion, Mode, Rights, changed, check_replaceable,
+};
 use crate::store::folder::Durability;
 use crate::store::manifest::{By, Record};
-use crate::store::{self, Missing, Spot, Store};
+use crate::store::{self, Missing, OpenPath, Store};
 
 impl<'r> Run<'r> {
     /// The output, and what is to be said of what it replaces; `opened` is the input, which says who may read the output.
@@ -49,7 +51,7 @@ impl<'r> Run<'r> {
         let mode = opened.map_or(Mode::Default, |(file, metadata)| {
             Mode::Like(Rights::with(file, metadata))
         });
-        let replace = Replace::create_over(spot, seen, existing, mode, Durability::Lazy)?;
+        let replace = AtomicWriter::create_over(spot, seen, existing, mode, Durability::Lazy)?;
         Ok((Sink::file(replace, stop), over))
     }
 
@@ -62,14 +64,14 @@ impl<'r> Run<'r> {
         let spot = target.own_spot()?;
         let there = spot.look()?.ok_or_else(|| changed(spot.path()))?;
         check_replaceable(spot.path(), &there)?;
-        if Stamp::of(&there) != stamp {
+        if FileVersion::of(&there) != stamp {
             return Err(changed(spot.path()));
         }
         if self.options.effect == Effect::DryRun {
             return Ok(Sink::nothing(stop));
         }
         let existing = Existing::IfUnchanged(stamp);
-        let mut replace = Replace::create(spot, existing, Mode::Default, Durability::Lazy)?;
+        let mut replace = AtomicWriter::create(spot, existing, Mode::Default, Durability::Lazy)?;
         replace.keep_time();
         Ok(Sink::file(replace, stop))
     }
@@ -78,7 +80,7 @@ impl<'r> Run<'r> {
     fn existing(
         &self,
         target: &Target,
-        spot: &Spot,
+        spot: &OpenPath,
         seen: Option<&Metadata>,
     ) -> Result<(Existing, Option<Warning>)> {
         let path = spot.path();
@@ -90,7 +92,7 @@ impl<'r> Run<'r> {
         }
         if let (Some(kept), true) = (&target.store, seen.is_file()) {
             let mut file = spot.read()?;
-            let stamp = Stamp::of(&file.metadata().map_err(|e| Error::io(path, "read", e))?);
+            let stamp = FileVersion::of(&file.metadata().map_err(|e| Error::io(path, "read", e))?);
             let hash = store::hash_of(&mut file).map_err(|e| Error::io(path, "read", e))?;
             let name = kept.store.name_of(path)?;
             let writer = kept.index(By::Output)?.writer(&name, &hash)?;

@@ -7,16 +7,16 @@ use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::artifacts::{Batched, Postponed};
+use crate::artifacts::{BatchClient, Batched};
 use crate::batch::{self, Found, MatchedInputs, Options, Overwrite, Ran, Sorted, Source};
 use crate::cli::progress::Bar;
 use crate::cli::{Context, Voice};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{DegradedKind, Outcome, TO_BE_SENT, WAITS_FOR, path_text};
 use crate::policy::Effective;
-use crate::store::atomic::{Existing, Mode, Replace};
+use crate::store::atomic::{AtomicWriter, Existing, Mode};
 use crate::store::folder::Durability;
-use crate::store::{Missing, Spot};
+use crate::store::{Missing, OpenPath};
 use crate::text::{count, printable, shown_path, thousands};
 
 /// The wait before a batch is looked at again; each further one is longer by half.
@@ -39,7 +39,7 @@ pub(super) struct Fetched {
 /// One run with batches.
 pub(super) struct Steps<'s> {
     context: &'s Context,
-    server: &'s dyn Postponed,
+    server: &'s dyn BatchClient,
     effective: &'s Effective,
     options: &'s Options,
     bar: &'s Bar,
@@ -53,7 +53,7 @@ impl<'s> Steps<'s> {
     /// Nothing is done yet.
     pub(super) fn new(
         (context, bar): (&'s Context, &'s Bar),
-        server: &'s dyn Postponed,
+        server: &'s dyn BatchClient,
         effective: &'s Effective,
         options: &'s Options,
     ) -> Self {
@@ -252,8 +252,8 @@ impl<'s> Steps<'s> {
             Overwrite::Any => Existing::Overwrite,
             Overwrite::OwnOnly => Existing::Refuse,
         };
-        let spot = Spot::named(path, Missing::Make)?;
-        let mut file = Replace::create(spot, existing, Mode::Private, Durability::Lazy)?;
+        let spot = OpenPath::named(path, Missing::Make)?;
+        let mut file = AtomicWriter::create(spot, existing, Mode::Private, Durability::Lazy)?;
         self.pass(found)?;
         if self.server.demand().requests == 0 {
             self.say("there are no requests to send: the file is not written");

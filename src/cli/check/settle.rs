@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::outcome::path_text;
 use crate::store::atomic::{Existing, Mode, remove, write};
 use crate::store::folder::Durability;
-use crate::store::{Missing, Spot};
+use crate::store::{Missing, OpenPath};
 use crate::text::printable;
 
 /// What to do about differences.
@@ -34,7 +34,7 @@ pub(super) fn update(case: &Case, difference: Difference) -> Result<Verdict> {
         for part in [Part::Expected, Part::Stats, Part::Replay, Part::Counts] {
             let new = with_new(&case.file(part));
             if new.symlink_metadata().is_ok_and(|seen| seen.is_file()) {
-                let spot = Spot::named(&new, Missing::Refuse)?;
+                let spot = OpenPath::named(&new, Missing::Refuse)?;
                 remove(&spot, &spot.read()?)?;
             }
         }
@@ -149,7 +149,7 @@ fn with_new(path: &Path) -> PathBuf {
 
 /// Replaces a file of a case; a link is an error, since a case can have come with another person's repository.
 fn write_plain(path: &Path, bytes: &[u8]) -> Result<()> {
-    let spot = Spot::named(path, Missing::Refuse)?;
+    let spot = OpenPath::named(path, Missing::Refuse)?;
     let (existing, mode) = (Existing::Overwrite, Mode::Default);
     write(spot, bytes, existing, mode, Durability::Lazy).map(drop)
 }

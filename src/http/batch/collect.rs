@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::calls::Caller;
 use super::job::{Failed, FailedKind, Job, State};
 use super::results::{Sought, Tally};
-use super::shape::{Standing, seen};
+use super::shape::{BatchStatus, seen};
 use crate::artifacts::Batched;
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::response::Failure;
@@ -33,12 +33,12 @@ impl Caller<'_> {
         };
         let (addresses, without) = match self.ask(&self.addresses.batch(&id)) {
             Ok((batch, _)) => match self.standing(&id, &batch)? {
-                Standing::Working => {
+                BatchStatus::Working => {
                     batched.open += 1;
                     return Ok(None);
                 }
-                Standing::Ended(addresses, without) => (addresses, without),
-                Standing::Failed(why) => (Vec::new(), format!("the batch failed: {why}")),
+                BatchStatus::Ended(addresses, without) => (addresses, without),
+                BatchStatus::Failed(why) => (Vec::new(), format!("the batch failed: {why}")),
             },
             // It is gone, or was never there.
             Err(Failure::Rejected(why) | Failure::NoModel(why)) => (
@@ -106,7 +106,7 @@ impl Caller<'_> {
         Ok(Some(tally))
     }
 
-    fn standing(&self, id: &str, batch: &Value) -> Result<Standing> {
+    fn standing(&self, id: &str, batch: &Value) -> Result<BatchStatus> {
         match seen(self.addresses, batch).filter(|seen| seen.id == id) {
             Some(seen) => Ok(seen.standing),
             None => {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::shape::is_id;
 use crate::artifacts::Excess;
 use crate::error::{Error, ErrorKind, Result};
-use crate::http::refused::Refused;
+use crate::http::refused::Rejection;
 use crate::store::{Store, job_name};
 
 /// The version of the form of a record.
@@ -36,7 +36,7 @@ pub(super) struct Job {
     pub(super) failed: BTreeMap<String, Failed>,
     /// What the server is known to refuse of requests for this model.
     #[serde(default)]
-    pub(super) learned: Vec<Refused>,
+    pub(super) learned: Vec<Rejection>,
     /// Parameters that the requests were sent without.
     #[serde(default)]
     pub(super) left_out: BTreeSet<String>,

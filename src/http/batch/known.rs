@@ -6,20 +6,20 @@ use std::collections::BTreeMap;
 
 use super::job::{Failed, Job};
 use crate::error::Result;
-use crate::http::refused::Refused;
+use crate::http::refused::Rejection;
 use crate::store::Store;
 
 /// What a store knows of earlier requests.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    requests: BTreeMap<String, Standing>,
+    requests: BTreeMap<String, RequestStatus>,
     /// What the server refuses of requests, by the model.
-    learned: Vec<(String, Refused)>,
+    learned: Vec<(String, Rejection)>,
 }
 
 /// What is known of a request that has no answer in the store.
 #[derive(Debug, Clone)]
-pub(in crate::http) enum Standing {
+pub(in crate::http) enum RequestStatus {
     /// It was sent; what it waits for.
     Waits(String),
     /// It was answered with an error in an earlier run.
@@ -39,12 +39,12 @@ impl Known {
             let waits = job.waits_for();
             for (id, failed) in job.failed {
                 let standing = known.requests.entry(id);
-                standing.or_insert(Standing::Failed(failed));
+                standing.or_insert(RequestStatus::Failed(failed));
             }
             let open = job.requests.into_iter();
             known
                 .requests
-                .extend(open.map(|id| (id, Standing::Waits(waits.clone()))));
+                .extend(open.map(|id| (id, RequestStatus::Waits(waits.clone()))));
             for refused in job.learned {
                 let learned = (job.model.clone(), refused);
                 if !known.learned.contains(&learned) {
@@ -56,12 +56,12 @@ impl Known {
     }
 
     /// What is known of a request.
-    pub(super) fn standing(&self, id: &str) -> Option<Standing> {
+    pub(super) fn standing(&self, id: &str) -> Option<RequestStatus> {
         self.requests.get(id).cloned()
     }
 
     /// What the server refuses of requests for a model.
-    pub(super) fn learned(&self, model: &str) -> Vec<Refused> {
+    pub(super) fn learned(&self, model: &str) -> Vec<Rejection> {
         let learned = self.learned.iter().filter(|(of, _)| of == model);
         learned.map(|(_, refused)| refused.clone()).collect()
     }

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::client::Client;
 use super::endpoint::Endpoint;
-use super::refused::Refused;
+use super::refused::Rejection;
 use crate::artifacts::{Batched, Demand};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::Store;
@@ -33,11 +33,11 @@ use job::Job;
 use known::Known;
 use results::{Sought, Tally};
 use send::About;
-use shape::{Addresses, Most, around, item};
+use shape::{Addresses, Most, around, request_line};
 use spool::{Spool, divided};
 
 pub(super) use job::{Failed, FailedKind, id_of};
-pub(super) use known::Standing;
+pub(super) use known::RequestStatus;
 pub(super) use spool::Earlier;
 
 /// What is said of requests that this run sends when all of them are known.
@@ -87,11 +87,11 @@ pub(super) struct Request<'q> {
 
 /// What happens to a request without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum Enqueue {
     /// It is counted.
     Count,
     /// It is held back, to be sent.
-    Hold,
+    Send,
 }
 
 impl Batches {
@@ -113,9 +113,14 @@ impl Batches {
     ///
     /// # Errors
     /// When the records of the store cannot be read.
-    pub(super) fn standing(&self, store: &Store, url: &str, id: &str) -> Result<Option<Standing>> {
+    pub(super) fn standing(
+        &self,
+        store: &Store,
+        url: &str,
+        id: &str,
+    ) -> Result<Option<RequestStatus>> {
         if let Some(Some(failed)) = locked(&self.fresh).get(id) {
-            return Ok(Some(Standing::FailedNow(failed.clone())));
+            return Ok(Some(RequestStatus::FailedNow(failed.clone())));
         }
         Ok(self.known(store, url)?.standing(id))
     }
@@ -126,7 +131,7 @@ impl Batches {
     }
 
     /// What earlier batches have taught about requests for a model.
-    pub(super) fn learned(&self, store: &Store, url: &str, model: &str) -> Result<Vec<Refused>> {
+    pub(super) fn learned(&self, store: &Store, url: &str, model: &str) -> Result<Vec<Rejection>> {
         Ok(self.known(store, url)?.learned(model))
     }
 
@@ -144,12 +149,12 @@ impl Batches {
     ///
     /// # Errors
     /// When it cannot be written to the disk.
-    pub(super) fn want(
+    pub(super) fn enqueue(
         &self,
         store: Option<&Store>,
         endpoint: &Endpoint,
         request: Request<'_>,
-        keep: Keep,
+        keep: Enqueue,
     ) -> Result<()> {
         let mut wanted = locked(&self.wanted);
         let wanted = &mut *wanted;
@@ -162,7 +167,7 @@ impl Batches {
         demand.requests += 1;
         demand.input_tokens += request.input_tokens;
         demand.output_tokens += request.output_tokens;
-        let (Some(store), Keep::Hold) = (store, keep) else {
+        let (Some(store), Enqueue::Send) = (store, keep) else {
             return Ok(());
         };
         let place = (root, request.model.to_owned());
@@ -174,8 +179,10 @@ impl Batches {
             }),
         };
         waiting.left_out.extend(request.left_out.iter().cloned());
-        let item = item(endpoint.provider, &request.id, &request.body);
-        waiting.spool.add(request.id, request.earlier, &item)
+        let request_line = request_line(endpoint.provider, &request.id, &request.body);
+        waiting
+            .spool
+            .add(request.id, request.earlier, &request_line)
     }
 
     /// What was asked for and is not answered.
@@ -224,7 +231,7 @@ impl Batches {
             !open.contains(&one.id) && !is_there()
         });
         let of_model = jobs.iter().filter(|(_, job)| job.model == model);
-        let mut learned: Vec<Refused> = Vec::new();
+        let mut learned: Vec<Rejection> = Vec::new();
         for refused in of_model.flat_map(|(_, job)| &job.learned) {
             if !learned.contains(refused) {
                 learned.push(refused.clone());
@@ -296,7 +303,7 @@ impl Batches {
     /// Writes what is held back, one request a line.
     pub(super) fn write(&self, endpoint: &Endpoint, out: &mut dyn Write) -> io::Result<u64> {
         let mut wanted = locked(&self.wanted);
-        let lines = shape::Around {
+        let lines = shape::UploadEnvelope {
             before: String::new(),
             between: "\n",
             after: "\n".to_owned(),

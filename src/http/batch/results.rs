@@ -10,7 +10,7 @@ use super::shape::{Outcome, result};
 use crate::error::Result;
 use crate::http::cache::{CachedAnswer, keep_paid};
 use crate::http::endpoint::Endpoint;
-use crate::http::refused::Refused;
+use crate::http::refused::Rejection;
 use crate::http::response::{Failure, read};
 use crate::store::Store;
 use crate::text::{count, thousands};
@@ -28,7 +28,7 @@ pub(super) struct Tally {
     /// Those that were not.
     pub(super) failed: BTreeMap<String, Failed>,
     /// What the server refuses of requests, as far as that was not known.
-    pub(super) refused: Vec<Refused>,
+    pub(super) refused: Vec<Rejection>,
     /// Results of requests that were not asked for, and lines that are no results.
     pub(super) unknown: u64,
     /// Tokens that the server has counted.
@@ -43,7 +43,7 @@ pub(super) struct Sought<'s> {
     /// Parameters that they were sent without.
     pub(super) left_out: &'s BTreeSet<String>,
     /// What the server was known to refuse when they were sent.
-    pub(super) learned: &'s [Refused],
+    pub(super) learned: &'s [Rejection],
 }
 
 impl Tally {
@@ -135,7 +135,7 @@ impl Tally {
             Failure::PromptTooLong { why, excess } => (why, FailedKind::TooLong(excess)),
             Failure::Refused {
                 why,
-                refused: Refused::Room { .. },
+                refused: Rejection::Room { .. },
             } => (why, FailedKind::TooLong(None)),
             Failure::Refused { why, refused } if !sought.learned.contains(&refused) => {
                 if !self.refused.contains(&refused) {

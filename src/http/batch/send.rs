@@ -16,7 +16,7 @@ use crate::artifacts::Batched;
 use crate::error::{Error, Result};
 use crate::http::client::Content;
 use crate::http::provider::Provider;
-use crate::http::refused::Refused;
+use crate::http::refused::Rejection;
 use crate::http::response::Failure;
 use crate::store::Store;
 use crate::text::count;
@@ -26,7 +26,7 @@ use crate::text::count;
 pub(super) struct About<'a> {
     pub(super) model: &'a str,
     pub(super) left_out: &'a BTreeSet<String>,
-    pub(super) learned: &'a [Refused],
+    pub(super) learned: &'a [Rejection],
 }
 
 impl Caller<'_> {

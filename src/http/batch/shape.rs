@@ -118,7 +118,7 @@ pub(super) fn is_id(text: &str) -> bool {
 }
 
 /// A request as it stands in a batch, without a line end; `body` is JSON on one line.
-pub(super) fn item(provider: Provider, id: &str, body: &[u8]) -> Vec<u8> {
+pub(super) fn request_line(provider: Provider, id: &str, body: &[u8]) -> Vec<u8> {
     let before = match provider {
         Provider::Anthropic => format!("{{\"custom_id\":\"{id}\",\"params\":"),
         Provider::Openai => format!(
@@ -130,7 +130,7 @@ pub(super) fn item(provider: Provider, id: &str, body: &[u8]) -> Vec<u8> {
 
 /// What is before, between and after the requests of an upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Around {
+pub(super) struct UploadEnvelope {
     pub(super) before: String,
     pub(super) between: &'static str,
     pub(super) after: String,
@@ -139,15 +139,15 @@ pub(super) struct Around {
 }
 
 /// For a provider: a JSON object, or a form with a file in it.
-pub(super) fn around(provider: Provider) -> Around {
+pub(super) fn around(provider: Provider) -> UploadEnvelope {
     match provider {
-        Provider::Anthropic => Around {
+        Provider::Anthropic => UploadEnvelope {
             before: "{\"requests\":[".to_owned(),
             between: ",\n",
             after: "]}".to_owned(),
             kind: "application/json".to_owned(),
         },
-        Provider::Openai => Around {
+        Provider::Openai => UploadEnvelope {
             before: format!(
                 "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n--{BOUNDARY}\r\n\
                  content-disposition: form-data; name=\"file\"; filename=\"ctxpack.jsonl\"\r\ncontent-type: \
@@ -178,12 +178,12 @@ pub(super) struct Seen {
     pub(super) requests: Option<u64>,
     /// The mark that it was given.
     pub(super) tag: Option<String>,
-    pub(super) standing: Standing,
+    pub(super) standing: BatchStatus,
 }
 
 /// How far a batch is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum BatchStatus {
     /// It is not done.
     Working,
     /// It has ended, and these are the addresses of its results; what is in none of them has none because of this.
@@ -201,11 +201,11 @@ pub(super) fn seen(addresses: &Addresses, batch: &Value) -> Option<Seen> {
             let counted = ["processing", "succeeded", "errored", "canceled", "expired"];
             let created = batch["created_at"].as_str()?.parse::<Timestamp>().ok();
             let standing = match batch["processing_status"].as_str()? {
-                "ended" => Standing::Ended(
+                "ended" => BatchStatus::Ended(
                     vec![addresses.results(&id)],
                     "the batch has no result for it".to_owned(),
                 ),
-                _ => Standing::Working,
+                _ => BatchStatus::Working,
             };
             Seen {
                 created: created.map(Timestamp::as_second),
@@ -220,11 +220,13 @@ pub(super) fn seen(addresses: &Addresses, batch: &Value) -> Option<Seen> {
             let files = files.into_iter().flatten().filter(|file| is_id(file));
             let files = files.map(|file| addresses.content(file)).collect();
             let standing = match batch["status"].as_str()? {
-                "completed" => Standing::Ended(files, "the batch has no result for it".to_owned()),
-                "expired" => Standing::Ended(files, "the batch expired before it".to_owned()),
-                "cancelled" => Standing::Ended(files, "the batch was cancelled".to_owned()),
-                "failed" => Standing::Failed(errors(&batch["errors"])),
-                _ => Standing::Working,
+                "completed" => {
+                    BatchStatus::Ended(files, "the batch has no result for it".to_owned())
+                }
+                "expired" => BatchStatus::Ended(files, "the batch expired before it".to_owned()),
+                "cancelled" => BatchStatus::Ended(files, "the batch was cancelled".to_owned()),
+                "failed" => BatchStatus::Failed(errors(&batch["errors"])),
+                _ => BatchStatus::Working,
             };
             Seen {
                 created: batch["created_at"].as_i64(),

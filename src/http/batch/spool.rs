@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use super::shape::{Around, Most};
+use super::shape::{Most, UploadEnvelope};
 use crate::error::{Error, Result};
 use crate::store::Store;
 use crate::store::atomic::Scratch;
@@ -53,10 +53,10 @@ impl Spool {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) fn add(&mut self, id: String, earlier: Earlier, item: &[u8]) -> Result<()> {
-        let written = self.scratch.append(item);
+    pub(super) fn add(&mut self, id: String, earlier: Earlier, request_line: &[u8]) -> Result<()> {
+        let written = self.scratch.append(request_line);
         written.map_err(|e| Error::io("", "hold a request back", e))?;
-        let place = (self.end, item.len() as u64);
+        let place = (self.end, request_line.len() as u64);
         self.end += place.1;
         self.held.push(Held { id, earlier, place });
         Ok(())
@@ -69,7 +69,7 @@ impl Spool {
     pub(super) fn write(
         &mut self,
         held: &[Held],
-        around: &Around,
+        around: &UploadEnvelope,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         out.write_all(around.before.as_bytes())?;
@@ -138,9 +138,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::new(dir.path().join(".ctxpack"), Durability::Lazy);
         let mut spool = Spool::new(&store).unwrap();
-        for (id, item) in [("a", "{\"n\":1}"), ("b", "{\"n\":2}"), ("c", "{\"n\":3}")] {
+        for (id, request_line) in [("a", "{\"n\":1}"), ("b", "{\"n\":2}"), ("c", "{\"n\":3}")] {
             spool
-                .add(id.to_owned(), Earlier::None, item.as_bytes())
+                .add(id.to_owned(), Earlier::None, request_line.as_bytes())
                 .unwrap();
         }
         let held = [spool.held[0].clone(), spool.held[2].clone()];

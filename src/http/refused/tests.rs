@@ -6,7 +6,7 @@ use super::*;
 use crate::http::endpoint::PlainHttp;
 
 /// What is refused by an error of this status and body.
-fn of(status: u16, error: &Value) -> Option<Refused> {
+fn of(status: u16, error: &Value) -> Option<Rejection> {
     let said = error["message"]
         .as_str()
         .map_or_else(|| error.to_string(), str::to_owned);
@@ -14,7 +14,7 @@ fn of(status: u16, error: &Value) -> Option<Refused> {
     refused(status, (error, &names), &said)
 }
 
-fn said(message: &str) -> Option<Refused> {
+fn said(message: &str) -> Option<Rejection> {
     of(400, &json!({"message": message}))
 }
 
@@ -22,7 +22,7 @@ fn said(message: &str) -> Option<Refused> {
 fn the_room_that_servers_leave_for_an_answer_is_read() {
     let vllm = "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 4096 tokens \
                 and your request has 1000 input tokens (8192 > 4096 - 1000).";
-    let room = Refused::Room {
+    let room = Rejection::Room {
         prompt: 1_000,
         most: 4_096,
     };
@@ -60,7 +60,7 @@ fn the_room_that_servers_leave_for_an_answer_is_read() {
             65_536,
         ),
     ] {
-        assert_eq!(said(message), Some(Refused::Answer(most)), "{message}");
+        assert_eq!(said(message), Some(Rejection::Answer(most)), "{message}");
     }
 }
 
@@ -77,16 +77,16 @@ fn what_a_server_refuses_by_name_is_left_out_or_stands_elsewhere() {
     let endpoint = |provider| {
         Endpoint::new(provider, "http://localhost", None, PlainHttp::LoopbackOnly).unwrap()
     };
-    let usual = Form::default();
-    let without = |names: &[&str]| Form {
+    let usual = RequestVariant::default();
+    let without = |names: &[&str]| RequestVariant {
         left_out: names.iter().map(|name| (*name).to_owned()).collect(),
         ..usual.clone()
     };
-    let second = Form {
+    let second = RequestVariant {
         limit: Limit::Second,
         ..usual.clone()
     };
-    let merged = Form {
+    let merged = RequestVariant {
         system: SystemWords::BeforeUser,
         ..usual.clone()
     };
@@ -190,7 +190,11 @@ fn what_a_server_refuses_by_name_is_left_out_or_stands_elsewhere() {
     // A limit that is refused under both names is not sent.
     let openai = endpoint(Provider::Openai);
     assert_eq!(second.limit(&openai), Some(NEW_LIMIT));
-    let none = second.without(&Refused::Names(vec![NEW_LIMIT.to_owned()]), &openai, &extra);
+    let none = second.without(
+        &Rejection::Names(vec![NEW_LIMIT.to_owned()]),
+        &openai,
+        &extra,
+    );
     assert_eq!(none.unwrap().limit(&openai), None);
 }
 
@@ -221,13 +225,13 @@ fn other_errors_refuse_no_part_of_a_request() {
         None,
         PlainHttp::LoopbackOnly,
     );
-    let form = Form::default().without(&refused, &endpoint.unwrap(), &Parameters::new());
+    let form = RequestVariant::default().without(&refused, &endpoint.unwrap(), &Parameters::new());
     assert_eq!(form, None);
 }
 
 #[test]
 fn what_one_request_has_learned_another_need_not() {
-    let forms = Forms::default();
+    let forms = VariantCache::default();
     let endpoint = Endpoint::new(
         Provider::Openai,
         "http://localhost",
@@ -236,8 +240,8 @@ fn what_one_request_has_learned_another_need_not() {
     )
     .unwrap();
     let extra = Parameters::new();
-    let refused = Refused::Names(vec![OLD_LIMIT.to_owned()]);
-    let learn = |sent: &Form| forms.learn("m", sent, &refused, (&endpoint, &extra));
+    let refused = Rejection::Names(vec![OLD_LIMIT.to_owned()]);
+    let learn = |sent: &RequestVariant| forms.learn("m", sent, &refused, (&endpoint, &extra));
     let first = forms.of("m");
     assert_eq!(learn(&first), Learned::Something);
     let second = forms.of("m");
@@ -247,5 +251,5 @@ fn what_one_request_has_learned_another_need_not() {
         (Learned::Something, second.clone())
     );
     assert_eq!(learn(&second), Learned::Nothing);
-    assert_eq!(forms.of("another"), Form::default());
+    assert_eq!(forms.of("another"), RequestVariant::default());
 }

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use super::lease::{Against, Hold, hold};
 use super::nameless::Nameless;
-use super::{Stamp, Why, place};
+use super::{FileVersion, Why, place};
 use crate::store::folder::Folder;
 
 /// How long an agent may take to append its lines. Giving up before the exchange loses nothing; after it, a busy disk alone is
@@ -46,7 +46,7 @@ const RECENT: Duration = Duration::from_secs(2);
 ///
 /// The system's. The old file has its name then, with everything that was appended, unless the file system cannot exchange
 /// names.
-pub(super) fn put(temp: Nameless, target: &OsStr, stamp: &Stamp) -> io::Result<Option<Why>> {
+pub(super) fn put(temp: Nameless, target: &OsStr, stamp: &FileVersion) -> io::Result<Option<Why>> {
     // The handle is closed before the end; the name stays until then.
     let Nameless {
         file: new,
@@ -65,7 +65,7 @@ pub(super) fn put(temp: Nameless, target: &OsStr, stamp: &Stamp) -> io::Result<O
     if matches!(lease, Hold::Busy) {
         return Ok(Some(Why::Busy));
     }
-    if Stamp::of(&old.metadata()?) != *stamp || !is(&folder, target, |seen| seen == *stamp)? {
+    if FileVersion::of(&old.metadata()?) != *stamp || !is(&folder, target, |seen| seen == *stamp)? {
         return Ok(Some(Why::Changed));
     }
     if folder.exchange(&name.name, target).is_err() {
@@ -94,9 +94,9 @@ pub(super) fn put(temp: Nameless, target: &OsStr, stamp: &Stamp) -> io::Result<O
 }
 
 /// Whether the file of a name in a folder is as `wanted` requires.
-fn is(folder: &Folder, name: &OsStr, wanted: impl FnOnce(Stamp) -> bool) -> io::Result<bool> {
+fn is(folder: &Folder, name: &OsStr, wanted: impl FnOnce(FileVersion) -> bool) -> io::Result<bool> {
     let seen = folder.look(name)?;
-    Ok(seen.is_some_and(|seen| wanted(Stamp::of(&seen))))
+    Ok(seen.is_some_and(|seen| wanted(FileVersion::of(&seen))))
 }
 
 /// Moves late lines from the old file, now named `name`, to the new one. Returns the length of the old one.
@@ -104,7 +104,7 @@ fn settle(
     old: &File,
     folder: &Folder,
     name: &OsStr,
-    stamp: &Stamp,
+    stamp: &FileVersion,
     new: &File,
 ) -> io::Result<Result<u64, Why>> {
     let old_place = place(&old.metadata()?);

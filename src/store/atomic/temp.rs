@@ -11,7 +11,7 @@ use std::io::{self, BufWriter, Write};
 use std::time::SystemTime;
 
 use super::nameless::{NAMING, Nameless};
-use super::{Committed, Durability, Mode, Stamp, Why, Written, put};
+use super::{Committed, Durability, FileVersion, Mode, Why, Written, put};
 use crate::store::folder::{Access, Folder};
 
 /// Collects the many small slices of an edited transcript into few system calls.
@@ -107,7 +107,7 @@ impl Temp {
     pub(super) fn replace(
         self,
         target: &OsStr,
-        stamp: &Stamp,
+        stamp: &FileVersion,
         durability: Durability,
     ) -> io::Result<Replaced> {
         let (file, done) = self.complete(target, durability)?;

@@ -18,9 +18,9 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-fn lazy(path: &Path, existing: Existing) -> Result<Replace> {
-    let spot = Spot::named(path, Missing::Refuse)?;
-    Replace::create(spot, existing, Mode::Default, Durability::Lazy)
+fn lazy(path: &Path, existing: Existing) -> Result<AtomicWriter> {
+    let spot = OpenPath::named(path, Missing::Refuse)?;
+    AtomicWriter::create(spot, existing, Mode::Default, Durability::Lazy)
 }
 
 /// What the function of this name does, at a path.
@@ -31,7 +31,7 @@ fn write(
     mode: Mode,
     durability: Durability,
 ) -> Result<Written> {
-    let spot = Spot::named(path, Missing::Refuse)?;
+    let spot = OpenPath::named(path, Missing::Refuse)?;
     super::write(spot, bytes, existing, mode, durability)
 }
 
@@ -45,8 +45,8 @@ fn what_was_written_is_hashed_counted_and_there() {
     let dir = tempdir().unwrap();
     for durability in [Durability::Durable, Durability::Lazy] {
         let path = dir.path().join(format!("{durability:?}"));
-        let mut file = Replace::create(
-            Spot::named(&path, Missing::Refuse).unwrap(),
+        let mut file = AtomicWriter::create(
+            OpenPath::named(&path, Missing::Refuse).unwrap(),
             Existing::Refuse,
             Mode::Default,
             durability,
@@ -108,7 +108,7 @@ fn a_file_that_grew_while_we_wrote_keeps_its_lines() {
     let dir = tempdir().unwrap();
     let path = dir.path().join("session");
     fs::write(&path, "one\n").unwrap();
-    let stamp = Stamp::of(&fs::metadata(&path).unwrap());
+    let stamp = FileVersion::of(&fs::metadata(&path).unwrap());
 
     let mut file = lazy(&path, Existing::IfUnchanged(stamp)).unwrap();
     file.write_all(b"compacted\n").unwrap();
@@ -122,7 +122,7 @@ fn a_file_that_grew_while_we_wrote_keeps_its_lines() {
     assert_eq!(fs::read(&path).unwrap(), b"one\ntwo\n");
     assert_eq!(names(dir.path()), ["session"]);
 
-    let stamp = Stamp::of(&fs::metadata(&path).unwrap());
+    let stamp = FileVersion::of(&fs::metadata(&path).unwrap());
     write(
         &path,
         b"compacted\n",
@@ -195,7 +195,7 @@ fn no_line_is_lost_or_moved_while_a_file_is_replaced() {
                 done.store(true, Ordering::Relaxed);
             });
             while !done.load(Ordering::Relaxed) {
-                let stamp = Stamp::of(&fs::metadata(&path).unwrap());
+                let stamp = FileVersion::of(&fs::metadata(&path).unwrap());
                 let bytes = fs::read(&path).unwrap();
                 if bytes.len() as u64 != stamp.bytes {
                     continue;
@@ -229,7 +229,7 @@ fn a_file_that_somebody_has_open_for_writing_is_left_alone() {
     let path = dir.path().join("session");
     fs::write(&path, "one\n").unwrap();
     let replace = || {
-        let existing = Existing::IfUnchanged(Stamp::of(&fs::metadata(&path).unwrap()));
+        let existing = Existing::IfUnchanged(FileVersion::of(&fs::metadata(&path).unwrap()));
         write(
             &path,
             b"compacted\n",
@@ -342,9 +342,9 @@ mod unix {
         fs::create_dir(&far).unwrap();
         fs::write(far.join("file"), "old").unwrap();
         symlink("far/file", &link).unwrap();
-        let spot = || Spot::resolved(&link, None).unwrap();
+        let spot = || OpenPath::resolved(&link, None).unwrap();
         let (mode, lazy) = (Mode::Default, Durability::Lazy);
-        let file = Replace::create(spot(), Existing::Overwrite, mode.clone(), lazy).unwrap();
+        let file = AtomicWriter::create(spot(), Existing::Overwrite, mode.clone(), lazy).unwrap();
         assert_eq!(names(&far).len(), 2);
         drop(file);
         super::super::write(spot(), b"new", Existing::Overwrite, mode, lazy).unwrap();

@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 
 use super::window::LineBytes;
 use crate::outcome::{Figures, Outcome};
-use crate::store::Seen;
+use crate::store::FileIdentity;
 
 /// How lines begin.
 const CHECK: &[u8] = br#"{"check":""#;
@@ -36,13 +36,13 @@ pub struct Finished {
     /// The input's name.
     pub input: String,
     /// What it was when it was read.
-    pub input_seen: Seen,
+    pub input_seen: FileIdentity,
     /// The output's name; `None` if none was written.
     pub output: Option<String>,
     /// What it was when it was written.
-    pub output_seen: Option<Seen>,
+    pub output_seen: Option<FileIdentity>,
     /// The names of what the store keeps for it, and what each was then.
-    pub contents: Vec<(String, Seen)>,
+    pub contents: Vec<(String, FileIdentity)>,
     /// What the report says of it, with the hashes of both.
     pub outcome: Outcome,
 }
@@ -58,9 +58,9 @@ impl Finished {
             contents,
             outcome,
         } = self;
-        let seen = |seen: &Seen| (seen.bytes, seen.modified, seen.touched);
+        let seen = |seen: &FileIdentity| (seen.bytes, seen.modified, seen.touched);
         let contents = contents.iter().map(|(name, at)| (name, seen(at)));
-        // In the order of the fields of [`Glance`]: the input is found without reading more.
+        // In the order of the fields of [`NoteHeader`]: the input is found without reading more.
         let head = (
             input,
             seen(input_seen),
@@ -119,18 +119,18 @@ pub struct Note {
 
 /// What a note says: see [`Finished`]. The head of a line is a row of the first fields, without keys.
 #[derive(Debug, Deserialize)]
-pub struct Glance<'n> {
+pub struct NoteHeader<'n> {
     /// As there.
     #[serde(borrow)]
     pub input: JsonText<'n>,
     /// As there.
-    pub input_seen: Seen,
+    pub input_seen: FileIdentity,
     /// As there.
     pub output: Option<JsonText<'n>>,
     /// As there.
-    pub output_seen: Option<Seen>,
+    pub output_seen: Option<FileIdentity>,
     /// As there.
-    pub contents: Vec<(JsonText<'n>, Seen)>,
+    pub contents: Vec<(JsonText<'n>, FileIdentity)>,
     /// As in its outcome.
     pub hash_before: Option<JsonText<'n>>,
     /// As in its outcome.
@@ -154,7 +154,7 @@ impl Deref for JsonText<'_> {
     }
 }
 
-impl<'n> Glance<'n> {
+impl<'n> NoteHeader<'n> {
     /// What a line says; `None` for one that is not as it was written.
     pub fn of(line: &'n [u8]) -> Option<Self> {
         let (sum, said) = line.strip_prefix(CHECK)?.split_at_checked(DIGITS)?;
@@ -164,7 +164,7 @@ impl<'n> Glance<'n> {
         let parts = said.strip_prefix(HEAD)?.strip_suffix(END)?;
         let at = memmem::find(parts, OUTCOME)?;
         let glance = serde_json::from_slice(&parts[..at]).ok()?;
-        Some(Glance {
+        Some(NoteHeader {
             outcome: &parts[at + OUTCOME.len()..],
             ..glance
         })
@@ -179,19 +179,19 @@ impl<'n> Glance<'n> {
 
 impl Note {
     /// What it says; what cannot be read is as if it were not there.
-    pub fn glance(&self) -> Option<Glance<'_>> {
-        Glance::of(&self.line)
+    pub fn glance(&self) -> Option<NoteHeader<'_>> {
+        NoteHeader::of(&self.line)
     }
 
     /// Whether an output that looks like `now` is the one that this note has `seen`, and it has not been touched since.
-    pub fn is_untouched_output(&self, seen: Seen, now: Seen) -> bool {
+    pub fn is_untouched_output(&self, seen: FileIdentity, now: FileIdentity) -> bool {
         self.noted
             .is_some_and(|noted| seen.is_untouched_output(now, noted))
     }
 
     /// Where the JSON of its outcome is; `None` if the file is not known, or if that is no JSON: a store is not trusted, and a report
     /// has it as it is.
-    pub fn place_of(&self, glance: &Glance<'_>) -> Option<Elsewhere> {
+    pub fn place_of(&self, glance: &NoteHeader<'_>) -> Option<Elsewhere> {
         let (file, offset) = self.place.as_ref()?;
         serde_json::from_slice::<&RawValue>(glance.outcome).ok()?;
         let before = glance.outcome.as_ptr().addr() - self.line.as_ptr().addr();

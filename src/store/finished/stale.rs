@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::BufReader;
 
-use super::{FINISHED, Glance, MAX_LINE_BYTES};
+use super::{FINISHED, MAX_LINE_BYTES, NoteHeader};
 use crate::error::Result;
 use crate::store::folder::not_plain;
 use crate::store::line_file::{names, next_line};
-use crate::store::{Seen, Store};
+use crate::store::{FileIdentity, Store};
 
 impl Store {
     /// The names of such files relative to the store, with their sizes. No run may be active.
@@ -34,7 +34,7 @@ impl Store {
                     .map_err(failed)?
                     .is_some()
             {
-                may_count = Glance::of(&line).is_some_and(|glance| self.may_count(&glance));
+                may_count = NoteHeader::of(&line).is_some_and(|glance| self.may_count(&glance));
             }
             if let (false, Some(name)) = (may_count, name.to_str()) {
                 stale.insert(format!("{FINISHED}/{name}"), bytes);
@@ -44,8 +44,8 @@ impl Store {
     }
 
     /// Whether a run could take over a line, as far as sizes tell.
-    fn may_count(&self, finished: &Glance<'_>) -> bool {
-        let is_as_seen = |name: &str, seen: Seen| {
+    fn may_count(&self, finished: &NoteHeader<'_>) -> bool {
+        let is_as_seen = |name: &str, seen: FileIdentity| {
             fs::metadata(self.path_of(name)).is_ok_and(|now| now.len() == seen.bytes)
         };
         match (&finished.output, finished.output_seen) {

@@ -7,12 +7,12 @@ use tempfile::tempdir;
 
 use super::*;
 use crate::outcome::Outcome;
-use crate::store::Seen;
+use crate::store::FileIdentity;
 
 fn finished(input: &str, bytes: u64) -> Finished {
     Finished {
         input: input.to_owned(),
-        input_seen: Seen {
+        input_seen: FileIdentity {
             bytes,
             modified: None,
             touched: None,
@@ -83,7 +83,7 @@ fn a_line_of_which_any_byte_is_another_one_counts_as_none() {
     noted.contents = vec![("archive/1".to_owned(), noted.input_seen)];
     noted.outcome.stored_after = Some(3);
     let line = noted.line().unwrap();
-    let glance = Glance::of(&line).unwrap();
+    let glance = NoteHeader::of(&line).unwrap();
     assert_eq!(*glance.input, *noted.input);
     assert_eq!(*note::named(&line).unwrap(), *noted.input);
     assert_eq!(glance.outcome().unwrap(), noted.outcome);
@@ -91,10 +91,10 @@ fn a_line_of_which_any_byte_is_another_one_counts_as_none() {
         for bit in 0..8 {
             let mut damaged = line.clone();
             damaged[at] ^= 1 << bit;
-            assert!(Glance::of(&damaged).is_none(), "{at}");
+            assert!(NoteHeader::of(&damaged).is_none(), "{at}");
         }
-        assert!(Glance::of(&line[..at]).is_none(), "{at}");
-        assert!(Glance::of(&line[at + 1..]).is_none(), "{at}");
+        assert!(NoteHeader::of(&line[..at]).is_none(), "{at}");
+        assert!(NoteHeader::of(&line[at + 1..]).is_none(), "{at}");
     }
 }
 
@@ -120,7 +120,7 @@ fn an_outcome_that_is_no_json_goes_to_no_report() {
         b"\"\xff\"",
         b"{\"a\":\n",
     ] {
-        let planted = Glance {
+        let planted = NoteHeader {
             outcome: broken,
             ..note.glance().unwrap()
         };
@@ -159,7 +159,7 @@ fn a_file_is_untouched_until_anything_of_it_changes() {
 
     let dir = tempdir().unwrap();
     let path = dir.path().join("a");
-    let seen = || Seen::of_output(&path, &fs::metadata(&path).unwrap());
+    let seen = || FileIdentity::of_output(&path, &fs::metadata(&path).unwrap());
     let now = || seen().modified.map(milliseconds).unwrap();
     let again = |touch: &dyn Fn()| {
         fs::write(&path, "a").unwrap();
@@ -190,7 +190,7 @@ fn a_file_is_untouched_until_anything_of_it_changes() {
     let folder = Folder::open(dir.path()).unwrap();
     assert_eq!(folder.seen(OsStr::new("a")).unwrap(), seen());
     // What proves nothing is not trusted.
-    let unknown = Seen::of(&fs::metadata(&path).unwrap());
+    let unknown = FileIdentity::of(&fs::metadata(&path).unwrap());
     assert!(!unknown.is_untouched_output(unknown, u64::MAX));
 }
 
@@ -224,13 +224,17 @@ fn a_time_just_before_the_reading_proves_nothing() {
     let path = dir.path().join("a");
     std::fs::write(&path, "a").unwrap();
     let now = std::fs::metadata(&path).unwrap();
-    let young = Seen::of(&now);
-    assert!(young.is_still(Seen::of(&now)));
-    assert!(!young.settled().is_still(Seen::of(&now)));
+    let young = FileIdentity::of(&now);
+    assert!(young.is_still(FileIdentity::of(&now)));
+    assert!(!young.settled().is_still(FileIdentity::of(&now)));
     let file = File::options().write(true).open(&path).unwrap();
     file.set_modified(SystemTime::now() - Duration::from_secs(3600))
         .unwrap();
     let now = std::fs::metadata(&path).unwrap();
-    assert!(Seen::of(&now).settled().is_still(Seen::of(&now)));
-    assert!(!young.is_still(Seen::of(&now)));
+    assert!(
+        FileIdentity::of(&now)
+            .settled()
+            .is_still(FileIdentity::of(&now))
+    );
+    assert!(!young.is_still(FileIdentity::of(&now)));
 }

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Access, NotPlain};
-use crate::store::seen::Seen;
+use crate::store::identity::FileIdentity;
 
 pub(super) type Handle = PathBuf;
 
@@ -47,8 +47,10 @@ pub(super) fn read(folder: &Handle, name: &OsStr) -> io::Result<File> {
     File::open(plain(folder, name)?)
 }
 
-pub(super) fn seen(folder: &Handle, name: &OsStr) -> io::Result<Seen> {
-    Ok(Seen::of(&fs::symlink_metadata(plain(folder, name)?)?))
+pub(super) fn seen(folder: &Handle, name: &OsStr) -> io::Result<FileIdentity> {
+    Ok(FileIdentity::of(&fs::symlink_metadata(plain(
+        folder, name,
+    )?)?))
 }
 
 pub(super) fn split(_: &Path) -> Option<(&Path, &OsStr)> {

@@ -66,7 +66,7 @@ fn what_is_new_is_made_where_nothing_is() {
 
 #[test]
 fn nobody_foresees_a_name() {
-    let names: std::collections::BTreeSet<String> = (0..1000).map(|_| chance()).collect();
+    let names: std::collections::BTreeSet<String> = (0..1000).map(|_| random_name()).collect();
     assert_eq!(names.len(), 1000);
     assert!(names.iter().all(|name| name.len() == 32));
 }

@@ -14,7 +14,7 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::path::Arg;
 
 use super::{Access, NotPlain};
-use crate::store::seen::{Seen, touched_by};
+use crate::store::identity::{FileIdentity, touched_by};
 
 pub(super) type Handle = OwnedFd;
 
@@ -92,14 +92,14 @@ pub(super) fn read(folder: &Handle, name: &OsStr) -> io::Result<File> {
 }
 
 /// That of a regular file. A time before 1970 is none.
-pub(super) fn seen(folder: &Handle, name: &OsStr) -> io::Result<Seen> {
+pub(super) fn seen(folder: &Handle, name: &OsStr) -> io::Result<FileIdentity> {
     let seen = regular(folder, name)?;
     let seconds = u64::try_from(seen.st_mtime).ok();
     let nanos = u32::try_from(seen.st_mtime_nsec).ok();
     let changed = u64::try_from(seen.st_ctime)
         .ok()
         .zip(u32::try_from(seen.st_ctime_nsec).ok());
-    Ok(Seen {
+    Ok(FileIdentity {
         // That of a regular file is never negative.
         bytes: seen.st_size.unsigned_abs(),
         modified: seconds.zip(nanos),

@@ -10,10 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::atomic::{Existing, Mode, Replace, Rights, Stamp, Written, sweep_beside};
+use crate::store::atomic::{
+    AtomicWriter, Existing, FileVersion, Mode, Rights, Written, sweep_beside,
+};
 use crate::store::folder::Durability;
 use crate::store::manifest::{Cleaned, Original, Record};
-use crate::store::spot::{Missing, Spot};
+use crate::store::open_path::{Missing, OpenPath};
 use crate::store::{Store, archive_name, open_transcript, pour};
 use crate::text::count;
 
@@ -25,7 +27,7 @@ const MOST_CLEANED: u64 = 1 << 30;
 pub(super) struct Swept(Arc<Mutex<BTreeSet<PathBuf>>>);
 
 impl Swept {
-    fn sweep_beside(&self, spot: &Spot) {
+    fn sweep_beside(&self, spot: &OpenPath) {
         let folder = spot.path().parent().unwrap_or(Path::new("")).to_owned();
         let mut swept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if swept.insert(folder) {
@@ -39,8 +41,8 @@ impl Swept {
 pub struct Found {
     pub(super) file: PathBuf,
     /// The target, if a link was named.
-    pub(super) spot: Spot,
-    pub(super) stamp: Stamp,
+    pub(super) spot: OpenPath,
+    pub(super) stamp: FileVersion,
     pub(super) rights: Rights,
     pub(super) root: PathBuf,
     /// Records of the same original, the most likely first.
@@ -174,14 +176,14 @@ impl Found {
                 }
                 let existing = Existing::IfUnchanged(self.stamp.clone());
                 let spot = self.spot.clone();
-                let mut file = Replace::create(spot, existing, mode, Durability::Durable)?;
+                let mut file = AtomicWriter::create(spot, existing, mode, Durability::Durable)?;
                 file.keep_time();
                 file
             }
             Dest::Path(path, existing) => {
-                let spot = Spot::named(path, Missing::Refuse)?;
+                let spot = OpenPath::named(path, Missing::Refuse)?;
                 self.swept.sweep_beside(&spot);
-                Replace::create(spot, existing, mode, Durability::Durable)?
+                AtomicWriter::create(spot, existing, mode, Durability::Durable)?
             }
             Dest::Writer(to) => {
                 self.pour(source, &original, to)?;

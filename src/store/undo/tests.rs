@@ -185,7 +185,7 @@ fn the_original_itself_has_nothing_to_undo_but_can_be_copied() {
         ("s", "the original"),
         Original::Input,
     );
-    let before = Stamp::of(&fs::metadata(b.path("s")).unwrap());
+    let before = FileVersion::of(&fs::metadata(b.path("s")).unwrap());
     let done = b.undo("s", Dest::InPlace, Appended::Refuse).unwrap();
     let written = Written {
         hash: hash(b"the original"),
@@ -193,7 +193,7 @@ fn the_original_itself_has_nothing_to_undo_but_can_be_copied() {
     };
     let expected = undone(State::AlreadyOriginal(written), "the original");
     assert_eq!(done, expected);
-    assert_eq!(before, Stamp::of(&fs::metadata(b.path("s")).unwrap()));
+    assert_eq!(before, FileVersion::of(&fs::metadata(b.path("s")).unwrap()));
     let mut bytes = Vec::new();
     let dest = Dest::Writer(&mut bytes);
     assert_eq!(b.undo("s", dest, Appended::Refuse).unwrap(), expected);

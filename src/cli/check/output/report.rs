@@ -14,7 +14,7 @@ use crate::outcome::path_text;
 use crate::report::{Render, ReportFormat, csv_text};
 use crate::store::atomic::{Existing, Mode, write};
 use crate::store::folder::Durability;
-use crate::store::{Missing, Spot, read_regular};
+use crate::store::{Missing, OpenPath, read_regular};
 use crate::text::printable;
 
 /// How every XML report of this program begins.
@@ -81,7 +81,7 @@ fn write_xml(file: &Path, checked: &Checked) -> Result<()> {
     checked
         .write_junit(&mut xml)
         .map_err(|e| Error::io(file, "write the report", e))?;
-    let spot = Spot::named(file, Missing::Make)?;
+    let spot = OpenPath::named(file, Missing::Make)?;
     let existing = Existing::Overwrite;
     write(spot, &xml, existing, Mode::Default, Durability::Lazy).map(drop)
 }

@@ -41,8 +41,9 @@ fn addresses_stand_beside_the_endpoint() {
 #[test]
 fn a_request_is_one_line_of_json() {
     let body = br#"{"model":"m"}"#;
-    let item_of =
-        |provider| -> Value { serde_json::from_slice(&item(provider, "0a", body)).unwrap() };
+    let item_of = |provider| -> Value {
+        serde_json::from_slice(&request_line(provider, "0a", body)).unwrap()
+    };
     assert_eq!(
         item_of(Provider::Anthropic),
         json!({"custom_id": "0a", "params": {"model": "m"}})
@@ -62,11 +63,11 @@ fn a_batch_is_read_as_its_server_tells_of_it() {
         "archived_at": null, "cancel_initiated_at": null, "results_url": null});
     let one = seen(&anthropic, &batch).unwrap();
     assert_eq!((one.created, one.requests), (Some(1_724_179_044), Some(3)));
-    assert_eq!(one.standing, Standing::Working);
+    assert_eq!(one.standing, BatchStatus::Working);
     batch["processing_status"] = "ended".into();
     // Never the address that the server names.
     batch["results_url"] = "https://evil.example/r".into();
-    let Standing::Ended(addresses_of, _) = seen(&anthropic, &batch).unwrap().standing else {
+    let BatchStatus::Ended(addresses_of, _) = seen(&anthropic, &batch).unwrap().standing else {
         panic!("it has ended")
     };
     assert_eq!(
@@ -88,19 +89,22 @@ fn a_batch_is_read_as_its_server_tells_of_it() {
     );
     for status in ["in_progress", "finalizing", "cancelling", "something_new"] {
         batch["status"] = status.into();
-        assert_eq!(seen(&openai, &batch).unwrap().standing, Standing::Working);
+        assert_eq!(
+            seen(&openai, &batch).unwrap().standing,
+            BatchStatus::Working
+        );
     }
     batch["error_file_id"] = "file-2".into();
     for status in ["completed", "expired", "cancelled"] {
         batch["status"] = status.into();
-        let Standing::Ended(files, _) = seen(&openai, &batch).unwrap().standing else {
+        let BatchStatus::Ended(files, _) = seen(&openai, &batch).unwrap().standing else {
             panic!("{status}")
         };
         assert_eq!(files, ["http://localhost/v1/files/file-2/content"]);
     }
     batch["status"] = "failed".into();
     batch["errors"] = json!({"object": "list", "data": [{"code": "invalid_json", "message": "bad", "line": 2, "param": null}]});
-    let failed = Standing::Failed("invalid_json: bad (line 2)".to_owned());
+    let failed = BatchStatus::Failed("invalid_json: bad (line 2)".to_owned());
     assert_eq!(seen(&openai, &batch).unwrap().standing, failed);
 }
 

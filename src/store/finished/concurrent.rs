@@ -11,7 +11,7 @@ use std::io::{self, BufReader, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
 
 use super::note::named;
-use super::{Ended, FINISHED, FinishedWork, Glance, MAX_LINE_BYTES, Note, Work, whole};
+use super::{Ended, FINISHED, FinishedWork, MAX_LINE_BYTES, Note, NoteHeader, Work, whole};
 use crate::error::{Error, Result};
 use crate::store::Store;
 use crate::store::folder::read_exact_at;
@@ -20,7 +20,7 @@ use crate::store::line_file::next_line;
 
 /// What was read so far of the files of one work.
 #[derive(Debug, Default)]
-pub struct Meanwhile(Mutex<Notes>);
+pub struct ConcurrentNotes(Mutex<Notes>);
 
 /// What is noted of an input.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl Store {
     pub fn noted_meanwhile(
         &self,
         work: &Work,
-        (known, meanwhile): (&FinishedWork, &Meanwhile),
+        (known, meanwhile): (&FinishedWork, &ConcurrentNotes),
         input: &str,
     ) -> Result<Noted> {
         let mut notes = meanwhile.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -119,7 +119,7 @@ impl Notes {
             noted: None,
             place: None,
         };
-        let is_of = |glance: Glance<'_>| *glance.input == *input;
+        let is_of = |glance: NoteHeader<'_>| *glance.input == *input;
         note.glance().is_some_and(is_of).then_some(note)
     }
 

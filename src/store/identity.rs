@@ -18,12 +18,12 @@ const FLUSHED: Duration = Duration::from_secs(60);
 
 /// What a file is, as far as a look tells: an input when it was read, an output when it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-pub struct Seen {
+pub struct FileIdentity {
     /// Its size in bytes, as it is stored.
     pub bytes: u64,
     /// Seconds and nanoseconds from 1970 to the last write to it; `None` if that proves nothing.
     pub modified: Option<(u64, u32)>,
-    /// How it is told that it has not been touched since: see [`Seen::of_output`].
+    /// How it is told that it has not been touched since: see [`FileIdentity::of_output`].
     pub touched: Option<Touched>,
 }
 
@@ -36,12 +36,12 @@ pub struct Touched {
     at: u64,
 }
 
-impl Seen {
+impl FileIdentity {
     /// What `metadata` says.
     pub fn of(metadata: &Metadata) -> Self {
         let since = |time: SystemTime| time.duration_since(UNIX_EPOCH).ok();
         let modified = metadata.modified().ok().and_then(since);
-        Seen {
+        FileIdentity {
             bytes: metadata.len(),
             modified: modified.map(|since| (since.as_secs(), since.subsec_nanos())),
             touched: None,
@@ -53,20 +53,20 @@ impl Seen {
     /// system must say which of its starts this is: what was not flushed to the disk before a power cut may look as it did and
     /// hold something else.
     pub fn of_output(path: &Path, metadata: &Metadata) -> Self {
-        Seen::on(path, metadata, |times| times >= Times::Own)
+        FileIdentity::on(path, metadata, |times| times >= Times::Own)
     }
 
     /// What `metadata` says of an input, with when it was last touched. Others than this program write to it, in whatever way: see
-    /// [`Seen::settled`]. That is known only where what was written goes to a disk.
+    /// [`FileIdentity::settled`]. That is known only where what was written goes to a disk.
     pub fn of_input(path: &Path, metadata: &Metadata) -> Self {
-        Seen::on(path, metadata, |times| times >= Times::Complete)
+        FileIdentity::on(path, metadata, |times| times >= Times::Complete)
     }
 
     fn on(path: &Path, metadata: &Metadata, is_enough: impl Fn(Times) -> bool) -> Self {
         let is_known = is_enough(system::times_of(path, metadata));
-        Seen {
+        FileIdentity {
             touched: system::touched(metadata).filter(|_| is_known),
-            ..Seen::of(metadata)
+            ..FileIdentity::of(metadata)
         }
     }
 
@@ -79,7 +79,7 @@ impl Seen {
             |(seconds, nanos): &(u64, u32)| is_past(Duration::new(*seconds, *nanos) + SETTLED);
         let is_flushed =
             |touched: &Touched| is_past(Duration::from_millis(touched.at).saturating_add(FLUSHED));
-        Seen {
+        FileIdentity {
             modified: self.modified.filter(is_settled),
             touched: self.touched.filter(is_flushed),
             ..self
@@ -87,19 +87,19 @@ impl Seen {
     }
 
     /// Whether an input that looks like `now` is the one that was read, and it has not been touched since.
-    pub fn is_untouched(&self, now: Seen) -> bool {
+    pub fn is_untouched(&self, now: FileIdentity) -> bool {
         self.touched.is_some() && *self == now
     }
 
     /// Whether a file that looks like `now` has not been written to since, as its size and time tell.
-    pub fn is_still(&self, now: Seen) -> bool {
+    pub fn is_still(&self, now: FileIdentity) -> bool {
         self.modified.is_some() && (self.bytes, self.modified) == (now.bytes, now.modified)
     }
 
     /// Whether an output that looks like `now` is the one that was written, and it has not been touched since, if other files were
     /// noted after it until `noted`, in milliseconds from 1970. Whoever touches a file in the moment in which it was written leaves
     /// no trace; after the end of the run, that moment is over.
-    pub(super) fn is_untouched_output(&self, now: Seen, noted: u64) -> bool {
+    pub(super) fn is_untouched_output(&self, now: FileIdentity, noted: u64) -> bool {
         let is_traced = |touched: Touched| touched.at.saturating_add(MOMENT) <= noted;
         self.touched.is_some_and(is_traced) && *self == now
     }
@@ -228,7 +228,7 @@ mod tests {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let seen = |age: u64| {
             let at = now.saturating_sub(Duration::from_secs(age));
-            Seen {
+            FileIdentity {
                 bytes: 7,
                 modified: Some((at.as_secs(), 5)),
                 touched: Some(Touched {
@@ -249,7 +249,7 @@ mod tests {
         }
         let read = seen(61).settled();
         let (touched, modified) = (read.touched.unwrap(), read.modified.unwrap());
-        let is_untouched = |change: &dyn Fn(&mut Seen)| {
+        let is_untouched = |change: &dyn Fn(&mut FileIdentity)| {
             let mut now = seen(61);
             change(&mut now);
             read.is_untouched(now)
@@ -262,7 +262,7 @@ mod tests {
             &|now| now.touched = Some(Touched { key: 4, ..touched })
         ));
         // A time in the future was set by a program.
-        let ahead = Seen {
+        let ahead = FileIdentity {
             modified: Some((now.as_secs() + 9_999, 0)),
             ..seen(61)
         };
@@ -274,7 +274,7 @@ mod tests {
     fn a_file_of_the_system_tells_nothing() {
         let path = Path::new("/proc/self/status");
         let metadata = path.metadata().unwrap();
-        assert_eq!(Seen::of_input(path, &metadata).touched, None);
-        assert_eq!(Seen::of_output(path, &metadata).touched, None);
+        assert_eq!(FileIdentity::of_input(path, &metadata).touched, None);
+        assert_eq!(FileIdentity::of_output(path, &metadata).touched, None);
     }
 }

@@ -8,12 +8,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::folder::{Access, Durability, Folder, NotPlain, below, folder_of, split};
-use super::seen::Seen;
+use super::identity::FileIdentity;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A name in an open folder.
 #[derive(Debug, Clone)]
-pub struct Spot {
+pub struct OpenPath {
     pub(super) folder: Folder,
     pub(super) name: OsString,
     /// The path as the user named it, for messages.
@@ -29,7 +29,7 @@ pub enum Missing {
     Make,
 }
 
-impl Spot {
+impl OpenPath {
     /// A path of the user's. Links in the path of its folder are followed; the file itself must not be a link.
     ///
     /// # Errors
@@ -49,17 +49,17 @@ impl Spot {
                 opened => opened.map_err(|e| Error::io(path, "open its folder", e))?,
             },
         };
-        Spot::in_folder(folder, path)
+        OpenPath::in_folder(folder, path)
     }
 
     /// A path that was found or made below `base`, a folder of the user's. There must be no link below it.
     ///
     /// # Errors
     ///
-    /// Those of [`Spot::named`]; [`ErrorKind::Store`] where there is a link.
+    /// Those of [`OpenPath::named`]; [`ErrorKind::Store`] where there is a link.
     pub fn below(base: &Path, path: &Path, missing: Missing) -> Result<Self> {
         let Some(relative) = below(path, base) else {
-            return Spot::named(path, missing);
+            return OpenPath::named(path, missing);
         };
         let way = relative.parent().unwrap_or(Path::new(""));
         let folder = match missing {
@@ -72,7 +72,7 @@ impl Spot {
                 Durability::Lazy,
             )?,
         };
-        Spot::in_folder(folder, path)
+        OpenPath::in_folder(folder, path)
     }
 
     /// A file of the user's that may be named by a link, which is resolved here, once: its target is meant. If the file was found
@@ -87,8 +87,8 @@ impl Spot {
         let is_link = fs::symlink_metadata(path).map_err(failed)?.is_symlink();
         if !is_link {
             return match base {
-                Some(base) => Spot::below(base, path, Missing::Refuse),
-                None => Spot::named(path, Missing::Refuse),
+                Some(base) => OpenPath::below(base, path, Missing::Refuse),
+                None => OpenPath::named(path, Missing::Refuse),
             };
         }
         let plain = fs::canonicalize(path).map_err(|e| Error::io(path, "follow the link", e))?;
@@ -103,9 +103,9 @@ impl Spot {
             }
         }
         let folder = Folder::open_resolved(folder_of(&plain)).map_err(failed)?;
-        Ok(Spot {
+        Ok(OpenPath {
             path: path.to_owned(),
-            ..Spot::in_folder(folder, &plain)?
+            ..OpenPath::in_folder(folder, &plain)?
         })
     }
 
@@ -115,7 +115,7 @@ impl Spot {
                 .at(path)
                 .hint("name a file")
         })?;
-        Ok(Spot {
+        Ok(OpenPath {
             folder,
             name: name.to_owned(),
             path: path.to_owned(),
@@ -124,7 +124,7 @@ impl Spot {
 
     /// A name in one of our own folders.
     pub(super) fn of(folder: &Folder, name: &OsStr) -> Self {
-        Spot {
+        OpenPath {
             folder: folder.clone(),
             name: name.to_owned(),
             path: folder.path().join(name),
@@ -153,8 +153,8 @@ impl Spot {
     ///
     /// # Errors
     ///
-    /// Those of [`Spot::read`].
-    pub fn seen(&self) -> Result<Seen> {
+    /// Those of [`OpenPath::read`].
+    pub fn seen(&self) -> Result<FileIdentity> {
         self.folder
             .seen(&self.name)
             .map_err(|e| self.not_plain("look at the file", e))
@@ -165,7 +165,7 @@ impl Spot {
     ///
     /// # Errors
     ///
-    /// Those of [`Spot::read`].
+    /// Those of [`OpenPath::read`].
     pub fn read_seen(&self) -> Result<File> {
         self.folder
             .read_seen(&self.name)

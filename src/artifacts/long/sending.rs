@@ -2,20 +2,20 @@
 //!
 //! Sends nothing itself, and decides nothing about the rounds.
 
-use super::{ANSWER, ASKED, Asked, Heard, Run, SPARE};
+use super::{ANSWER, ASKED, PartRequest, Progress, Reply, SPARE};
 use crate::artifacts::counts::{Verdict, window_of};
 use crate::artifacts::{ModelError, ModelReply};
 use crate::policy::TooLong;
 use crate::summarizer::gate::{Given, floor};
 
-impl Run<'_> {
+impl Progress<'_> {
     /// Asks for the summary of a part, and once more if the answer is not a summary.
-    pub(super) fn hear_part(&mut self, asked: &Asked) -> Result<Heard, ModelError> {
+    pub(super) fn send_part(&mut self, asked: &PartRequest) -> Result<Reply, ModelError> {
         let given = Given::of_part(&asked.rounds);
         let mut why = "";
         for _ in 0..ASKED {
-            let heard = self.hear(asked, &given);
-            let Heard::Summary(ModelReply { text: Ok(text), .. }) = &heard else {
+            let heard = self.send(asked, &given);
+            let Reply::Summary(ModelReply { text: Ok(text), .. }) = &heard else {
                 return Ok(heard);
             };
             match floor(text, &asked.prompt, &given) {
@@ -27,7 +27,7 @@ impl Run<'_> {
         Err(ModelError::Failed(why))
     }
 
-    pub(super) fn hear(&mut self, asked: &Asked, given: &Given) -> Heard {
+    pub(super) fn send(&mut self, asked: &PartRequest, given: &Given) -> Reply {
         let rounds = asked.rounds.iter().map(|r| self.reader.tokens(r)).sum();
         let sent = self.sent(&asked.prompt, rounds);
         let reply = (self.reader.ask)(asked, given);
@@ -49,10 +49,10 @@ impl Run<'_> {
                 };
                 self.why.clone_from(why);
                 self.narrow(window, total);
-                Heard::Narrower(None)
+                Reply::Narrower(None)
             }
-            Err(ModelError::TooLong { why, .. }) => Heard::Failed(ModelError::Failed(why.clone())),
-            Err(error) => Heard::Failed(error.clone()),
+            Err(ModelError::TooLong { why, .. }) => Reply::Failed(ModelError::Failed(why.clone())),
+            Err(error) => Reply::Failed(error.clone()),
         }
     }
 
@@ -63,10 +63,10 @@ impl Run<'_> {
     }
 
     /// What an answer is, by what the server has counted for it.
-    fn compared(&mut self, reply: ModelReply, sent: u64) -> Heard {
+    fn compared(&mut self, reply: ModelReply, sent: u64) -> Reply {
         if reply.unread > 0 {
             // Less was sent than is known here.
-            return Heard::Summary(reply);
+            return Reply::Summary(reply);
         }
         let verdict = self.counts.judge(reply.counted, sent);
         if self.counts.are_certain() {
@@ -74,13 +74,13 @@ impl Run<'_> {
         }
         match (verdict, self.reader.summary.too_long) {
             (Verdict::ReadAfterAll, _) => match self.whole.take() {
-                Some(whole) => Heard::WholeAfterAll(whole),
-                None => Heard::Summary(reply),
+                Some(whole) => Reply::WholeAfterAll(whole),
+                None => Reply::Summary(reply),
             },
-            (Verdict::Read, _) | (Verdict::MayBeCut, TooLong::Fail) => Heard::Summary(reply),
+            (Verdict::Read, _) | (Verdict::MayBeCut, TooLong::Fail) => Reply::Summary(reply),
             (Verdict::MayBeCut, TooLong::Parts) => {
                 self.narrow(reply.counted - reply.counted / ANSWER, sent);
-                Heard::Narrower(Some(reply))
+                Reply::Narrower(Some(reply))
             }
         }
     }
