@@ -20,7 +20,7 @@ fn main() -> ExitCode {
         Err(code) => return ExitCode::from(code),
     };
     let interruption = Interruption::default();
-    heed(&interruption);
+    install_signal_handlers(&interruption);
     ExitCode::from(run(cli, interruption))
 }
 
@@ -52,7 +52,7 @@ fn set_up_heap() {
 /// The first signal ends the run in order if its work soon ends: the report is waited for. The second one ends it at once. Without
 /// handlers the system ends it.
 #[cfg(unix)]
-fn heed(interruption: &Interruption) {
+fn install_signal_handlers(interruption: &Interruption) {
     use std::sync::atomic::Ordering;
     use std::thread;
     use std::time::{Duration, Instant};
@@ -64,7 +64,7 @@ fn heed(interruption: &Interruption) {
     /// Schedulers signal a process and then its group: this is one request, not two.
     const ONE: Duration = Duration::from_millis(100);
 
-    exceed_no_size();
+    ignore_sigxfsz();
     // A program started with `nohup` ignores that the terminal was closed.
     let of_terminal = (!is_ignored(SIGHUP)).then_some(SIGHUP);
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM].into_iter().chain(of_terminal)) else {
@@ -110,7 +110,7 @@ fn is_ignored(signal: i32) -> bool {
 
 /// A file larger than the user's limit is an error, as on a full disk: the other inputs are processed.
 #[cfg(unix)]
-fn exceed_no_size() {
+fn ignore_sigxfsz() {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
@@ -133,7 +133,7 @@ fn end(signal: i32) {
     use std::thread;
     use std::time::Duration;
 
-    const WORDS: &str = "interrupted: stopped immediately; finished files are complete, all others are unchanged\n\
+    const MESSAGE: &str = "interrupted: stopped immediately; finished files are complete, all others are unchanged\n\
                          hint: run the same command again for the rest\n";
     /// A reader of stderr that does not read must not keep us.
     const PATIENCE: Duration = Duration::from_millis(100);
@@ -141,7 +141,7 @@ fn end(signal: i32) {
     let _halted = ctxpack::store::atomic::halt();
     let (said, heard) = mpsc::channel();
     let say = move || {
-        let _ = std::io::stderr().write_all(WORDS.as_bytes());
+        let _ = std::io::stderr().write_all(MESSAGE.as_bytes());
         let _ = said.send(());
     };
     if thread::Builder::new().spawn(say).is_ok() {
@@ -151,7 +151,7 @@ fn end(signal: i32) {
 }
 
 #[cfg(not(unix))]
-fn heed(interruption: &Interruption) {
+fn install_signal_handlers(interruption: &Interruption) {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 

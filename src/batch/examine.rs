@@ -11,9 +11,9 @@ use crate::eval::{Evaluator, FileEval};
 use crate::format::{Detected, Detector, Format, Warnings};
 use crate::outcome::{Clock, Examined, Find, Laps, Phase, Warning};
 use crate::pipeline::Part;
-use crate::replay::{FileReplay, Replaying, recordings};
+use crate::replay::{FileReplay, Replayer, recordings};
 use crate::scan::NO_STRINGS;
-use crate::stats::{Counting, FileStats};
+use crate::stats::{Counter, FileStats};
 use crate::transcript::Transcript;
 use crate::verify::Finding;
 
@@ -38,7 +38,7 @@ impl Find for Vec<Finding> {
 ///
 /// # Errors
 /// What stops the run: threads that do not start, a signal ([`crate::error::ErrorKind::Interrupted`]), a disk that takes no more.
-pub fn stats(over: &Over<'_>, counting: &Counting<'_>) -> Result<Sorted<Examined<FileStats>>> {
+pub fn stats(over: &Over<'_>, counting: &Counter<'_>) -> Result<Sorted<Examined<FileStats>>> {
     let add = |found: &mut FileStats, read: Read<'_>| {
         counting.add(found, read.format, read.transcript, read.line);
     };
@@ -79,12 +79,12 @@ pub fn eval(over: &Over<'_>, evaluator: &Evaluator<'_>) -> Result<Vec<Examined<F
 ///
 /// # Errors
 /// As [`verify`].
-pub fn replay(over: &Over<'_>, replaying: &Replaying<'_>) -> Result<Vec<Examined<FileReplay>>> {
+pub fn replay(over: &Over<'_>, replaying: &Replayer<'_>) -> Result<Vec<Examined<FileReplay>>> {
     examine(over, |found, read| replay_one(replaying, found, read))
 }
 
 /// Replays what is in memory.
-pub fn replay_bytes(path: &Path, bytes: &[u8], replaying: &Replaying<'_>) -> Examined<FileReplay> {
+pub fn replay_bytes(path: &Path, bytes: &[u8], replaying: &Replayer<'_>) -> Examined<FileReplay> {
     let mut detector = Detector::default();
     detector.look(bytes);
     let add = |found: &mut FileReplay, read: Read<'_>| replay_one(replaying, found, read);
@@ -97,7 +97,7 @@ pub fn replay_bytes(path: &Path, bytes: &[u8], replaying: &Replaying<'_>) -> Exa
 }
 
 /// Counts what is in memory.
-pub fn stats_bytes(path: &Path, bytes: &[u8], counting: &Counting<'_>) -> Examined<FileStats> {
+pub fn stats_bytes(path: &Path, bytes: &[u8], counting: &Counter<'_>) -> Examined<FileStats> {
     let mut detector = Detector::default();
     detector.look(bytes);
     file(
@@ -143,7 +143,7 @@ fn eval_one(evaluator: &Evaluator<'_>, found: &mut FileEval, read: &Read<'_>) {
     found.sessions.extend(sessions);
 }
 
-fn replay_one(replaying: &Replaying<'_>, found: &mut FileReplay, read: Read<'_>) {
+fn replay_one(replaying: &Replayer<'_>, found: &mut FileReplay, read: Read<'_>) {
     let recordings = recordings(read.format, read.transcript, read.first_line, read.line);
     let sessions = recordings.iter().map(|r| replaying.replay(r));
     found.sessions.extend(sessions);

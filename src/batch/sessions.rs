@@ -17,7 +17,7 @@ use super::{FileSource, Found, Origin, SkipReason, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::agent::{Surroundings, directory_of};
 use crate::format::{Detected, Format, Warnings};
-use crate::stats::{Counting, FileStats};
+use crate::stats::{Counter, FileStats};
 use crate::store::folder::folder_of;
 use crate::text::shown_path;
 use crate::transcript::{Conversation, Role, Transcript};
@@ -152,7 +152,7 @@ pub fn agents_folders(around: &Surroundings) -> impl Iterator<Item = PathBuf> {
 ///
 /// # Errors
 /// What stops the run: threads that do not start, a signal ([`ErrorKind::Interrupted`]).
-pub fn count(over: &Over<'_>, counting: &Counting<'_>) -> Result<BTreeMap<PathBuf, Contents>> {
+pub fn count(over: &Over<'_>, counting: &Counter<'_>) -> Result<BTreeMap<PathBuf, Contents>> {
     let counted = over.each(
         |path: &Path, read, _| (path.to_owned(), contents(path, &read, counting)),
         |path, error| {
@@ -169,7 +169,7 @@ pub fn count(over: &Over<'_>, counting: &Counting<'_>) -> Result<BTreeMap<PathBu
     Ok(counted.into_iter().collect())
 }
 
-fn contents(path: &Path, read: &Read<'_>, counting: &Counting<'_>) -> Contents {
+fn contents(path: &Path, read: &Read<'_>, counting: &Counter<'_>) -> Contents {
     let &Read {
         ref detected,
         bytes,

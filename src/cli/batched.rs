@@ -11,8 +11,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::Context;
-use super::needless::given;
 use super::progress::Bar;
+use super::useless_flags::given;
 use crate::artifacts::{BatchClient, Demand};
 use crate::batch::{self, Destination, Effect, Found, Options, Ran, Source};
 use crate::error::{Error, ErrorKind, Result};

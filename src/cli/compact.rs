@@ -7,27 +7,27 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::batched::{BatchArgs, Queue, would_send};
-use super::beside::{BesideReports, When};
-use super::config::{Chosen, PolicyArgs};
+use super::config::{PolicyArgs, ResolvedPolicy};
 use super::emit::EmitArgs;
 use super::ending::{Ended, Ending, end};
 use super::gates::CompactGates;
 use super::hooks::HookArgs;
 use super::limits::{INPUT, LimitArgs, jobs, threads};
+use super::messages::policy_ref;
 use super::models;
 use super::named::{AgentArgs, surroundings};
-use super::next::Went;
+use super::next::OutputMode;
 use super::progress::Bar;
 use super::reports::{self, OUTPUT, Planned, ReportArgs, RowArgs};
 use super::resuming::{ResumeArgs, taken_over};
-use super::saying::policy_ref;
 use super::server::{Asked, ServerArgs};
 use super::shape::{Shape, ShapeArgs};
 use super::shard::ShardArgs;
 use super::shorthand::Shorthands;
+use super::sibling_reports::{BesideReports, ReportTiming};
 use super::timings::{TimingArgs, wall};
 use super::walking::{ExcludeArgs, FilterArgs};
-use super::{Context, all_paths, format_named, input_format_help, needless, scripted_answers};
+use super::{Context, all_paths, format_named, input_format_help, scripted_answers, useless_flags};
 use crate::artifacts::{BatchClient, Replies};
 use crate::batch::{
     self, BadLines, Destination, Effect, Filter, Fork, Found, Loading, Options, Overwrite, Ran,
@@ -135,7 +135,7 @@ pub(super) struct Compact {
 
 impl Compact {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
-        let Chosen {
+        let ResolvedPolicy {
             effective, file, ..
         } = self
             .policy
@@ -171,15 +171,17 @@ impl Compact {
         }
         let is_beside = planned.is_empty() && !self.no_report && !self.dry_run;
         let when = match options.clock {
-            None => When::AtOnce,
-            Some(_) => When::AtTheEnd,
+            None => ReportTiming::AtOnce,
+            Some(_) => ReportTiming::AtTheEnd,
         };
         let beside = is_beside.then(|| {
             let policy = policy_ref(&effective);
             let reports = BesideReports::new(policy, options.overwrite, when);
-            Arc::new(match self.went() {
-                Went::InPlace | Went::Fork => reports.sparing(agents_folders(&surroundings())),
-                Went::Elsewhere => reports,
+            Arc::new(match self.output_mode() {
+                OutputMode::InPlace | OutputMode::Fork => {
+                    reports.sparing(agents_folders(&surroundings()))
+                }
+                OutputMode::Elsewhere => reports,
             })
         });
         let filter = self.filter.filter()?;
@@ -264,7 +266,7 @@ impl Compact {
             changed: &changed,
             gates: &self.gates,
             emit: &self.emit,
-            went: self.went(),
+            output_mode: self.output_mode(),
         };
         let Ended {
             mut exit,
@@ -285,16 +287,16 @@ impl Compact {
     /// Refuses flags that cannot have an effect.
     fn check(&self, effective: &Effective) -> Result<()> {
         let of_server = self.server.given().chain(self.batch.given());
-        needless::check(effective, &self.shorthands.needing(of_server))?;
+        useless_flags::check(effective, &self.shorthands.needing(of_server))?;
         self.hooks.check()?;
         let is_stream = self.output.as_deref() == Some(Path::new("-"));
-        let remembers_nothing = match self.went() {
+        let remembers_nothing = match self.output_mode() {
             _ if self.retry_degraded => Some("--retry-degraded already skips finished inputs"),
-            Went::Fork => Some("--fork writes a new session each time"),
-            Went::Elsewhere if is_stream => {
+            OutputMode::Fork => Some("--fork writes a new session each time"),
+            OutputMode::Elsewhere if is_stream => {
                 Some("a run that writes to standard output keeps no records")
             }
-            Went::InPlace | Went::Elsewhere => None,
+            OutputMode::InPlace | OutputMode::Elsewhere => None,
         };
         self.resuming
             .check(self.out_dir.as_deref(), remembers_nothing)
@@ -335,11 +337,11 @@ impl Compact {
         Ok(ran)
     }
 
-    fn went(&self) -> Went {
+    fn output_mode(&self) -> OutputMode {
         match (self.in_place, self.fork) {
-            (true, _) => Went::InPlace,
-            (false, true) => Went::Fork,
-            (false, false) => Went::Elsewhere,
+            (true, _) => OutputMode::InPlace,
+            (false, true) => OutputMode::Fork,
+            (false, false) => OutputMode::Elsewhere,
         }
     }
 

@@ -48,7 +48,7 @@ pub(super) struct KeyArgs {
 }
 
 /// The policy in effect, and where it comes from.
-pub(super) struct Chosen {
+pub(super) struct ResolvedPolicy {
     pub(super) effective: Effective,
     /// The preset that it is or extends.
     pub(super) preset: String,
@@ -80,7 +80,7 @@ impl KeyArgs {
 
 impl PolicyArgs {
     /// The policy in effect. Says which variables of the environment are ignored.
-    pub(super) fn resolve(&self, context: &Context) -> Result<Chosen> {
+    pub(super) fn resolve(&self, context: &Context) -> Result<ResolvedPolicy> {
         self.resolve_with(context, std::iter::empty())
     }
 
@@ -89,7 +89,7 @@ impl PolicyArgs {
         &self,
         context: &Context,
         more: impl Iterator<Item = Setting>,
-    ) -> Result<Chosen> {
+    ) -> Result<ResolvedPolicy> {
         let (name, named_by) = self.name()?;
         let loaded = match named_by {
             NamedBy::Found => Loaded::found(Path::new(&name))?,
@@ -125,7 +125,7 @@ impl PolicyArgs {
         let settings = settings.collect::<Result<Vec<Setting>>>()?;
         let mut effective = policy::resolve(loaded.policy, &settings)?;
         effective.overrides.splice(0..0, loaded.overrides);
-        Ok(Chosen {
+        Ok(ResolvedPolicy {
             effective,
             preset: loaded.preset,
             file: loaded.file,

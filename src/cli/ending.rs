@@ -5,16 +5,16 @@
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
-use super::beside::BesideReports;
 use super::emit::EmitArgs;
 use super::gates::{CompactGates, OverTarget};
+use super::messages::{policy_ref, say};
 use super::named::surroundings;
-use super::next::{Went, next};
+use super::next::{OutputMode, next};
 use super::reading::{not_read, note_skipped};
 use super::reports::{self, Planned};
-use super::saying::{policy_ref, say};
 use super::shape::Shape;
-use super::unheard::Unheard;
+use super::sibling_reports::BesideReports;
+use super::unused_settings::UnusedSettings;
 use super::walking::say_nothing_left;
 use super::{Context, Voice, aligned, flush, stdout_failed};
 use crate::batch::{self, Effect, Found, Options, Sorted, unread};
@@ -47,7 +47,7 @@ pub(super) struct Ending<'e> {
     pub(super) gates: &'e CompactGates,
     pub(super) emit: &'e EmitArgs,
     /// Where the output of a single input went.
-    pub(super) went: Went,
+    pub(super) output_mode: OutputMode,
 }
 
 /// What came of the end of a run.
@@ -131,20 +131,20 @@ pub(super) fn end(context: &Context, outcomes: &Sorted, ending: &Ending<'_>) -> 
 
 /// Says what was asked for without effect.
 fn say_unheard(context: &Context, outcomes: &Sorted, effective: &Effective) -> Result<()> {
-    let Some(mut unheard) = Unheard::of(effective) else {
+    let Some(mut unused_settings) = UnusedSettings::of(effective) else {
         return Ok(());
     };
     let mut see = |outcome: &Outcome| {
-        unheard.see(outcome);
+        unused_settings.see(outcome);
         Ok(())
     };
     outcomes.each(&mut see).map_err(unread)?;
-    unheard.say(context);
+    unused_settings.say(context);
     Ok(())
 }
 
 fn next_line(one: &Outcome, ending: &Ending<'_>) -> Option<String> {
-    next(one, ending.went, &surroundings())
+    next(one, ending.output_mode, &surroundings())
 }
 
 fn aligned_with(context: &Context, one: &Outcome, ending: &Ending<'_>) -> Option<Diff> {

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::asking_nobody::asking_nobody;
 use super::config::{KeyArgs, POLICY, PolicyArgs};
-use super::gates::{Closed, GATES};
+use super::gates::{FailedGate, GATES};
+use super::messages::policy_ref;
 use super::reading::{Reading, not_understood, say};
 use super::reports::{ReportArgs, write_all};
-use super::saying::policy_ref;
 use super::shape::{TableShape, TableShapeArgs};
 use super::shorthand::percent;
 use super::timings::{TimingArgs, wall};
+use super::without_server::without_server;
 use super::{Context, flush, scripted_answers, stdout_failed};
 use crate::artifacts::Replies;
 use crate::batch::{self, Workload};
@@ -149,7 +149,10 @@ impl Eval {
         written.map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;
         let closed = self.closed_gates(&evals);
-        let closed: Vec<Closed> = closed.into_iter().map(|m| Closed::new(m, None)).collect();
+        let closed: Vec<FailedGate> = closed
+            .into_iter()
+            .map(|m| FailedGate::new(m, None))
+            .collect();
         let code = context.gates(&closed);
         Ok(if failed { 3 } else { code })
     }
@@ -187,7 +190,7 @@ impl Eval {
         };
         let chosen = args.resolve(context)?;
         let replies = scripted_answers(chosen.file.as_deref(), &chosen.effective.policy)?;
-        let asked = asking_nobody(chosen.effective, "eval")?;
+        let asked = without_server(chosen.effective, "eval")?;
         let (effective, of_budgets) = measured(asked, &self.budgets)?;
         Ok(Chosen {
             of_budgets,

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::batched::BatchArgs;
-use super::config::{Chosen, PolicyArgs};
+use super::config::{PolicyArgs, ResolvedPolicy};
 use super::limits::{INPUT, LimitArgs, jobs, threads};
+use super::messages::policy_ref;
 use super::reports::{OUTPUT, Planned, ReportArgs, RowArgs, write_all};
-use super::saying::policy_ref;
 use super::server::ServerArgs;
 use super::shorthand::Shorthands;
-use super::unheard::Unheard;
-use super::{Context, format_named, input_format_help, needless, scripted_answers};
+use super::unused_settings::UnusedSettings;
+use super::{Context, format_named, input_format_help, scripted_answers, useless_flags};
 use crate::batch::{
     self, Destination, Effect, Hooks, Options, Outcomes, Overwrite, Reported, Resume, Scope,
     Stream, Trust,
@@ -74,7 +74,7 @@ pub(super) struct Filter {
 
 impl Filter {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
-        let Chosen {
+        let ResolvedPolicy {
             effective, file, ..
         } = self
             .policy
@@ -89,10 +89,10 @@ impl Filter {
             stats: self.stats()?,
         };
         let mut seen = Seen::new(&planned);
-        let mut unheard = Unheard::of(&effective);
+        let mut unused_settings = UnusedSettings::of(&effective);
         let note = &mut |outcome: Outcome| {
-            if let Some(unheard) = &mut unheard {
-                unheard.see(&outcome);
+            if let Some(unused_settings) = &mut unused_settings {
+                unused_settings.see(&outcome);
             }
             seen.add(outcome);
         };
@@ -101,8 +101,8 @@ impl Filter {
         // The number of records that were not read is unknown.
         let cut_off = context.interrupted().map(|_| Interrupted { left: 0 });
         let reported = self.report(context, (&effective, cut_off), &planned, seen);
-        if let Some(unheard) = unheard {
-            unheard.say(context);
+        if let Some(unused_settings) = unused_settings {
+            unused_settings.say(context);
         }
         let faults = ended?;
         for error in &faults {
@@ -116,7 +116,7 @@ impl Filter {
 
     /// Refuses flags that cannot have an effect.
     fn check(&self, effective: &Effective) -> Result<()> {
-        needless::check(effective, &self.shorthands.needing(self.server.given()))
+        useless_flags::check(effective, &self.shorthands.needing(self.server.given()))
     }
 
     /// The member for stats, which must not be one that says something else.

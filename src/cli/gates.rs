@@ -21,21 +21,21 @@ pub(super) const GATES: &str = "Gates";
 const MAX_NAMED: usize = 3;
 
 /// A limit that is missed.
-pub(super) struct Closed {
+pub(super) struct FailedGate {
     message: String,
     hint: Option<&'static str>,
 }
 
-impl Closed {
+impl FailedGate {
     pub(super) fn new(message: String, hint: Option<&'static str>) -> Self {
-        Closed { message, hint }
+        FailedGate { message, hint }
     }
 }
 
 impl Context {
     /// Says which limits are missed; the exit code.
-    pub(super) fn gates(&self, closed: &[Closed]) -> u8 {
-        for Closed { message, hint } in closed {
+    pub(super) fn gates(&self, closed: &[FailedGate]) -> u8 {
+        for FailedGate { message, hint } in closed {
             self.fault(&Fault {
                 kind: json!("gate"),
                 file: None,
@@ -91,14 +91,14 @@ impl BudgetArgs {
     ///
     /// # Errors
     /// Where an entry cannot be read.
-    pub(super) fn of_stats(&self, stats: &Stats<'_>) -> io::Result<Vec<Closed>> {
+    pub(super) fn of_stats(&self, stats: &Stats<'_>) -> io::Result<Vec<FailedGate>> {
         if self.budget.is_none() {
             return Ok(Vec::new());
         }
         if stats.conversations() == 0 {
             return Ok(vec![nothing("limit")]);
         }
-        let mut over = Over::default();
+        let mut over = OverBudget::default();
         stats.each_conversation(&mut |file, conversation| {
             let named = || name(&file.file.path, &conversation.id);
             over.see(self, conversation.tokens, named);
@@ -109,11 +109,11 @@ impl BudgetArgs {
     }
 
     /// Of the largest request of each policy.
-    pub(super) fn of_replay(&self, totals: &replay::Totals) -> Vec<Closed> {
+    pub(super) fn of_replay(&self, totals: &replay::Totals) -> Vec<FailedGate> {
         if let Some(nothing) = self.budget.and_then(|_| not_replayed(totals)) {
             return vec![nothing];
         }
-        let mut over = Over::default();
+        let mut over = OverBudget::default();
         for policy in &totals.policies {
             let name = || format!("the largest request under {}", policy.policy);
             over.see(self, policy.tokens.peak, name);
@@ -124,7 +124,7 @@ impl BudgetArgs {
 }
 
 impl SavingsArgs {
-    fn closed(&self, what: &str, [before, after]: [u64; 2]) -> Option<Closed> {
+    fn closed(&self, what: &str, [before, after]: [u64; 2]) -> Option<FailedGate> {
         let least = self.min_savings?;
         let saved = before.saturating_sub(after) as f64 * 100.0 / before.max(1) as f64;
         if saved >= least {
@@ -136,11 +136,11 @@ impl SavingsArgs {
             least - saved
         );
         let hint = "ctxpack replay and ctxpack eval compare what policies save and keep";
-        Some(Closed::new(message, Some(hint)))
+        Some(FailedGate::new(message, Some(hint)))
     }
 
     /// Of what each policy sends.
-    pub(super) fn of_replay(&self, totals: &replay::Totals) -> Vec<Closed> {
+    pub(super) fn of_replay(&self, totals: &replay::Totals) -> Vec<FailedGate> {
         if let Some(nothing) = self.min_savings.and_then(|_| not_replayed(totals)) {
             return vec![nothing];
         }
@@ -165,47 +165,47 @@ impl CompactGates {
     }
 
     /// What they ask of a run, whose outcomes are seen one after the other.
-    pub(super) fn watch(&self) -> Watch<'_> {
-        Watch {
+    pub(super) fn watch(&self) -> GateWatcher<'_> {
+        GateWatcher {
             gates: self,
-            over: Over::default(),
-            invalid: Few::default(),
+            over: OverBudget::default(),
+            invalid: SampledNames::default(),
             invented: 0,
         }
     }
 
-    fn invented(&self, invented: u64) -> Option<Closed> {
+    fn invented(&self, invented: u64) -> Option<FailedGate> {
         let most = self.max_invented?;
         (invented > most).then(|| {
             let message = format!(
                 "summaries contain {} not found in the originals; at most {most} allowed",
                 count(invented, "name")
             );
-            Closed::new(message, Some("--summarizer extractive invents nothing"))
+            FailedGate::new(message, Some("--summarizer extractive invents nothing"))
         })
     }
 
-    fn degraded(&self, totals: &Totals) -> Option<Closed> {
+    fn degraded(&self, totals: &Totals) -> Option<FailedGate> {
         let most = self.max_degraded?;
         (totals.degraded > most).then(|| {
             let message = format!(
                 "{} degraded, more than {most}",
                 count(totals.degraded, "file")
             );
-            Closed::new(message, None)
+            FailedGate::new(message, None)
         })
     }
 }
 
 /// The limits of a run, and what was seen of its outcomes so far: however many there are, few are held.
-pub(super) struct Watch<'g> {
+pub(super) struct GateWatcher<'g> {
     gates: &'g CompactGates,
-    over: Over,
-    invalid: Few,
+    over: OverBudget,
+    invalid: SampledNames,
     invented: u64,
 }
 
-impl Watch<'_> {
+impl GateWatcher<'_> {
     /// Looks at the outcome of an input; in the order of paths.
     pub(super) fn see(&mut self, outcome: &Outcome) {
         for one in &outcome.conversations {
@@ -227,7 +227,7 @@ impl Watch<'_> {
     }
 
     /// The limits that the run has missed; `totals` are those of all outcomes.
-    pub(super) fn closed(self, totals: &Totals) -> Vec<Closed> {
+    pub(super) fn closed(self, totals: &Totals) -> Vec<FailedGate> {
         let gates = self.gates;
         if gates.is_any() && totals.compacted + totals.unchanged + totals.rejected == 0 {
             return vec![nothing("limit")];
@@ -238,7 +238,7 @@ impl Watch<'_> {
         let invalid = invalid.then(|| {
             let number = count(self.invalid.number, "file");
             let message = format!("not valid: {number} ({})", self.invalid.text());
-            Closed::new(message, Some("ctxpack verify lists the findings"))
+            FailedGate::new(message, Some("ctxpack verify lists the findings"))
         });
         [
             self.over.closed(&gates.budget, hint),
@@ -274,7 +274,7 @@ impl OverTarget {
         self.first.get_or_insert_with(named);
     }
 
-    pub(super) fn closed(self) -> Vec<Closed> {
+    pub(super) fn closed(self) -> Vec<FailedGate> {
         let message = |first| match self.number {
             1 => format!("the target was not reached: {first}"),
             more => format!(
@@ -282,19 +282,19 @@ impl OverTarget {
                 count(more, "file")
             ),
         };
-        let closed = |first| Closed::new(message(first), None);
+        let closed = |first| FailedGate::new(message(first), None);
         self.first.map(closed).into_iter().collect()
     }
 }
 
 /// Conversations over a budget: the largest of them, and how many there are.
 #[derive(Default)]
-struct Over {
+struct OverBudget {
     largest: Vec<(String, u64)>,
     number: u64,
 }
 
-impl Over {
+impl OverBudget {
     fn see(&mut self, budget: &BudgetArgs, tokens: u64, name: impl FnOnce() -> String) {
         if budget.budget.is_none_or(|budget| tokens <= budget) {
             return;
@@ -308,9 +308,9 @@ impl Over {
         }
     }
 
-    fn closed(self, budget: &BudgetArgs, hint: &'static str) -> Option<Closed> {
+    fn closed(self, budget: &BudgetArgs, hint: &'static str) -> Option<FailedGate> {
         let budget = budget.budget.filter(|_| self.number > 0)?;
-        let mut named = Few::default();
+        let mut named = SampledNames::default();
         for (name, tokens) in self.largest {
             let more = thousands(tokens - budget);
             named.push(format!("{name} has {}, {more} too many", thousands(tokens)));
@@ -322,18 +322,18 @@ impl Over {
             thousands(budget),
             named.text()
         );
-        Some(Closed::new(message, Some(hint)))
+        Some(FailedGate::new(message, Some(hint)))
     }
 }
 
 /// The first of many names, and how many there are.
 #[derive(Default)]
-struct Few {
+struct SampledNames {
     first: Vec<String>,
     number: u64,
 }
 
-impl Few {
+impl SampledNames {
     fn push(&mut self, name: String) {
         self.number += 1;
         if self.first.len() < MAX_NAMED {
@@ -352,20 +352,20 @@ impl Few {
 }
 
 /// Why nothing can be checked: there is no input.
-pub(super) fn nothing(what: &str) -> Closed {
-    Closed::new(
+pub(super) fn nothing(what: &str) -> FailedGate {
+    FailedGate::new(
         format!("nothing was read, so no {what} can be checked"),
         Some("name files that ctxpack reads"),
     )
 }
 
 /// Why no limit can be checked, if there is no request that one could be on.
-fn not_replayed(totals: &replay::Totals) -> Option<Closed> {
+fn not_replayed(totals: &replay::Totals) -> Option<FailedGate> {
     if totals.sessions == 0 {
         return Some(nothing("limit"));
     }
     (totals.requests == 0).then(|| {
-        Closed::new(
+        FailedGate::new(
             "no request was replayed, so no limit can be checked".to_owned(),
             Some("name sessions in which a model answers"),
         )

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::Voice;
-use super::needless::refused;
+use super::useless_flags::refused;
 use crate::batch::{HookOutput, Hooks};
 use crate::error::Result;
 

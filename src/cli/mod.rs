@@ -6,9 +6,7 @@
 //! at once. Decides nothing about content.
 
 mod aligned;
-mod asking_nobody;
 mod batched;
-mod beside;
 mod check;
 mod compact;
 mod config;
@@ -23,9 +21,9 @@ mod help;
 mod hooks;
 mod limits;
 mod manual;
+mod messages;
 mod models;
 mod named;
-mod needless;
 mod next;
 mod notices;
 mod pack;
@@ -35,9 +33,9 @@ mod progress;
 mod reading;
 mod replay;
 mod report;
+mod report_cleanup;
 mod reports;
 mod resuming;
-mod saying;
 mod schema;
 mod screen;
 mod server;
@@ -45,16 +43,18 @@ mod sessions;
 mod shape;
 mod shard;
 mod shorthand;
+mod sibling_reports;
 mod since;
-mod stale;
 mod stats;
 mod table;
 mod timings;
 mod topics;
 mod undo;
-mod unheard;
+mod unused_settings;
+mod useless_flags;
 mod verify;
 mod walking;
+mod without_server;
 
 pub use parse::parse;
 

@@ -13,7 +13,7 @@ use crate::text::{printable, shown_path};
 
 /// Where the output went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Went {
+pub(super) enum OutputMode {
     /// It took the input's place.
     InPlace,
     /// It is a session of its own.
@@ -23,7 +23,11 @@ pub(super) enum Went {
 }
 
 /// The closing line on one input, if there is something to say.
-pub(super) fn next(outcome: &Outcome, went: Went, around: &Surroundings) -> Option<String> {
+pub(super) fn next(
+    outcome: &Outcome,
+    output_mode: OutputMode,
+    around: &Surroundings,
+) -> Option<String> {
     match outcome.status {
         Status::Compacted | Status::Unchanged => {}
         Status::Rejected | Status::Failed | Status::Unsupported | Status::Skipped => return None,
@@ -58,23 +62,23 @@ pub(super) fn next(outcome: &Outcome, went: Went, around: &Surroundings) -> Opti
         };
         Some(from(directory.filter(finds).as_deref(), &words.join(" ")))
     });
-    let line = match (continued, went, agent) {
-        (Some(command), Went::InPlace, _) => command,
-        (command, Went::Fork, _) if outcome.output.is_none() => {
+    let line = match (continued, output_mode, agent) {
+        (Some(command), OutputMode::InPlace, _) => command,
+        (command, OutputMode::Fork, _) if outcome.output.is_none() => {
             let command = command.map(|command| format!("; {command}"));
             let command = command.unwrap_or_default();
             format!("not forked, because nothing was changed{command}")
         }
-        (Some(command), Went::Fork, _) => format!("forked to {shown}; {command}"),
-        (Some(command), Went::Elsewhere, _) => format!("written to {shown}; {command}"),
-        (None, Went::InPlace, Some((format, _))) => {
+        (Some(command), OutputMode::Fork, _) => format!("forked to {shown}; {command}"),
+        (Some(command), OutputMode::Elsewhere, _) => format!("written to {shown}; {command}"),
+        (None, OutputMode::InPlace, Some((format, _))) => {
             let agent = format.name();
             format!("{shown} is outside the folders of {agent}, which will not find it there")
         }
-        (None, Went::InPlace, None) => return None,
-        (None, Went::Fork, _) => format!("forked to {shown}, where no agent looks"),
-        (None, Went::Elsewhere, None) => format!("written to {shown}"),
-        (None, Went::Elsewhere, Some((format, agent))) => {
+        (None, OutputMode::InPlace, None) => return None,
+        (None, OutputMode::Fork, _) => format!("forked to {shown}, where no agent looks"),
+        (None, OutputMode::Elsewhere, None) => format!("written to {shown}"),
+        (None, OutputMode::Elsewhere, Some((format, agent))) => {
             match session_at(around, format, Path::new(&outcome.file.path)) {
                 Some(_) => {
                     let input = Path::new(&outcome.file.path);

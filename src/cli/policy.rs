@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::config::{Chosen, FILE, KeyArgs, NamedBy, PolicyArgs};
+use super::config::{FILE, KeyArgs, NamedBy, PolicyArgs, ResolvedPolicy};
 use super::shape::{Shape, ShapeArgs};
 use super::{Context, Voice, flush, json_line, put};
 use crate::error::Result;
@@ -125,8 +125,8 @@ fn list_json() -> Result<()> {
     print(&format!("{}\n", json_line(&json!({ "presets": presets }))))
 }
 
-fn whole(chosen: Chosen) -> Result<()> {
-    let Chosen {
+fn whole(chosen: ResolvedPolicy) -> Result<()> {
+    let ResolvedPolicy {
         effective, preset, ..
     } = chosen;
     let mut text = String::new();
@@ -170,8 +170,8 @@ struct Row {
 }
 
 /// Every key but those that say what the policy is called.
-fn keys(chosen: &Chosen) -> Result<Vec<Row>> {
-    let Chosen {
+fn keys(chosen: &ResolvedPolicy) -> Result<Vec<Row>> {
+    let ResolvedPolicy {
         effective, preset, ..
     } = chosen;
     let of_preset = policy::preset(preset)?;
@@ -196,10 +196,10 @@ fn keys(chosen: &Chosen) -> Result<Vec<Row>> {
         .collect())
 }
 
-fn table(chosen: &Chosen, rows: &[Row]) -> Result<String> {
+fn table(chosen: &ResolvedPolicy, rows: &[Row]) -> Result<String> {
     /// The width of the column of values; longer values are cut.
     const WIDEST: usize = 56;
-    let Chosen {
+    let ResolvedPolicy {
         effective, preset, ..
     } = chosen;
     let file = match &chosen.file {
@@ -226,7 +226,7 @@ fn table(chosen: &Chosen, rows: &[Row]) -> Result<String> {
     Ok(text)
 }
 
-fn object(chosen: &Chosen, rows: &[Row]) -> String {
+fn object(chosen: &ResolvedPolicy, rows: &[Row]) -> String {
     let row =
         |Row { key, value, origin }: &Row| json!({"key": key, "value": value, "origin": origin});
     let object = json!({

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::Voice;
-use super::beside::BesideReports;
+use super::sibling_reports::BesideReports;
 use crate::batch::{Progress, Source};
 use crate::outcome::Outcome;
 use crate::text::thousands;

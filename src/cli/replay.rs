@@ -5,19 +5,19 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::asking_nobody::asking_nobody;
 use super::config::{KeyArgs, POLICY, PolicyArgs};
 use super::gates::{BudgetArgs, SavingsArgs};
+use super::messages::policy_ref;
 use super::reading::{Reading, not_understood, say};
 use super::reports::{ReportArgs, RowArgs, write_all};
-use super::saying::policy_ref;
 use super::shape::{Shape, ShapeArgs};
 use super::timings::{TimingArgs, wall};
+use super::without_server::without_server;
 use super::{Context, flush, scripted_answers, stdout_failed};
 use crate::batch::{self, Workload};
 use crate::error::Result;
 use crate::policy::{self, Effective};
-use crate::replay::{Player, Replaying};
+use crate::replay::{Player, Replayer};
 use crate::report::{CsvRows, Detail, Render, Replays, ReportFormat, write_replay_table};
 
 /// Simulate policies turn by turn over recorded sessions.
@@ -68,7 +68,7 @@ impl Replay {
                 keys: self.keys.clone(),
             };
             let chosen = args.resolve(context)?;
-            Ok((chosen.file, asking_nobody(chosen.effective, "replay")?))
+            Ok((chosen.file, without_server(chosen.effective, "replay")?))
         });
         let policies = chosen.collect::<Result<Vec<_>>>()?;
         let replaying = replaying(policies.iter().map(|(file, e)| (file.as_deref(), e)))?;
@@ -112,7 +112,7 @@ impl Replay {
 /// Policies, ready to be played; a scripted one has its answers beside its file.
 pub(super) fn replaying<'p>(
     policies: impl IntoIterator<Item = (Option<&'p Path>, &'p Effective)>,
-) -> Result<Replaying<'p>> {
+) -> Result<Replayer<'p>> {
     let players = policies
         .into_iter()
         .map(|(file, effective)| {
@@ -120,5 +120,5 @@ pub(super) fn replaying<'p>(
             Player::new(&effective.policy, replies)
         })
         .collect::<Result<Vec<_>>>()?;
-    Replaying::new(players)
+    Replayer::new(players)
 }

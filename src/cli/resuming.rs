@@ -6,8 +6,8 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::needless::{given, refused};
 use super::reports::OUTPUT;
+use super::useless_flags::{given, refused};
 use crate::batch::{OrphanPolicy, Resume, Trust};
 use crate::error::Result;
 use crate::text::{count, thousands};

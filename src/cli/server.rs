@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicUsize;
 use clap::Args;
 
 use super::batched::{BatchArgs, REQUESTS};
-use super::needless::given;
+use super::useless_flags::given;
 use crate::artifacts::{BatchClient, SummaryModel};
 use crate::batch::Effect;
 use crate::error::Result;

@@ -26,7 +26,7 @@ use crate::batch::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Notices, path_text};
 use crate::report::Lines;
-use crate::stats::{Counting, Exact};
+use crate::stats::{Counter, Exact};
 use crate::text::{count, printable, shown_path, size, thousands};
 
 /// The most sessions that are shown without --all.
@@ -79,7 +79,7 @@ enum Shape {
 impl SessionsCommand {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         let effective = self.policy.resolve(context)?.effective;
-        let counting = Counting::new(&effective.policy, 0, Exact::No)?;
+        let counting = Counter::new(&effective.policy, 0, Exact::No)?;
         let mut sessions = batch::sessions(&surroundings(), self.agent.format()?);
         let ids = short_ids(&sessions.list);
         let since = self.since.unwrap_or(SystemTime::UNIX_EPOCH);
@@ -130,7 +130,7 @@ impl SessionsCommand {
         &self,
         context: &Context,
         sessions: &Sessions,
-        counting: &Counting<'_>,
+        counting: &Counter<'_>,
     ) -> Result<BTreeMap<PathBuf, Contents>> {
         let found = Sessions::inputs(&sessions.list);
         let bar = Bar::new(&found.sources, context.voice);

@@ -6,7 +6,7 @@
 use clap::Args;
 
 use super::config::POLICY;
-use super::needless::{Needing, given};
+use super::useless_flags::{Needing, given};
 use crate::policy::{Need, Setting};
 
 /// Flags that stand for keys.

@@ -6,21 +6,20 @@ use clap::{Args, ValueEnum};
 
 use super::config::PolicyArgs;
 use super::gates::BudgetArgs;
-use super::needless::{given, refused};
+use super::messages::policy_ref;
 use super::reading::{Reading, add_not_understood, say_of};
 use super::reports::{OUTPUT, Planned, ReportArgs, RowArgs, write_all};
-use super::saying::policy_ref;
 use super::shape::{Shape, ShapeArgs};
 use super::timings::{TimingArgs, wall};
+use super::useless_flags::{given, refused};
 use super::{Context, Voice, flush, stdout_failed};
 use crate::batch::{self, Sorted, Workload, unread};
 use crate::error::Result;
 use crate::outcome::{Entries, Notices};
 use crate::report::{
-    Counting as Counted, CsvRows, Render, ReportFormat, Stats as Report, Turns, View,
-    write_stats_table,
+    CsvRows, Render, ReportFormat, Stats as Report, StatsHeader, Turns, View, write_stats_table,
 };
-use crate::stats::{Counting, Exact};
+use crate::stats::{Counter, Exact};
 
 /// Up to this many inputs, threads cost more than they save.
 const PARALLEL_THRESHOLD: usize = 256;
@@ -79,7 +78,7 @@ impl Stats {
         let effective = self.policy.resolve(context)?.effective;
         let policy = &effective.policy;
         let exact = if self.exact { Exact::Yes } else { Exact::No };
-        let counting = Counting::new(policy, self.top(), exact)?;
+        let counting = Counter::new(policy, self.top(), exact)?;
         let (files, mut not_read) =
             self.reading
                 .each(context, (Workload::Once, clock.as_ref()), |over| {
@@ -95,7 +94,7 @@ impl Stats {
         };
         files.each_remarkable(&mut see).map_err(unread)?;
         context.notices(notices);
-        let about = Counted::new(
+        let about = StatsHeader::new(
             policy_ref(&effective),
             counting.estimator(),
             counting.thresholds().clone(),

@@ -12,16 +12,23 @@ use super::{Change, Fate};
 
 /// The changes from a message to the one that it has become, by their numbers.
 pub(super) fn changes(
-    was: Window<'_>,
-    is: Window<'_>,
+    before: Window<'_>,
+    after: Window<'_>,
     (from, to): (usize, usize),
     policies: &[Policy],
     told: &mut RecordedActions<'_>,
 ) -> Vec<Change> {
-    let olds = was.conversation.blocks(&was.conversation.messages[from]);
-    let news = is.conversation.blocks(&is.conversation.messages[to]);
+    let olds = before
+        .conversation
+        .blocks(&before.conversation.messages[from]);
+    let news = after.conversation.blocks(&after.conversation.messages[to]);
     // Most messages have not changed at all.
-    if olds.len() == news.len() && olds.iter().zip(news).all(|(a, b)| is_same(was, is, *a, *b)) {
+    if olds.len() == news.len()
+        && olds
+            .iter()
+            .zip(news)
+            .all(|(a, b)| is_same(before, after, *a, *b))
+    {
         return Vec::new();
     }
     let mut alignment = Alignment::new(olds.len(), news.len());
@@ -41,17 +48,17 @@ pub(super) fn changes(
             let blocks = blocks.iter().map(|block| of.transcript.block(*block));
             blocks.map(|block| Some(key(of, block))).collect()
         };
-        alignment.pass(&keys(was, olds), &keys(is, news));
+        alignment.pass(&keys(before, olds), &keys(after, news));
     }
     let mut changes = Vec::new();
     for (at, old) in olds.iter().enumerate() {
         let new = alignment.new_of(at).map(|to| news[to]);
-        if new.is_some_and(|new| is_same(was, is, *old, new)) {
+        if new.is_some_and(|new| is_same(before, after, *old, new)) {
             continue;
         }
-        let block = was.transcript.block(*old);
-        let line = was.number(block.line);
-        let text = new.map(|new| is.transcript.block_text(is.transcript.block(new)));
+        let block = before.transcript.block(*old);
+        let line = before.number(block.line);
+        let text = new.map(|new| after.transcript.block_text(after.transcript.block(new)));
         let seen = text
             .as_deref()
             .map_or(Fate::Dropped, |text| seen(block, text, policies));
@@ -68,14 +75,14 @@ pub(super) fn changes(
             part: block.kind.name().into(),
             place: at as u64 + 1,
             line,
-            tool: was.tool(*old),
-            tokens_before: was.tokens_of(*old),
-            tokens_after: new.map_or(0, |new| is.tokens_of(new)),
+            tool: before.tool(*old),
+            tokens_before: before.tokens_of(*old),
+            tokens_after: new.map_or(0, |new| after.tokens_of(new)),
             reason: match new {
                 Some(_) => action.map(|action| action.reason.clone()),
                 None => told.why_gone(Fate::Dropped),
             },
-            words: words(was.transcript, block),
+            words: words(before.transcript, block),
             text: text.map(std::borrow::Cow::into_owned),
         });
     }
@@ -83,31 +90,31 @@ pub(super) fn changes(
         if alignment.old_of(at).is_some() {
             continue;
         }
-        let block = is.transcript.block(*new);
+        let block = after.transcript.block(*new);
         changes.push(Change {
             fate: Fate::Inserted,
             part: block.kind.name().into(),
             place: at as u64 + 1,
-            line: is.number(block.line),
-            tool: is.tool(*new),
+            line: after.number(block.line),
+            tool: after.tool(*new),
             tokens_before: 0,
-            tokens_after: is.tokens_of(*new),
+            tokens_after: after.tokens_of(*new),
             reason: None,
-            words: words(is.transcript, block),
-            text: Some(facts::block_text(is.transcript, block).into_owned()),
+            words: words(after.transcript, block),
+            text: Some(facts::block_text(after.transcript, block).into_owned()),
         });
     }
     changes
 }
 
 /// Whether a model reads the same bytes in both.
-fn is_same(was: Window<'_>, is: Window<'_>, old: u32, new: u32) -> bool {
-    let (old, new) = (was.transcript.block(old), is.transcript.block(new));
-    let tool = was.transcript.bytes(old.line, old.tool);
+fn is_same(before: Window<'_>, after: Window<'_>, old: u32, new: u32) -> bool {
+    let (old, new) = (before.transcript.block(old), after.transcript.block(new));
+    let tool = before.transcript.bytes(old.line, old.tool);
     // In some formats, the tool and whether it failed stand elsewhere.
     (old.kind, old.outcome) == (new.kind, new.outcome)
-        && value(was.transcript, old) == value(is.transcript, new)
-        && tool == is.transcript.bytes(new.line, new.tool)
+        && value(before.transcript, old) == value(after.transcript, new)
+        && tool == after.transcript.bytes(new.line, new.tool)
 }
 
 /// What a part that now says `text` has become.

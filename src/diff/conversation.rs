@@ -14,8 +14,8 @@ use super::{At, ConversationDiff, Fate, Row};
 /// What the rows of a transcript are made from.
 #[derive(Clone, Copy)]
 pub(super) struct About<'d> {
-    pub(super) was: &'d Side<'d>,
-    pub(super) is: &'d Side<'d>,
+    pub(super) before: &'d Side<'d>,
+    pub(super) after: &'d Side<'d>,
     pub(super) policies: &'d [Policy],
     pub(super) told: &'d Records<'d>,
     /// The number of the line that the transcript is, in a file of several.
@@ -25,8 +25,8 @@ pub(super) struct About<'d> {
 impl About<'_> {
     /// One conversation.
     pub(super) fn conversation(&self, pair: Pair) -> ConversationDiff {
-        let old = pair.old.map(|number| self.was.window(number));
-        let new = pair.new.map(|number| self.is.window(number));
+        let old = pair.old.map(|number| self.before.window(number));
+        let new = pair.new.map(|number| self.after.window(number));
         let id = old.or(new).map(|window| pairing::id(&window, self.line));
         let id = id.unwrap_or_default();
         let rows = match (old, new) {
@@ -52,11 +52,16 @@ impl About<'_> {
         }
     }
 
-    fn rows(&self, was: Window<'_>, is: Window<'_>, mut told: RecordedActions<'_>) -> Vec<Row> {
-        let alignment = aligned(was, is);
-        let (olds, news) = (was.tokens.len(), is.tokens.len());
+    fn rows(
+        &self,
+        before: Window<'_>,
+        after: Window<'_>,
+        mut told: RecordedActions<'_>,
+    ) -> Vec<Row> {
+        let alignment = aligned(before, after);
+        let (olds, news) = (before.tokens.len(), after.tokens.len());
         let is_new = |at: &usize| alignment.old_of(*at).is_none();
-        let is_summary = |at: &usize| is_new(at) && is.origins[*at] == MessageOrigin::Summary;
+        let is_summary = |at: &usize| is_new(at) && after.origins[*at] == MessageOrigin::Summary;
         let mut summaries: Vec<usize> = (0..news).filter(is_summary).collect();
         // The text of a policy that is not at hand is not known; its record is.
         if summaries.is_empty() && told.has_summary() {
@@ -76,22 +81,22 @@ impl About<'_> {
         let mut done = 0;
         for (at, next) in next.into_iter().enumerate() {
             // What was replaced stands before what replaced it.
-            rows.extend((done..next).map(|old| gone(was, old, fate_of_gone(old), &told)));
+            rows.extend((done..next).map(|old| gone(before, old, fate_of_gone(old), &told)));
             done = next;
             if at == news {
                 break;
             }
             if alignment.old_of(at) == Some(done) {
-                rows.push(self.kept(was, is, (done, at), &mut told));
+                rows.push(self.kept(before, after, (done, at), &mut told));
                 done += 1;
                 continue;
             }
-            let fate = match is.origins[at] {
+            let fate = match after.origins[at] {
                 _ if summaries.contains(&at) => Fate::Summary,
                 MessageOrigin::Acknowledgement => Fate::Acknowledgement,
                 MessageOrigin::Summary | MessageOrigin::Session => Fate::Inserted,
             };
-            rows.push(added(is, at, fate));
+            rows.push(added(after, at, fate));
         }
         rows
     }
@@ -99,19 +104,19 @@ impl About<'_> {
     /// A message that both have.
     fn kept(
         &self,
-        was: Window<'_>,
-        is: Window<'_>,
+        before: Window<'_>,
+        after: Window<'_>,
         pair: (usize, usize),
         told: &mut RecordedActions<'_>,
     ) -> Row {
-        let changes = changes(was, is, pair, self.policies, told);
+        let changes = changes(before, after, pair, self.policies, told);
         let (from, to) = pair;
-        let row = row(was, from, fate(&changes));
+        let row = row(before, from, fate(&changes));
         Row {
-            old: Some(at(was, from)),
-            new: Some(at(is, to)),
-            tokens_before: was.tokens[from],
-            tokens_after: is.tokens[to],
+            old: Some(at(before, from)),
+            new: Some(at(after, to)),
+            tokens_before: before.tokens[from],
+            tokens_after: after.tokens[to],
             reason: changes.iter().find_map(|change| change.reason.clone()),
             changes,
             ..row
@@ -120,14 +125,14 @@ impl About<'_> {
 }
 
 /// The messages that are the same ones.
-fn aligned(was: Window<'_>, is: Window<'_>) -> Alignment {
-    let mut alignment = Alignment::new(was.tokens.len(), is.tokens.len());
+fn aligned(before: Window<'_>, after: Window<'_>) -> Alignment {
+    let mut alignment = Alignment::new(before.tokens.len(), after.tokens.len());
     for key in [Key::Id, Key::Said, Key::Calls] {
-        alignment.pass(&was.keys(key), &is.keys(key));
+        alignment.pass(&before.keys(key), &after.keys(key));
     }
     // What was said may have changed (a secret was masked): where as many messages of the same roles are left over, these are
     // they.
-    let (olds, news) = (was.keys(Key::Role), is.keys(Key::Role));
+    let (olds, news) = (before.keys(Key::Role), after.keys(Key::Role));
     for gap in alignment.gaps() {
         let (old, new) = (&olds[gap.old.clone()], &news[gap.new.clone()]);
         if old == new && old.iter().all(Option::is_some) {
@@ -140,27 +145,27 @@ fn aligned(was: Window<'_>, is: Window<'_>) -> Alignment {
 }
 
 /// A message that only the old conversation has.
-fn gone(was: Window<'_>, number: usize, fate: Fate, told: &RecordedActions<'_>) -> Row {
+fn gone(before: Window<'_>, number: usize, fate: Fate, told: &RecordedActions<'_>) -> Row {
     Row {
-        old: Some(at(was, number)),
-        tokens_before: was.tokens[number],
+        old: Some(at(before, number)),
+        tokens_before: before.tokens[number],
         reason: told.why_gone(fate),
-        ..row(was, number, fate)
+        ..row(before, number, fate)
     }
 }
 
 /// A message that only the new conversation has.
-fn added(is: Window<'_>, number: usize, fate: Fate) -> Row {
-    let blocks = is
+fn added(after: Window<'_>, number: usize, fate: Fate) -> Row {
+    let blocks = after
         .conversation
-        .blocks(&is.conversation.messages[number])
+        .blocks(&after.conversation.messages[number])
         .iter();
-    let texts = blocks.map(|block| is.transcript.block_text(is.transcript.block(*block)));
+    let texts = blocks.map(|block| after.transcript.block_text(after.transcript.block(*block)));
     let texts: Vec<_> = texts.filter(|text| !text.is_empty()).collect();
     let text = texts.join("\n");
     Row {
-        new: Some(at(is, number)),
-        tokens_after: is.tokens[number],
+        new: Some(at(after, number)),
+        tokens_after: after.tokens[number],
         restored: match fate {
             Fate::Summary => restored(&text),
             Fate::Acknowledgement | Fate::Inserted => Vec::new(),
@@ -168,7 +173,7 @@ fn added(is: Window<'_>, number: usize, fate: Fate) -> Row {
             Fate::Edited | Fate::Summarised | Fate::Dropped => Vec::new(),
         },
         text: Some(text),
-        ..row(is, number, fate)
+        ..row(after, number, fate)
     }
 }
 

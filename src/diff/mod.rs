@@ -337,13 +337,13 @@ impl Differ {
         told: &Records<'_>,
         outside: &mut LineCounts,
     ) -> Vec<ConversationDiff> {
-        let (was, is) = (self.side(old), self.side(new));
-        outside::count(&was, &is, outside);
-        let pairs = pairing::pairs(&was, &is, told, old.line);
+        let (before, after) = (self.side(old), self.side(new));
+        outside::count(&before, &after, outside);
+        let pairs = pairing::pairs(&before, &after, told, old.line);
         let conversations = pairs.into_iter().map(|pair| {
             let about = conversation::About {
-                was: &was,
-                is: &is,
+                before: &before,
+                after: &after,
                 policies: &self.policies,
                 told,
                 line: old.line,

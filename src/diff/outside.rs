@@ -55,31 +55,31 @@ impl LineCounts {
 }
 
 /// Adds the lines of a transcript.
-pub(super) fn count(was: &Side<'_>, is: &Side<'_>, counts: &mut LineCounts) {
-    let alignment = aligned(was, is);
+pub(super) fn count(before: &Side<'_>, after: &Side<'_>, counts: &mut LineCounts) {
+    let alignment = aligned(before, after);
     let (masks, masks_now) = (
-        Masks::of(was, Mirrors::Compared),
-        Masks::of(is, Mirrors::Compared),
+        Masks::of(before, Mirrors::Compared),
+        Masks::of(after, Mirrors::Compared),
     );
-    for (line, slot) in (0u32..).zip(was.transcript.lines()) {
+    for (line, slot) in (0u32..).zip(before.transcript.lines()) {
         if masks.live.contains(&line) {
             let new = alignment.new_of(line as usize).map(|new| new as u32);
             counts.mended += u64::from(new.is_some_and(|new| {
-                let is_other = was.transcript.line(line) != is.transcript.line(new);
+                let is_other = before.transcript.line(line) != after.transcript.line(new);
                 is_other
-                    && messages_on(was, line) == messages_on(is, new)
-                    && masks.masked(was, line) != masks_now.masked(is, new)
+                    && messages_on(before, line) == messages_on(after, new)
+                    && masks.masked(before, line) != masks_now.masked(after, new)
             }));
             continue;
         }
         match alignment.new_of(line as usize) {
-            Some(new) if was.transcript.line(line) == is.transcript.line(new as u32) => {
+            Some(new) if before.transcript.line(line) == after.transcript.line(new as u32) => {
                 counts.kept += 1
             }
             Some(_) => counts.edited += 1,
             None => {
                 let messages = u64::from(slot.kind == LineKind::Message);
-                let number = was.number(line);
+                let number = before.number(line);
                 match counts.dropped.last_mut() {
                     Some(run) if run.line + run.lines == number => {
                         run.lines += 1;
@@ -94,7 +94,7 @@ pub(super) fn count(was: &Side<'_>, is: &Side<'_>, counts: &mut LineCounts) {
             }
         }
     }
-    let news = 0..is.transcript.lines().len();
+    let news = 0..after.transcript.lines().len();
     let added = news.filter(|line| {
         alignment.old_of(*line).is_none() && !masks_now.live.contains(&(*line as u32))
     });
@@ -102,7 +102,7 @@ pub(super) fn count(was: &Side<'_>, is: &Side<'_>, counts: &mut LineCounts) {
 }
 
 /// Which lines are the same ones.
-pub(super) fn aligned(was: &Side<'_>, is: &Side<'_>) -> Alignment {
+pub(super) fn aligned(before: &Side<'_>, after: &Side<'_>) -> Alignment {
     let lines = |side: &Side<'_>| 0..side.transcript.lines().len() as u32;
     let bytes = |side: &Side<'_>| -> Vec<Option<u64>> {
         let key = |line| Some(hash(&[side.transcript.line(line)]));
@@ -118,15 +118,18 @@ pub(super) fn aligned(was: &Side<'_>, is: &Side<'_>) -> Alignment {
         };
         lines(side).map(key).collect()
     };
-    let mut alignment = Alignment::new(was.transcript.lines().len(), is.transcript.lines().len());
-    alignment.pass(&bytes(was), &bytes(is));
-    alignment.pass(&ids(was), &ids(is));
+    let mut alignment = Alignment::new(
+        before.transcript.lines().len(),
+        after.transcript.lines().len(),
+    );
+    alignment.pass(&bytes(before), &bytes(after));
+    alignment.pass(&ids(before), &ids(after));
     let kind = |side: &Side<'_>, line: usize| side.transcript.lines()[line].kind;
     for gap in alignment.gaps() {
         let kinds = gap.old.clone().zip(gap.new.clone());
         let alike = kinds
             .clone()
-            .all(|(old, new)| kind(was, old) == kind(is, new));
+            .all(|(old, new)| kind(before, old) == kind(after, new));
         if gap.old.len() == gap.new.len() && alike {
             kinds.for_each(|(old, new)| alignment.pair(old, new));
         }

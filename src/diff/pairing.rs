@@ -34,13 +34,13 @@ impl Partners {
 
 /// Every conversation once, in the order of the old side; what only the new one has comes last.
 pub(super) fn pairs(
-    was: &Side<'_>,
-    is: &Side<'_>,
+    before: &Side<'_>,
+    after: &Side<'_>,
     told: &Records<'_>,
     line: Option<u64>,
 ) -> Vec<Pair> {
-    let olds: Vec<Window<'_>> = was.windows().collect();
-    let news: Vec<Window<'_>> = is.windows().collect();
+    let olds: Vec<Window<'_>> = before.windows().collect();
+    let news: Vec<Window<'_>> = after.windows().collect();
     let mut partners = Partners {
         new_of: vec![None; olds.len()],
         old_of: vec![None; news.len()],

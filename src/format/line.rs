@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use memchr::memchr;
 
-use crate::scan::{Bad, Cursor, Eol, Kind, Oddities, Parse, RawLine, Text};
+use crate::scan::{Anomalies, Bad, Cursor, Eol, Kind, Parse, RawLine, Text};
 use crate::transcript::{LineKind, Spared};
 
 /// What is odd about a line; the names are those of the report.
@@ -295,10 +295,10 @@ fn says_something(line: &[u8]) -> bool {
 }
 
 /// Looks at what is around the messages of a document, which is no value of its own.
-pub(super) fn frame(bytes: &[u8], warnings: &mut Warnings) -> (LineKind, Oddities) {
-    let mut oddities = Oddities::default();
+pub(super) fn frame(bytes: &[u8], warnings: &mut Warnings) -> (LineKind, Anomalies) {
+    let mut oddities = Anomalies::default();
     if simdutf8::basic::from_utf8(bytes).is_err() {
-        oddities.insert(Oddities::INVALID_UTF8);
+        oddities.insert(Anomalies::INVALID_UTF8);
         warnings.add(WarningKind::InvalidUtf8, "bytes that are not UTF-8, kept");
     }
     (LineKind::Session, oddities)
@@ -310,10 +310,10 @@ pub(super) fn read(
     (bytes, strings): (&[u8], &[Text]),
     warnings: &mut Warnings,
     object: impl FnOnce(&mut Cursor<'_>) -> Parse<LineKind>,
-) -> (LineKind, Oddities) {
+) -> (LineKind, Anomalies) {
     let mut cursor = Cursor::knowing(bytes, strings);
     if simdutf8::basic::from_utf8(bytes).is_err() {
-        cursor.oddities.insert(Oddities::INVALID_UTF8);
+        cursor.oddities.insert(Anomalies::INVALID_UTF8);
         warnings.add(WarningKind::InvalidUtf8, "bytes that are not UTF-8, kept");
     }
     let is_object = cursor.kind() == Ok(Kind::Object);
@@ -341,28 +341,28 @@ pub(super) fn read(
     (kind, cursor.oddities)
 }
 
-fn odd(oddities: Oddities, warnings: &mut Warnings) {
+fn odd(oddities: Anomalies, warnings: &mut Warnings) {
     if oddities.is_empty() {
         return;
     }
     for (oddity, kind, message) in [
         (
-            Oddities::LONE_SURROGATE,
+            Anomalies::LONE_SURROGATE,
             WarningKind::LoneSurrogate,
             "half of a surrogate pair, kept; providers refuse it",
         ),
         (
-            Oddities::DUPLICATE_KEY,
+            Anomalies::DUPLICATE_KEY,
             WarningKind::DuplicateKey,
             "a key twice in one object, kept; the last one counts",
         ),
         (
-            Oddities::LONG_NUMBER,
+            Anomalies::LONG_NUMBER,
             WarningKind::LongNumber,
             "a number of more than 20 digits, kept as it stands",
         ),
         (
-            Oddities::DEEP,
+            Anomalies::DEEP,
             WarningKind::DeepNesting,
             "nested deeper than 127 levels, kept",
         ),

@@ -41,7 +41,7 @@ use serde::{Deserialize, Serialize};
 use crate::outcome::{Examined, Find, ReadBack};
 use crate::policy::Layer;
 
-pub use play::{Player, Replaying};
+pub use play::{Player, Replayer};
 pub use recording::{Answers, Recorded, Recording, recordings};
 pub use totals::Totals;
 

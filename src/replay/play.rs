@@ -25,7 +25,7 @@ pub struct Player<'p> {
 
 /// Several policies to compare.
 #[derive(Debug)]
-pub struct Replaying<'p> {
+pub struct Replayer<'p> {
     players: Vec<Player<'p>>,
     /// The estimator for figures that are compared.
     alike: Estimator,
@@ -232,14 +232,14 @@ impl Play<'_, '_> {
     }
 }
 
-impl<'p> Replaying<'p> {
+impl<'p> Replayer<'p> {
     /// Several policies.
     ///
     /// # Errors
     /// None for a program that passes its tests.
     pub fn new(players: Vec<Player<'p>>) -> Result<Self> {
         let alike = Estimator::new(&preset("")?.tokens)?;
-        Ok(Replaying { players, alike })
+        Ok(Replayer { players, alike })
     }
 
     /// The name of the estimator for figures that are compared.

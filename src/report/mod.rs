@@ -60,7 +60,7 @@ pub use replay::{Detail, Replays, write_replay_table};
 use run::SCHEMA_VERSION;
 pub use run::{Head, RunReport};
 pub use screen::{Ink, Lines, Screen};
-pub use stats::{Counting, Stats, Turns, View, write_stats_table};
+pub use stats::{Stats, StatsHeader, Turns, View, write_stats_table};
 pub use streamed::StreamedReport;
 pub use table::{Depth, write as write_table};
 pub use times::times_line;
@@ -118,11 +118,11 @@ pub fn is_report(bytes: &[u8], format: ReportFormat) -> bool {
 }
 
 /// What `compact` did.
-pub type Report = RunReport<Compacting, Totals, Outcome>;
+pub type Report = RunReport<CompactHeader, Totals, Outcome>;
 
 /// How `compact` was run. The fields are the JSON's keys, in its order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Compacting {
+pub struct CompactHeader {
     /// The policy that was in force.
     pub policy: PolicyRef,
     /// What a run would ask a server for, if this was a dry run that would ask one.
@@ -148,7 +148,7 @@ impl Report {
     /// The report on `files`, which it sorts by input path (in the order of its characters) and adds up.
     pub fn new(policy: PolicyRef, mut files: Vec<Outcome>) -> Self {
         files.sort_by(|a, b| a.file.path.cmp(&b.file.path));
-        let about = Compacting {
+        let about = CompactHeader {
             policy,
             estimate: None,
         };

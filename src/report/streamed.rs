@@ -12,7 +12,7 @@ use super::table::{self, Depth};
 use super::times::RunTimings;
 use super::view::View;
 use super::{
-    Compacting, CsvRows, Estimate, PolicyRef, Render, ReportFormat, columns, csv, html, markdown,
+    CompactHeader, CsvRows, Estimate, PolicyRef, Render, ReportFormat, columns, csv, html, markdown,
 };
 use crate::diff::Diff;
 use crate::outcome::{Entries, Interrupted, NotRead, Timings, Totals};
@@ -20,7 +20,7 @@ use crate::outcome::{Entries, Interrupted, NotRead, Timings, Totals};
 /// A report whose entries are elsewhere.
 #[expect(missing_debug_implementations, reason = "entries need not have one")]
 pub struct StreamedReport<'e> {
-    pub(super) head: Head<Compacting, Totals>,
+    pub(super) head: Head<CompactHeader, Totals>,
     entries: &'e dyn Entries,
     diff: Option<Diff>,
 }
@@ -28,7 +28,7 @@ pub struct StreamedReport<'e> {
 impl<'e> StreamedReport<'e> {
     /// The report on these entries, whose sums are `totals`.
     pub fn new(policy: PolicyRef, totals: Totals, entries: &'e dyn Entries) -> Self {
-        let about = Compacting {
+        let about = CompactHeader {
             policy,
             estimate: None,
         };

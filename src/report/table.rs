@@ -15,7 +15,7 @@ use super::run::Head;
 use super::screen::Tint;
 use super::times::{RunTimings, phases};
 use super::view::View;
-use super::{Compacting, Report, Screen};
+use super::{CompactHeader, Report, Screen};
 use crate::outcome::{ConversationOutcome, Outcome, Spent, Status, Totals};
 use crate::text::{count, printable, shown_name, thousands};
 
@@ -58,7 +58,7 @@ pub(super) fn write_view(
 }
 
 /// The sums of all inputs as one outcome, for the last row.
-fn sum(head: &Head<Compacting, Totals>) -> Outcome {
+fn sum(head: &Head<CompactHeader, Totals>) -> Outcome {
     let totals = head.totals();
     let mut conversation =
         ConversationOutcome::unchanged("", "", totals.tokens_before, totals.messages_before);

@@ -5,7 +5,7 @@
 use super::column::Column;
 use super::groups::Grouped;
 use super::run::Head;
-use super::{Compacting, columns, times};
+use super::{CompactHeader, columns, times};
 use crate::diff::Diff;
 use crate::outcome::{Entries, Outcome, Totals};
 use crate::report::cells::has_sizes;
@@ -13,7 +13,7 @@ use crate::report::cells::has_sizes;
 /// A report as it is rendered.
 #[derive(Clone, Copy)]
 pub(super) struct View<'r> {
-    pub(super) head: &'r Head<Compacting, Totals>,
+    pub(super) head: &'r Head<CompactHeader, Totals>,
     pub(super) entries: &'r dyn Entries,
     /// What became of the messages of the only file, for a page.
     pub(super) diff: Option<&'r Diff>,

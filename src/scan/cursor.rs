@@ -6,10 +6,10 @@
 use std::borrow::Cow;
 
 use super::Span;
-use super::defects::{Bad, Oddities, Parse};
+use super::defects::{Anomalies, Bad, Parse};
+use super::simd::Scanner;
 use super::string::{self, Text};
 use super::strings::{Memory, Strings};
-use super::wide::Way;
 
 /// The kind of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,13 +54,13 @@ const KEYS_COMPARED: usize = 32;
 #[derive(Debug, Clone)]
 pub struct Cursor<'a> {
     line: &'a [u8],
-    way: Way,
+    scanner: Scanner,
     at: usize,
     /// The number of open containers around `at`, in which the caller is.
     depth: usize,
     memory: Memory<'a>,
     /// The oddities found so far.
-    pub oddities: Oddities,
+    pub oddities: Anomalies,
 }
 
 impl<'a> Cursor<'a> {
@@ -68,11 +68,11 @@ impl<'a> Cursor<'a> {
     pub fn new(line: &'a [u8]) -> Self {
         Cursor {
             line,
-            way: Way::through(line),
+            scanner: Scanner::through(line),
             at: 0,
             depth: 0,
             memory: Memory::None,
-            oddities: Oddities::default(),
+            oddities: Anomalies::default(),
         }
     }
 
@@ -191,7 +191,7 @@ impl<'a> Cursor<'a> {
                 .iter()
                 .any(|k| k.len == key.span.len && k.of(self.line) == raw)
             {
-                self.oddities.insert(Oddities::DUPLICATE_KEY);
+                self.oddities.insert(Anomalies::DUPLICATE_KEY);
             }
             keys.seen[keys.compared] = key.span;
             keys.compared += 1;
@@ -212,7 +212,7 @@ impl<'a> Cursor<'a> {
             return Err(self.bad("a string was expected"));
         }
         let start = self.at + 1;
-        if let Some(end) = self.way.plain(self.line, start) {
+        if let Some(end) = self.scanner.plain(self.line, start) {
             self.at = end + 1;
             return Ok(Text::plain(start, end));
         }
@@ -224,16 +224,16 @@ impl<'a> Cursor<'a> {
     fn other_string(&mut self, start: usize) -> Parse<Text> {
         if let Some(known) = self.memory.at(start) {
             debug_assert_eq!(
-                self.way
-                    .string(self.line, start, &mut Oddities::default())
+                self.scanner
+                    .string(self.line, start, &mut Anomalies::default())
                     .map(|(text, _)| text),
                 Ok(known)
             );
             self.at = known.span.end() + 1;
             return Ok(known);
         }
-        let (text, next) = self.way.string(self.line, start, &mut self.oddities)?;
-        if !self.oddities.contains(Oddities::LONE_SURROGATE) {
+        let (text, next) = self.scanner.string(self.line, start, &mut self.oddities)?;
+        if !self.oddities.contains(Anomalies::LONE_SURROGATE) {
             self.memory.note(text);
         }
         self.at = next;
@@ -282,7 +282,7 @@ impl<'a> Cursor<'a> {
                     self.at += 1;
                     open.push(kind);
                     if self.depth + open.depth > DEEP_LEVELS {
-                        self.oddities.insert(Oddities::DEEP);
+                        self.oddities.insert(Anomalies::DEEP);
                     }
                     if !self.close_bare(if kind == Kind::Object { b'}' } else { b']' }) {
                         if kind == Kind::Object {
@@ -366,7 +366,7 @@ impl<'a> Cursor<'a> {
             self.digits()?;
         }
         if digits > LONG_NUMBER_DIGITS {
-            self.oddities.insert(Oddities::LONG_NUMBER);
+            self.oddities.insert(Anomalies::LONG_NUMBER);
         }
         Ok(())
     }

@@ -22,19 +22,19 @@ pub type Parse<T> = Result<T, Bad>;
 
 /// The set of oddities of a line: valid JSON that other readers may have problems with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Oddities(u8);
+pub struct Anomalies(u8);
 
-impl Oddities {
+impl Anomalies {
     /// A `\uD800`–`\uDFFF` escape without its other half.
-    pub const LONE_SURROGATE: Oddities = Oddities(1);
+    pub const LONE_SURROGATE: Anomalies = Anomalies(1);
     /// A key that occurs twice in one object (of those that were read): the last one counts.
-    pub const DUPLICATE_KEY: Oddities = Oddities(2);
+    pub const DUPLICATE_KEY: Anomalies = Anomalies(2);
     /// A number with more digits than any 64-bit number can hold.
-    pub const LONG_NUMBER: Oddities = Oddities(4);
+    pub const LONG_NUMBER: Anomalies = Anomalies(4);
     /// Nested deeper than 127 levels, where `serde_json` gives up.
-    pub const DEEP: Oddities = Oddities(8);
+    pub const DEEP: Anomalies = Anomalies(8);
     /// Bytes that are not UTF-8. A cursor does not check for them; the code that reads the line does.
-    pub const INVALID_UTF8: Oddities = Oddities(16);
+    pub const INVALID_UTF8: Anomalies = Anomalies(16);
 
     /// Whether nothing odd was seen.
     pub fn is_empty(self) -> bool {
@@ -42,12 +42,12 @@ impl Oddities {
     }
 
     /// Whether `other` was seen.
-    pub fn contains(self, other: Oddities) -> bool {
+    pub fn contains(self, other: Anomalies) -> bool {
         self.0 & other.0 == other.0
     }
 
     /// Adds `other` to the set.
-    pub fn insert(&mut self, other: Oddities) {
+    pub fn insert(&mut self, other: Anomalies) {
         self.0 |= other.0;
     }
 }

@@ -12,20 +12,20 @@ mod defects;
 mod document;
 mod fields;
 mod lines;
+mod simd;
 mod string;
 mod strings;
-mod wide;
 
 pub(crate) use cursor::is_object;
 pub use cursor::{Cursor, Kind};
-pub use defects::{Bad, Oddities, Parse};
+pub use defects::{Anomalies, Bad, Parse};
 pub use document::{NoDocument, begins_document, document};
 pub use fields::Value;
 pub(crate) use lines::BOM;
 pub use lines::{Eol, RawLine, lines};
+pub(crate) use simd::{Inside, inside};
 pub use string::{Text, next_special, unescape, unescape_at, unescape_into};
 pub use strings::{NO_STRINGS, Strings};
-pub(crate) use wide::{Inside, inside};
 
 /// A range of bytes within one line.
 ///

@@ -1,13 +1,13 @@
 //! JSON strings: where they end, how many characters they have, what their text is.
 //!
-//! [`narrow`] also counts characters, because every estimate needs them, and has no `unsafe` of its own: plain arithmetic on words,
+//! [`scan_scalar`] also counts characters, because every estimate needs them, and has no `unsafe` of its own: plain arithmetic on words,
 //! loops that the compiler vectorises, and `memchr` for long runs. Where the processor has wide registers, [`super::wide`] reads
 //! most strings, and this says what is wrong with the others.
 
 use std::borrow::Cow;
 
 use super::Span;
-use super::defects::{Bad, Oddities, Parse};
+use super::defects::{Anomalies, Bad, Parse};
 
 /// A JSON string: its bytes between the quotes and its length in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -162,11 +162,11 @@ fn beyond_ascii(run: &[u8]) -> (usize, u32) {
 
 /// Reads a string whose opening quote is before `at`; returns the text and the position after its closing quote. `bytes` are
 /// the properties of the whole line.
-pub(super) fn narrow(
+pub(super) fn scan_scalar(
     line: &[u8],
     at: usize,
     bytes: Bytes,
-    odd: &mut Oddities,
+    odd: &mut Anomalies,
 ) -> Parse<(Text, usize)> {
     let start = at;
     let mut at = at;
@@ -202,7 +202,7 @@ pub(super) fn narrow(
         found.surplus += escape.len - 1;
         found.astral += u32::from(escape.value > 0xffff);
         if escape.is_lone_surrogate() {
-            odd.insert(Oddities::LONE_SURROGATE);
+            odd.insert(Anomalies::LONE_SURROGATE);
         }
         at += escape.len;
     }

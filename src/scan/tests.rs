@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::*;
 
-fn read(line: &str) -> Parse<(Span, Oddities)> {
+fn read(line: &str) -> Parse<(Span, Anomalies)> {
     let mut cursor = Cursor::new(line.as_bytes());
     let span = cursor.skip()?;
     cursor.end()?;
@@ -110,20 +110,23 @@ fn what_serde_json_takes_is_taken_and_nothing_else() {
 fn oddities_are_seen() {
     let odd = |line: &str| read(line).unwrap().1;
     assert!(odd(r#"{"a":"\ud83c\udf89","n":12345678901234567890}"#).is_empty());
-    assert_eq!(odd(r#"["\ud800"]"#), Oddities::LONE_SURROGATE);
-    assert_eq!(odd(r#"{"\udc00x":1}"#), Oddities::LONE_SURROGATE);
-    assert_eq!(odd("123456789012345678901234567890"), Oddities::LONG_NUMBER);
+    assert_eq!(odd(r#"["\ud800"]"#), Anomalies::LONE_SURROGATE);
+    assert_eq!(odd(r#"{"\udc00x":1}"#), Anomalies::LONE_SURROGATE);
+    assert_eq!(
+        odd("123456789012345678901234567890"),
+        Anomalies::LONG_NUMBER
+    );
     assert_eq!(
         odd(&format!("{}{}", "[".repeat(127), "]".repeat(127))),
-        Oddities::default()
+        Anomalies::default()
     );
     assert_eq!(
         odd(&format!("{}{}", "[".repeat(128), "]".repeat(128))),
-        Oddities::DEEP
+        Anomalies::DEEP
     );
     let mut cursor = Cursor::new(br#"{"a":1,"b":2,"a":3}"#);
     cursor.object(|_, c| c.skip().map(drop)).unwrap();
-    assert_eq!(cursor.oddities, Oddities::DUPLICATE_KEY);
+    assert_eq!(cursor.oddities, Anomalies::DUPLICATE_KEY);
 }
 
 #[test]

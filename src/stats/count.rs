@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use super::estimates::{Exact, Ways};
+use super::estimates::{Estimators, Exact};
 use super::subject::Subject;
 use super::thresholds::{ResultSize, Thresholds};
 use super::totals::keep_largest;
@@ -22,13 +22,13 @@ use crate::transcript::{
 
 /// Counts transcripts with one policy's estimator.
 #[derive(Debug)]
-pub struct Counting<'p> {
+pub struct Counter<'p> {
     estimator: Estimator,
     tools: &'p Tools,
     top: usize,
     thresholds: Thresholds,
     earlier: Earlier,
-    ways: Ways,
+    estimators: Estimators,
 }
 
 /// A live block, a candidate for the largest ones.
@@ -65,19 +65,19 @@ struct Seen {
     results: Vec<ResultSize>,
 }
 
-impl<'p> Counting<'p> {
+impl<'p> Counter<'p> {
     /// For one policy, with the `top` largest consumers.
     ///
     /// # Errors
     /// If the policy counts in a way that is not built in.
     pub fn new(policy: &'p Policy, top: usize, exact: Exact) -> Result<Self> {
-        Ok(Counting {
+        Ok(Counter {
             estimator: Estimator::new(&policy.tokens)?,
             tools: &policy.tools,
             top,
             thresholds: Thresholds::of(policy),
             earlier: Earlier::of(policy)?,
-            ways: Ways::new(policy, exact)?,
+            estimators: Estimators::new(policy, exact)?,
         })
     }
 
@@ -99,7 +99,7 @@ impl<'p> Counting<'p> {
         transcript: &Transcript<'_>,
         line: Option<u64>,
     ) {
-        let mut all_sizes = self.ways.sizes();
+        let mut all_sizes = self.estimators.sizes();
         let mut candidates = Vec::new();
         let mut answered = Vec::new();
         for (number, conversation) in transcript.conversations.iter().enumerate() {
@@ -123,7 +123,7 @@ impl<'p> Counting<'p> {
             let timeline = grown.turns;
             let usage = usage(format, transcript, conversation, sizes);
             let counts = self
-                .ways
+                .estimators
                 .count(tokens, &mut all_sizes, transcript, conversation);
             let stats = ConversationStats {
                 id: id_of(conversation, line),
@@ -132,7 +132,7 @@ impl<'p> Counting<'p> {
                 tokens,
                 compactions: grown.compactions,
                 usage,
-                estimates: self.ways.estimates(&counts),
+                estimates: self.estimators.estimates(&counts),
                 standing: self.thresholds.standing(&timeline, &seen.results),
                 timeline,
             };
@@ -142,7 +142,7 @@ impl<'p> Counting<'p> {
             live.turns += stats.turns;
             live.tokens += stats.tokens;
             file.counts.estimates += &stats.estimates;
-            file.counts.presets += &self.ways.presets(&counts);
+            file.counts.presets += &self.estimators.presets(&counts);
             file.conversations.push(stats);
         }
         self.lines(transcript, &mut all_sizes[0], &mut file.counts);

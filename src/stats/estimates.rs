@@ -59,7 +59,7 @@ pub struct PresetCounts(pub Vec<PresetCount>);
 
 /// Every way of counting that a run needs.
 #[derive(Debug)]
-pub(super) struct Ways {
+pub(super) struct Estimators {
     /// All different; the first is the policy's.
     estimators: Vec<Estimator>,
     /// Which of them each estimate is, in the order of [`Estimates`].
@@ -68,7 +68,7 @@ pub(super) struct Ways {
     presets: Vec<(PresetCount, Option<usize>)>,
 }
 
-impl Ways {
+impl Estimators {
     /// Those for `policy`.
     pub(super) fn new(policy: &Policy, exact: Exact) -> Result<Self> {
         let own = &policy.tokens;
@@ -116,7 +116,7 @@ impl Ways {
             counts.push((count, way(preset.tokens)));
         }
         let estimators = settings.iter().map(Estimator::new);
-        Ok(Ways {
+        Ok(Estimators {
             estimators: estimators.collect::<Result<_>>()?,
             estimates,
             presets: counts,

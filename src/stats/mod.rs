@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::outcome::{Coverage, Find, Usage};
 use crate::transcript::BlockKind;
 
-pub use count::Counting;
+pub use count::Counter;
 pub use estimates::{Estimates, Exact, PresetCount, PresetCounts};
 pub use thresholds::{ResultsOver, Standing, Thresholds, Window};
 pub use totals::Totals;

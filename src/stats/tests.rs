@@ -33,7 +33,7 @@ fn counted_by(
     let transcript = format.read(text.as_bytes(), 1, &mut Warnings::default());
     let bytes = text.len() as u64;
     let mut file = FileStats::in_bytes(bytes);
-    let counting = Counting::new(policy, top, exact).unwrap();
+    let counting = Counter::new(policy, top, exact).unwrap();
     counting.add(&mut file, format, &transcript, None);
     file
 }

@@ -289,7 +289,7 @@ fn shown_run(text: &[u8]) -> usize {
         at += ascii_run(&text[at..]);
         let len = text
             .get(at)
-            .map_or(0, |first| repr::SHOWN[usize::from(*first)]);
+            .map_or(0, |first| repr::PRINTABLE_LEAD_BYTES[usize::from(*first)]);
         if len == 0 {
             return at;
         }

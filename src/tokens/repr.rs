@@ -184,7 +184,7 @@ static COMMON: [bool; 1 << 12] = {
 };
 
 /// For a first byte of UTF-8, if all characters that begin with it are printed: how many bytes these have.
-pub(super) static SHOWN: [u8; 256] = {
+pub(super) static PRINTABLE_LEAD_BYTES: [u8; 256] = {
     let mut all = [0; 256];
     let mut first = 0xc2;
     while first < 0xf0 {

@@ -25,7 +25,7 @@ pub use link::{Answer, Compaction, Link, LinkKind, Source};
 pub use records::{BlockMark, Record, TextMark};
 pub use typed::typed_in;
 
-use crate::scan::{BOM, Eol, Oddities, Span, Text, unescape};
+use crate::scan::{Anomalies, BOM, Eol, Span, Text, unescape};
 use crate::text::lossy;
 
 /// One input: a file, standard input, or one line of a conversation-per-line file.
@@ -62,7 +62,7 @@ pub struct Line {
     /// What it is.
     pub kind: LineKind,
     /// What is odd about its bytes.
-    pub oddities: Oddities,
+    pub oddities: Anomalies,
     /// Whether it is in the input and in the output.
     pub presence: Presence,
     /// Its blocks, by their numbers in the transcript.

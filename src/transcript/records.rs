@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Block, BlockKind, Line, LineKind, Link, Mirror, Presence, Role, Source, Transcript, Unit,
 };
-use crate::scan::{Eol, Oddities, RawLine, Span, Text};
+use crate::scan::{Anomalies, Eol, RawLine, Span, Text};
 
 /// The record of one line, which a format's reader fills.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Record<'_, '_> {
     }
 
     /// Sets what is odd about the line's bytes.
-    pub fn oddities(&mut self, oddities: Oddities) {
+    pub fn oddities(&mut self, oddities: Anomalies) {
         self.transcript.lines[self.line as usize].oddities = oddities;
     }
 
@@ -177,7 +177,7 @@ impl<'a> Transcript<'a> {
             len,
             eol: raw.eol,
             kind: LineKind::Bad,
-            oddities: Oddities::default(),
+            oddities: Anomalies::default(),
             presence: Presence::Kept,
             blocks: (blocks, blocks),
         });
@@ -284,7 +284,7 @@ impl<'a> Transcript<'a> {
                 len: 0,
                 eol,
                 kind: LineKind::Bad,
-                oddities: Oddities::default(),
+                oddities: Anomalies::default(),
                 presence: Presence::Inserted,
                 blocks: (0, 0),
             };

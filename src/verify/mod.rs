@@ -15,7 +15,7 @@ mod rule;
 use std::borrow::Cow;
 
 use crate::ids::IdMap;
-use crate::scan::{Cursor, Oddities, unescape};
+use crate::scan::{Anomalies, Cursor, unescape};
 use crate::transcript::{Block, Conversation, ConversationId, LineKind, Transcript};
 
 pub use rule::{Provider, Rule};
@@ -203,7 +203,7 @@ impl<'t, 'a> Findings<'t, 'a> {
     pub(crate) fn readable(&mut self, block: &Block) {
         // Most lines have no oddities; only where a line has one is this block searched for it.
         let odd = self.transcript.lines()[block.line as usize].oddities;
-        if !odd.contains(Oddities::INVALID_UTF8) && !odd.contains(Oddities::LONE_SURROGATE) {
+        if !odd.contains(Anomalies::INVALID_UTF8) && !odd.contains(Anomalies::LONE_SURROGATE) {
             return;
         }
         let bytes = self.transcript.bytes(block.line, block.value);
@@ -222,7 +222,7 @@ impl<'t, 'a> Findings<'t, 'a> {
 /// Whether a JSON value has half of a surrogate pair in an escape.
 fn has_lone_surrogate(value: &[u8]) -> bool {
     let mut cursor = Cursor::new(value);
-    cursor.skip().is_ok() && cursor.oddities.contains(Oddities::LONE_SURROGATE)
+    cursor.skip().is_ok() && cursor.oddities.contains(Anomalies::LONE_SURROGATE)
 }
 
 #[cfg(test)]

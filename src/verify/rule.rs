@@ -88,12 +88,12 @@ pub enum Provider {
 impl Rule {
     /// The stable name, in kebab case.
     pub fn name(self) -> &'static str {
-        self.words().0
+        self.name_and_description().0
     }
 
     /// What is wrong, in this program's wording.
     pub(super) fn ours(self) -> &'static str {
-        self.words().1
+        self.name_and_description().1
     }
 
     /// The provider's error message when the rule is broken, where it is known.
@@ -106,7 +106,7 @@ impl Rule {
         }
     }
 
-    fn words(self) -> (&'static str, &'static str) {
+    fn name_and_description(self) -> (&'static str, &'static str) {
         match self {
             Rule::MissingResult => ("missing-result", "a call has no result right after it"),
             Rule::OrphanResult => ("orphan-result", "a result answers no call right before it"),

@@ -7,7 +7,7 @@ use ctxpack::format::{Format, Layout, Warnings};
 use ctxpack::pipeline::{Input, Part, Pipeline, Stored};
 use ctxpack::plan::Keeping;
 use ctxpack::policy::{Layer, Policy};
-use ctxpack::replay::{Answers, Figures, Player, PolicyReplay, Recording, Replaying, recordings};
+use ctxpack::replay::{Answers, Figures, Player, PolicyReplay, Recording, Replayer, recordings};
 use ctxpack::tokens::{Estimator, Sizes};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
@@ -50,7 +50,7 @@ fn tokens(policy: &Policy, format: Format, bytes: &[u8]) -> u64 {
 
 fn replay(policy: &Policy, recording: &Recording) -> (Figures, PolicyReplay) {
     let player = Player::new(policy, Replies::default()).unwrap();
-    let mut session = Replaying::new(vec![player]).unwrap().replay(recording);
+    let mut session = Replayer::new(vec![player]).unwrap().replay(recording);
     (session.whole, session.policies.remove(0))
 }
 

@@ -8,8 +8,8 @@ use crate::error::{Error, ErrorKind};
 use crate::outcome::{Exit, Figures, Phase, Timings, Warning, WarningKind};
 use crate::policy::preset;
 use crate::report::{
-    Counting, CsvRows, PolicyRef, Render, ReportFormat, Screen, Stats, StreamedReport, Turns, View,
-    write_stats_table,
+    CsvRows, PolicyRef, Render, ReportFormat, Screen, Stats, StatsHeader, StreamedReport, Turns,
+    View, write_stats_table,
 };
 use crate::stats::{self, Exact, FileStats};
 use crate::store::finished::Elsewhere;
@@ -176,7 +176,7 @@ fn outcomes_of_other_files_are_as_if_they_were_pushed() {
 }
 
 /// What `stats` finds in an input of so many messages.
-fn counted(counting: &stats::Counting<'_>, n: u64) -> Examined<FileStats> {
+fn counted(counting: &stats::Counter<'_>, n: u64) -> Examined<FileStats> {
     let path = format!("in/{:03}.jsonl", n * 7 % 100);
     let path = Path::new(&path);
     let message = |k: u64| {
@@ -208,7 +208,7 @@ fn counted(counting: &stats::Counting<'_>, n: u64) -> Examined<FileStats> {
 fn many_counted_inputs_are_reported_as_few_are() {
     let dir = tempfile::tempdir().unwrap();
     let policy = preset("auto").unwrap();
-    let counting = stats::Counting::new(&policy, 3, Exact::No).unwrap();
+    let counting = stats::Counter::new(&policy, 3, Exact::No).unwrap();
     let all = |most| {
         let mut spool = Spool::with_most(dir.path(), most);
         for n in 0..100 {
@@ -253,7 +253,7 @@ fn many_counted_inputs_are_reported_as_few_are() {
             overrides: Vec::new(),
         };
         let thresholds = counting.thresholds().clone();
-        let about = Counting::new(policy, counting.estimator(), thresholds, 3);
+        let about = StatsHeader::new(policy, counting.estimator(), thresholds, 3);
         let report = Stats::of(about, of).unwrap();
         let report = report.with_timings(Some(std::time::Duration::from_secs(7)));
         let finer = [CsvRows::Turn, CsvRows::Conversation].map(ReportFormat::Csv);

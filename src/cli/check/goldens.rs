@@ -10,30 +10,30 @@ use crate::cli::json_line;
 use crate::text::printable;
 
 /// What `listed` says and `stats` does not.
-pub(super) fn subset(listed: &Value, stats: &Value, path: &str, how: &mut String) {
+pub(super) fn check_subset(listed: &Value, stats: &Value, path: &str, mismatches: &mut String) {
     match (listed, stats) {
         (Value::Object(listed), Value::Object(stats)) => {
             for (key, value) in listed {
                 let key_shown = printable(key);
                 if value.is_null() && !stats.contains_key(key) {
-                    how.push_str(&format!("  {path}.{key_shown}: there is no such key\n"));
+                    mismatches.push_str(&format!("  {path}.{key_shown}: there is no such key\n"));
                     continue;
                 }
-                subset(
+                check_subset(
                     value,
                     stats.get(key).unwrap_or(&Value::Null),
                     &format!("{path}.{key_shown}"),
-                    how,
+                    mismatches,
                 );
             }
         }
         (Value::Array(listed), Value::Array(stats)) if listed.len() == stats.len() => {
             for (i, (listed, stats)) in listed.iter().zip(stats).enumerate() {
-                subset(listed, stats, &format!("{path}[{i}]"), how);
+                check_subset(listed, stats, &format!("{path}[{i}]"), mismatches);
             }
         }
         (Value::Array(listed), Value::Array(stats)) => {
-            how.push_str(&format!(
+            mismatches.push_str(&format!(
                 "  {path}: expected {} entries, got {}\n",
                 listed.len(),
                 stats.len()
@@ -42,7 +42,7 @@ pub(super) fn subset(listed: &Value, stats: &Value, path: &str, how: &mut String
         (Value::String(text), Value::Number(number)) if Limit::signed(text).is_some() => {
             let holds = |limit: Limit| number.as_f64().is_some_and(|number| limit.holds(number));
             if !Limit::signed(text).is_some_and(holds) {
-                how.push_str(&format!(
+                mismatches.push_str(&format!(
                     "  {path}: expected {}, got {number}\n",
                     printable(text)
                 ));
@@ -51,7 +51,7 @@ pub(super) fn subset(listed: &Value, stats: &Value, path: &str, how: &mut String
         _ if listed == stats => {}
         _ => {
             let [listed, stats] = [listed, stats].map(json_line);
-            how.push_str(&format!("  {path}: expected {listed}, got {stats}\n"));
+            mismatches.push_str(&format!("  {path}: expected {listed}, got {stats}\n"));
         }
     }
 }
@@ -72,12 +72,12 @@ pub(super) fn lists_nothing(listed: &Value) -> bool {
 /// `listed` with the values of `stats`, and no other keys. A limit is what somebody meant: it stays, even where there is nothing
 /// any more that it could be on. Entries of a list that was empty have the keys that they have in `fresh`, the expectations of a
 /// new case, so that what an update writes does not depend on what was there before.
-pub(super) fn renewed(listed: &Value, stats: &Value, fresh: &Value) -> Value {
+pub(super) fn merge_update(listed: &Value, stats: &Value, fresh: &Value) -> Value {
     match (listed, stats) {
         (Value::Object(listed), Value::Object(stats)) => {
             let renew = |(key, value): (&String, &Value)| {
                 let new = match stats.get(key) {
-                    Some(new) => renewed(value, new, &fresh[key]),
+                    Some(new) => merge_update(value, new, &fresh[key]),
                     None => limits(value)?,
                 };
                 Some((key.clone(), new))
@@ -89,7 +89,8 @@ pub(super) fn renewed(listed: &Value, stats: &Value, fresh: &Value) -> Value {
                 // Entries that are new list what the last of the old ones did.
                 let all = listed.iter().chain(std::iter::repeat(last));
                 let entries = all.zip(stats).enumerate();
-                let entries = entries.map(|(i, (listed, stats))| renewed(listed, stats, &fresh[i]));
+                let entries =
+                    entries.map(|(i, (listed, stats))| merge_update(listed, stats, &fresh[i]));
                 let gone = listed.iter().skip(stats.len());
                 entries.chain(gone.filter_map(limits)).collect()
             }
@@ -123,7 +124,7 @@ fn limits(listed: &Value) -> Option<Value> {
 }
 
 /// What a new case's expectations list: the numbers and actions that a reader can check by hand.
-pub(super) fn essence(stats: &Value) -> Value {
+pub(super) fn key_figures(stats: &Value) -> Value {
     let file = &stats["files"][0];
     let conversations: Vec<Value> = file["conversations"]
         .as_array()
@@ -191,34 +192,34 @@ pub(super) fn essence(stats: &Value) -> Value {
         .flatten()
         .map(|warning| json!({"kind": warning["kind"], "line": warning["line"]}))
         .collect();
-    let mut essence = json!({
+    let mut key_figures = json!({
         "format": file["format"], "status": file["status"],
         "findings_before": file["findings_before"], "findings_after": file["findings_after"],
         "warnings": warnings, "conversations": conversations,
     });
     if file["degraded"] != json!([]) {
-        essence["degraded"] = file["degraded"].clone();
+        key_figures["degraded"] = file["degraded"].clone();
     }
-    json!({"files": [essence]})
+    json!({"files": [key_figures]})
 }
 
 /// The same for a new case of `stats`.
-pub(super) fn essence_of_counts(counts: &Value) -> Value {
+pub(super) fn key_figures_of_counts(counts: &Value) -> Value {
     let file = &counts["files"][0];
     let conversations = file["conversations"].as_array().into_iter().flatten();
     let conversations: Vec<Value> = conversations
         .map(|one| pick(one, &["id", "messages", "turns", "tokens"]))
         .collect();
-    let mut essence = pick(
+    let mut key_figures = pick(
         file,
         &["format", "status", "live", "dead", "roles", "tools"],
     );
-    essence["conversations"] = conversations.into();
-    json!({"estimator": counts["estimator"], "files": [essence]})
+    key_figures["conversations"] = conversations.into();
+    json!({"estimator": counts["estimator"], "files": [key_figures]})
 }
 
 /// The same for a new case of `replay`.
-pub(super) fn essence_of_replay(replay: &Value) -> Value {
+pub(super) fn key_figures_of_replay(replay: &Value) -> Value {
     let file = &replay["files"][0];
     let sessions = file["sessions"].as_array().into_iter().flatten();
     let sessions: Vec<Value> = sessions
@@ -245,24 +246,24 @@ mod tests {
     #[test]
     fn a_figure_may_be_a_limit() {
         let listed = json!({"tokens": "<= 9", "name": "<= 9", "kept": [1]});
-        let mut how = String::new();
-        subset(
+        let mut mismatches = String::new();
+        check_subset(
             &listed,
             &json!({"tokens": 9, "name": "<= 9", "kept": [1]}),
             "r",
-            &mut how,
+            &mut mismatches,
         );
-        assert_eq!(how, "");
+        assert_eq!(mismatches, "");
         let got = json!({"tokens": 10, "name": "<= 9", "kept": [2]});
-        subset(&listed, &got, "r", &mut how);
+        check_subset(&listed, &got, "r", &mut mismatches);
         assert_eq!(
-            how,
+            mismatches,
             "  r.tokens: expected <= 9, got 10\n  r.kept[0]: expected 1, got 2\n"
         );
         // It stays when the rest is written again.
-        let renewed = renewed(&listed, &got, &Value::Null);
+        let merge_update = merge_update(&listed, &got, &Value::Null);
         assert_eq!(
-            renewed,
+            merge_update,
             json!({"tokens": "<= 9", "name": "<= 9", "kept": [2]})
         );
     }
@@ -286,7 +287,7 @@ mod tests {
     fn a_limit_stays_where_there_is_nothing_to_limit() {
         let listed = json!({"name": "x", "summary": {"tokens": "<= 9", "source": "a"}, "files": [{"n": 1}, {"n": "> 2", "m": 3}]});
         assert_eq!(
-            renewed(
+            merge_update(
                 &listed,
                 &json!({"name": "y", "files": [{"n": 7, "m": 1}]}),
                 &Value::Null
@@ -294,7 +295,7 @@ mod tests {
             json!({"name": "y", "summary": {"tokens": "<= 9"}, "files": [{"n": 7}, {"n": "> 2"}]})
         );
         assert_eq!(
-            renewed(
+            merge_update(
                 &listed,
                 &json!({"name": "y", "summary": null, "files": []}),
                 &Value::Null

@@ -9,8 +9,8 @@ use super::limit::{Limit, Unit};
 use super::texts::Texts;
 use crate::artifacts::Replies;
 use crate::batch::{each_transcript, eval_bytes};
-use crate::cli::asking_nobody::asking_nobody;
 use crate::cli::eval::{CUTS, measured};
+use crate::cli::without_server::without_server;
 use crate::diff::{Differ, Fate, Row, Source};
 use crate::error::Result;
 use crate::eval::{Budget, Candidate, Cutting, Evaluator, Metric, Totals};
@@ -272,7 +272,7 @@ impl Compacted<'_> {
 
     /// How much of what was needed later is kept, as `eval` measures it.
     fn need(&self, limit: &Limit, budget: f64) -> Result<Option<String>> {
-        let asked = asking_nobody(self.effective.clone(), "check")?;
+        let asked = without_server(self.effective.clone(), "check")?;
         let budgets = [Budget::Percent(budget)];
         let (effective, of_budgets) = measured(asked, &budgets)?;
         let policies = of_budgets.iter().map(|effective| &effective.policy);

@@ -41,9 +41,9 @@ pub(super) use again::render_again;
 pub(super) use expect::{CaseCommand, Key as CaseKey};
 
 use super::config::PolicyArgs;
+use super::messages::policy_ref;
 use super::reading::note_skipped;
 use super::reports::OUTPUT;
-use super::saying::policy_ref;
 use super::{Context, Voice, flush, stdout_failed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{NoticeLevel, Notices, path_text};

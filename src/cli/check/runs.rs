@@ -11,23 +11,24 @@ use super::changed::Changed;
 use super::difference::{Detail, difference};
 use super::expect::{CaseCommand, Expect};
 use super::goldens::{
-    essence, essence_of_counts, essence_of_replay, lists_nothing, renewed, subset,
+    check_subset, key_figures, key_figures_of_counts, key_figures_of_replay, lists_nothing,
+    merge_update,
 };
 use super::met::Compacted;
 use super::names::Listed;
 use super::verdict::{Difference, Golden, Verdict};
 use crate::batch::{compact_bytes, replay_bytes, stats_bytes, unread};
-use crate::cli::config::{Chosen, load_found_file};
+use crate::cli::config::{ResolvedPolicy, load_found_file};
+use crate::cli::messages::policy_ref;
 use crate::cli::replay::replaying;
-use crate::cli::saying::policy_ref;
 use crate::cli::scripted_answers;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Outcome, Status};
 use crate::pipeline::Pipeline;
 use crate::plan::Keeping;
 use crate::policy::{self, Effective};
-use crate::report::{Counting as Counted, Render, Replays, Report, ReportFormat, Stats};
-use crate::stats::{Counting, Exact};
+use crate::report::{Render, Replays, Report, ReportFormat, Stats, StatsHeader};
+use crate::stats::{Counter, Exact};
 use crate::store::folder::Durability;
 use crate::store::{Store, read_regular};
 use crate::text::printable;
@@ -57,7 +58,7 @@ struct Found {
 }
 
 /// The verdict on a case; one without a policy of its own is run under `chosen`.
-pub(super) fn run(listed: &Listed, chosen: &Chosen, detail: Detail) -> Result<Verdict> {
+pub(super) fn run(listed: &Listed, chosen: &ResolvedPolicy, detail: Detail) -> Result<Verdict> {
     let Listed { case, gaps } = listed;
     if !gaps.is_empty() {
         let gaps = gaps.iter().map(|gap| format!("  {}\n", printable(gap)));
@@ -147,7 +148,13 @@ impl Run<'_> {
         }
         let is_listed = self.case.has(Part::Stats);
         if is_listed || !is_said {
-            self.figures(Part::Stats, "stats", &stats, &essence(&stats), &mut found)?;
+            self.figures(
+                Part::Stats,
+                "stats",
+                &stats,
+                &key_figures(&stats),
+                &mut found,
+            )?;
         }
         if let (Some(expect), Some(outcome)) = (&self.expect, report.files().first()) {
             let of = Compacted {
@@ -216,24 +223,24 @@ impl Run<'_> {
         let replays = Replays::new(policies, replaying.estimator(), vec![file]);
         let replay = self.json(|out| replays.render(ReportFormat::Json, out))?;
         let mut found = Found::default();
-        let fresh = essence_of_replay(&replay);
+        let fresh = key_figures_of_replay(&replay);
         self.figures(Part::Replay, "replay", &replay, &fresh, &mut found)?;
         Ok(found)
     }
 
     fn counted(&self) -> Result<Found> {
-        let counting = Counting::new(&self.effective.policy, TOP, Exact::No)
+        let counting = Counter::new(&self.effective.policy, TOP, Exact::No)
             .map_err(|error| at(error, self.file.as_deref()))?;
         let name = Path::new(Part::Input.name());
         let file = stats_bytes(name, &self.read(Part::Input)?, &counting);
         let policy = policy_ref(&self.effective);
         let thresholds = counting.thresholds().clone();
-        let counted = Counted::new(policy, counting.estimator(), thresholds, TOP);
+        let counted = StatsHeader::new(policy, counting.estimator(), thresholds, TOP);
         let files = &[file][..];
         let stats = Stats::of(counted, &files).map_err(unread)?;
         let counts = self.json(|out| stats.render(ReportFormat::Json, out))?;
         let mut found = Found::default();
-        let fresh = essence_of_counts(&counts);
+        let fresh = key_figures_of_counts(&counts);
         self.figures(Part::Counts, "counts", &counts, &fresh, &mut found)?;
         Ok(found)
     }
@@ -263,10 +270,10 @@ impl Run<'_> {
                     "list what must hold, or remove the file: ctxpack check --update writes it",
                 ));
         }
-        let new = renewed(&listed, report, fresh);
-        subset(&listed, report, name, &mut found.how);
+        let new = merge_update(&listed, report, fresh);
+        check_subset(&listed, report, name, &mut found.how);
         // Limits are not renewed.
-        subset(&new, report, name, &mut found.beyond);
+        check_subset(&new, report, name, &mut found.beyond);
         let bytes = format!("{new:#}\n").into_bytes();
         if new != listed {
             found.goldens.push(Golden { path, bytes });
@@ -289,7 +296,10 @@ impl Run<'_> {
 }
 
 /// The policy of a case, and its file: its own, or else the one in effect.
-fn policy_of<'c>(case: &Case, chosen: &'c Chosen) -> Result<(Option<PathBuf>, Cow<'c, Effective>)> {
+fn policy_of<'c>(
+    case: &Case,
+    chosen: &'c ResolvedPolicy,
+) -> Result<(Option<PathBuf>, Cow<'c, Effective>)> {
     if !case.has(Part::Policy) {
         return Ok((chosen.file.clone(), Cow::Borrowed(&chosen.effective)));
     }

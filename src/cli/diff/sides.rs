@@ -5,9 +5,9 @@
 use std::path::{Path, PathBuf};
 use std::slice;
 
-use super::super::asking_nobody::asking_nobody;
 use super::super::config::{KeyArgs, PolicyArgs};
-use super::super::saying::policy_ref;
+use super::super::messages::policy_ref;
+use super::super::without_server::without_server;
 use super::super::{Context, scripted_answers};
 use crate::artifacts::Replies;
 use crate::batch::{Loaded, Loading, compact_detected, compacted_beside, stats_beside};
@@ -262,7 +262,7 @@ impl Input<'_> {
             keys: self.keys.clone(),
         };
         let chosen = args.resolve(context)?;
-        let effective = asking_nobody(chosen.effective, "diff")?;
+        let effective = without_server(chosen.effective, "diff")?;
         let replies = scripted_answers(chosen.file.as_deref(), &effective.policy)?;
         Ok((effective, replies))
     }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::ids::IdSet;
-use crate::scan::{Bad, Cursor, Kind, Oddities, Parse, lines, unescape};
+use crate::scan::{Anomalies, Bad, Cursor, Kind, Parse, lines, unescape};
 use crate::transcript::{BlockKind, Transcript};
 
 /// Values that are nested more deeply are left to `serde_json`, which does not read them, either.
@@ -193,9 +193,9 @@ impl Found {
         self.value(&mut c, Place::Line, 0)?;
         c.end()?;
         let are_read_alike = [
-            Oddities::LONE_SURROGATE,
-            Oddities::DEEP,
-            Oddities::LONG_NUMBER,
+            Anomalies::LONE_SURROGATE,
+            Anomalies::DEEP,
+            Anomalies::LONG_NUMBER,
         ];
         match are_read_alike.iter().any(|odd| c.oddities.contains(*odd)) {
             true => Err(Bad::new(0, "read by others in another way")),

@@ -26,11 +26,11 @@ pub(super) use columns::csv_header;
 pub use table::write as write_eval_table;
 
 /// What a run has measured.
-pub type Evals = RunReport<Measuring, Totals, Examined<FileEval>>;
+pub type Evals = RunReport<EvalHeader, Totals, Examined<FileEval>>;
 
 /// How a run has measured. The fields are the JSON's keys, in its order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Measuring {
+pub struct EvalHeader {
     /// The policies, without their budgets.
     pub policies: Vec<PolicyRef>,
     /// The vocabulary that counts for all of them.
@@ -55,7 +55,7 @@ impl Evals {
         budgets: Vec<Budget>,
         files: Vec<Examined<FileEval>>,
     ) -> Self {
-        let about = Measuring {
+        let about = EvalHeader {
             policies,
             vocabulary: "cl100k_base".into(),
             budgets,
@@ -65,7 +65,7 @@ impl Evals {
 
     /// The same report read back, with its means: those of its scores, which are rounded, may differ from them.
     pub(super) fn read_back(
-        about: Measuring,
+        about: EvalHeader,
         totals: Totals,
         files: Vec<Examined<FileEval>>,
     ) -> std::result::Result<Self, String> {

@@ -14,7 +14,7 @@ use crate::error::{self, Error, ErrorKind};
 use crate::outcome::{Entries, Examined, Interrupted, NotRead, Totals, unread};
 use crate::report::run::{Head, RunReport};
 use crate::report::times::RunTimings;
-use crate::report::{Compacting, Counting, Stats, StreamedReport};
+use crate::report::{CompactHeader, Stats, StatsHeader, StreamedReport};
 use crate::stats::FileStats;
 
 /// What the head of every report says beside what is its command's own.
@@ -118,7 +118,7 @@ impl Common {
     }
 }
 
-impl Back<Compacting> {
+impl Back<CompactHeader> {
     /// The report on these entries, which are its own, and whose sums are `totals`.
     ///
     /// # Errors
@@ -137,20 +137,20 @@ impl Back<Compacting> {
     }
 }
 
-impl Back<Counting> {
+impl Back<StatsHeader> {
     /// The report on these entries, which are its own.
     ///
     /// # Errors
     /// The errors of [`Back::check`], and where an entry cannot be read.
     pub fn report(self, entries: &dyn Entries<Examined<FileStats>>) -> error::Result<Stats<'_>> {
-        let Counting {
+        let StatsHeader {
             policy,
             estimator,
             thresholds,
             top,
             ..
         } = self.about.clone();
-        let about = Counting::new(policy, estimator, thresholds, top);
+        let about = StatsHeader::new(policy, estimator, thresholds, top);
         let mut report = Stats::of(about, entries).map_err(unread)?;
         self.check(&report.head.totals)?;
         self.common.put(&mut report.head);

@@ -9,14 +9,14 @@ use super::{Back, Command};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Entries, Examined, NotRead, NotReads, Totals, unread};
 use crate::report::times::RunTimings;
-use crate::report::{Compacting, Counting, PolicyRef, Stats, StreamedReport};
+use crate::report::{CompactHeader, PolicyRef, Stats, StatsHeader, StreamedReport};
 use crate::stats::{self, FileStats};
 
 /// The heads of reports that are to be merged.
 #[derive(Debug, Default)]
 pub struct Parts {
-    compact: Vec<Back<Compacting>>,
-    stats: Vec<Back<Counting>>,
+    compact: Vec<Back<CompactHeader>>,
+    stats: Vec<Back<StatsHeader>>,
     /// The presets of each of these that has any.
     presets: BTreeSet<Vec<String>>,
     /// The first command whose reports do not add up.
@@ -34,13 +34,13 @@ pub enum Merged {
 
 /// Reports of `compact`.
 #[derive(Debug)]
-pub struct MergedCompact(Vec<Back<Compacting>>);
+pub struct MergedCompact(Vec<Back<CompactHeader>>);
 
 /// Reports of `stats`, all counted in one way.
 #[derive(Debug)]
 pub struct MergedStats {
-    about: Counting,
-    parts: Vec<Back<Counting>>,
+    about: StatsHeader,
+    parts: Vec<Back<StatsHeader>>,
 }
 
 impl Parts {
@@ -48,7 +48,7 @@ impl Parts {
     ///
     /// # Errors
     /// The errors of [`Back::check`].
-    pub fn add_compact(&mut self, part: Back<Compacting>, totals: &Totals) -> Result<()> {
+    pub fn add_compact(&mut self, part: Back<CompactHeader>, totals: &Totals) -> Result<()> {
         part.check(totals)?;
         self.compact.push(part);
         Ok(())
@@ -58,7 +58,7 @@ impl Parts {
     ///
     /// # Errors
     /// The errors of [`Back::check`].
-    pub fn add_stats(&mut self, part: Back<Counting>, totals: &stats::Totals) -> Result<()> {
+    pub fn add_stats(&mut self, part: Back<StatsHeader>, totals: &stats::Totals) -> Result<()> {
         part.check(totals)?;
         let presets = totals.counts.presets.0.iter();
         let presets: Vec<String> = presets.map(|preset| preset.policy.clone()).collect();
@@ -142,12 +142,12 @@ impl MergedStats {
 }
 
 /// How all of them were counted, with the most of the largest consumers.
-fn counting(parts: &[Back<Counting>]) -> Result<Counting> {
+fn counting(parts: &[Back<StatsHeader>]) -> Result<StatsHeader> {
     let abouts = || parts.iter().map(|part| &part.about);
     let Some(first) = abouts().next().cloned() else {
         return Err(refused("no report was given".to_owned()));
     };
-    let is_like = |other: &&Counting| {
+    let is_like = |other: &&StatsHeader| {
         (&other.policy, &other.estimator, &other.thresholds)
             == (&first.policy, &first.estimator, &first.thresholds)
     };
@@ -161,13 +161,13 @@ fn counting(parts: &[Back<Counting>]) -> Result<Counting> {
     }
     let top = abouts().map(|about| about.top).max();
     let top = top.unwrap_or_default();
-    let Counting {
+    let StatsHeader {
         policy,
         estimator,
         thresholds,
         ..
     } = first;
-    Ok(Counting::new(policy, estimator, thresholds, top))
+    Ok(StatsHeader::new(policy, estimator, thresholds, top))
 }
 
 /// What none of them has read, and the times of all.

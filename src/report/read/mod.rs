@@ -20,7 +20,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::diff::{AboutFiles, AboutPolicies};
 use super::run::SCHEMA_VERSION;
-use super::{Compacting, ComparisonReport, Counting, DiffReport, Evals, Replays, Report};
+use super::{CompactHeader, ComparisonReport, DiffReport, Evals, Replays, Report, StatsHeader};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Examined, Interrupted, Outcome, ReadBack};
 use crate::stats::FileStats;
@@ -133,7 +133,7 @@ impl Stored<'_> {
     pub fn compact(
         mut self,
         keep: &mut dyn FnMut(Outcome) -> Result<()>,
-    ) -> Result<Back<Compacting>> {
+    ) -> Result<Back<CompactHeader>> {
         let about = self.parts(keep)?;
         let left: TotalsOf<Left> = self.head()?;
         self.back(about, left.totals.interrupted)
@@ -146,7 +146,7 @@ impl Stored<'_> {
     pub fn stats(
         mut self,
         keep: &mut dyn FnMut(Examined<FileStats>) -> Result<()>,
-    ) -> Result<Back<Counting>> {
+    ) -> Result<Back<StatsHeader>> {
         let about = self.parts(keep)?;
         self.back(about, None)
     }

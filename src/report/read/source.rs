@@ -88,7 +88,7 @@ impl<'r> Source<'r> {
             (Ok(head), _) => Ok(head),
             (Err(error), Form::Lines(_)) => {
                 let first = self.line()?;
-                Err(self.unfit(&error, first, of))
+                Err(self.parse_error(&error, first, of))
             }
             (Err(_), Form::List(_)) => self.whole(of, PhantomData::<T>),
         }
@@ -101,7 +101,7 @@ impl<'r> Source<'r> {
         let mut parser = serde_json::Deserializer::from_reader(reader);
         let parsed = seed.deserialize(&mut parser);
         let parsed = parsed.and_then(|parsed| parser.end().map(|()| parsed));
-        parsed.map_err(|error| self.unfit(&error, 1, of))
+        parsed.map_err(|error| self.parse_error(&error, 1, of))
     }
 
     /// Shows the entries, in the order of the file; `key` is that of their list in an object.
@@ -124,11 +124,11 @@ impl<'r> Source<'r> {
                 });
                 let done = shown.and_then(|_| batch.parse().map_err(io::Error::other));
                 match (batch.failed.take(), done) {
-                    (Some(Failed::Kept(error)), _) => Err(error),
+                    (Some(Failed::Consumer(error)), _) => Err(error),
                     // Where it is in the file, and whether it is the first thing that is wrong, a parser of the whole says.
                     (Some(Failed::Unfit(_, error)), _) => {
                         self.list::<F>(of, key, &mut |_| Ok(()))?;
-                        Err(self.unfit(&error, 1, of))
+                        Err(self.parse_error(&error, 1, of))
                     }
                     (None, done) => done.map_err(|error| self.unread(error)),
                 }
@@ -167,8 +167,8 @@ impl<'r> Source<'r> {
             let _ = batch.parse();
         }
         match batch.failed.take() {
-            Some(Failed::Kept(error)) => Err(error),
-            Some(Failed::Unfit(number, error)) => Err(self.unfit(&error, number, of)),
+            Some(Failed::Consumer(error)) => Err(error),
+            Some(Failed::Unfit(number, error)) => Err(self.parse_error(&error, number, of)),
             None => {
                 self.lines = Some(number);
                 read.map_err(|error| self.unread(error))
@@ -221,7 +221,7 @@ impl<'r> Source<'r> {
     }
 
     /// Why what was read, from this line on, is not what was expected.
-    fn unfit(&self, error: &serde_json::Error, first: u64, of: &str) -> Error {
+    fn parse_error(&self, error: &serde_json::Error, first: u64, of: &str) -> Error {
         if let Some(kind) = error.io_error_kind() {
             return self.unread(kind.into());
         }
@@ -252,7 +252,7 @@ struct Batch<'k, F> {
 enum Failed {
     /// What was on this line is no entry.
     Unfit(u64, serde_json::Error),
-    Kept(Error),
+    Consumer(Error),
 }
 
 impl<'k, F: ReadBack + Send> Batch<'k, F> {
@@ -285,7 +285,7 @@ impl<'k, F: ReadBack + Send> Batch<'k, F> {
             F::read_back(entry).map_err(|error| Failed::Unfit(line, error))
         };
         let mut keep =
-            |parsed: std::result::Result<F, Failed>| (self.keep)(parsed?).map_err(Failed::Kept);
+            |parsed: std::result::Result<F, Failed>| (self.keep)(parsed?).map_err(Failed::Consumer);
         let kept = match entries.len() < MIN_PARALLEL_ENTRIES {
             true => entries.into_iter().map(parse).try_for_each(&mut keep),
             false => {

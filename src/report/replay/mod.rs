@@ -21,11 +21,11 @@ pub(super) use columns::csv_headers;
 pub use table::write as write_replay_table;
 
 /// What a run has replayed.
-pub type Replays = RunReport<Replaying, Totals, Examined<FileReplay>>;
+pub type Replays = RunReport<ReplayHeader, Totals, Examined<FileReplay>>;
 
 /// How a run has replayed. The fields are the JSON's keys, in its order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Replaying {
+pub struct ReplayHeader {
     /// The policies, in the order in which each session has them.
     pub policies: Vec<PolicyRef>,
     /// The name of the estimator that counted for all of them.
@@ -50,7 +50,7 @@ impl Replays {
     ) -> Self {
         let names = policies.iter().map(|policy| policy.name.clone());
         let totals = Totals::of(&files, names);
-        let about = Replaying {
+        let about = ReplayHeader {
             policies,
             estimator: estimator.into(),
         };
@@ -58,7 +58,7 @@ impl Replays {
     }
     /// The same report read back. Says why, where its sessions do not fit its policies.
     pub(super) fn read_back(
-        about: Replaying,
+        about: ReplayHeader,
         files: Vec<Examined<FileReplay>>,
     ) -> std::result::Result<Self, String> {
         let policies = about.policies.len();

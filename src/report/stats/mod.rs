@@ -31,14 +31,14 @@ pub use table::write as write_stats_table;
 /// What a run has counted. Its inputs are wherever they are, and were all looked at once.
 #[expect(missing_debug_implementations, reason = "entries need not have one")]
 pub struct Stats<'e> {
-    pub(super) head: Head<Counting, Totals>,
+    pub(super) head: Head<StatsHeader, Totals>,
     entries: &'e dyn Entries<Examined<FileStats>>,
     seen: Seen,
 }
 
 /// How a run has counted. The fields are the JSON's keys, in its order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Counting {
+pub struct StatsHeader {
     /// The policy that has counted.
     pub policy: PolicyRef,
     /// The name of the estimator that counted the tokens.
@@ -85,7 +85,10 @@ impl<'e> Stats<'e> {
     ///
     /// # Errors
     /// Where an entry cannot be read.
-    pub fn of(about: Counting, entries: &'e dyn Entries<Examined<FileStats>>) -> io::Result<Self> {
+    pub fn of(
+        about: StatsHeader,
+        entries: &'e dyn Entries<Examined<FileStats>>,
+    ) -> io::Result<Self> {
         let windows = about.top.max(TOP_OF_MARKDOWN);
         let (seen, totals) = Seen::of(entries, about.top, windows)?;
         Ok(Stats {
@@ -110,7 +113,7 @@ impl<'e> Stats<'e> {
     }
 
     /// What it says about the run as a whole.
-    pub fn head(&self) -> &Head<Counting, Totals> {
+    pub fn head(&self) -> &Head<StatsHeader, Totals> {
         &self.head
     }
 
@@ -144,7 +147,7 @@ impl<'e> Stats<'e> {
     }
 }
 
-impl Counting {
+impl StatsHeader {
     /// That by a policy with these thresholds, with the `top` largest consumers.
     pub fn new(
         policy: PolicyRef,
@@ -152,7 +155,7 @@ impl Counting {
         thresholds: Thresholds,
         top: usize,
     ) -> Self {
-        Counting {
+        StatsHeader {
             policy,
             estimator: estimator.into(),
             threshold: thresholds.trigger,

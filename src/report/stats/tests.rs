@@ -170,7 +170,7 @@ fn stats<'e>(files: &'e &'e [Examined<FileStats>]) -> Stats<'e> {
         overrides: Vec::new(),
     };
     let thresholds = Thresholds::of(&preset("auto").unwrap());
-    Stats::of(Counting::new(policy, "classes", thresholds, 2), files).unwrap()
+    Stats::of(StatsHeader::new(policy, "classes", thresholds, 2), files).unwrap()
 }
 
 fn table(files: Vec<Examined<FileStats>>) -> String {

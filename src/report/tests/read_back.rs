@@ -7,7 +7,7 @@ use super::*;
 use crate::report::read::{Command, Merged, Parts, read_compact};
 
 /// The files and the rest of a report of `compact`.
-fn parts(report: &Report) -> (Vec<Outcome>, read::Back<Compacting>) {
+fn parts(report: &Report) -> (Vec<Outcome>, read::Back<CompactHeader>) {
     let written = text(|out| report.render(ReportFormat::Jsonl, out));
     let mut written = Cursor::new(written);
     let stored = read::open(Path::new("r.jsonl"), &mut written).unwrap();

@@ -6,9 +6,9 @@
 use serde_json::value::RawValue;
 
 use crate::scan::Cursor;
-use crate::scan::defects::Oddities;
-use crate::scan::string::{Bytes, Text, narrow};
-use crate::scan::wide::Wide;
+use crate::scan::defects::Anomalies;
+use crate::scan::simd::Wide;
+use crate::scan::string::{Bytes, Text, scan_scalar};
 
 /// Small and the same on every machine.
 struct Dice(u64);
@@ -126,8 +126,8 @@ fn many_lines_are_read_as_serde_json_reads_them_in_both_ways() {
         // Where strings may begin, and in their middle.
         for start in memchr::memchr_iter(b'"', &line).map(|quote| quote + 1) {
             strings += 1;
-            let mut odd = Oddities::default();
-            let expected = narrow(&line, start, Bytes::of(&line), &mut odd);
+            let mut odd = Anomalies::default();
+            let expected = scan_scalar(&line, start, Bytes::of(&line), &mut odd);
             let wide = Wide::here();
             if let Some(end) = wide.and_then(|wide| wide.plain(&line, start)) {
                 let plain = Text::plain(start, end);

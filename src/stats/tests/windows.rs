@@ -110,7 +110,7 @@ fn a_conversation_per_line_is_on_its_line_with_all_turns() {
     let policy = policy("");
     let transcript = Format::OpenAi.read(text.as_bytes(), 1, &mut Warnings::default());
     let mut file = FileStats::default();
-    let counting = Counting::new(&policy, 0, Exact::No).unwrap();
+    let counting = Counter::new(&policy, 0, Exact::No).unwrap();
     counting.add(&mut file, Format::OpenAi, &transcript, Some(7));
     assert_eq!(
         only(file).timeline,

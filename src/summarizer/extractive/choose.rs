@@ -69,9 +69,9 @@ pub(super) fn choose(
     estimator: &Estimator,
 ) -> ExtractiveSummary {
     let densities = Densities::new(extract.found.units.len());
-    let begun = |files| {
+    let row_group = |files| {
         let mut choice = Choice::new(extract, tokens, files, estimator, &densities);
-        choice.is_told = names_in(extract, narrative.unwrap_or_default());
+        choice.mentioned_names = names_in(extract, narrative.unwrap_or_default());
         choice.requests(words);
         if tokens > 0 {
             // Before files: a session with many of them has little room else.
@@ -79,13 +79,13 @@ pub(super) fn choose(
         }
         choice
     };
-    let mut choice = begun(match tokens < SMALL {
+    let mut choice = row_group(match tokens < SMALL {
         true => FileRows::Short,
         false => FileRows::Whole,
     });
     if tokens > 0 {
         if !choice.changed() && tokens >= SMALL {
-            choice = begun(FileRows::Short);
+            choice = row_group(FileRows::Short);
             choice.changed();
         }
         choice.plan();
@@ -121,13 +121,13 @@ struct Choice<'c> {
     files: FileRows,
     used: Size,
     /// The sections that have a row already.
-    is_open: [bool; Section::ALL.len()],
+    open_sections: [bool; Section::ALL.len()],
     /// The rows that others are joined to.
-    is_begun: IdSet<(Section, u32, Mark)>,
+    open_rows: IdSet<(Section, u32, Mark)>,
     /// What was done to the chosen files.
     labels: Vec<&'c str>,
     /// The names that the narrative before the rows mentions.
-    is_told: IdSet<u32>,
+    mentioned_names: IdSet<u32>,
     /// How often each name occurs in chosen units.
     occurrences: Vec<u8>,
     /// The names that occur among words of the transcript there.
@@ -141,7 +141,7 @@ struct Choice<'c> {
     /// The tokens of a byte of each unit's text.
     densities: &'c Densities,
     /// How near the summary is to a large one, from 0 to 1.
-    is_large: f64,
+    size_factor: f64,
 }
 
 struct Chosen<'c> {
@@ -188,17 +188,17 @@ impl<'c> Choice<'c> {
             limit,
             files,
             used: Size::default(),
-            is_open: [false; Section::ALL.len()],
-            is_begun: IdSet::default(),
+            open_sections: [false; Section::ALL.len()],
+            open_rows: IdSet::default(),
             labels: Vec::new(),
-            is_told: IdSet::default(),
+            mentioned_names: IdSet::default(),
             occurrences,
             is_grounded,
             chosen: Vec::new(),
             state: 0..0,
             is_settled: vec![false; extract.found.units.len()],
             densities,
-            is_large: UnitWeights::is_large(share),
+            size_factor: UnitWeights::size_factor(share),
         }
     }
 
@@ -251,7 +251,7 @@ impl<'c> Choice<'c> {
             let size = self.size(unit, &text);
             if counts == Counts::ButStays {
                 self.used += size;
-                self.is_open[unit.row.section as usize] = true;
+                self.open_sections[unit.row.section as usize] = true;
             }
             if let Claim::Request(request) = unit.claim {
                 let lines = || text.lines().map(|line| hash(line.trim())).collect();
@@ -351,16 +351,16 @@ impl<'c> Choice<'c> {
     fn changed(&mut self) -> bool {
         let mut part = self.part(CHANGED);
         part.limit = part.limit.max(FOR_CHANGED);
-        let is_changed = |unit: &Unit| unit.claim == Claim::Changed && !self.is_told(unit);
+        let is_changed = |unit: &Unit| unit.claim == Claim::Changed && !self.mentioned_names(unit);
         let numbers = self.units().filter(|(_, unit)| is_changed(unit));
         let numbers = numbers.map(|(number, _)| number).collect();
         self.newest_first(&mut part, numbers)
     }
 
     /// Whether the narrative mentions all names of a unit.
-    fn is_told(&self, unit: &Unit) -> bool {
+    fn mentioned_names(&self, unit: &Unit) -> bool {
         let names = self.extract.found.names.list(&unit.names);
-        !names.is_empty() && names.iter().all(|name| self.is_told.contains(name))
+        !names.is_empty() && names.iter().all(|name| self.mentioned_names.contains(name))
     }
 
     /// Takes these units, from the end; returns whether there is room for all.
@@ -461,16 +461,16 @@ impl<'c> Choice<'c> {
         }
         let unit = &self.extract.found.units[number];
         let size = self.size(unit, &text);
-        let [used, used_of_part] = [self.used, part.used].map(|used| sum(used, size));
+        let [used, used_of_part] = [self.used, part.used].map(|used| combined(used, size));
         let tokens = |size| self.estimator.tokens(size);
         if tokens(used) > self.limit || tokens(used_of_part) > part.limit {
             return false;
         }
         self.used = used;
         part.used = used_of_part;
-        self.is_open[unit.row.section as usize] = true;
+        self.open_sections[unit.row.section as usize] = true;
         if unit.row.section.labels() == Labels::None && unit.row.section != Section::Requests {
-            self.is_begun.insert(begun(unit));
+            self.open_rows.insert(row_group(unit));
         }
         if unit.row.section == Section::Files && !self.labels.contains(&unit.row.label.as_str()) {
             self.labels.push(&unit.row.label);
@@ -508,14 +508,14 @@ impl<'c> Choice<'c> {
     fn size(&self, unit: &Unit, text: &str) -> Size {
         let section = unit.row.section;
         let mut row = String::new();
-        if self.is_begun.contains(&begun(unit)) {
+        if self.open_rows.contains(&row_group(unit)) {
             for line in text.split('\n') {
                 row.push_str("\n ");
                 row.push_str(line);
             }
             return self.estimator.text(&row);
         }
-        if !self.is_open[section as usize] {
+        if !self.open_sections[section as usize] {
             row.push_str("\n\n");
             row.push_str(section.heading());
         }
@@ -529,10 +529,10 @@ impl<'c> Choice<'c> {
 }
 
 /// What units must have in common to be joined into one row, in sections without labels.
-fn begun(unit: &Unit) -> (Section, u32, Mark) {
+fn row_group(unit: &Unit) -> (Section, u32, Mark) {
     (unit.row.section, unit.message, unit.row.mark)
 }
 
-fn sum(a: Size, b: Size) -> Size {
+fn combined(a: Size, b: Size) -> Size {
     [a, b].into_iter().sum()
 }

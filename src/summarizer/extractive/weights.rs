@@ -194,7 +194,7 @@ weights! {
 impl UnitWeights {
     /// The weights for a summary that has this share of the tokens that it stands for: between those of a small one and the others.
     pub(super) fn of_share(&self, share: f64) -> UnitWeights {
-        let at = UnitWeights::is_large(share);
+        let at = UnitWeights::size_factor(share);
         let between = |small: f64, large: f64| small + (large - small) * at;
         // Only near the large end: words cost names, which a smaller summary has none to spare.
         let words = at * at * at * at;
@@ -207,7 +207,7 @@ impl UnitWeights {
     }
 
     /// How near a summary of this share is to a large one, from 0 to 1.
-    pub(super) fn is_large(share: f64) -> f64 {
+    pub(super) fn size_factor(share: f64) -> f64 {
         const SMALL: f64 = 0.04;
         const LARGE: f64 = 0.16;
         ((share - SMALL) / (LARGE - SMALL)).clamp(0.0, 1.0)

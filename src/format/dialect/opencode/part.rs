@@ -4,7 +4,7 @@
 //! files of the user are sent as texts beside them, so their own part is not. Never decides what is live.
 
 use crate::format::shapes::blocks::{quoted, said};
-use crate::scan::{Cursor, Kind, Oddities, Parse, Span, Text};
+use crate::scan::{Anomalies, Cursor, Kind, Parse, Span, Text};
 use crate::transcript::{Author, Block, BlockKind, Outcome, Record, Role, Shape};
 
 /// The tool that says in its metadata how a command ended.
@@ -124,10 +124,10 @@ fn fields<'a>(c: &mut Cursor<'a>) -> Parse<Fields<'a>> {
 }
 
 /// A call, and its result if it has ended.
-fn tool(part: &Fields<'_>, c: &Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Oddities> {
+fn tool(part: &Fields<'_>, c: &Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Anomalies> {
     let line = c.line();
     let Some(mut at) = part.state.clone() else {
-        return Ok(Oddities::default());
+        return Ok(Anomalies::default());
     };
     let (mut status, mut input) = (Span::default(), Span::default());
     let (mut output, mut error, mut is_pruned) = (None, None, false);

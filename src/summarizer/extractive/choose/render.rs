@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::super::ExtractiveSummary;
 use super::super::form::{Labels, Row, Section, write};
 use super::super::units::{Claim, Origin, Unit};
-use super::{Choice, Chosen, Counts, WORTH_FILLING, sum};
+use super::{Choice, Chosen, Counts, WORTH_FILLING, combined};
 use crate::tokens::Size;
 
 impl<'c> Choice<'c> {
@@ -64,7 +64,7 @@ impl<'c> Choice<'c> {
             let Some(last) = self.chosen.iter().rposition(is_free) else {
                 break;
             };
-            dropped = sum(dropped, self.chosen.remove(last).size);
+            dropped = combined(dropped, self.chosen.remove(last).size);
         }
         dropped != Size::default()
     }

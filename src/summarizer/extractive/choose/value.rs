@@ -11,7 +11,7 @@ use super::super::clip::floor;
 use super::super::form::{Labels, Section};
 use super::super::gather::LONGEST;
 use super::super::units::{Grounding, Unit, UnitKind};
-use super::{Choice, begun};
+use super::{Choice, row_group};
 
 /// The share of a name's value that is left where the narrative before the rows mentions it: a row still says where it comes from,
 /// and in whose words. Measured with recorded narratives: without it, rows tell fewer names in the words of the transcript, and
@@ -90,7 +90,7 @@ impl Choice<'_> {
     /// The share of a row's overhead that a unit has: less if its row is begun already.
     pub(super) fn mark(&self, unit: &Unit) -> f64 {
         let joins =
-            unit.row.section.labels() == Labels::None && self.is_begun.contains(&begun(unit));
+            unit.row.section.labels() == Labels::None && self.open_rows.contains(&row_group(unit));
         if joins { JOINED } else { WHOLE }
     }
 
@@ -125,7 +125,7 @@ impl Choice<'_> {
     pub(super) fn worth(&self, name: u32, grounding: Grounding) -> f64 {
         let weights = &self.weights;
         let at = name as usize;
-        let told = if self.is_told.contains(&name) {
+        let told = if self.mentioned_names.contains(&name) {
             TOLD
         } else {
             1.0
@@ -164,7 +164,7 @@ impl Choice<'_> {
         // By roots, which are the same on every machine.
         let root = tokens.sqrt();
         let small = root * root.sqrt();
-        small + (tokens / ALIKE.sqrt().sqrt() - small) * self.is_large
+        small + (tokens / ALIKE.sqrt().sqrt() - small) * self.size_factor
     }
 }
 

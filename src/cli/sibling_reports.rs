@@ -18,7 +18,7 @@ use crate::store::{Missing, OpenPath};
 
 /// When reports are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum ReportTiming {
     /// As soon as an outcome is final.
     AtOnce,
     /// At the end, because they say something of the whole run.
@@ -30,7 +30,7 @@ pub(super) enum When {
 pub(super) struct BesideReports {
     policy: PolicyRef,
     overwrite: Overwrite,
-    when: When,
+    when: ReportTiming,
     /// Folders that get no reports.
     spared: Vec<PathBuf>,
     /// Those that were written: some bytes for each.
@@ -48,14 +48,14 @@ enum Outputs {
 }
 
 impl BesideReports {
-    pub(super) fn new(policy: PolicyRef, overwrite: Overwrite, when: When) -> Self {
+    pub(super) fn new(policy: PolicyRef, overwrite: Overwrite, when: ReportTiming) -> Self {
         BesideReports {
             policy,
             overwrite,
             when,
             spared: Vec::new(),
             written: Mutex::default(),
-            is_left: AtomicBool::new(when == When::AtTheEnd),
+            is_left: AtomicBool::new(when == ReportTiming::AtTheEnd),
         }
     }
 
@@ -91,7 +91,7 @@ impl BesideReports {
     pub(super) fn see(&self, outcome: &Outcome, base: Option<&Path>) {
         let Some(path) = self
             .report_of(outcome)
-            .filter(|_| self.when == When::AtOnce)
+            .filter(|_| self.when == ReportTiming::AtOnce)
         else {
             return;
         };

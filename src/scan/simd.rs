@@ -13,25 +13,25 @@ pub(super) use none::Wide;
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86::Wide;
 
-use super::defects::{Oddities, Parse};
-use super::string::{Bytes, Found, Text, narrow};
+use super::defects::{Anomalies, Parse};
+use super::string::{Bytes, Found, Text, scan_scalar};
 
 /// How the strings of a line are read.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Way {
+pub(super) enum Scanner {
     /// By registers.
     Wide(Wide),
     /// By words, with what must be known of the line for that.
     Narrow(Bytes),
 }
 
-impl Way {
+impl Scanner {
     /// The quickest one for a line.
     #[inline]
     pub(super) fn through(line: &[u8]) -> Self {
         match Wide::here() {
-            Some(wide) => Way::Wide(wide),
-            None => Way::Narrow(Bytes::of(line)),
+            Some(wide) => Scanner::Wide(wide),
+            None => Scanner::Narrow(Bytes::of(line)),
         }
     }
 
@@ -40,24 +40,29 @@ impl Way {
     #[inline]
     pub(super) fn plain(self, line: &[u8], start: usize) -> Option<usize> {
         match self {
-            Way::Wide(wide) => wide.plain(line, start),
-            Way::Narrow(_) => None,
+            Scanner::Wide(wide) => wide.plain(line, start),
+            Scanner::Narrow(_) => None,
         }
     }
 
     /// Reads a string whose opening quote is before `at`; returns the text and the position after its closing quote.
-    pub(super) fn string(self, line: &[u8], at: usize, odd: &mut Oddities) -> Parse<(Text, usize)> {
+    pub(super) fn string(
+        self,
+        line: &[u8],
+        at: usize,
+        odd: &mut Anomalies,
+    ) -> Parse<(Text, usize)> {
         match self {
-            Way::Wide(wide) => match wide.find(line, at) {
+            Scanner::Wide(wide) => match wide.find(line, at) {
                 Some(found) => {
                     if found.has_lone_surrogate {
-                        odd.insert(Oddities::LONE_SURROGATE);
+                        odd.insert(Anomalies::LONE_SURROGATE);
                     }
                     Ok(found.text(at))
                 }
-                None => narrow(line, at, Bytes::unknown(), odd),
+                None => scan_scalar(line, at, Bytes::unknown(), odd),
             },
-            Way::Narrow(bytes) => narrow(line, at, bytes, odd),
+            Scanner::Narrow(bytes) => scan_scalar(line, at, bytes, odd),
         }
     }
 }
@@ -100,8 +105,8 @@ mod tests {
 
     /// What both ways of reading say, in the same words.
     fn agree(line: &[u8], start: usize) -> Result<(), TestCaseError> {
-        let mut odd = Oddities::default();
-        let expected = narrow(line, start, Bytes::of(line), &mut odd);
+        let mut odd = Anomalies::default();
+        let expected = scan_scalar(line, start, Bytes::of(line), &mut odd);
         let wide = Wide::here();
         if let Some(end) = wide.and_then(|wide| wide.plain(line, start)) {
             prop_assert_eq!(

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::policy::{self, Effective, Setting, Source};
 
 /// A policy as `command` runs it: one that would ask a provider tells its summaries itself, and the report says so.
-pub(super) fn asking_nobody(effective: Effective, command: &str) -> Result<Effective> {
+pub(super) fn without_server(effective: Effective, command: &str) -> Result<Effective> {
     match effective.policy.summary.source {
         Source::Extractive | Source::Scripted => Ok(effective),
         Source::Anthropic | Source::Openai => {
@@ -15,9 +15,9 @@ pub(super) fn asking_nobody(effective: Effective, command: &str) -> Result<Effec
                 value: Source::Extractive.name().to_owned(),
                 origin: command.to_owned(),
             };
-            let mut asking_nobody = policy::resolve(effective.policy, &[own])?;
-            asking_nobody.overrides.splice(0..0, effective.overrides);
-            Ok(asking_nobody)
+            let mut without_server = policy::resolve(effective.policy, &[own])?;
+            without_server.overrides.splice(0..0, effective.overrides);
+            Ok(without_server)
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What was asked for and no input had a use for: told once, at the end of a run, when all outcomes are known.
 //!
-//! What can be told before the first input is in `needless.rs`.
+//! What can be told before the first input is in `useless_flags.rs`.
 
 use super::Context;
 use crate::outcome::{DegradedKind, NoticeLevel, Notices, Outcome};
@@ -18,7 +18,7 @@ const OF_SUMMARIES: [(&str, &str, Need); 2] = [
 
 /// What was asked for, and what the outcomes that were seen say of it.
 #[derive(Debug)]
-pub(super) struct Unheard<'e> {
+pub(super) struct UnusedSettings<'e> {
     /// What acts on a summary alone.
     of_summaries: Vec<String>,
     /// A target, with where it was set.
@@ -28,7 +28,7 @@ pub(super) struct Unheard<'e> {
     not_due: Notices,
 }
 
-impl<'e> Unheard<'e> {
+impl<'e> UnusedSettings<'e> {
     /// `None` where nothing was asked for that the outcomes might not have heard.
     pub(super) fn of(effective: &'e Effective) -> Option<Self> {
         let policy = &effective.policy;
@@ -48,7 +48,7 @@ impl<'e> Unheard<'e> {
         let mut targets = ["target.tokens", "target.percent"].into_iter();
         let target =
             targets.find_map(|key| Some((&policy.target, format!("{key} (from {})", set(key)?))));
-        (!of_summaries.is_empty() || target.is_some()).then(|| Unheard {
+        (!of_summaries.is_empty() || target.is_some()).then(|| UnusedSettings {
             of_summaries,
             target,
             inputs: 0,
