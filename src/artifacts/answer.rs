@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(
             text,
             Err(
-                "the answer names what it was not given: src/gone.rs, src/a.rs, src/b.rs"
+                "the answer contains names that it was not given: src/gone.rs, src/a.rs, src/b.rs"
                     .to_owned()
             )
         );

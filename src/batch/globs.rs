@@ -44,7 +44,7 @@ mod tests {
             refused(&"a".repeat(4097)),
             Some("longer than 4096 bytes".to_owned())
         );
-        let deep = "more than 8 braces within each other";
+        let deep = "braces nested more than 8 deep";
         assert_eq!(refused(&"{".repeat(9)), Some(deep.to_owned()));
     }
 }

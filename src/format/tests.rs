@@ -237,12 +237,9 @@ fn what_is_left_alone_says_why() {
         ),
         (
             r#"[{"type":"text","text":{"value":"x"}}]"#,
-            "a text that is no string",
+            "a non-string text",
         ),
-        (
-            r#"[{"type":"text","content":"x"}]"#,
-            "a text that is no string",
-        ),
+        (r#"[{"type":"text","content":"x"}]"#, "a non-string text"),
     ] {
         let strange = format!(r#"{{"role":"user","content":{strange}}}"#);
         assert_eq!(

@@ -288,7 +288,7 @@ mod tests {
             said(|policy| policy.trigger.min_savings = 61),
             (
                 false,
-                "only 60 tokens are before the kept messages, fewer than 61".to_owned()
+                "only 60 tokens precede the kept messages; at least 61 are required".to_owned()
             )
         );
     }

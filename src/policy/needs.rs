@@ -269,8 +269,8 @@ mod tests {
         assert_eq!(
             said("boundary", &set),
             [
-                "clear.keep, clear.min_tokens (flag): the policy's layers have no \"clear\"",
-                "restore.files (env CTXPACK_RESTORE__FILES): the policy's layers have no \"restore\"",
+                "clear.keep, clear.min_tokens (flag): the policy's layers do not include \"clear\"",
+                "restore.files (env CTXPACK_RESTORE__FILES): the policy's layers do not include \"restore\"",
             ]
         );
         assert_eq!(said("auto", &set), Vec::<String>::new());
@@ -341,7 +341,7 @@ mod tests {
         let always = ("summary.when", "always", "flag");
         assert_eq!(
             said("none", &[always]),
-            ["summary.when (flag): the policy's layers have no \"summarize\""]
+            ["summary.when (flag): the policy's layers do not include \"summarize\""]
         );
         let target = ("target.percent", "10", "flag");
         assert_eq!(said("none", &[always, target]), Vec::<String>::new());
@@ -355,7 +355,7 @@ mod tests {
         ];
         assert_eq!(
             said("boundary", &set),
-            ["clear.keep (flag): the policy's layers have no \"clear\""]
+            ["clear.keep (flag): the policy's layers do not include \"clear\""]
         );
     }
 }

@@ -135,7 +135,7 @@ mod tests {
         }
         let wrong = Prompt::written("Within {target_tokens}: {\"a\": 1}").unwrap_err();
         assert!(
-            wrong.starts_with("the prompt holds {target_tokens}, which"),
+            wrong.starts_with("the prompt contains {target_tokens}, which"),
             "{wrong}"
         );
         assert_eq!(

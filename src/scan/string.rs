@@ -1,7 +1,7 @@
 //! JSON strings: where they end, how many characters they have, what their text is.
 //!
 //! [`scan_scalar`] also counts characters, because every estimate needs them, and has no `unsafe` of its own: plain arithmetic on words,
-//! loops that the compiler vectorises, and `memchr` for long runs. Where the processor has wide registers, [`super::wide`] reads
+//! loops that the compiler vectorises, and `memchr` for long runs. Where the processor has wide registers, [`super::simd`] reads
 //! most strings, and this says what is wrong with the others.
 
 use std::borrow::Cow;

@@ -311,7 +311,7 @@ fn a_window_that_holds_no_part_is_a_failure_that_says_so() {
         panic!("{:?}", read.reply.text);
     };
     assert!(
-        why.starts_with("the model reads about 200 tokens at once, too few"),
+        why.starts_with("the model's context window (about 200 tokens) is too small"),
         "{why}"
     );
     assert_eq!(model.requests.borrow().len(), 0);

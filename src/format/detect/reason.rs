@@ -83,7 +83,7 @@ impl fmt::Display for Unrecognised<'_> {
             Unrecognised::Block(b"") => f.write_str("message with a block without a type"),
             Unrecognised::Block(kind) => write!(f, "message with a block of type {}", name(kind)),
             Unrecognised::ListInList => f.write_str("message with a list in its list of blocks"),
-            Unrecognised::Text => f.write_str("message with a text that is not a string"),
+            Unrecognised::Text => f.write_str("message with a non-string text"),
             Unrecognised::Content => f.write_str("message whose content is an object"),
             Unrecognised::Result => f.write_str("message with a result that is an object"),
             Unrecognised::Calls => f.write_str("message with tool_calls of another shape"),

@@ -95,7 +95,7 @@ fn a_text_under_another_key_is_refused() {
             r#"{{"parentUuid":null,"type":"user","uuid":"u","sessionId":"s","message":{{"role":"user","content":[{{"type":"text",{block}}}]}}}}"#
         );
         let why = refused(&[&line]);
-        assert!(why.contains("with a text that is no string"), "{why}");
+        assert!(why.contains("with a non-string text"), "{why}");
     }
     let empty = r#"{"parentUuid":null,"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":[{"type":"text","text":"","cache_control":{"type":"ephemeral"}}]}}"#;
     assert_eq!(refused(&[empty]), "read as claude-code");

@@ -244,7 +244,7 @@ fn a_file_that_somebody_has_open_for_writing_is_left_alone() {
         (error.kind, error.message.as_str()),
         (
             ErrorKind::Changed,
-            "another program has the file open for writing, and it was left alone"
+            "another program has the file open for writing; it was left alone"
         )
     );
     agent.write_all(b"two\n").unwrap();

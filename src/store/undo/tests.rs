@@ -249,7 +249,7 @@ fn a_store_given_by_name_is_the_only_one_asked() {
     let error = elsewhere.find("moved").unwrap_err();
     assert_eq!(error.kind, ErrorKind::Store);
     // Files above the folder of temporary files do not belong to this test.
-    assert!(error.message.starts_with("no store "), "{}", error.message);
+    assert!(error.message.contains("no store "), "{}", error.message);
 
     let mut undo = Undo::new(Some(b.path(FOLDER)));
     let mut bytes = Vec::new();

@@ -208,7 +208,7 @@ mod tests {
             (
                 "[expect]\nvalid = true\nbudget = 20\n",
                 3,
-                "budget without need",
+                "budget has no effect without need",
             ),
             ("[expect]\nneed = \">= 101\"\n", 2, "need takes"),
             (
