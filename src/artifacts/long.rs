@@ -15,6 +15,7 @@ use crate::outcome::{RoundsRead, Spent};
 use crate::policy::{Summary, TooLong};
 use crate::summarizer::gate::Given;
 use crate::summarizer::prompt::{of_last, of_merge, of_part};
+use crate::summarizer::reading::begun;
 use crate::text::count;
 use crate::tokens::Estimator;
 
@@ -201,14 +202,14 @@ impl Progress<'_> {
                     asked
                         .rounds
                         .push(format!("[part {}, in full]\n", parts + 1));
-                    asked.rounds.extend(as_list_start(&whole.rounds[at..]));
+                    asked.rounds.extend(from_the_middle(&whole.rounds[at..]));
                     let heard = self.send(&asked, self.reader.given);
                     (asked, sizes.len(), heard)
                 }
                 None => {
                     let (mut asked, room, length) = self.part(parts, &sizes[at..])?;
                     let end = at + length;
-                    asked.rounds = as_list_start(&whole.rounds[at..end]);
+                    asked.rounds = from_the_middle(&whole.rounds[at..end]);
                     let is_long = sizes[at] > room;
                     if is_long {
                         asked.rounds[0] = self.clamped(&asked.rounds[0], room);
@@ -412,13 +413,11 @@ fn labelled_summaries(answers: &[(PartRequest, ModelReply)]) -> Vec<String> {
     (1..).zip(answers).map(told).collect()
 }
 
-/// Rounds from the middle of a conversation: a list of JSON begins with its bracket.
-fn as_list_start(rounds: &[String]) -> Vec<String> {
+/// Rounds from the middle of a conversation.
+fn from_the_middle(rounds: &[String]) -> Vec<String> {
     let mut rounds = rounds.to_vec();
-    if let Some(first) = rounds.first_mut()
-        && let Some(rest) = first.strip_prefix(", ")
-    {
-        *first = format!("[{rest}");
+    if let Some(first) = rounds.first_mut() {
+        *first = begun(first).into_owned();
     }
     rounds
 }

@@ -3,6 +3,8 @@
 //! PURE. Rounds stay whole and in their order, and none is left out: of one that does not fit, the beginnings and the ends of its
 //! longest texts are sent.
 
+use crate::text::{ceil_boundary, floor_boundary};
+
 /// Divisor: this fraction of a clamped text is its end.
 const END: usize = 3;
 
@@ -92,10 +94,8 @@ fn clamped_text(text: &str, cap: usize) -> String {
         return text.to_owned();
     }
     let end = cap / END;
-    let is_boundary = |at: &usize| text.is_char_boundary(*at);
-    let head = (0..=cap - end).rev().find(is_boundary).unwrap_or(0);
-    let tail = (text.len() - end..text.len()).find(is_boundary);
-    let tail = tail.unwrap_or(text.len());
+    let head = floor_boundary(text, cap - end);
+    let tail = ceil_boundary(text, text.len() - end);
     let left_out = text[head..tail].chars().count();
     format!(
         "{}\n[… {left_out} characters left out …]\n{}",

@@ -21,6 +21,7 @@ use crate::format::{Format, Warnings};
 use crate::pipeline;
 use crate::policy::{Encoding, Method, Per, Scope, Tokens, preset};
 use crate::summarizer::extractive::{HeldOut, WEIGHTS, Weights};
+use crate::text::floor_boundary;
 use crate::tokens::{Estimator, Sizes};
 use crate::transcript::{Conversation, ConversationId, Transcript};
 
@@ -332,12 +333,7 @@ impl<'p> Evaluator<'p> {
         }
         let quoted = text.len() as f64 * most as f64 / tokens as f64;
         let [head, tail] = [quoted / 2.0, text.len() as f64 - quoted / 4.0];
-        let place = |at: f64| {
-            (0..=at as usize)
-                .rev()
-                .find(|at| text.is_char_boundary(*at))
-        };
-        let [head, tail] = [head, tail].map(|at| place(at).unwrap_or(0));
+        let [head, tail] = [head, tail].map(|at| floor_boundary(text, at as usize));
         [&text[..head], &text[tail..]]
     }
 

@@ -14,6 +14,9 @@ pub(super) const ALWAYS: [&str; 6] = [
     "panicked at",
 ];
 
+/// Words with which systems and tools say that a file is not there; their first letter may be a capital.
+pub(super) const NOT_THERE: [&str; 4] = ["o such file", "ENOENT", "ile not found", "ath not found"];
+
 /// Whether a line is an error message of a compiler, interpreter, shell or test runner.
 pub fn is_error_message(line: &str, outcome: Outcome) -> bool {
     /// Phrases that also occur in files, which a successful command may show. In lower case.

@@ -3,6 +3,7 @@
 //! PURE. A call failed only where its result says so: by a flag, by a status, or in the words that this very tool has for a
 //! failure. What only looks like an error may be the content of a file. Where no agent flags its results, it may be either.
 
+use super::error_lines::NOT_THERE;
 use super::exchanges::{Ended, Exchange, FactLocation};
 use super::exit::Exit;
 use super::input::Input;
@@ -270,17 +271,14 @@ pub(super) fn flags_failures(transcript: &Transcript<'_>, exchange: &Exchange) -
 
 /// Whether the result of a call that failed says that the file is not there, or no longer as it was shown.
 pub(super) fn says_it_has_changed(transcript: &Transcript<'_>, result: FactLocation) -> bool {
-    const PHRASES: [&str; 7] = [
+    const PHRASES: [&str; 3] = [
         "does not exist",
-        "o such file",
-        "ENOENT",
-        "ile not found",
-        "ath not found",
         "has been modified since",
         "has been unexpectedly modified",
     ];
     let said = block_text(transcript, transcript.block(result.block));
-    PHRASES.iter().any(|phrase| said.contains(phrase))
+    let mut phrases = PHRASES.iter().chain(&NOT_THERE);
+    phrases.any(|phrase| said.contains(phrase))
 }
 
 /// Whether the result of a change says that the user changed it before it was made: then the call does not say what the file

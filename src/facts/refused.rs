@@ -35,34 +35,31 @@ pub(super) fn was_refused(transcript: &Transcript<'_>, call: &Exchange) -> bool 
 
 /// Whether a sentence is one with which Codex or Cline says in a result without a flag that the user refused a call.
 fn is_never_flagged(said: &str) -> bool {
-    const SENTENCES: [&str; 4] = [
-        "patch rejected by user",
-        "exec command rejected by user",
-        "Command was cancelled by user before it could ",
-        "The user denied this operation.",
-    ];
-    SENTENCES.iter().any(|sentence| said.starts_with(sentence))
+    NEVER_FLAGGED
+        .iter()
+        .any(|sentence| said.starts_with(sentence))
 }
+
+/// Those sentences.
+const NEVER_FLAGGED: [&str; 4] = [
+    "patch rejected by user",
+    "exec command rejected by user",
+    "Command was cancelled by user before it could ",
+    "The user denied this operation.",
+];
 
 /// Whether a result begins with the whole sentence that an agent has for a call that the user refused.
 pub(super) fn says_it_was_refused(said: &str) -> bool {
-    /// Claude Code's and those that imitate it, Gemini CLI's, Codex's, Cline's.
-    const SENTENCES: [&str; 9] = [
+    /// Claude Code's and those that imitate it, Gemini CLI's.
+    const SENTENCES: [&str; 4] = [
         "The user doesn't want to proceed with this tool use.",
         "The user doesn't want to take this action right now.",
         "[Request interrupted by user for tool use]",
         "[Operation Cancelled] Reason: User denied execution",
-        "patch rejected by user",
-        "exec command rejected by user",
-        "Command was cancelled by user before it could ",
-        "The user denied this operation.",
-        "Permission to ",
     ];
+    let is_denied = said.starts_with("Permission to ") && said.contains(" denied");
     let begins = |sentence: &&str| said.starts_with(*sentence);
-    match SENTENCES.iter().find(|sentence| begins(sentence)) {
-        Some(&"Permission to ") => said.contains(" denied") || said.contains("been denied"),
-        found => found.is_some(),
-    }
+    is_denied || is_never_flagged(said) || SENTENCES.iter().any(|sentence| begins(&sentence))
 }
 
 /// At least as long as the longest of these sentences, in characters.

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use super::acts::Acts;
 use super::block_text;
+use super::error_lines::NOT_THERE;
 use super::exchanges::{Exchange, FactLocation, text_of};
 use super::path::{self, is_relative, with_slashes};
 use super::refused::was_refused;
@@ -146,12 +147,12 @@ fn of_call(
             }
             let said = transcript.block(result.block);
             let raw = transcript.bytes(said.line, said.content);
-            let tells = |words: &[u8]| memchr::memmem::find(raw, words).is_some();
-            if tells(b"o such file") {
+            let tells = |words: &str| memchr::memmem::find(raw, words.as_bytes()).is_some();
+            if NOT_THERE.iter().any(|words| tells(words)) {
                 push(What::Missing(result.block));
             }
             // A hook of a commit, or a formatter that another program has run.
-            if tells(b"modified by this hook") || tells(b"reformatted") {
+            if tells("modified by this hook") || tells("reformatted") {
                 push(What::Anything);
             }
         }
@@ -264,8 +265,8 @@ impl Touch {
             What::Missing(block) => {
                 names(block) && {
                     let text = block_text(transcript, transcript.block(*block));
-                    text.lines()
-                        .any(|line| line.contains("o such file") && line.contains(name))
+                    let says = |line: &str| NOT_THERE.iter().any(|words| line.contains(words));
+                    text.lines().any(|line| says(line) && line.contains(name))
                 }
             }
             What::Shown {

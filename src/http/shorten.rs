@@ -4,6 +4,7 @@
 //! fifth of them where it does not say. Never fewer than one, and never all.
 
 use crate::artifacts::Excess;
+use crate::summarizer::reading::begun;
 
 /// One round in this many is dropped if the server does not say by how much the prompt is too long.
 const DROP_DIVISOR: usize = 5;
@@ -44,9 +45,7 @@ pub(super) fn text_of(all: &[String], newest: &[String]) -> String {
     if newest.len() == all.len() {
         return text;
     }
-    // A list of JSON begins with its bracket.
-    let list = text.strip_prefix(", ").map(|rest| format!("[{rest}"));
-    format!("{LEFT_OUT}{}", list.unwrap_or(text))
+    format!("{LEFT_OUT}{}", begun(&text))
 }
 
 #[cfg(test)]

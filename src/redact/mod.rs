@@ -29,6 +29,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError, Input, MatchKind};
 pub use kind::Kind;
 pub use secret_file::is_secret_file;
 
+use crate::text::ceil_boundary;
 use near::{Clue, clues};
 use token::{Token, tokens};
 
@@ -249,9 +250,7 @@ fn merge(text: &str, mut found: Vec<Found>) -> Vec<Found> {
     found.sort_by_key(|find| (find.range.start, find.range.end));
     let mut merged: Vec<Found> = Vec::with_capacity(found.len());
     for mut find in found {
-        while !text.is_char_boundary(find.range.end) {
-            find.range.end += 1;
-        }
+        find.range.end = ceil_boundary(text, find.range.end);
         match merged.last_mut() {
             Some(last) if find.range.start < last.range.end => {
                 last.range.end = last.range.end.max(find.range.end);

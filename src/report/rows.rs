@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use super::quoted::quoted;
 use super::screen::{Ink, Screen, Tint, bar};
+use crate::text::floor_boundary;
 
 /// The first column is never narrower than this, if a cell needs that much.
 const NAME_MIN: usize = 16;
@@ -283,8 +284,7 @@ fn shared(first: &str, common: usize, name: &str) -> usize {
     let alike = first.bytes().zip(name.bytes()).take_while(|(a, b)| a == b);
     let alike = alike.count().min(common);
     // A character may differ in its second byte.
-    let alike = (0..=alike).rev().find(|at| first.is_char_boundary(*at));
-    folder_of(&first[..alike.unwrap_or_default()])
+    folder_of(&first[..floor_boundary(first, alike)])
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use crate::text::{ceil_boundary, floor_boundary};
 use crate::tokens::Estimator;
 
 /// The marker around the number of omitted tokens. Agents that read files know "omitted" as a hint that there is more.
@@ -134,8 +135,8 @@ fn before(text: &str, limit: usize) -> usize {
     if limit >= text.len() {
         return text.len();
     }
-    let limit = floor(text, limit);
-    let near = floor(text, limit.saturating_sub(LOOK));
+    let limit = floor_boundary(text, limit);
+    let near = floor_boundary(text, limit.saturating_sub(LOOK));
     // The next character counts too: if it is a blank, a word ends here.
     let next = text[limit..].chars().next().map_or(0, char::len_utf8);
     let seen = &text[near..limit + next];
@@ -146,31 +147,17 @@ fn before(text: &str, limit: usize) -> usize {
 
 /// The start of the first line or word that starts at or after `limit`.
 fn after(text: &str, limit: usize) -> usize {
-    let limit = ceil(text, limit);
+    let limit = ceil_boundary(text, limit);
     if limit == 0 {
         return 0;
     }
-    let near = ceil(text, limit.saturating_add(LOOK));
-    let from = floor(text, limit - 1);
+    let near = ceil_boundary(text, limit.saturating_add(LOOK));
+    let from = floor_boundary(text, limit - 1);
     let seen = &text[from..near];
     let ends = |at: usize| from + at + seen[at..].chars().next().map_or(0, char::len_utf8);
     let line = seen.find('\n');
     let word = || seen.find(char::is_whitespace);
     line.or_else(word).map_or(limit, ends)
-}
-
-/// The last character boundary at or before `at`.
-fn floor(text: &str, at: usize) -> usize {
-    let mut places = (0..=at.min(text.len())).rev();
-    places.find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
-
-/// The first character boundary at or after `at`.
-fn ceil(text: &str, at: usize) -> usize {
-    let mut places = at..text.len();
-    places
-        .find(|at| text.is_char_boundary(*at))
-        .unwrap_or(text.len())
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::atomic::{IfTaken, Mode, Temp, Written};
 use super::folder::Durability;
 use super::folder::{Folder, NotPlain, not_plain};
 use super::frames::Frames;
-use super::{NAME_DIGITS, Store, content_name, hash_text, is_content_name, pour};
+use super::{NAME_DIGITS, Store, content_name, digits, hash_text, is_content_name, pour};
 use crate::error::{Error, ErrorKind, Result};
 
 pub(super) const ARCHIVE: &str = "archive";
@@ -159,11 +159,6 @@ pub(super) fn is_copy_name(name: &str) -> bool {
 /// Whether `name` has exactly the form of an [`archive_name`]. Pure.
 pub(super) fn is_archive_name(name: &str) -> bool {
     is_content_name(name, ARCHIVE, ENDING)
-}
-
-/// The hash's digits in a name that [`is_archive_name`] has found good.
-fn digits(name: &str) -> &str {
-    &name[ARCHIVE.len() + 1..name.len() - ENDING.len()]
 }
 
 /// The name in any store of the archive of an original with this hash (as [`super::hash`] gives it). Pure.

@@ -17,7 +17,7 @@ use super::manifest::{Cleaned, JOURNAL, Ledger, MANIFESTS, Record, newest};
 use super::offload::OFFLOADED;
 use super::open_path::{Missing, OpenPath};
 use super::unpack::unpacked;
-use super::{COPY_BYTES, LOCK, NAME_DIGITS, Store, is_offload_name, look_over};
+use super::{COPY_BYTES, LOCK, NAME_DIGITS, Store, digits, is_offload_name, look_over};
 use crate::error::{Error, ErrorKind, Result};
 
 /// An output is read until it has unpacked to this many times its size, or to this many bytes; no agent reads more.
@@ -130,7 +130,7 @@ impl Store {
                 break;
             }
             let mentioned = mentioned(self, output, &kept)?;
-            kept.retain(|name, _| !mentioned.contains(digits(name)));
+            kept.retain(|name, _| !mentioned.contains(digits(name).as_bytes()));
         }
         Ok(kept)
     }
@@ -214,12 +214,6 @@ fn has_ours(folder: &Folder) -> Result<bool> {
     Ok(false)
 }
 
-/// The digits in a name of a content.
-fn digits(name: &str) -> &[u8] {
-    let after = name.split_once('/').map_or(name, |(_, file)| file);
-    &after.as_bytes()[..NAME_DIGITS.min(after.len())]
-}
-
 /// The digits of the names in `kept` that occur anywhere in an output: another program may have rewritten the file with other
 /// escapes. A missing file mentions nothing.
 fn mentioned(
@@ -245,7 +239,7 @@ fn mentioned(
         Err(error) if error.kind == ErrorKind::NotFound => return Ok(found),
         Err(error) => return Err(error),
     };
-    let wanted: BTreeSet<&[u8]> = kept.keys().map(|name| digits(name)).collect();
+    let wanted: BTreeSet<&[u8]> = kept.keys().map(|name| digits(name).as_bytes()).collect();
     let failed = |e| Error::io(path, "read to find what it needs of the store", e);
     // Files that the system generates on reading have no length, and perhaps no end.
     let length = file.metadata().map_err(failed)?.len();

@@ -7,6 +7,12 @@ use std::io::{self, Read};
 
 /// The number of hexadecimal digits of a BLAKE3 hash in a file's name.
 pub(super) const NAME_DIGITS: usize = 32;
+
+/// The digits in the name of a content, in whatever folder and with whatever ending.
+pub(super) fn digits(name: &str) -> &str {
+    let file = name.split_once('/').map_or(name, |(_, file)| file);
+    file.get(..NAME_DIGITS).unwrap_or(file)
+}
 /// How hashes begin.
 const HASH: &str = "blake3:";
 /// Files of fewer bytes are hashed through a small buffer.

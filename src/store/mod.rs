@@ -62,7 +62,7 @@ use atomic::Written;
 use contents::Contents;
 use folder::Durability;
 use folder::{Access, Folder, folder_of, not_plain};
-use hashes::{NAME_DIGITS, content_name, hash_text, is_content_name};
+use hashes::{NAME_DIGITS, content_name, digits, hash_text, is_content_name};
 use line_file::LineFile;
 use manifest::Journal;
 use resolved::Resolved;

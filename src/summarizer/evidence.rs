@@ -15,6 +15,7 @@ use super::reading::{push, starts, told, tools, write};
 use crate::facts::{Earlier, MessageOrigin, is_error_message};
 use crate::ids::IdMap;
 use crate::policy::Policy;
+use crate::text::floor_boundary;
 use crate::tokens::{Estimator, level};
 use crate::transcript::{Block, BlockKind, Conversation, Outcome, Role, Transcript};
 
@@ -193,15 +194,15 @@ impl<'e> Evidence<'e, '_> {
             return Cow::Borrowed(text);
         }
         let bytes = (text.len() as f64 * most as f64 / tokens as f64) as usize;
-        let head = cut(text, bytes * HEAD / 100);
-        let tail = cut(text, text.len() - bytes * TAIL / 100).max(head);
+        let head = floor_boundary(text, bytes * HEAD / 100);
+        let tail = floor_boundary(text, text.len() - bytes * TAIL / 100).max(head);
         let (head, tail) = (line_end(&text[..head]), line_start(&text[tail..]));
         let middle = &text[head.len()..text.len() - tail.len()];
         let mut room = bytes.saturating_sub(head.len() + tail.len());
         let errors = middle.lines().map(str::trim);
         let errors = errors.filter(|line| !line.is_empty() && is_error_message(line, outcome));
         let errors: Vec<&str> = errors
-            .map(|line| &line[..cut(line, LONGEST)])
+            .map(|line| &line[..floor_boundary(line, LONGEST)])
             .take_while(|line| {
                 let has_room = room > line.len();
                 room = room.saturating_sub(line.len() + 1);
@@ -234,15 +235,6 @@ fn without_lines(summary: &str) -> String {
         out.push_str(after);
     }
     out
-}
-
-/// The last place at or before `at` between two characters.
-fn cut(text: &str, at: usize) -> usize {
-    let at = at.min(text.len());
-    (0..=at)
-        .rev()
-        .find(|at| text.is_char_boundary(*at))
-        .unwrap_or(0)
 }
 
 /// A beginning up to the end of a line, if one ends in its second half.
@@ -373,8 +365,8 @@ mod tests {
 
     #[test]
     fn a_text_is_cut_between_characters() {
-        assert_eq!(cut("aéb", 2), 1);
-        assert_eq!(cut("é", 9), 2);
+        assert_eq!(floor_boundary("aéb", 2), 1);
+        assert_eq!(floor_boundary("é", 9), 2);
         let word = "é".repeat(5_000);
         let told = rounds(&session("Make it.", &[&word]), &[], 100);
         assert!(told[1].contains("bytes left out"), "{}", told[1]);

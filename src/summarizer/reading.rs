@@ -13,6 +13,14 @@ use crate::policy::{Input, Policy};
 use crate::scan::unescape;
 use crate::transcript::{Block, BlockKind, Conversation, Message, Outcome, Role, Transcript};
 
+/// The first round of some that are not from the beginning: a list of JSON begins with its bracket.
+pub fn begun(round: &str) -> Cow<'_, str> {
+    match round.strip_prefix(", ") {
+        Some(rest) => Cow::Owned(format!("[{rest}")),
+        None => Cow::Borrowed(round),
+    }
+}
+
 /// The messages `span` of a conversation in the policy's input format, clipped to its limit; the oldest round first.
 pub fn rounds(
     policy: &Policy,

@@ -15,7 +15,7 @@ use crate::diff::{Differ, Fate, Row, Source};
 use crate::error::Result;
 use crate::eval::{Budget, Candidate, Cutting, Evaluator, Metric, Totals};
 use crate::facts::{Earlier, MessageOrigin};
-use crate::format::{Detected, Detector, Warnings};
+use crate::format::Warnings;
 use crate::outcome::{Outcome, Status};
 use crate::pipeline::Part;
 use crate::policy::Effective;
@@ -143,7 +143,7 @@ impl Compacted<'_> {
     /// Rules that the result breaks, and those that it should.
     fn findings(&self, expected: &[String]) -> Option<String> {
         let mut rules: Vec<&str> = Vec::new();
-        if let Some(of) = source(self.output) {
+        if let Some(of) = Source::detect(self.output) {
             each_transcript(of.bytes, of.layout, |bytes, first_line, _| {
                 let transcript = of.format.read(bytes, first_line, &mut Warnings::default());
                 let found = of.format.verify(&transcript);
@@ -191,7 +191,7 @@ impl Compacted<'_> {
 
     /// The texts that a model does not read, or still does.
     fn texts(&self, texts: &[String], expected: Reading) -> Option<String> {
-        let read = source(self.output).map(Texts::of);
+        let read = Source::detect(self.output).map(Texts::of);
         let is_read = |text: &str| read.as_ref().is_some_and(|read| read.hold(text));
         let (wrong, what): (Vec<&String>, _) = match expected {
             Reading::Still => (
@@ -212,7 +212,8 @@ impl Compacted<'_> {
 
     /// The first message of the last turns that is not as it was.
     fn changed_turn(&self, turns: usize) -> Result<Option<String>> {
-        let (Some(old), Some(new)) = (source(self.input), source(self.output)) else {
+        let (Some(old), Some(new)) = (Source::detect(self.input), Source::detect(self.output))
+        else {
             return Ok(Some("the format is not known".to_owned()));
         };
         let differ = Differ::new(&self.effective.policy)?;
@@ -298,19 +299,6 @@ impl Compacted<'_> {
                 "expected {limit}, got {need:.1} at a budget of {budget}%"
             )),
         })
-    }
-}
-
-fn source(bytes: &[u8]) -> Option<Source<'_>> {
-    let mut detector = Detector::default();
-    detector.look(bytes);
-    match detector.decide() {
-        Detected::Known(format, layout) => Some(Source {
-            bytes,
-            format,
-            layout,
-        }),
-        Detected::Unsupported(_) => None,
     }
 }
 

@@ -107,6 +107,11 @@ fn what_something_may_have_changed_is_not_known() {
             r#"{"command":"ls src/a.rs"}"#,
             "ls: src/a.rs: No such file or directory",
         ),
+        (
+            "Bash",
+            r#"{"command":"ls src/a.rs"}"#,
+            "Error: ENOENT: src/a.rs",
+        ),
         ("Task", r#"{"prompt":"mend it"}"#, "done"),
         ("mcp__disk__put", r#"{"target":"src/a.rs"}"#, "done"),
     ] {

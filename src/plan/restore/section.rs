@@ -10,7 +10,7 @@ use crate::facts::{
 };
 use crate::outcome::RestoredFrom;
 use crate::policy::{Extra, Policy, Restore};
-use crate::text::printable;
+use crate::text::{floor_boundary, printable};
 use crate::tokens::Estimator;
 use crate::transcript::{Conversation, Shape, Transcript};
 
@@ -241,12 +241,7 @@ fn lines(content: &Content, shown: &Shown<'_>) -> String {
 /// The beginning of a text, of at most `most` tokens.
 fn cut<'c>(text: &'c str, most: u64, estimator: &Estimator) -> Shown<'c> {
     let tokens = |end: usize| estimator.tokens(estimator.text(&text[..end]));
-    let character = |mut at: usize| {
-        while !text.is_char_boundary(at) {
-            at -= 1;
-        }
-        at
-    };
+    let character = |at: usize| floor_boundary(text, at);
     // A file may be far longer than what is wanted: at most twice that is counted.
     let (mut fits, mut over) = (0, 64);
     loop {

@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::store::NAME_DIGITS;
 use crate::store::archive::{archive_name, is_archive_name, is_copy_name};
+use crate::store::digits;
 use crate::store::name::{self, RAW};
 use crate::store::offload::is_offload_name;
 
@@ -204,12 +204,6 @@ fn is_spelled_plainly(text: &str) -> bool {
     !matches!(bytes, [] | [b'.', ..] | [.., b'/'])
         && memchr::memmem::find(bytes, b"/.").is_none()
         && memchr::memchr(0, bytes).is_none()
-}
-
-/// The digits in the name of a content.
-fn digits(name: &str) -> &str {
-    let file = name.split_once('/').map_or(name, |(_, file)| file);
-    &file[..NAME_DIGITS.min(file.len())]
 }
 
 #[cfg(all(test, unix))]

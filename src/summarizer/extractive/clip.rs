@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use super::entities::is_in_names;
+use crate::text::floor_boundary;
 use crate::tokens::Estimator;
 
 /// Marks a cut.
@@ -100,18 +101,9 @@ fn joined((head, tail): (&str, &str)) -> String {
     format!("{head}{}{CUT}{}{tail}", between(head), between(tail))
 }
 
-/// The last place at or before `most` between two characters.
-pub(super) fn floor(text: &str, most: usize) -> usize {
-    let mut at = most.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
 /// The last place at or before `most` between two names, or at least between two characters.
 fn cut(text: &str, most: usize) -> usize {
-    let most = floor(text, most);
+    let most = floor_boundary(text, most);
     let mut next = text[most..].chars().next();
     let mut at = most;
     for c in text[..most].chars().rev() {

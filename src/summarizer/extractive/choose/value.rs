@@ -7,11 +7,11 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::super::clip::floor;
 use super::super::form::{Labels, Section};
 use super::super::gather::LONGEST;
 use super::super::units::{Grounding, Unit, UnitKind};
 use super::{Choice, row_group};
+use crate::text::floor_boundary;
 
 /// The share of a name's value that is left where the narrative before the rows mentions it: a row still says where it comes from,
 /// and in whose words. Measured with recorded narratives: without it, rows tell fewer names in the words of the transcript, and
@@ -147,7 +147,7 @@ impl Choice<'_> {
         let known = &self.densities.0[number];
         if known.get() == 0.0 {
             let text = &self.extract.found.units[number].row.text;
-            let sample = &text[..floor(text, SAMPLE)];
+            let sample = &text[..floor_boundary(text, SAMPLE)];
             let tokens = self.estimator.tokens(self.estimator.text(sample));
             known.set((tokens as f64 / sample.len().max(1) as f64).max(LEAST));
         }

@@ -9,13 +9,14 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::super::clip::{CUT, floor};
+use super::super::clip::CUT;
 use super::super::entities::scan;
 use super::super::form::Section;
 use super::super::names::Names;
 use super::super::units::{Grounding, Unit, UnitKind};
 use super::Choice;
 use super::value::WHOLE;
+use crate::text::floor_boundary;
 
 /// A text of fewer bytes than this stays whole.
 const SHORTEST: usize = 48;
@@ -151,7 +152,7 @@ impl Choice<'_> {
         }
         if text.len() > LONGEST {
             // Its beginning, as if it were a shorter one.
-            let end = word_start(text, floor(text, LONGEST));
+            let end = word_start(text, floor_boundary(text, LONGEST));
             let within = names.iter().filter(|(place, _)| place.bytes.end <= end);
             let value: f64 = within.map(|(_, worth)| worth).sum();
             consider(0..end, self.base(unit) + value);
