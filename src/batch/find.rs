@@ -213,7 +213,7 @@ fn search(paths: &[PathBuf], leave: Leave<'_>, wanted: Wanted) -> Result<Found> 
             let plain = file.path.canonicalize();
             let is_new = seen.insert(place_key(plain.as_ref().unwrap_or(&file.path)));
             if !is_new {
-                skipped.count(file.path.clone(), SkipReason::SameFile);
+                skipped.insert(file.path.clone(), SkipReason::SameFile);
             }
             is_new
         }
