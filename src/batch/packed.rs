@@ -192,7 +192,7 @@ pub(super) fn safe_path(text: &str) -> Result<PathBuf> {
     }
     // Some systems leave out what a name ends with.
     let is_store = |part: &&str| trimmed(part).eq_ignore_ascii_case(FOLDER);
-    if parts.iter().any(|part| is_store(part)) {
+    if parts.iter().any(is_store) {
         return refused("leads into a store");
     }
     let path: PathBuf = parts.iter().collect();

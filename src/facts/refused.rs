@@ -59,7 +59,7 @@ pub(super) fn says_it_was_refused(said: &str) -> bool {
     ];
     let is_denied = said.starts_with("Permission to ") && said.contains(" denied");
     let begins = |sentence: &&str| said.starts_with(*sentence);
-    is_denied || is_never_flagged(said) || SENTENCES.iter().any(|sentence| begins(&sentence))
+    is_denied || is_never_flagged(said) || SENTENCES.iter().any(begins)
 }
 
 /// At least as long as the longest of these sentences, in characters.

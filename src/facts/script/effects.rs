@@ -4,38 +4,21 @@
 //! decide, nobody knows what has been written. Builds and tests are taken to leave sources alone.
 
 use super::args::{Args, Means, Reach};
-use super::programs::{Others, Rule, Special, is_one_of, rule};
+use super::call::{Call, Effects, NOTHING, Run, named, or_anything};
+use super::programs::rule;
+use super::rule::{Others, Rule, Special, is_one_of};
 use super::wrappers::{Stripped, assigned, strip};
 use super::{Gap, Missing, Simple, Word, WordKind, commands, special, words};
 
-/// What may have been changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::facts) enum Effects {
-    /// Files of these paths, as written, or what is in folders of these paths; no path: nothing.
-    Paths(Vec<String>),
-    /// Any file.
-    Anything,
-}
-
 /// How deep commands may be given to others.
 const DEEPEST: usize = 6;
-
-pub(super) const NOTHING: Effects = Effects::Paths(Vec::new());
-
-/// A program that is run, with its arguments.
-pub(super) struct Call<'w> {
-    pub(super) program: &'w str,
-    pub(super) arguments: &'w [Word],
-    pub(super) document: Option<&'w str>,
-    pub(super) depth: usize,
-}
 
 /// What a text that a shell is given may have changed.
 pub(in crate::facts) fn effects(text: &str) -> Effects {
     within(text, 0)
 }
 
-pub(super) fn within(text: &str, depth: usize) -> Effects {
+fn within(text: &str, depth: usize) -> Effects {
     let Some(commands) = commands(text).filter(|_| depth < DEEPEST) else {
         return Effects::Anything;
     };
@@ -57,7 +40,7 @@ pub(super) fn within(text: &str, depth: usize) -> Effects {
     Effects::Paths(paths)
 }
 
-pub(super) fn of_command(command: &Simple, depth: usize) -> Effects {
+fn of_command(command: &Simple, depth: usize) -> Effects {
     let document = command.document.as_deref();
     let words = match strip(&command.words) {
         Stripped::Command(words) | Stripped::Elsewhere(words) => words,
@@ -92,7 +75,7 @@ fn of_program(call: &Call<'_>) -> Option<Effects> {
         // Whatever it is, to ask it for something changes nothing.
         Some(_) if matches!(first, Some("--help" | "--version")) => Some(NOTHING),
         Some(rule) => Some(call.judged(rule, call.arguments)),
-        None if words::is_harmless_cmdlet(call.program) => Some(special::cmdlet(call)),
+        None if words::is_harmless_cmdlet(call.program) => Some(call.run(special::cmdlet(call))),
         None => words::asks(first).then_some(NOTHING),
     }
 }
@@ -214,9 +197,9 @@ impl Call<'_> {
         match kind {
             Special::Sed => special::sed(self),
             Special::Awk => or_anything(special::awk_only_reads(words)),
-            Special::Shell => special::shell(self),
-            Special::PowerShell => special::power_shell(self),
-            Special::Interpreter => special::interpreter(self),
+            Special::Shell => self.run(special::shell(self)),
+            Special::PowerShell => self.run(special::power_shell(self)),
+            Special::Interpreter => self.run(special::interpreter(self)),
             Special::Patch => self.document.map_or(Effects::Anything, |patch| {
                 Effects::Paths(special::patched(patch))
             }),
@@ -262,6 +245,22 @@ impl Call<'_> {
         }
     }
 
+    /// What a program runs may change.
+    fn run(&self, run: Run<'_>) -> Effects {
+        match run {
+            Run::Itself(effects) => effects,
+            Run::Text(text) => within(text, self.depth + 1),
+            Run::Words(words) => {
+                let command = Simple {
+                    words: words.to_vec(),
+                    document: self.document.map(str::to_owned),
+                    ..Simple::default()
+                };
+                of_command(&command, self.depth + 1)
+            }
+        }
+    }
+
     /// The files behind `--`; anything without it.
     fn named_behind_end(&self, words: &[Word]) -> Effects {
         match words.iter().any(|word| word.text == "--") {
@@ -274,12 +273,15 @@ impl Call<'_> {
     fn only_reads(&self, words: &[Word]) -> bool {
         let mut words = words.to_vec();
         if !words.is_empty() {
-            let mut given = Word::default();
-            given.kind = WordKind::Expanded;
-            given.gaps.push(Gap {
+            let gap = Gap {
                 at: 0,
                 what: Missing::Anything,
-            });
+            };
+            let given = Word {
+                text: String::new(),
+                kind: WordKind::Expanded,
+                gaps: vec![gap],
+            };
             words.push(given);
         }
         let command = Simple {
@@ -288,32 +290,6 @@ impl Call<'_> {
         };
         of_command(&command, self.depth + 1) == NOTHING
     }
-}
-
-pub(super) fn or_anything(is_harmless: bool) -> Effects {
-    match is_harmless {
-        true => NOTHING,
-        false => Effects::Anything,
-    }
-}
-
-/// The files that arguments name, with the values of flags in the same word.
-pub(super) fn named(arguments: &[Word]) -> Effects {
-    if arguments.iter().any(|word| word.kind == WordKind::Expanded) {
-        return Effects::Anything;
-    }
-    let path = |word: &Word| {
-        let text = &word.text[..];
-        let value = match text.strip_prefix('-') {
-            None => Some(text),
-            Some(_) => match text.split_once('=') {
-                Some((_, value)) => Some(value),
-                None => text.strip_prefix("-t"),
-            },
-        };
-        value.filter(|path| !path.is_empty()).map(str::to_owned)
-    };
-    Effects::Paths(arguments.iter().filter_map(path).collect())
 }
 
 /// The files that a formatter names, if it names nothing else.
@@ -330,7 +306,7 @@ fn formatted(words: &[Word]) -> Effects {
             && text.contains(['/', '.'])
             && !text.contains(['*', '?', '[', '{'])
     };
-    match args.operands.iter().all(|word| is_file(&word)) && !args.operands.is_empty() {
+    match args.operands.iter().all(is_file) && !args.operands.is_empty() {
         true => Effects::Paths(args.operands.iter().map(|word| word.text.clone()).collect()),
         false => Effects::Anything,
     }

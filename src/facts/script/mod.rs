@@ -4,10 +4,12 @@
 //! shell would expand is marked. If a text cannot be parsed, it reports that and does not guess.
 
 mod args;
+mod call;
 mod effects;
 mod inline;
 mod parts;
 mod programs;
+mod rule;
 mod services;
 mod special;
 mod streams;
@@ -15,7 +17,8 @@ mod tools;
 mod words;
 mod wrappers;
 
-pub(super) use effects::{Effects, effects};
+pub(super) use call::Effects;
+pub(super) use effects::effects;
 pub(super) use parts::{Gap, Joint, Missing, Simple, Word, WordKind};
 pub(super) use wrappers::{Stripped, assigned, strip};
 

@@ -2,7 +2,7 @@
 //!
 //! PURE. Plain data, as the rows of the other programs are.
 
-use super::programs::{Program, Rule, open, program};
+use super::rule::{Program, Rule, open, program};
 
 pub(super) const SERVICES: &[Program] = &[
     program(

@@ -3,8 +3,8 @@
 //! PURE. Says what they may change, never what they do. What it cannot read may change anything.
 
 use super::args::{Args, Means, Reach};
-use super::effects::{Call, Effects, NOTHING, named, of_command, or_anything, within};
-use super::{Missing, Simple, Word, WordKind, inline, streams};
+use super::call::{Call, Effects, NOTHING, Run, named, or_anything};
+use super::{Missing, Word, WordKind, inline, streams};
 
 pub(super) fn sed(call: &Call<'_>) -> Effects {
     const FLAGS: &str = "!-i? !-I? !--in-place? -[nErsuza] -l= -e= -f= --expression= --file= --quiet --silent --regexp-extended \
@@ -59,21 +59,20 @@ pub(super) fn awk_only_reads(words: &[Word]) -> bool {
 }
 
 /// What a shell runs: a text behind its flags, or a document.
-pub(super) fn shell(call: &Call<'_>) -> Effects {
+pub(super) fn shell<'w>(call: &Call<'w>) -> Run<'w> {
+    let anything = Run::Itself(Effects::Anything);
     let mut words = call.arguments.iter();
     let mut has_text = false;
     while let Some(word) = words.next() {
         let text = &word.text[..];
         if !text.starts_with(['-', '+']) || word.kind == WordKind::Expanded {
             // A file that nobody has read, or the text.
-            return match literal(word).filter(|_| has_text) {
-                Some(script) => within(script, call.depth + 1),
-                None => Effects::Anything,
-            };
+            let script = literal(word).filter(|_| has_text);
+            return script.map_or(anything, Run::Text);
         }
         match text.strip_prefix("--") {
             Some("login" | "noprofile" | "norc" | "posix" | "verbose" | "noediting") => continue,
-            Some(_) => return Effects::Anything,
+            Some(_) => return anything,
             None => {}
         }
         let letters = &text[1..];
@@ -81,24 +80,23 @@ pub(super) fn shell(call: &Call<'_>) -> Effects {
             .chars()
             .all(|c| "abcefhiklmnopstuvxBCEHPT".contains(c))
         {
-            return Effects::Anything;
+            return anything;
         }
         // It only looks whether it could run.
         if letters.contains('n') && text.starts_with('-') {
-            return NOTHING;
+            return Run::Itself(NOTHING);
         }
         has_text |= letters.contains('c') && text.starts_with('-');
         if letters.contains('o') {
             words.next();
         }
     }
-    match call.document.filter(|_| !has_text) {
-        Some(document) => within(document, call.depth + 1),
-        None => Effects::Anything,
-    }
+    let document = call.document.filter(|_| !has_text);
+    document.map_or(anything, Run::Text)
 }
 
-pub(super) fn power_shell(call: &Call<'_>) -> Effects {
+pub(super) fn power_shell<'w>(call: &Call<'w>) -> Run<'w> {
+    let anything = Run::Itself(Effects::Anything);
     let mut words = call.arguments;
     while let Some((flag, rest)) = words.split_first() {
         words = match &flag.text.to_ascii_lowercase()[..] {
@@ -106,69 +104,55 @@ pub(super) fn power_shell(call: &Call<'_>) -> Effects {
             "-executionpolicy" | "-ep" | "-ex" => rest.get(1..).unwrap_or_default(),
             "-command" | "-c" => {
                 return match rest {
-                    [script] => literal(script)
-                        .map_or(Effects::Anything, |script| within(script, call.depth + 1)),
-                    [] => Effects::Anything,
-                    words => run(call, words),
+                    [script] => literal(script).map_or(anything, Run::Text),
+                    [] => anything,
+                    words => Run::Words(words),
                 };
             }
-            _ => return Effects::Anything,
+            _ => return anything,
         };
     }
-    Effects::Anything
+    anything
 }
 
-/// What a command of PowerShell that only shows something may change: another one may stand in it.
-pub(super) fn cmdlet(call: &Call<'_>) -> Effects {
+/// What a command of PowerShell that only shows something runs: another one may stand in it.
+pub(super) fn cmdlet<'w>(call: &Call<'w>) -> Run<'w> {
     let name = call.program.to_ascii_lowercase();
-    if !matches!(&name[..], "foreach-object" | "where-object") {
-        return NOTHING;
-    }
     let start = call
         .arguments
         .iter()
         .position(|word| word.text.contains('{'));
+    let start = start.filter(|_| matches!(&name[..], "foreach-object" | "where-object"));
     let Some(start) = start else {
-        return NOTHING;
+        return Run::Itself(NOTHING);
     };
     let inner = &call.arguments[start + 1..];
-    let end = inner
-        .iter()
-        .position(|word| word.text == "}")
-        .unwrap_or(inner.len());
-    match &inner[..end] {
-        _ if call.arguments[start].text != "{" => Effects::Anything,
-        [] => NOTHING,
-        // A property of what it is given.
-        [first, rest @ ..]
-            if first
-                .gaps
-                .iter()
-                .any(|gap| gap.at == 0 && gap.what == Missing::Variable("_".to_owned())) =>
-        {
-            or_anything(rest.is_empty() || name == "where-object")
+    let end = inner.iter().position(|word| word.text == "}");
+    let is_property = |word: &Word| {
+        let is_item =
+            |gap: &super::Gap| gap.at == 0 && gap.what == Missing::Variable("_".to_owned());
+        word.gaps.iter().any(is_item)
+    };
+    match &inner[..end.unwrap_or(inner.len())] {
+        _ if call.arguments[start].text != "{" => Run::Itself(Effects::Anything),
+        [] => Run::Itself(NOTHING),
+        [first, rest @ ..] if is_property(first) => {
+            Run::Itself(or_anything(rest.is_empty() || name == "where-object"))
         }
-        words => run(call, words),
+        words => Run::Words(words),
     }
 }
 
-pub(super) fn interpreter(call: &Call<'_>) -> Effects {
+pub(super) fn interpreter<'w>(call: &Call<'w>) -> Run<'w> {
     match call.arguments {
         [flag, module @ ..] if flag.text == "-m" && call.program.starts_with("python") => {
-            run(call, module)
+            Run::Words(module)
         }
-        arguments => or_anything(inline::only_reads(call.program, arguments, call.document)),
+        arguments => {
+            let only_reads = inline::only_reads(call.program, arguments, call.document);
+            Run::Itself(or_anything(only_reads))
+        }
     }
-}
-
-/// What other words may change as a command.
-fn run(call: &Call<'_>, words: &[Word]) -> Effects {
-    let command = Simple {
-        words: words.to_vec(),
-        document: call.document.map(str::to_owned),
-        ..Simple::default()
-    };
-    of_command(&command, call.depth + 1)
 }
 
 /// The files that a patch names.

@@ -2,7 +2,7 @@
 //!
 //! PURE. Plain data, as the rows of the other programs are.
 
-use super::programs::{
+use super::rule::{
     Program, Rule, Special, formats_if, formats_unless, open, program, strict, unless,
 };
 
@@ -53,7 +53,7 @@ pub(super) const TOOLS: &[Program] = &[
                     "rm",
                     Rule::Flags {
                         flags: "!--cached",
-                        others: super::programs::Others::Pass,
+                        others: super::rule::Others::Pass,
                         with: &Rule::Reads,
                         without: &Rule::Names,
                     },
