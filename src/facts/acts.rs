@@ -4,12 +4,14 @@
 
 use std::ops::Range;
 
+use super::answers::answers;
 use super::exchanges::Exchange;
 use super::files::files_and_strays;
 use super::inner::calls;
 use super::ledger::File;
 use super::operation::Operation;
 use super::site::Stray;
+use crate::ids::IdMap;
 use crate::policy::Tools;
 use crate::transcript::{Conversation, Transcript};
 
@@ -22,6 +24,8 @@ pub struct Acts {
     pub files: Vec<File>,
     /// What commands did to files that nothing had named before.
     pub strays: Vec<Stray>,
+    /// What the user said through tools, by the blocks of the results that hand it on.
+    pub answers: IdMap<u32, String>,
 }
 
 impl Acts {
@@ -29,10 +33,12 @@ impl Acts {
     pub fn of(transcript: &Transcript<'_>, conversation: &Conversation, added: &Tools) -> Acts {
         let calls = calls(transcript, conversation, added);
         let (files, strays) = files_and_strays(transcript, &calls);
+        let answers = answers(transcript, &calls);
         Acts {
             calls,
             files,
             strays,
+            answers,
         }
     }
 

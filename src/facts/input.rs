@@ -68,6 +68,11 @@ impl<'t> Input<'t> {
         String::from_utf8_lossy(&self.raw)
     }
 
+    /// Its keys, in the order of the alphabet.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.keys.keys().map(String::as_str)
+    }
+
     /// The value of the first of `names` that is there and not `null`, as written.
     fn value(&self, names: &[&str]) -> Option<&[u8]> {
         names.iter().find_map(|name| {

@@ -4,6 +4,7 @@
 //! on demand and never guessed: only what a call's input or its result states is a fact. Reads no disk.
 
 mod acts;
+mod answers;
 mod asked;
 mod attached;
 mod cell;
@@ -82,7 +83,8 @@ pub use site::Stray;
 pub use skills::{Skill, skills};
 pub use stance::{corrects, decides, leaves_open, refuses};
 pub use todos::{
-    Proposal, Reach, TaskChange, Todo, TodoState, Todos, last_todos, listed, proposal, todos,
+    Author, Proposal, Reach, TaskChange, Todo, TodoState, Todos, last_todos, listed, proposal,
+    todos,
 };
 pub use tools::{kind_of, kind_of_call};
 pub use touches::{Touch, touches};

@@ -77,8 +77,19 @@ pub struct Proposal {
     pub call: FactLocation,
     /// Its text.
     pub text: String,
+    /// Who wrote it.
+    pub author: Author,
     /// Whether it was accepted.
     pub accepted: Done,
+}
+
+/// Who wrote a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Author {
+    /// The agent.
+    Agent,
+    /// The user, who has changed what the agent showed; its place is that of the result.
+    User,
 }
 
 /// The to-dos as last written; `None` if there are none, or if the last list was emptied.
@@ -276,17 +287,51 @@ fn state(status: &str) -> TodoState {
 /// The plan that was shown last.
 pub fn proposal(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Option<Proposal> {
     exchanges.iter().rev().find_map(|exchange| {
-        if exchange.tool(transcript) != "ExitPlanMode" {
+        if !matches!(
+            &*exchange.tool(transcript),
+            "ExitPlanMode" | "exit_plan_mode"
+        ) {
             return None;
         }
+        let accepted = answer(transcript, exchange);
+        if let Some((call, author, text)) = written_back(transcript, exchange) {
+            return Some(Proposal {
+                call,
+                text,
+                author,
+                accepted,
+            });
+        }
         let input = exchange.input(transcript);
-        let text = input.text(&["plan"]).filter(|text| !text.is_empty())?;
+        let text = input.text(&["plan", "summary"]);
         Some(Proposal {
             call: exchange.call,
-            text: text.into_owned(),
-            accepted: answer(transcript, exchange),
+            text: text.filter(|text| !text.is_empty())?.into_owned(),
+            author: Author::Agent,
+            accepted,
         })
     })
+}
+
+/// The plan in the result of the call that showed it: as the user has changed it, or as the agent has it in a file. Claude Code
+/// writes it below a heading of its own.
+fn written_back(
+    transcript: &Transcript<'_>,
+    exchange: &Exchange,
+) -> Option<(FactLocation, Author, String)> {
+    const EDITED: &str = "\n## Approved Plan (edited by user):\n";
+    const APPROVED: &str = "\n## Approved Plan:\n";
+    let result = exchange.result.filter(|_| exchange.inner.is_none())?;
+    let said = block_text(transcript, transcript.block(result.block));
+    let after = |heading| Some(said.split_once(heading)?.1.trim());
+    let (place, author, text) = match after(EDITED) {
+        Some(text) => (result, Author::User, text),
+        None => (exchange.call, Author::Agent, after(APPROVED)?),
+    };
+    let has_plan = || exchange.input(transcript).has(&["plan"]);
+    let is_needed = author == Author::User || !has_plan();
+    let place = if has_plan() { place } else { result };
+    (is_needed && !text.is_empty()).then(|| (place, author, text.to_owned()))
 }
 
 fn answer(transcript: &Transcript<'_>, exchange: &Exchange) -> Done {
@@ -456,6 +501,31 @@ mod tests {
             ("TodoWrite", r#"{"todos":[]}"#, ResultText::Fine("ok")),
         ]);
         assert_eq!(in_main(&transcript, todos), None);
+    }
+
+    #[test]
+    fn a_plan_that_the_user_changed_counts_as_changed() {
+        let of = |input: &str, said: &str| {
+            let calls = [("ExitPlanMode", input, ResultText::Fine(said))];
+            let plan = in_main(&anthropic(&calls), proposal).unwrap();
+            (plan.text, plan.author, plan.call.line)
+        };
+        let approved = "User has approved your plan. You can now start coding.\n\n## Approved Plan";
+        assert_eq!(
+            of(
+                r##"{"plan":"# Plan\nDrop the table"}"##,
+                &format!("{approved} (edited by user):\n# Plan\nKeep the table"),
+            ),
+            ("# Plan\nKeep the table".to_owned(), Author::User, 1)
+        );
+        assert_eq!(
+            of("{}", &format!("{approved}:\n# Plan\nDo x")),
+            ("# Plan\nDo x".to_owned(), Author::Agent, 1)
+        );
+        assert_eq!(
+            of(r#"{"plan":"Do y"}"#, &format!("{approved}:\nDo y")),
+            ("Do y".to_owned(), Author::Agent, 0)
+        );
     }
 
     #[test]

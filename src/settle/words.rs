@@ -73,7 +73,9 @@ impl Composer<'_> {
                 }
                 (Typed::No, MessageOrigin::Session) => {
                     let conversation = self.subject.conversation;
-                    let all = words_with_results(self.subject.transcript, conversation, message);
+                    let acts = self.subject.acts();
+                    let transcript = self.subject.transcript;
+                    let all = words_with_results(transcript, conversation, acts, message);
                     match all.iter().find(|(_, said)| !is_there(said)) {
                         Some((line, _)) => words.lost.push(*line),
                         None => words.verbatim += u64::from(!all.is_empty()),

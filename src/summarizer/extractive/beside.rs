@@ -2,41 +2,38 @@
 //!
 //! What the agent added itself is none of it: notices in tags, and notes that the user interrupted something.
 
-use memchr::memmem;
-
-use crate::facts::block_text;
-use crate::transcript::{
-    Block, BlockKind, Conversation, Message, Role, Transcript, Typed, typed_in,
-};
+use crate::facts::{Acts, block_text};
+use crate::transcript::{BlockKind, Conversation, Message, Role, Transcript, Typed, typed_in};
 
 /// The words, each with its line (from 0).
 pub fn words_with_results(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
+    acts: &Acts,
     message: &Message,
 ) -> Vec<(u32, String)> {
-    let blocks = || {
-        let blocks = conversation.blocks(message).iter();
-        blocks.map(|block| transcript.block(*block))
-    };
-    let has_results = blocks().any(|block| block.kind == BlockKind::Result);
+    let is_result = |block: &u32| transcript.block(*block).kind == BlockKind::Result;
+    let has_results = conversation.blocks(message).iter().any(is_result);
     if message.typed == Typed::Yes || !has_results {
         return Vec::new();
     }
-    let words = |block: &Block| {
-        let text = || block_text(transcript, block);
+    let words = |number: u32| {
+        let block = transcript.block(number);
         let words = match block.kind {
-            BlockKind::Result if may_hand_on(transcript.bytes(block.line, block.content)) => {
-                handed_on(&text()).map(str::to_owned)
-            }
+            BlockKind::Result => acts.answers.get(&number).cloned(),
             BlockKind::Text if message.role == Role::User && block.is_words() => {
-                by_user(&text()).map(str::to_owned)
+                by_user(&block_text(transcript, block)).map(str::to_owned)
             }
             _ => None,
         };
         words.map(|words| (block.line, words))
     };
-    blocks().filter_map(words).collect()
+    conversation
+        .blocks(message)
+        .iter()
+        .copied()
+        .filter_map(words)
+        .collect()
 }
 
 /// What of a text beside results is the user's.
@@ -44,55 +41,22 @@ fn by_user(text: &str) -> Option<&str> {
     typed_in(text).filter(|words| !words.trim_start().starts_with('<'))
 }
 
-/// Whether the JSON of a result may hold what [`handed_on`] looks for: most results are not read for it.
-fn may_hand_on(json: &[u8]) -> bool {
-    ["User has answered your questions", "the user said:"]
-        .iter()
-        .any(|words| memmem::find(json, words.as_bytes()).is_some())
-}
-
-/// The user's words in a result of Claude Code: answers to its questions, and what to do instead of a call that was refused.
-fn handed_on(result: &str) -> Option<&str> {
-    const ANSWERS: &str = "User has answered your questions: ";
-    const AFTER_ANSWERS: &str = ". You can now continue with the user's answers in mind.";
-    const REFUSED: &str = "The user doesn't want to ";
-    const INSTEAD: &str = "the user said:\n";
-    let result = result.trim();
-    if let Some(answers) = result.strip_prefix(ANSWERS) {
-        return Some(answers.strip_suffix(AFTER_ANSWERS).unwrap_or(answers));
-    }
-    let (_, instead) = result.strip_prefix(REFUSED)?.split_once(INSTEAD)?;
-    Some(instead)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::{Format, Warnings};
 
     #[test]
-    fn a_result_hands_on_the_words_of_the_user_alone() {
-        for (result, words) in [
-            (
-                "User has answered your questions: \"Which?\"=\"Both\". You can now continue with the user's answers in mind.",
-                Some("\"Which?\"=\"Both\""),
-            ),
-            (
-                "User has answered your questions: \"Which?\"=\"Both\"",
-                Some("\"Which?\"=\"Both\""),
-            ),
-            (
-                "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nAsk first.\nAlways.",
-                Some("Ask first.\nAlways."),
-            ),
-            (
-                "The user doesn't want to proceed with this tool use. STOP.",
-                None,
-            ),
-            ("1\tUser has answered your questions: no", None),
-            ("He says: the user said:\nx", None),
-            ("", None),
-        ] {
-            assert_eq!(handed_on(result), words, "{result}");
-        }
+    fn words_are_those_beside_results_and_those_that_results_hand_on() {
+        let lines = r#"{"role":"assistant","content":[{"type":"tool_use","id":"q","name":"AskUserQuestion","input":{"questions":[]}},{"type":"tool_use","id":"b","name":"Bash","input":{"command":"ls"}}]}
+{"role":"user","content":[{"type":"tool_result","tool_use_id":"q","content":"User has answered your questions: \"Which?\"=\"Both\""},{"type":"tool_result","tool_use_id":"b","content":"a"},{"type":"text","text":"and quickly"}]}
+"#;
+        let transcript = Format::Anthropic.read(lines.as_bytes(), 1, &mut Warnings::default());
+        let conversation = &transcript.conversations[0];
+        let tools = crate::policy::Tools::default();
+        let acts = Acts::of(&transcript, conversation, &tools);
+        let words = words_with_results(&transcript, conversation, &acts, &conversation.messages[1]);
+        let words: Vec<&str> = words.iter().map(|(_, words)| &words[..]).collect();
+        assert_eq!(words, ["\"Which?\"=\"Both\"", "and quickly"]);
     }
 }

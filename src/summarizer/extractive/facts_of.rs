@@ -11,7 +11,7 @@ use super::names::hash;
 use super::todos_of::{self, PLAN, PLANNED, is_plan};
 use super::units::Claim;
 use crate::facts::{
-    Done, Exchange, File, FileAction, Lines, Missed, failures, folder, missed, proposal,
+    Author, Done, Exchange, File, FileAction, Lines, Missed, failures, folder, missed, proposal,
 };
 use crate::ids::{IdMap, IdSet};
 use crate::policy::ToolKind;
@@ -230,10 +230,11 @@ fn add_proposal(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
     let Some(proposal) = proposal(gather.transcript, own) else {
         return;
     };
-    let label = match proposal.accepted {
-        Done::Yes => "plan, accepted",
-        Done::Failed => "plan, refused",
-        Done::Unclear => PLAN,
+    let label = match (proposal.accepted, proposal.author) {
+        (Done::Yes, Author::Agent) => "plan, accepted",
+        (Done::Yes, Author::User) => "plan, accepted as the user has changed it",
+        (Done::Failed, _) => "plan, refused",
+        (Done::Unclear, _) => PLAN,
     };
     let text = clip(proposal.text.trim(), LONGEST_PLAN);
     let row = Row {

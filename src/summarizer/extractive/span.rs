@@ -114,7 +114,9 @@ impl Gather<'_, '_> {
 
     /// Adds the user's words in a message with results.
     fn with_results(&mut self, number: u32, message: &Message) {
-        for (line, words) in words_with_results(self.transcript, self.conversation, message) {
+        for (line, words) in
+            words_with_results(self.transcript, self.conversation, self.acts, message)
+        {
             requests::add_once(self, &words, number, line);
         }
     }
@@ -130,8 +132,9 @@ impl Gather<'_, '_> {
             (self.span.end..self.end).rfind(is_it)
         };
         let typed = last(&|message| message.typed == Typed::Yes);
-        let beside =
-            last(&|message| !words_with_results(transcript, conversation, message).is_empty());
+        let beside = last(&|message| {
+            !words_with_results(transcript, conversation, self.acts, message).is_empty()
+        });
         // What is older than the last typed message is not the last.
         let beside = beside.filter(|beside| Some(*beside) > typed);
         for number in typed.into_iter().chain(beside) {
@@ -180,6 +183,8 @@ impl Gather<'_, '_> {
                         self.settings(number, block);
                     }
                 }
+                // What the user said there is told already.
+                (BlockKind::Result, _) if self.acts.answers.contains_key(number_of_block) => {}
                 (BlockKind::Result, _) => {
                     let output = known.outputs.get(number_of_block).copied();
                     self.result(number, block, output.unwrap_or(Output::Other));

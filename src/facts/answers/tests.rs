@@ -1,0 +1,175 @@
+use super::*;
+use crate::facts::tests::{ResultText, anthropic, in_main};
+
+fn told(tool: &str, input: &str, result: ResultText<'_>) -> Option<String> {
+    let transcript = anthropic(&[(tool, input, result)]);
+    let all = in_main(&transcript, answers);
+    assert!(all.len() < 2);
+    all.into_values().next()
+}
+
+#[test]
+fn answers_are_read_in_all_wordings() {
+    let several = r#"{"questions":[{"id":"db","header":"DB","question":"Which database?"},{"id":"p","header":"Port","question":"Which port?"}]}"#;
+    let one = r#"{"question":"Which database?","choices":["A"]}"#;
+    for (tool, input, said, words) in [
+        (
+            "AskUserQuestion",
+            several,
+            r#"User has answered your questions: "Which database?"="Both". You can now continue with the user's answers in mind."#,
+            r#""Which database?"="Both""#,
+        ),
+        (
+            "AskUserQuestion",
+            several,
+            r#"Your questions have been answered: "Which database?"="SQLite, never Postgres", "Which port?"="9000" user notes: not 80. You can now continue with these answers in mind."#,
+            r#""Which database?"="SQLite, never Postgres", "Which port?"="9000" user notes: not 80"#,
+        ),
+        (
+            "AskUserQuestion",
+            several,
+            r#"The user answered: "Which port?"="9000". Read the answers carefully — they may differ."#,
+            r#""Which port?"="9000""#,
+        ),
+        (
+            "question",
+            several,
+            r#"User has answered your questions: "Which port?"="no \"quotes\" please"."#,
+            r#""Which port?"="no \"quotes\" please"."#,
+        ),
+        (
+            "ask_user",
+            one,
+            "User selected: SQLite 1111",
+            r#""Which database?"="SQLite 1111""#,
+        ),
+        (
+            "ask_user",
+            one,
+            "User responded: never\ntouch prod",
+            "\"Which database?\"=\"never\ntouch prod\"",
+        ),
+        (
+            "ask_user",
+            several,
+            r#"{"answers":{"0":"SQLite","1":""}}"#,
+            r#""Which database?"="SQLite""#,
+        ),
+        (
+            "request_user_input",
+            several,
+            r#"{"answers":{"db":{"answers":["PG","user_note: never Mongo 7070"]}}}"#,
+            r#""Which database?"="PG, user_note: never Mongo 7070""#,
+        ),
+        (
+            "vscode_askQuestions",
+            several,
+            r#"{"answers":{"DB":{"selected":["PG"],"freeText":"but 15","skipped":false}}}"#,
+            r#""Which database?"="PG, but 15""#,
+        ),
+        (
+            "ask_user_question",
+            several,
+            "User has provided the following answers:\n\n**DB**: PG",
+            "**DB**: PG",
+        ),
+        (
+            "ask_followup_question",
+            one,
+            "<answer>\nPG\n</answer>",
+            r#""Which database?"="PG""#,
+        ),
+        (
+            "ask_question",
+            one,
+            "take the one of before",
+            r#""Which database?"="take the one of before""#,
+        ),
+    ] {
+        let found = told(tool, input, ResultText::Fine(said));
+        assert_eq!(found.as_deref(), Some(words), "{said}");
+    }
+    let clarified = "The user wants to clarify these questions.\n    Questions asked:\n- \"Which database?\"\n  Answer: PG\n- \"Which port?\"\n  (No answer provided)";
+    let found = told("AskUserQuestion", several, ResultText::Failed(clarified));
+    assert_eq!(found.as_deref(), Some(r#""Which database?"="PG""#));
+}
+
+#[test]
+fn what_the_user_has_not_said_is_no_answer() {
+    let one = r#"{"question":"Which?"}"#;
+    for (tool, said) in [
+        (
+            "ask_user",
+            "User responded: The user is not available to respond and will review your work later.",
+        ),
+        ("ask_user", "Error: no terminal"),
+        ("ask_user", r#"{"answers":{}}"#),
+        (
+            "request_user_input",
+            "request_user_input is unavailable in Default mode",
+        ),
+        ("request_user_input", "aborted"),
+        ("AskUserQuestion", ""),
+        ("Bash", "User has answered your questions: no"),
+        ("Read", "The user doesn't want to say. the user said:\nx"),
+    ] {
+        let input = match tool {
+            "Bash" => r#"{"command":"cat a"}"#,
+            "Read" => r#"{"file_path":"/a"}"#,
+            _ => one,
+        };
+        assert_eq!(told(tool, input, ResultText::Fine(said)), None, "{said}");
+    }
+    assert_eq!(
+        told("ask_user", one, ResultText::Failed("no terminal")),
+        None
+    );
+}
+
+#[test]
+fn words_beside_a_refusal_are_the_users() {
+    let edit = r#"{"file_path":"/a","old_string":"a","new_string":"b"}"#;
+    for (said, words) in [
+        (
+            "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nwrong file!\n\nedit b.py\n\nNote: The user's next message may contain a correction or preference.",
+            Some("wrong file!\n\nedit b.py"),
+        ),
+        (
+            "The user doesn't want to proceed with this tool use. The tool use was rejected. The user provided the following reason for the rejection:  not on friday",
+            Some("not on friday"),
+        ),
+        (
+            "The user rejected this tool call. User feedback: use git rm",
+            Some("use git rm"),
+        ),
+        (
+            "The user denied this operation and provided the following feedback:\n<feedback>\nno\n</feedback>",
+            Some("no"),
+        ),
+        (
+            "The user doesn't want to proceed with this tool use. STOP.",
+            None,
+        ),
+        ("He says: the user said:\nx", None),
+    ] {
+        let found = told("Edit", edit, ResultText::Failed(said));
+        assert_eq!(found.as_deref(), words, "{said}");
+    }
+}
+
+#[test]
+fn of_a_long_question_its_end_tells_which_it_is() {
+    let asks = "Which of the two do you want?";
+    let long = format!("{} {asks}", "There is much to say of it.".repeat(9));
+    assert_eq!(short(&long), format!("… {asks}"));
+    let one = "is it this ".repeat(30);
+    let cut = short(&one).into_owned();
+    assert!(
+        cut.len() < LONGEST_QUESTION + 5 && cut.ends_with(" …"),
+        "{cut}"
+    );
+    let input = serde_json::json!({"questions": [{"question": long}]}).to_string();
+    let said = format!("Your questions have been answered: \"{long}\"=\"the first\"");
+    let found = told("AskUserQuestion", &input, ResultText::Fine(&said));
+    assert_eq!(found, Some(format!("\"… {asks}\"=\"the first\"")));
+}
