@@ -137,7 +137,7 @@ pub(super) fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
     }
     let said = ends(transcript, block);
     let whose = whose(transcript, exchange, result);
-    if is_stopped(&said, block.outcome, whose) {
+    if is_cut_short(transcript, exchange, result) {
         return Exit::Interrupted;
     }
     if block.outcome == Outcome::Fine && name(transcript, exchange).is_some() {
@@ -188,7 +188,17 @@ fn tells_of_a_failure(output: &str) -> bool {
     })
 }
 
-/// Whether a command was stopped, or did not go on because the user did not want it.
+/// Whether a command was stopped, by its result: the user did not want it to go on, or it took too long.
+pub(super) fn is_cut_short(
+    transcript: &Transcript<'_>,
+    exchange: &Exchange,
+    result: FactLocation,
+) -> bool {
+    let block = transcript.block(result.block);
+    let said = ends(transcript, block);
+    is_stopped(&said, block.outcome, whose(transcript, exchange, result))
+}
+
 fn is_stopped(said: &str, outcome: Outcome, whose: Whose) -> bool {
     const REFUSED: [&str; 3] = [
         "[Operation Cancelled]",
@@ -196,9 +206,21 @@ fn is_stopped(said: &str, outcome: Outcome, whose: Whose) -> bool {
         "The user doesn't want to ",
     ];
     // In a result without a flag, only the whole sentence of the agent counts.
-    const STOPPED: [&str; 1] =
-        ["Command was automatically cancelled because it exceeded the timeout of "];
+    const STOPPED: [&str; 4] = [
+        "Command was automatically cancelled because it exceeded the timeout of ",
+        "Command was cancelled by user before it could complete",
+        "command timed out after ",
+        "Command timed out after ",
+    ];
     let begins = |words: &[&str]| words.iter().any(|words| said.starts_with(words));
+    let by_codex = || {
+        said == "aborted"
+            || begins(&["aborted by user"])
+            || begins(&["failed in sandbox"]) && said.contains(": command timed out")
+    };
+    if outcome == Outcome::Failed && by_codex() {
+        return true;
+    }
     whose == Whose::Agents && begins(&STOPPED)
         || outcome == Outcome::Failed
             && (begins(&REFUSED) || said.lines().next_back() == Some("Command aborted"))

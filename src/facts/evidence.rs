@@ -3,13 +3,16 @@
 //! PURE. A call failed only where its result says so: by a flag, by a status, or in the words that this very tool has for a
 //! failure. What only looks like an error may be the content of a file. Where no agent flags its results, it may be either.
 
+use super::commands::is_cut_short;
 use super::error_lines::NOT_THERE;
 use super::exchanges::{Ended, Exchange, FactLocation};
 use super::exit::Exit;
 use super::input::Input;
 use super::looks::{ended, name};
 use super::operation::Done;
-use super::refused::{is_empty, is_refusal, may_be_refusal, says_it_was_refused, was_refused};
+use super::refused::{
+    is_empty, is_refusal, may_be_refusal, never_ran, says_it_was_refused, was_refused,
+};
 use super::shell::VIEWERS;
 use super::status::recorded;
 use super::tools::kind_of;
@@ -32,6 +35,8 @@ pub(super) fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Done
     let block = transcript.block(result.block);
     let is_shell = exchange.kind == ToolKind::Shell;
     match block.outcome {
+        // Killed in the middle, it may have done all, a part or nothing.
+        Outcome::Failed if is_shell && was_killed(transcript, exchange, result) => Done::Unclear,
         Outcome::Failed => Done::Failed,
         Outcome::Fine if was_refused(transcript, exchange) => Done::Failed,
         Outcome::Fine if is_shell => {
@@ -39,11 +44,13 @@ pub(super) fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Done
                 recorded(transcript, result).is_some_and(|record| record.is_true(&["interrupted"]));
             let interrupted = || is_interrupted.then_some(Exit::Interrupted);
             let goes_on = || name(transcript, exchange).map(|_| Exit::Running);
+            let is_cut_short = || is_cut_short(transcript, exchange, result);
             let status = || status(transcript, exchange, result).map(Exit::Code);
             done(
                 interrupted()
                     .or_else(|| ended(exchange))
                     .or_else(goes_on)
+                    .or_else(|| is_cut_short().then_some(Exit::Interrupted))
                     .or_else(status)
                     .unwrap_or(Exit::Well),
             )
@@ -52,10 +59,23 @@ pub(super) fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Done
     }
 }
 
+/// Whether a failed command was stopped from outside: by the user, or because it took too long.
+fn was_killed(transcript: &Transcript<'_>, exchange: &Exchange, result: FactLocation) -> bool {
+    let status = || status(transcript, exchange, result).map(Exit::Code);
+    !never_ran(transcript, exchange)
+        && (is_cut_short(transcript, exchange, result) || status().is_some_and(is_killed))
+}
+
+/// Whether a status is that of a command that was stopped: `timeout`'s, or that of a signal.
+fn is_killed(exit: Exit) -> bool {
+    matches!(exit, Exit::Code(124 | 130 | 137 | 143))
+}
+
 /// Whether a command has done what it was to do, by how it ended.
 fn done(exit: Exit) -> Done {
     match exit {
         Exit::Code(0) | Exit::Well => Done::Yes,
+        exit if is_killed(exit) => Done::Unclear,
         Exit::Code(_) | Exit::Badly => Done::Failed,
         Exit::Interrupted
         | Exit::Running

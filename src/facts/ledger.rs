@@ -11,7 +11,7 @@ use super::exit::Exit;
 use super::input::Input;
 use super::operation::{Done, FileAction, Operation};
 use super::path::{Folders, below_folder};
-use super::refused::{is_empty, was_refused};
+use super::refused::{is_empty, never_ran};
 use super::removals::{self, Entry, Place, Scope, Status, Sure, Target, What};
 use super::shell::is_shell_tool;
 use super::site::{Site, Stray};
@@ -134,7 +134,7 @@ impl<'t, 'a> Ledger<'t, 'a> {
             input: &input,
         };
         let answered = answered(self.transcript, exchange);
-        if answered == Done::Failed && was_refused(self.transcript, exchange) {
+        if answered == Done::Failed && never_ran(self.transcript, exchange) {
             return;
         }
         let is_shown = self.shows_failures(exchange, &text);

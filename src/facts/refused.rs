@@ -3,10 +3,10 @@
 //! A file may begin with any text, including error messages, so a text counts only if all of it is such a message, and a refusal
 //! only where it is the agent's. Other results with a flag need no test of their text.
 
-use super::beginning;
 use super::exchanges::Exchange;
 use super::whose::{Whose, whose};
-use crate::transcript::Transcript;
+use super::{beginning, block_text};
+use crate::transcript::{Block, Outcome, Transcript};
 
 /// Whether a result without line numbers only states why it does not show a file: the file is empty, an error message, or a
 /// hint where the content is.
@@ -15,22 +15,62 @@ pub(super) fn is_refusal(text: &str) -> bool {
     text.is_empty() || is_hint(text) || is_message(text)
 }
 
-/// Whether the user did not let the agent make a call: then nothing has happened.
+/// Whether a call has done nothing at all: it was refused, or could not even be started.
+pub(super) fn never_ran(transcript: &Transcript<'_>, call: &Exchange) -> bool {
+    was_refused(transcript, call) || was_not_started(transcript, call)
+}
+
+/// Whether the user, or what reviews calls in the user's place, did not let the agent make a call: then nothing has happened.
 pub(super) fn was_refused(transcript: &Transcript<'_>, call: &Exchange) -> bool {
     let Some(result) = call.result.filter(|_| call.inner.is_none()) else {
         return false;
     };
     let block = transcript.block(result.block);
-    let said = beginning(transcript, block, LONGEST_REFUSAL);
     // What comes after a header is a command's.
-    block.header == 0
-        && says_it_was_refused(&said)
+    if block.header > 0 {
+        return false;
+    }
+    let said = beginning(transcript, block, LONGEST_REFUSAL);
+    if said.starts_with(NOT_RUN) {
+        let said = after_command(transcript, block);
+        return said.is_some_and(|said| said.contains("Rejected("));
+    }
+    (says_it_was_refused(&said) || says_by_whom(&said))
         && match whose(transcript, call, result) {
             Whose::Agents => true,
             // In the log of an agent: Claude Code and Gemini CLI flag it, these do not.
             Whose::Either => !transcript.links().is_empty() && is_never_flagged(&said),
             Whose::Shown => false,
         }
+}
+
+/// How Codex begins to say that it has not run a command, which it then quotes.
+const NOT_RUN: &str = "exec_command failed for `";
+
+/// What Codex says of a command that it has not run, behind the command.
+fn after_command(transcript: &Transcript<'_>, result: &Block) -> Option<String> {
+    const AFTER: &str = "`: CreateProcess { message: ";
+    if result.outcome == Outcome::Fine {
+        return None;
+    }
+    let said = block_text(transcript, result);
+    Some(said.rsplit_once(AFTER)?.1.to_owned())
+}
+
+/// Whether an agent says that it could not start a command, or does not know the tool.
+fn was_not_started(transcript: &Transcript<'_>, call: &Exchange) -> bool {
+    /// Codex's.
+    const BEGINNINGS: [&str; 2] = ["unsupported call: ", "unsupported custom tool call: "];
+    let Some(result) = call.result.filter(|_| call.inner.is_none()) else {
+        return false;
+    };
+    let block = transcript.block(result.block);
+    if block.outcome == Outcome::Fine || block.header > 0 {
+        return false;
+    }
+    let said = beginning(transcript, block, LONGEST_REFUSAL);
+    BEGINNINGS.iter().any(|begin| said.starts_with(begin))
+        || said.starts_with(NOT_RUN) && after_command(transcript, block).is_some()
 }
 
 /// Whether a sentence is one with which Codex or Cline says in a result without a flag that the user refused a call.
@@ -44,22 +84,48 @@ fn is_never_flagged(said: &str) -> bool {
 const NEVER_FLAGGED: [&str; 4] = [
     "patch rejected by user",
     "exec command rejected by user",
-    "Command was cancelled by user before it could ",
+    "Command was cancelled by user before it could start",
     "The user denied this operation.",
 ];
 
 /// Whether a result begins with the whole sentence that an agent has for a call that the user refused.
 pub(super) fn says_it_was_refused(said: &str) -> bool {
-    /// Claude Code's and those that imitate it, Gemini CLI's.
-    const SENTENCES: [&str; 4] = [
+    /// Claude Code's and those that imitate it, Gemini CLI's, Cline's, Copilot CLI's, Kimi's.
+    const SENTENCES: [&str; 8] = [
         "The user doesn't want to proceed with this tool use.",
         "The user doesn't want to take this action right now.",
         "[Request interrupted by user for tool use]",
         "[Operation Cancelled] Reason: User denied execution",
+        "The user denied this operation",
+        "The user rejected this tool call.",
+        "The tool call is rejected by the user",
+        "Permission to ",
     ];
     let is_denied = said.starts_with("Permission to ") && said.contains(" denied");
     let begins = |sentence: &&str| said.starts_with(*sentence);
     is_denied || is_never_flagged(said) || SENTENCES.iter().any(begins)
+}
+
+/// Whether a result is one line that says, in the words of any agent, that the user refused a call. A command that says so itself
+/// has no user.
+fn says_by_whom(said: &str) -> bool {
+    const BEGINNINGS: [&str; 6] = [
+        "The user rejected this ",
+        "The user denied this ",
+        "The user declined this ",
+        "User rejected this ",
+        "User denied this ",
+        "User declined this ",
+    ];
+    const VERBS: [&str; 3] = ["rejected by ", "denied by ", "declined by "];
+    let is_by_user = |verb: &&str| {
+        let by = said.split_once(verb).map(|(_, by)| by);
+        let who = by.map(|by| by.strip_prefix("the ").unwrap_or(by));
+        who.is_some_and(|who| who.trim_end_matches(['.', '!']) == "user")
+    };
+    let said = said.trim_end();
+    !said.contains('\n')
+        && (BEGINNINGS.iter().any(|begin| said.starts_with(begin)) || VERBS.iter().any(is_by_user))
 }
 
 /// At least as long as the longest of these sentences, in characters.

@@ -72,6 +72,9 @@ pub(super) fn ends<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t
     block_text(transcript, result)
 }
 
+/// How Codex begins to say, on one line, all that became of a command in its sandbox.
+const IN_SANDBOX: &str = "failed in sandbox ";
+
 /// The exit status in the phrases that agents put before or around an output.
 fn code(said: &str, forms: Forms) -> Option<i64> {
     /// The phrases before the status on a line of its own in a short header.
@@ -97,6 +100,11 @@ fn code(said: &str, forms: Forms) -> Option<i64> {
     }
     if forms == Forms::Unmistakable {
         return End::in_forms(said, forms).code;
+    }
+    if let Some(said) = said.strip_prefix(IN_SANDBOX) {
+        let (_, code) = said.split_once(" exit code: ")?;
+        let end = code.find(|c: char| !c.is_ascii_digit() && c != '-');
+        return code[..end.unwrap_or(code.len())].parse().ok();
     }
     let before = said.lines().take(HEADER).find_map(|line| {
         let line = line.trim_matches(['[', ']', '(', ')', ' ']);

@@ -10,7 +10,7 @@ use super::block_text;
 use super::error_lines::NOT_THERE;
 use super::exchanges::{Exchange, FactLocation, text_of};
 use super::path::{self, is_relative, with_slashes};
-use super::refused::was_refused;
+use super::refused::never_ran;
 use super::script::{Effects, effects};
 use super::shell::{is_shell_tool, output, shows};
 use super::tools::steers;
@@ -97,7 +97,7 @@ fn of_call(
     operated: &Operated<'_>,
     touches: &mut Vec<Touch>,
 ) {
-    if was_refused(transcript, call) {
+    if never_ran(transcript, call) {
         return;
     }
     let mut push = |what: What| {

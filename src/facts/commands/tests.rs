@@ -51,7 +51,7 @@ fn a_status_is_what_the_result_says() {
         (ResultText::Fine("Command aborted"), Exit::Unknown),
         (
             ResultText::Failed("Command timed out after 5 seconds"),
-            Exit::Badly,
+            Exit::Interrupted,
         ),
         (
             ResultText::Fine("a\n<shellId: 3 completed with exit code 2>"),

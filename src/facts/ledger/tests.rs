@@ -194,3 +194,117 @@ fn files_that_git_does_not_know_may_be_cleaned_away() {
         (FileAction::Delete, Done::Unclear)
     );
 }
+
+/// What is told of `src/a.rs`, and of the command that was to remove it, in a session of Codex.
+fn in_codex(said: &str) -> ((FileAction, Done), Exit) {
+    let line = |payload: serde_json::Value| {
+        let line = serde_json::json!({
+            "timestamp": "2026-01-01T00:00:00Z", "type": "response_item", "payload": payload
+        });
+        format!("{line}\n")
+    };
+    let call = |id: &str, name: &str, arguments: serde_json::Value| {
+        line(serde_json::json!({
+            "type": "function_call", "name": name, "call_id": id, "arguments": arguments.to_string()
+        }))
+    };
+    let output = |id: &str, said: &str| {
+        line(serde_json::json!({
+            "type": "function_call_output", "call_id": id, "output": said
+        }))
+    };
+    let patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-a\n+b\n*** End Patch";
+    let lines = [
+        call("1", "apply_patch", serde_json::json!({"input": patch})),
+        output("1", "Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess."),
+        call(
+            "2",
+            "exec_command",
+            serde_json::json!({"cmd": "rm src/a.rs"}),
+        ),
+        output("2", said),
+    ];
+    let transcript = crate::facts::tests::read_as(crate::format::Format::Codex, &lines.concat());
+    let acts = Acts::of(&transcript, &transcript.conversations[0], &Tools::default());
+    let file = acts
+        .files
+        .iter()
+        .find(|file| file.path.ends_with("src/a.rs"));
+    let last = file.unwrap().last().unwrap();
+    let exit = commands::exit(&transcript, &acts.calls[1]);
+    ((last.what, last.done), exit)
+}
+
+#[test]
+fn what_codex_has_not_run_has_done_nothing() {
+    let edited = (FileAction::Edit, Done::Yes);
+    let unknown = (FileAction::Delete, Done::Unclear);
+    let not_run = |why: &str| {
+        format!(
+            "exec_command failed for `/bin/zsh -lc 'rm src/a.rs'`: CreateProcess {{ message: \"{why}\" }}"
+        )
+    };
+    for (said, file, exit) in [
+        (
+            &not_run("Rejected(\\\"rejected by user\\\")")[..],
+            edited,
+            Exit::Refused,
+        ),
+        (
+            &not_run(
+                "Rejected(\\\"This action was rejected due to unacceptable risk.\\\\nReason: x\\\")",
+            ),
+            edited,
+            Exit::Refused,
+        ),
+        (
+            &not_run("No such file or directory (os error 2)"),
+            edited,
+            Exit::Badly,
+        ),
+        (
+            "failed in sandbox None with execution error: command timed out",
+            unknown,
+            Exit::Interrupted,
+        ),
+        (
+            "failed in sandbox LinuxSeccomp with execution error: sandbox denied exec error, exit code: 1, stdout: , stderr: rm: cannot remove",
+            edited,
+            Exit::Code(1),
+        ),
+        ("aborted by user after 3.2s", unknown, Exit::Interrupted),
+        ("aborted", unknown, Exit::Interrupted),
+        (
+            "command timed out after 10000 milliseconds",
+            unknown,
+            Exit::Interrupted,
+        ),
+        (
+            "Exit code: 124\nWall time: 10 seconds\nOutput:\ncommand timed out after 10000 milliseconds\n",
+            unknown,
+            Exit::Interrupted,
+        ),
+        (
+            "Exit code: 0\nWall time: 0 seconds\nOutput:\n",
+            (FileAction::Delete, Done::Yes),
+            Exit::Code(0),
+        ),
+    ] {
+        assert_eq!(in_codex(said), (file, exit), "{said}");
+    }
+}
+
+#[test]
+fn a_command_that_the_user_refused_has_done_nothing() {
+    for said in [
+        "The user rejected this command.",
+        "Error: permission denied by user",
+        "Tool call rejected by the user.",
+    ] {
+        let refused = after(&[("rm src/a.rs", ResultText::Fine(said))]);
+        assert_eq!(refused, (FileAction::Edit, Done::Yes), "{said}");
+    }
+    let stopped = "Command timed out after 2m 0.0s";
+    let stopped = after(&[("rm src/a.rs", ResultText::Failed(stopped))]);
+    assert_eq!(stopped, (FileAction::Delete, Done::Unclear));
+}

@@ -29,16 +29,21 @@ pub(super) fn header(raw: &[u8]) -> usize {
 }
 
 /// The agent's answers to calls that it did not carry out.
-const NOT_DONE: [&[u8]; 4] = [
+const NOT_DONE: [&[u8]; 6] = [
     b"unsupported call: ",
     b"unsupported custom tool call: ",
     b"execution error: ",
     b"aborted by user",
+    b"exec_command failed for `",
+    b"failed in sandbox",
 ];
+
+/// What it writes where a call never got an output.
+const NO_OUTPUT: &[u8] = b"aborted";
 
 /// Whether an output shows that its command failed.
 pub(super) fn outcome(raw: &[u8], header: usize) -> Outcome {
-    if NOT_DONE.iter().any(|begin| raw.starts_with(begin)) {
+    if raw == NO_OUTPUT || NOT_DONE.iter().any(|begin| raw.starts_with(begin)) {
         return Outcome::Failed;
     }
     let status = match header {
@@ -98,6 +103,9 @@ mod tests {
             br"Chunk ID: a\nProcess exited with code -1\nOutput:\nx",
             br#"{\"output\":\"exit_code\",\"metadata\":{\"exit_code\":2,\"duration_seconds\":0.1}}"#,
             b"unsupported call: shell",
+            b"aborted",
+            b"exec_command failed for `/bin/zsh -lc 'rm a'`: CreateProcess { message: \\\"Rejected(\\\"",
+            b"failed in sandbox None with execution error: command timed out",
         ] {
             assert_eq!(of(failed), Outcome::Failed);
         }
