@@ -17,7 +17,7 @@
 //! Only headings, marks and fences are at the start of a line. The lines of a row after its first are indented by a blank.
 //! The user's words are not indented: if they have more than one line, or blanks around them, they are between fences that are
 //! longer than any fence in them. So no text can be mistaken for structure. Labels are from a fixed list, in sections that have
-//! labels, and that of a command may name its folder; a file without one has that of the file above it.
+//! labels, and that of a command may name its folder; a file without one has that of the file above it: it was only looked at.
 
 use std::fmt;
 
@@ -102,19 +102,25 @@ pub(super) enum Labels {
 /// Follows a label.
 const AFTER_LABEL: &str = ": ";
 
+/// The labels of files that were only looked at: those that are written once for several files in a row.
+const LOOKS: [&str; 2] = ["read", "searched"];
+
 /// How files are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileRows {
     /// Each with its label and its path as written.
     Whole,
-    /// A label that is the same for several files in a row is written once; paths are relative to the working folder.
+    /// That several files in a row were looked at is written once; paths are relative to the working folder.
     Short,
 }
 
 impl FileRows {
     /// The label of `row` with the text `text` as it is written below a row with the label `above` of the same section.
     pub(super) fn label<'r>(self, row: &'r Row, text: &str, above: Option<&str>) -> &'r str {
-        let is_known = above == Some(row.label.as_str()) && !text.contains(AFTER_LABEL);
+        // Without its label, a file that is gone would look like one that is there.
+        let is_known = above == Some(row.label.as_str())
+            && LOOKS.contains(&&row.label[..])
+            && !text.contains(AFTER_LABEL);
         match self {
             FileRows::Short if row.section == Section::Files && is_known => "",
             FileRows::Short | FileRows::Whole => &row.label,

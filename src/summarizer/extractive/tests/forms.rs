@@ -119,7 +119,7 @@ L7 [L3] x",
 }
 
 #[test]
-fn files_of_which_the_same_is_told_share_a_label_in_short() {
+fn files_that_were_looked_at_share_a_label_in_short() {
     let row = |line, label: &str, text: &str| Row {
         section: Section::Files,
         mark: Mark::line(line),
@@ -127,32 +127,41 @@ fn files_of_which_the_same_is_told_share_a_label_in_short() {
         text: text.to_owned(),
     };
     let rows = [
-        row(1, "wrote", "a"),
-        row(2, "wrote", "b/c d"),
-        row(3, "edited", "e"),
-        row(4, "edited", "f: g"),
-        row(5, "edited", "h\ni: j"),
-        row(6, "edited", "k"),
+        row(1, "read", "a"),
+        row(2, "read", "b/c d"),
+        row(3, "deleted", "e"),
+        // A bare name would look like a file that is there.
+        row(4, "deleted", "e2"),
+        row(5, "searched", "f: g"),
+        row(6, "searched", "h\ni: j"),
+        row(7, "searched", "k"),
         Row {
             section: Section::Plan,
-            ..row(7, "edited", "no file")
+            ..row(8, "searched", "no file")
         },
     ];
     let short = "\
 ## Files
-L1 wrote: a
+L1 read: a
 L2 b/c d
-L3 edited: e
-L4 edited: f: g
-L5 edited: h
+L3 deleted: e
+L4 deleted: e2
+L5 searched: f: g
+L6 searched: h
  i: j
-L6 k
+L7 k
 
 ## Plan and to-dos
-L7 edited: no file";
+L8 searched: no file";
     check_with(&rows, FileRows::Short, short);
-    let whole = short.replace("L2 ", "L2 wrote: ");
-    check(&rows, &whole.replace("L6 ", "L6 edited: "));
+    let whole = short.replace("L2 ", "L2 read: ");
+    check(&rows, &whole.replace("L7 ", "L7 searched: "));
+}
+
+#[test]
+fn a_summary_of_an_older_version_may_tell_a_change_once_for_several_files() {
+    let rows = parse("## Files\nL1 wrote: a\nL2 b").rows;
+    assert_eq!((&rows[1].label[..], &rows[1].text[..]), ("wrote", "b"));
 }
 
 #[test]
