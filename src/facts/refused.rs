@@ -91,7 +91,7 @@ const NEVER_FLAGGED: [&str; 4] = [
 /// Whether a result begins with the whole sentence that an agent has for a call that the user refused.
 pub(super) fn says_it_was_refused(said: &str) -> bool {
     /// Claude Code's and those that imitate it, Gemini CLI's, Cline's, Copilot CLI's, Kimi's.
-    const SENTENCES: [&str; 8] = [
+    const SENTENCES: [&str; 7] = [
         "The user doesn't want to proceed with this tool use.",
         "The user doesn't want to take this action right now.",
         "[Request interrupted by user for tool use]",
@@ -99,7 +99,6 @@ pub(super) fn says_it_was_refused(said: &str) -> bool {
         "The user denied this operation",
         "The user rejected this tool call.",
         "The tool call is rejected by the user",
-        "Permission to ",
     ];
     let is_denied = said.starts_with("Permission to ") && said.contains(" denied");
     let begins = |sentence: &&str| said.starts_with(*sentence);

@@ -11,7 +11,7 @@ use memchr::memmem;
 
 use super::composer::Composer;
 use crate::facts::{MessageOrigin, block_text, describes_pictures, picture, queued_pictures};
-use crate::summarizer::extractive::{Section, parse, words_with_results};
+use crate::summarizer::extractive::{Section, left_out, parse, words_with_results};
 use crate::transcript::{BlockKind, Message, Typed, typed_in};
 
 /// What became of the typed messages that a summary replaced.
@@ -66,7 +66,9 @@ impl Composer<'_> {
                     for said in self.texts(message) {
                         let rows = parse(self.subject.earlier.summary_in(&said)).rows;
                         let requests = rows.iter().filter(|row| row.section == Section::Requests);
-                        let words_of = requests.filter(|row| !describes_pictures(&row.text));
+                        let is_note =
+                            |text: &str| describes_pictures(text) || left_out(text).is_some();
+                        let words_of = requests.filter(|row| !is_note(&row.text));
                         let lost = words_of.filter(|row| !is_there(&row.text));
                         words.lost.extend(lost.map(|_| line));
                     }

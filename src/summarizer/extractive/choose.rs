@@ -8,15 +8,16 @@ mod last;
 mod render;
 mod value;
 mod window;
+mod words;
 
 use std::borrow::Cow;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use super::clip::{CUT, clip, clip_to_sentences, clip_to_tokens};
+use super::clip::{CUT, clip_to_sentences, clip_to_tokens};
 use super::entities::scan;
 use super::form::{FileRows, Labels, Mark, Row, Section};
-use super::gather::{BETWEEN, LONGEST};
+use super::gather::BETWEEN;
 use super::names::hash;
 use super::state::CALL;
 use super::todos_of::is_plan;
@@ -34,7 +35,6 @@ use window::marked;
 /// Parts of a budget, in percent.
 const PLAN: u64 = 10;
 const CHANGED: u64 = 80;
-const REQUESTS: u64 = 20;
 const EARLIER: u64 = 20;
 
 /// The tokens that changed files may take regardless of their part of the budget: nothing else is as informative.
@@ -76,6 +76,7 @@ pub(super) fn choose(
         if tokens > 0 {
             // Before files: a session with many of them has little room else.
             choice.todos();
+            choice.first_sentences();
         }
         choice
     };
@@ -90,13 +91,20 @@ pub(super) fn choose(
         }
         choice.plan();
         choice.state();
-        choice.sentences();
+        choice.more_sentences();
+        choice.keep_room_for_left_out();
         if narrative.is_none() {
-            choice.cover(EARLIER, |claim| claim == Claim::Earlier);
+            choice.cover(EARLIER, |unit| unit.claim == Claim::Earlier);
         }
-        choice.cover(100, |claim| claim != Claim::State);
+        let is_other = |unit: &Unit| unit.claim != Claim::State;
+        if choice.left_out().is_some() {
+            // The user's words come before files that were only read.
+            choice.cover(100, |unit| is_other(unit) && !is_read(unit));
+            choice.last_sentences();
+        }
+        choice.cover(100, is_other);
         if choice.recount() {
-            choice.cover(100, |claim| claim != Claim::State);
+            choice.cover(100, is_other);
         }
         let freed = choice.drop_names_told_elsewhere();
         choice.widen(freed);
@@ -111,6 +119,11 @@ fn names_in(extract: &Extract, text: &str) -> IdSet<u32> {
         numbers.extend(extract.found.names.find(name))
     });
     numbers
+}
+
+/// Whether a unit is a file that was not changed.
+fn is_read(unit: &Unit) -> bool {
+    unit.row.section == Section::Files && unit.claim == Claim::Free
 }
 
 struct Choice<'c> {
@@ -329,24 +342,6 @@ impl<'c> Choice<'c> {
         }
     }
 
-    /// Takes the user's sentences, from the end as far as there is room; one that is too long alone is clipped.
-    fn sentences(&mut self) {
-        let is_sentence = |claim| matches!(claim, Claim::Sentence(_));
-        let mut part = self.part(REQUESTS);
-        let sentences = self.units().filter(|(_, unit)| is_sentence(unit.claim));
-        let sentences = sentences.map(|(number, _)| number).collect();
-        self.newest_first(&mut part, sentences);
-        for (number, unit) in self.units().rev() {
-            let text = &unit.row.text;
-            if is_sentence(unit.claim)
-                && text.len() > LONGEST
-                && self.estimator.tokens(self.size(unit, text)) > part.limit
-            {
-                self.take_as(number, clip(text, LONGEST), &mut part);
-            }
-        }
-    }
-
     /// Takes changed files; returns whether there is room for all.
     fn changed(&mut self) -> bool {
         let mut part = self.part(CHANGED);
@@ -374,11 +369,11 @@ impl<'c> Choice<'c> {
     }
 
     /// Takes the units with the highest value for their length, until the part is full or nothing has any value.
-    fn cover(&mut self, hundredths: u64, has_claim: impl Fn(Claim) -> bool) {
+    fn cover(&mut self, hundredths: u64, is_one: impl Fn(&Unit) -> bool) {
         let mut part = self.part(hundredths);
         let mut best: BinaryHeap<Candidate> = self
             .units()
-            .filter(|(number, unit)| has_claim(unit.claim) && !self.is_settled[*number])
+            .filter(|(number, unit)| is_one(unit) && !self.is_settled[*number])
             .map(|(number, _)| self.candidate(number))
             .collect();
         let mut misfits = 0;

@@ -24,6 +24,7 @@ mod focus;
 mod form;
 mod gather;
 mod label;
+mod left_out;
 mod lines;
 mod names;
 mod queued;
@@ -55,6 +56,7 @@ use units::Units;
 pub use beside::words_with_results;
 pub use chances::FEATURES;
 pub use form::{Mark, Parsed, Row, Section, as_prose, parse};
+pub use left_out::left_out;
 pub use weights::{Fold, HeldOut, NameWeights, UnitWeights, WEIGHTS, Weights};
 
 /// The extract of a span of messages, from which summaries of any size are made.

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::form::{Mark, Row, Section};
 use super::gather::{Gather, line_of};
+use super::left_out::left_out;
 use super::names::{Speaker, hash};
 use super::units::{Claim, Origin, Request};
 use crate::facts::{
@@ -15,7 +16,7 @@ use crate::facts::{
 use crate::transcript::{Transcript, Typed, typed_in};
 
 /// The value of the user's words besides their names.
-const BASE: f64 = 2.0;
+pub(super) const BASE: f64 = 2.0;
 
 /// What a sentence is worth more that refuses or corrects: the agent did or would have done otherwise.
 const AGAINST: f64 = 1.0;
@@ -164,7 +165,10 @@ pub(super) fn describe(gather: &mut Gather<'_, '_>, pictures: &[Picture], messag
 
 /// Adds a message that an earlier summary quotes, or its pictures.
 pub(super) fn carry(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark) {
-    if describes_pictures(text) {
+    if let Some(messages) = left_out(text) {
+        let before = gather.found.left_out.map_or(0, |(before, _)| before);
+        gather.found.left_out = Some((before + messages, mark.line));
+    } else if describes_pictures(text) {
         push_picture(gather, text, message, mark, Origin::Earlier);
     } else {
         push(gather, text, message, mark, Origin::Earlier);
@@ -178,7 +182,12 @@ fn push_picture(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mar
         .last()
         .is_none_or(|request| request.message != message)
     {
-        requests.push(Request { message, origin });
+        let bytes = 0;
+        requests.push(Request {
+            message,
+            origin,
+            bytes,
+        });
     }
     let number = requests.len() as u32 - 1;
     let row = Row {
@@ -197,7 +206,12 @@ fn push(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark, origi
     let names = &mut gather.found.names;
     names.count(text, message, Speaker::User, |_, _, _| false);
     let number = gather.found.requests.len() as u32;
-    gather.found.requests.push(Request { message, origin });
+    let bytes = text.len();
+    gather.found.requests.push(Request {
+        message,
+        origin,
+        bytes,
+    });
     let row = |text: &str| Row {
         section: Section::Requests,
         mark,
@@ -205,8 +219,9 @@ fn push(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark, origi
         text: text.to_owned(),
     };
     gather.add(row(text), message, Claim::Request(number), BASE);
-    for sentence in sentences(text) {
-        let base = match refuses(sentence) || corrects(sentence) {
+    for sentence in pieces(text) {
+        let bare = sentence.trim();
+        let base = match refuses(bare) || corrects(bare) {
             true => BASE + AGAINST,
             false => BASE,
         };
@@ -216,6 +231,31 @@ fn push(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark, origi
     if text.len() as u64 > gather.policy.summary.user_message_max {
         pasted(gather, text, message, mark, number);
     }
+}
+
+/// A text in its sentences, each with all that stands between it and the next one: together they are the text, and lines of code keep
+/// their blanks.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut starts: Vec<usize> = Vec::new();
+    let mut end = 0;
+    for sentence in sentences(text) {
+        let at = sentence.as_ptr() as usize - text.as_ptr() as usize;
+        // With the blanks that its line begins with.
+        let between = &text[end..at];
+        let line = between.rfind('\n').map(|line| end + line + 1);
+        let start = line.filter(|line| text[*line..at].trim().is_empty());
+        starts.push(match starts.is_empty() {
+            true => 0,
+            false => start.unwrap_or(at),
+        });
+        end = at + sentence.len();
+    }
+    let ends = starts.iter().copied().skip(1).chain([text.len()]);
+    starts
+        .iter()
+        .zip(ends)
+        .map(|(start, end)| &text[*start..end])
+        .collect()
 }
 
 /// Adds the lines of a message that may be too long to be quoted: of those left out, some are worth telling.

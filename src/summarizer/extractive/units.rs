@@ -78,6 +78,8 @@ pub(super) struct Request {
     /// The number of its message, from 0.
     pub(super) message: u32,
     pub(super) origin: Origin,
+    /// The length of its words.
+    pub(super) bytes: usize,
 }
 
 /// Where a message of the user was found.
@@ -100,6 +102,8 @@ pub(super) struct Units {
     /// The last request of the conversation, if it is in the span; and the last typed message, if that request is words in a
     /// message of another kind.
     pub(super) last_requests: Vec<u32>,
+    /// Of how many messages an earlier summary tells nothing, and the line of that summary, counted from 1.
+    pub(super) left_out: Option<(u64, u64)>,
     /// The folder that paths may be relative to.
     pub(super) folder: Option<String>,
     /// Names that occur in messages after the span.

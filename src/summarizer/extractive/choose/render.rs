@@ -7,26 +7,38 @@ use std::collections::BTreeMap;
 use super::super::ExtractiveSummary;
 use super::super::form::{Labels, Row, Section, write};
 use super::super::units::{Claim, Origin, Unit};
-use super::{Choice, Chosen, Counts, WORTH_FILLING, combined};
+use super::{Choice, Chosen, Counts, WORTH_FILLING, combined, is_read};
 use crate::tokens::Size;
+
+/// Whether it is told how many messages of the user are left out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Note {
+    Told,
+    NoRoom,
+}
 
 impl<'c> Choice<'c> {
     /// The summary of the chosen units. The text may be larger than the sum of its rows, so the last ones may have to go.
     pub(super) fn summary(mut self) -> ExtractiveSummary {
         let estimator = self.estimator;
         let tokens = |text: &str| estimator.tokens(estimator.text(text));
+        let mut note = Note::Told;
         let mut counted;
         loop {
-            counted = tokens(&write(
-                &self.rows(|counts| counts != Counts::No),
-                self.files,
-            ));
+            let rows = self.rows(|counts| counts != Counts::No);
+            counted = tokens(&write(&self.with_note(rows, note), self.files));
             let excess = counted.saturating_sub(self.limit);
-            if excess == 0 || !self.drop_last(excess) {
+            if excess == 0 {
                 break;
             }
+            if !self.drop_last(excess) {
+                if note == Note::NoRoom {
+                    break;
+                }
+                note = Note::NoRoom;
+            }
         }
-        let rows = self.rows(|_| true);
+        let rows = self.with_note(self.rows(|_| true), note);
         let text = write(&rows, self.files);
         let (user_verbatim, user_clipped) = self.user_messages();
         ExtractiveSummary {
@@ -37,6 +49,20 @@ impl<'c> Choice<'c> {
             user_clipped,
             counted,
         }
+    }
+
+    /// The rows with the one that tells how many messages of the user are left out, below the user's words.
+    fn with_note(&self, mut rows: Vec<Row>, note: Note) -> Vec<Row> {
+        let left_out = match note {
+            Note::Told if !rows.is_empty() => self.left_out(),
+            Note::Told | Note::NoRoom => None,
+        };
+        if let Some(row) = left_out {
+            let is_request = |row: &Row| row.section == Section::Requests;
+            let at = rows.partition_point(is_request);
+            rows.insert(at, row);
+        }
+        rows
     }
 
     /// Counts the text of the units chosen so far instead of their rows; returns whether that leaves room for more.
@@ -75,7 +101,7 @@ impl<'c> Choice<'c> {
         let mut chosen: Vec<_> = self.chosen.iter().map(|c| (unit(c.unit), c)).collect();
         chosen.sort_by_key(|(unit, chosen)| {
             // Changed files come before files that were only read.
-            let is_read = unit.row.section == Section::Files && unit.claim == Claim::Free;
+            let is_read = is_read(unit);
             let line = unit.row.mark.line;
             (unit.row.section, is_read, unit.message, line, chosen.unit)
         });
@@ -91,9 +117,12 @@ impl<'c> Choice<'c> {
             if let (Some(row), Some((number, _))) = (rows.last_mut(), last)
                 && self.are_neighbours(number, number + 1)
             {
+                row.text.truncate(row.text.trim_end().len());
                 row.text.push_str("\n…");
             }
         };
+        let mut is_last_whole = true;
+        let is_sentence = |unit: &Unit| matches!(unit.claim, Claim::Sentence(_));
         for (unit, chosen) in self.in_text_order() {
             if !is_there(chosen.counts) {
                 continue;
@@ -105,7 +134,19 @@ impl<'c> Choice<'c> {
             });
             let gap = if is_gap { "…\n" } else { "" };
             match rows.last_mut() {
+                // What stands between two sentences is part of the first one.
+                Some(row)
+                    if last.is_some_and(|(_, last)| goes_on(last, unit))
+                        && is_sentence(unit)
+                        && !is_gap
+                        && is_last_whole =>
+                {
+                    row.text.push_str(&chosen.text);
+                }
                 Some(row) if last.is_some_and(|(_, last)| goes_on(last, unit)) => {
+                    if is_sentence(unit) {
+                        row.text.truncate(row.text.trim_end().len());
+                    }
                     row.text.push('\n');
                     row.text.push_str(gap);
                     row.text.push_str(&chosen.text);
@@ -119,6 +160,7 @@ impl<'c> Choice<'c> {
                 }
             }
             last = Some((number, unit));
+            is_last_whole = chosen.text.len() == unit.row.text.len();
         }
         gap_after(&mut rows, last);
         rows

@@ -131,6 +131,10 @@ impl<'t, 'a> Source<'t, 'a> {
             assert!(kinds.into_iter().all(holds), "invented in {row:?}");
             return;
         }
+        if row.section == Section::Requests && left_out(&row.text).is_some() {
+            // They were counted.
+            return;
+        }
         // A command's folder is that of its line or of one before it.
         let own = match row.section {
             Section::Commands => row.label.split(" in ").next().unwrap_or_default(),
