@@ -10,9 +10,9 @@ use super::exchanges::{Exchange, FactLocation, text_of};
 use super::exit::Exit;
 use super::input::Input;
 use super::operation::{Done, FileAction, Operation};
-use super::path::{Folders, below_folder};
+use super::path::{Folders, below_folder, is_of_windows};
 use super::refused::{is_empty, never_ran};
-use super::removals::{self, Entry, Place, Scope, Status, Sure, Target, What};
+use super::removals::{self, Entry, How, Place, Scope, Status, Sure, Target, What};
 use super::shell::is_shell_tool;
 use super::site::{Site, Stray};
 use crate::policy::ToolKind;
@@ -50,6 +50,15 @@ pub(super) struct Ledger<'t, 'a> {
     recorded: Option<FactLocation>,
     /// The folder of the first call, where it is known.
     start: Option<String>,
+    paths: Paths,
+}
+
+/// What the paths of a session look like, as far as it has been seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Paths {
+    Plain,
+    /// Some begin at a drive: then a shell may write drives as folders.
+    OfWindows,
 }
 
 /// The call of the command that is followed.
@@ -74,6 +83,17 @@ impl Call<'_, '_> {
     }
 }
 
+/// A path as shells write it that have folders for drives, `/c/w` or `/mnt/c/w`, as Windows writes it.
+fn on_its_drive(path: &str) -> Option<String> {
+    let rest = path
+        .strip_prefix("/mnt")
+        .unwrap_or(path)
+        .strip_prefix('/')?;
+    let (drive, rest) = rest.split_once('/')?;
+    let is_drive = drive.len() == 1 && drive.bytes().all(|b| b.is_ascii_alphabetic());
+    is_drive.then(|| format!("{}:/{rest}", drive.to_ascii_uppercase()))
+}
+
 impl<'t, 'a> Ledger<'t, 'a> {
     pub(super) fn new(transcript: &'t Transcript<'a>, folders: &'t Folders<'t, 'a>) -> Self {
         Ledger {
@@ -86,6 +106,7 @@ impl<'t, 'a> Ledger<'t, 'a> {
             stash: Vec::new(),
             recorded: None,
             start: None,
+            paths: Paths::Plain,
         }
     }
 
@@ -95,6 +116,9 @@ impl<'t, 'a> Ledger<'t, 'a> {
 
     /// Notes what a call did to the file that it names.
     pub(super) fn push(&mut self, path: String, operation: Operation) {
+        if is_of_windows(&path) {
+            self.paths = Paths::OfWindows;
+        }
         let file = match self.by_path.get(&path) {
             Some(file) => *file,
             None => {
@@ -154,8 +178,12 @@ impl<'t, 'a> Ledger<'t, 'a> {
                     }
                 }
                 What::Replace(to) => self.replace(&call, to, done),
+                What::Again { place, how } => self.put_back(&call, &place, how, done),
                 What::Revert(scope) => {
                     self.take_back(&call, &scope, FileAction::Revert, done);
+                    if let Scope::PathsOrBranch(place) = &scope {
+                        self.put_back(&call, place, How::Perhaps, done);
+                    }
                 }
                 What::Stash(scope) => {
                     let files = self.take_back(&call, &scope, FileAction::Stash, done);
@@ -212,6 +240,10 @@ impl<'t, 'a> Ledger<'t, 'a> {
     fn spelled(&self, call: &Call<'_, '_>, written: &str) -> (String, Sure) {
         let path = below_folder(call.input, written);
         let path = self.folders.in_one_spelling(call.exchange.call.line, &path);
+        let path = match self.paths {
+            Paths::OfWindows => on_its_drive(&path).unwrap_or(path),
+            Paths::Plain => path,
+        };
         match Site::without_parents(&path) {
             Some(other) if !self.by_path.contains_key(&path) => (other, Sure::No),
             Some(_) | None => (path, Sure::Yes),
@@ -313,10 +345,66 @@ impl<'t, 'a> Ledger<'t, 'a> {
         let operation = call.operation(&written, FileAction::Edit, done);
         match self.there.get(&path) {
             Some(file) => self.files[*file].operations.push(operation),
+            // Removed by the same call, it is there again.
+            None if self.was_removed_by(call, &path) => {
+                let file = self.by_path[&path];
+                self.files[file].operations.push(Operation {
+                    what: FileAction::Write,
+                    ..operation
+                });
+                self.there.insert(path, file);
+            }
             None => self.strays.push(Stray {
                 site: Site::File(path),
                 operation,
             }),
+        }
+    }
+
+    /// Whether a call has removed the file of this path.
+    fn was_removed_by(&self, call: &Call<'_, '_>, path: &str) -> bool {
+        let file = self.by_path.get(path).map(|file| &self.files[*file]);
+        let last = file.and_then(|file| file.operations.last());
+        last.is_some_and(|last| last.call == call.exchange.call && last.done != Done::Failed)
+    }
+
+    /// What this call has removed is there again, or may be.
+    fn put_back(&mut self, call: &Call<'_, '_>, place: &Place, how: How, done: Done) {
+        let site = self.site(call, place);
+        let is_its = |operation: &Operation| {
+            operation.call == call.exchange.call
+                && matches!(operation.what, FileAction::Delete | FileAction::Leave)
+        };
+        let written = match (place, how) {
+            (Place::At(written), How::Written) => Some(below_folder(call.input, written)),
+            (Place::At(_) | Place::Like { .. }, _) => None,
+        };
+        let start = site.start();
+        let files = self.by_path.range(start.clone()..);
+        let files = files.take_while(|(path, _)| path.starts_with(&start));
+        let files = files.filter(|(path, _)| site.holds(path));
+        let files: Vec<usize> = files.map(|(_, file)| *file).collect();
+        for file in files {
+            let of = &mut self.files[file];
+            let Some(last) = of.operations.last_mut().filter(|last| is_its(last)) else {
+                continue;
+            };
+            match &written {
+                Some(written) if site.is(&of.path) => {
+                    let operation = call.operation(written, FileAction::Write, done);
+                    of.operations.push(operation);
+                }
+                Some(_) | None if last.done == Done::Yes => last.done = Done::Unclear,
+                Some(_) | None => {}
+            }
+            self.there.insert(of.path.clone(), file);
+        }
+        let strays = self.strays.iter_mut().rev();
+        for stray in strays.take_while(|stray| stray.operation.call == call.exchange.call) {
+            let is_there = stray.site.overlaps(&site) && is_its(&stray.operation);
+            if is_there && stray.operation.done == Done::Yes {
+                stray.operation.done = Done::Unclear;
+            }
         }
     }
 

@@ -31,7 +31,7 @@ pub(super) fn of<'i>(input: &'i Input<'_>) -> Option<(&'static str, Cow<'i, str>
 /// A path below the folder that a call names.
 pub(super) fn below_folder(input: &Input<'_>, path: &str) -> String {
     match input.text(&["workdir", "cwd", "working_directory"]) {
-        Some(folder) if !path.starts_with('/') && !path.starts_with('~') => {
+        Some(folder) if is_relative(path) => {
             format!("{folder}/{path}")
         }
         Some(_) | None => path.to_owned(),

@@ -61,6 +61,18 @@ impl Site {
         }
     }
 
+    /// Whether two paths that are named are one, or one is in the other.
+    pub(super) fn overlaps(&self, other: &Site) -> bool {
+        let named = |site: &'_ Site| match site {
+            Site::Path(path) | Site::File(path) => Some(path.clone()),
+            Site::Like { .. } | Site::Repository(_) => None,
+        };
+        match (named(self), named(other)) {
+            (Some(one), Some(other)) => is_in(&one, &other) || is_in(&other, &one),
+            (_, _) => false,
+        }
+    }
+
     /// Whether a file may be one of those.
     pub(super) fn holds(&self, path: &str) -> bool {
         match self {

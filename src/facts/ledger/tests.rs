@@ -308,3 +308,96 @@ fn a_command_that_the_user_refused_has_done_nothing() {
     let stopped = after(&[("rm src/a.rs", ResultText::Failed(stopped))]);
     assert_eq!(stopped, (FileAction::Delete, Done::Unclear));
 }
+
+#[test]
+fn what_one_command_removes_and_makes_again_is_there() {
+    for (command, expected) in [
+        ("rm -f src/a.rs && cat > src/a.rs <<'E'\nx\nE", Done::Yes),
+        (
+            "mv src/a.rs src/a.bak && sed s/x/y/ src/a.bak > src/a.rs",
+            Done::Yes,
+        ),
+        ("rm -rf src && mkdir src && cp /t/a.rs src/a.rs", Done::Yes),
+        ("rm -rf src; true || echo x > src/a.rs", Done::Unclear),
+    ] {
+        let found = after(&[(command, FINE)]);
+        assert_eq!(found, (FileAction::Write, expected), "{command}");
+    }
+    for command in [
+        "rm -rf src && git clone https://h/x/src",
+        "rm -rf src && git clone https://h/x/y src",
+        "rm -rf src && tar xf t.tgz src",
+        "rm src/a.rs && python3 gen.py src/a.rs",
+    ] {
+        let found = after(&[(command, FINE)]);
+        assert_eq!(found, (FileAction::Delete, Done::Unclear), "{command}");
+    }
+    let reverted = after(&[("rm -rf src && git checkout -- src", FINE)]);
+    assert_eq!(reverted, (FileAction::Revert, Done::Unclear));
+    // That may be a branch.
+    let perhaps = after(&[("rm -rf src && git checkout src", FINE)]);
+    assert_eq!(perhaps, (FileAction::Delete, Done::Unclear));
+    // In another order, it is gone.
+    let gone = after(&[("echo x > src/a.rs && rm src/a.rs", FINE)]);
+    assert_eq!(gone, (FileAction::Delete, Done::Yes));
+}
+
+/// What was done last to each file of a session on Windows, of which all are edited first, after a command.
+fn on_windows(command: &str) -> Vec<(String, FileAction)> {
+    let line = |kind: &str, content: serde_json::Value, uuid: u32| {
+        let line = serde_json::json!({
+            "type": kind, "uuid": uuid.to_string(), "parentUuid": uuid.checked_sub(1).map(|n| n.to_string()),
+            "sessionId": "s", "cwd": "C:\\w", "message": {"id": "m", "role": kind, "content": [content]}
+        });
+        format!("{line}\n")
+    };
+    let calls = [
+        (
+            "Edit",
+            serde_json::json!({"file_path": "C:\\w\\src\\a.rs", "old_string": "a", "new_string": "b"}),
+        ),
+        (
+            "Edit",
+            serde_json::json!({"file_path": "c:\\w\\src\\b.rs", "old_string": "a", "new_string": "b"}),
+        ),
+        ("Bash", serde_json::json!({"command": command})),
+    ];
+    let mut lines = String::new();
+    for (number, (tool, input)) in (0..).zip(calls) {
+        let id = number.to_string();
+        let call = serde_json::json!({"type": "tool_use", "id": id, "name": tool, "input": input});
+        let result = serde_json::json!({"type": "tool_result", "tool_use_id": id, "content": ""});
+        lines += &line("assistant", call, 2 * number);
+        lines += &line("user", result, 2 * number + 1);
+    }
+    let transcript = crate::facts::tests::read_as(crate::format::Format::ClaudeCode, &lines);
+    let acts = Acts::of(&transcript, &transcript.conversations[0], &Tools::default());
+    let last = |file: &File| (file.path.clone(), file.last().unwrap().what);
+    acts.files.iter().map(last).collect()
+}
+
+#[test]
+fn a_file_of_windows_is_one_however_a_shell_writes_it() {
+    let [a, b] = ["C:/w/src/a.rs", "C:/w/src/b.rs"].map(str::to_owned);
+    for (command, name) in [
+        ("rm src/a.rs", &a),
+        ("rm c:/w/src/b.rs", &b),
+        ("rm 'C:\\w\\src\\b.rs'", &b),
+        ("cd /c/w && rm src/a.rs", &a),
+        ("rm /mnt/c/w/src/a.rs", &a),
+        ("git rm -q src/a.rs", &a),
+    ] {
+        let expected: Vec<_> = [&a, &b]
+            .map(|path| match path == name {
+                true => (path.clone(), FileAction::Delete),
+                false => (path.clone(), FileAction::Edit),
+            })
+            .to_vec();
+        assert_eq!(on_windows(command), expected, "{command}");
+    }
+    // Elsewhere, that is a folder of that name.
+    assert_eq!(
+        last_of("src/a.rs", &[("rm /c/src/a.rs", FINE)]).0,
+        FileAction::Edit
+    );
+}

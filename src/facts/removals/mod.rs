@@ -4,6 +4,7 @@
 //! PURE. Says which paths each command means, and whether it was carried out if the whole text has ended well. Says nothing of a
 //! command that only would do it, and of a text that cannot be taken apart.
 
+mod again;
 mod git;
 mod given;
 mod place;
@@ -11,7 +12,7 @@ mod row;
 mod verbs;
 
 use super::script::{Missing, Simple, Word, WordKind, assigned, commands};
-use place::{By, LONGEST, Values, below};
+use place::{By, LONGEST, Values, below, is_rooted};
 
 pub(super) use git::may_record;
 pub(super) use place::{Pattern, Place};
@@ -64,6 +65,8 @@ pub(super) enum What {
     Move { from: Place, to: Option<Target> },
     /// A file contains something else, if it is no folder.
     Replace(Target),
+    /// What was removed before is there again, or may be.
+    Again { place: Place, how: How },
     /// Files are as git has recorded them.
     Revert(Scope),
     /// The same, and what they were is kept in a stash.
@@ -74,6 +77,15 @@ pub(super) enum What {
     Drop(Entry),
     /// Files that git does not know are deleted.
     Clean(Place),
+}
+
+/// How a path comes to be there again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    /// The output of a command goes there.
+    Written,
+    /// A command is given its name.
+    Perhaps,
 }
 
 /// Where a file is put.
@@ -162,6 +174,7 @@ impl Change {
                 from: Place::Like { .. },
                 ..
             }
+            | What::Again { .. }
             | What::Unstash(_)
             | What::Drop(_)
             | What::Clean(_) => false,
@@ -260,7 +273,9 @@ impl Walk {
                 Some(words) => {
                     self.assign(&command.words);
                     let arguments: Vec<Argument<'_>> = words.iter().map(Argument::Word).collect();
-                    self.command(&arguments, command, sure[number].and(outer), depth);
+                    let sure = sure[number].and(outer);
+                    self.command(&arguments, command, sure, depth);
+                    self.again(command, words, sure);
                 }
                 None => self.assign(&command.words),
             }
@@ -353,7 +368,7 @@ impl Walk {
         };
         let folder = self.folder();
         let at = match (&folder.at, to) {
-            (_, Some(to)) if to.starts_with(['/', '~']) => Some(to),
+            (_, Some(to)) if is_rooted(&to) => Some(to),
             (Some(folder), Some(to)) => Some(below(folder, &to)),
             (_, _) => None,
         };
@@ -383,7 +398,7 @@ impl Walk {
         let places = patterns.filter_map(|(pattern, sure)| {
             let place = pattern.place(folder.at.as_deref())?;
             let sure = match &place {
-                Place::At(path) if path.starts_with(['/', '~']) && !is_below(folder, path) => sure,
+                Place::At(path) if is_rooted(path) && !is_below(folder, path) => sure,
                 Place::At(_) => sure.and(folder.sure),
                 Place::Like { .. } => Sure::No,
             };

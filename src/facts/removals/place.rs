@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::facts::path::is_relative;
 use crate::facts::script::{Missing, Word};
 
 /// The paths that a command means.
@@ -272,8 +273,8 @@ impl Pattern {
 }
 
 /// Whether a path does not depend on the folder that a command runs in.
-fn is_rooted(path: &str) -> bool {
-    path.starts_with(['/', '~'])
+pub(super) fn is_rooted(path: &str) -> bool {
+    !is_relative(path)
 }
 
 /// A path below a folder.

@@ -22,6 +22,10 @@ fn of(text: &str) -> Vec<String> {
                 format!("mv {} > {to}", place(from))
             }
             What::Replace(to) => format!("cp {}", target(to)),
+            What::Again { place: at, how } => match how {
+                How::Written => format!("write {}", place(at)),
+                How::Perhaps => format!("make {}", place(at)),
+            },
             What::Revert(of) => format!("revert {}", scope(of)),
             What::Stash(of) => format!("stash {}", scope(of)),
             What::Unstash(entry) => format!("unstash {entry:?}"),
@@ -35,6 +39,38 @@ fn of(text: &str) -> Vec<String> {
     };
     let changes = changes(text).map(|changes| changes.all);
     changes.iter().flatten().map(words).collect()
+}
+
+#[test]
+fn what_is_made_again_in_the_same_text_is_seen() {
+    for (text, expected) in [
+        ("rm -f a && cat > a <<'E'\nx\nE", vec!["rm a", "write a"]),
+        ("cat > a; rm a", vec!["rm a"]),
+        (
+            "mv a a.bak && sed s/x/y/ a.bak > a",
+            vec!["mv a > a.bak", "write a"],
+        ),
+        ("rm a; make || echo no > a", vec!["?rm a", "?write a"]),
+        (
+            "rm -rf d && git clone https://h/x/y.git d",
+            vec!["rm d", "?make d"],
+        ),
+        (
+            "rm -rf y && git clone https://h/x/y.git",
+            vec!["rm y", "?make y"],
+        ),
+        ("rm -rf d && tar xf t.tgz -C d", vec!["rm d", "?make d"]),
+        (
+            "rm -rf d && mkdir d && cp /t/c d/c",
+            vec!["rm d", "cp d/c", "?make d/c"],
+        ),
+        ("rm a && git add a && git commit -m a", vec!["rm a"]),
+        ("rm a && ls a", vec!["rm a"]),
+        ("rm a && cat > b", vec!["rm a"]),
+        ("cd d && rm a && x > a", vec!["rm d/a", "write d/a"]),
+    ] {
+        assert_eq!(of(text), expected, "{text}");
+    }
 }
 
 #[test]
