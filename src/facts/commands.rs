@@ -64,6 +64,14 @@ pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Comm
             None if exchange.kind == ToolKind::Other => answered(transcript, exchange),
             None => exit(transcript, exchange),
         };
+        let exit = match exit {
+            Exit::Code(0) | Exit::Well | Exit::Unknown
+                if exchange.kind == ToolKind::Shell && is_left_to_itself(&text) =>
+            {
+                Exit::Begun
+            }
+            exit => exit,
+        };
         let goes_on = matches!(exit, Exit::Running | Exit::WasRunning);
         // Its first result names it; the last look tells its end.
         let last = exchange.looks.last().map(|look| look.at);
@@ -77,6 +85,21 @@ pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Comm
         })
     };
     exchanges.iter().filter_map(command).collect()
+}
+
+/// Whether a shell does not wait for the last command of a text, apart from what only says that it has begun.
+fn is_left_to_itself(text: &str) -> bool {
+    let text = text.trim_end();
+    let is_note = |line: &str| {
+        let line = line.trim();
+        line.starts_with("echo ") && !line.contains(['|', '&', ';', '>', '`', '('])
+    };
+    let last = text.rsplit(['\n', '&', ';']).next();
+    let text = match last.filter(|last| is_note(last)) {
+        Some(note) => text[..text.len() - note.len()].trim_end(),
+        None => text,
+    };
+    text.ends_with('&') && !text.ends_with("&&")
 }
 
 /// Whether a command begins by going to a folder, wherever it is run.

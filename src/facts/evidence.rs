@@ -78,6 +78,7 @@ fn done(exit: Exit) -> Done {
         exit if is_killed(exit) => Done::Unclear,
         Exit::Code(_) | Exit::Badly => Done::Failed,
         Exit::Interrupted
+        | Exit::Begun
         | Exit::Running
         | Exit::WasRunning
         | Exit::Refused
@@ -172,7 +173,8 @@ pub(super) fn of_change(transcript: &Transcript<'_>, exchange: &Exchange, answer
 /// results, an unrecognised text may be an error message, in any program's words and in any language.
 fn says_it_is_done(said: &str) -> bool {
     /// Words of the first line, in lower case, and parts of it.
-    const WORDS: [&str; 18] = [
+    const WORDS: [&str; 19] = [
+        "added",
         "success",
         "successful",
         "successfully",
@@ -354,6 +356,7 @@ mod tests {
             "Successfully replaced text in a.rs",
             "{\"success\": true}",
             "Deleted.",
+            "Added 1 file(s): /w/src/n.py",
             "文件已更新",
         ] {
             assert!(says_it_is_done(said), "{said}");

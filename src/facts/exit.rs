@@ -11,6 +11,8 @@ pub enum Exit {
     Badly,
     /// It was interrupted.
     Interrupted,
+    /// The shell has begun it and did not wait for it: how it goes on, nothing says.
+    Begun,
     /// It had not ended when it was last looked at.
     Running,
     /// The same, and nothing would have told the agent of its end since.

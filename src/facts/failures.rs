@@ -122,6 +122,7 @@ fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, at: FactLocation) -
             Some(
                 Exit::Well
                 | Exit::Interrupted
+                | Exit::Begun
                 | Exit::Running
                 | Exit::WasRunning
                 | Exit::Refused

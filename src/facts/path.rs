@@ -11,13 +11,14 @@ use crate::scan::{Value, unescape};
 use crate::transcript::{Line, LineKind, LinkKind, Transcript};
 
 /// The keys for the path in the inputs of tools.
-const KEYS: [&str; 6] = [
+const KEYS: [&str; 7] = [
     "file_path",
     "path",
     "filePath",
     "target_file",
     "absolute_path",
     "filename",
+    "notebook_path",
 ];
 
 /// The path in a call's input, and its key.

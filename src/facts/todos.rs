@@ -143,8 +143,31 @@ fn tasks<'e>(
     // None inside if it was deleted.
     let mut tasks: Vec<(String, Option<Todo>)> = Vec::new();
     let mut changes = Vec::new();
-    for exchange in exchanges.filter(|of| is_task(&of.tool(transcript))) {
+    for exchange in exchanges.filter(|of| {
+        let tool = of.tool(transcript);
+        is_task(&tool) || tool == "TaskList"
+    }) {
         if answer(transcript, exchange) == Done::Failed {
+            continue;
+        }
+        if exchange.tool(transcript) == "TaskList" {
+            let Some(result) = exchange.result else {
+                continue;
+            };
+            // Others may have changed them, too: agents of the agent, and earlier sessions.
+            let said = block_text(transcript, transcript.block(result.block));
+            for (number, state) in said.lines().filter_map(listed_task) {
+                let mut made = tasks.iter_mut().rev();
+                match made.find(|(known, _)| known == number) {
+                    Some((_, Some(task))) => task.state = state,
+                    Some((_, None)) => {}
+                    None => changes.push(TaskChange {
+                        number: number.to_owned(),
+                        state: Some(Some(state)),
+                        text: None,
+                    }),
+                }
+            }
             continue;
         }
         let input = exchange.input(transcript);
@@ -203,6 +226,18 @@ impl TaskChange {
             task.text = text;
         }
     }
+}
+
+/// The number of a task and its state in a line of a list of them: `#7 [completed] Write the parser`.
+fn listed_task(line: &str) -> Option<(&str, TodoState)> {
+    let (number, rest) = line.trim().strip_prefix('#')?.split_once(" [")?;
+    let (of_task, _) = rest.split_once(']')?;
+    let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    let is_state = matches!(
+        of_task,
+        "pending" | "in_progress" | "completed" | "cancelled"
+    );
+    (is_number && is_state).then(|| (number, state(of_task)))
 }
 
 /// `Task #7 created successfully: …`
@@ -470,6 +505,33 @@ mod tests {
             todos.changes,
             [change("2", Some(None), None), change("1", None, Some("A"))]
         );
+    }
+
+    #[test]
+    fn a_list_of_tasks_tells_what_others_did() {
+        let transcript = anthropic(&[
+            (
+                "TaskCreate",
+                r#"{"subject":"a"}"#,
+                ResultText::Fine("Task #1 created successfully: a"),
+            ),
+            (
+                "TaskCreate",
+                r#"{"subject":"b"}"#,
+                ResultText::Fine("Task #2 created successfully: b"),
+            ),
+            (
+                "TaskList",
+                "{}",
+                ResultText::Fine(
+                    "#1 [completed] a\n#2 [in_progress] b (agent-x)\n#7 [pending] c\n#x [?]",
+                ),
+            ),
+        ]);
+        let found = in_main(&transcript, todos).unwrap();
+        let states: Vec<TodoState> = found.items.iter().map(|todo| todo.state).collect();
+        assert_eq!(states, [TodoState::Completed, TodoState::InProgress]);
+        assert_eq!(found.changes.len(), 1);
     }
 
     #[test]

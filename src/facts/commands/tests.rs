@@ -294,3 +294,21 @@ fn a_command_has_the_folder_that_its_call_or_the_format_says() {
     let transcript = anthropic(&[("Bash", r#"{"command":"make"}"#, ResultText::Fine(""))]);
     assert_eq!(folder_of(&transcript), None);
 }
+
+#[test]
+fn a_command_that_the_shell_does_not_wait_for_is_only_begun() {
+    for (command, is_begun) in [
+        ("npm run dev &", true),
+        ("nohup python job.py > o.log 2>&1 &\necho started", true),
+        ("npm run dev & echo $!", true),
+        ("make &\n", true),
+        ("make && echo done", false),
+        ("make & sleep 2; curl -s localhost", false),
+        ("make; echo done", false),
+    ] {
+        let input = serde_json::json!({ "command": command }).to_string();
+        let transcript = anthropic(&[("Bash", &input, ResultText::Fine(""))]);
+        let exit = ended(&transcript)[0].1;
+        assert_eq!(exit == Exit::Begun, is_begun, "{command}");
+    }
+}

@@ -401,3 +401,18 @@ fn a_file_of_windows_is_one_however_a_shell_writes_it() {
         FileAction::Edit
     );
 }
+
+#[test]
+fn an_edit_of_a_notebook_is_one_of_a_file() {
+    let input = r#"{"notebook_path":"/w/a.ipynb","cell_id":"c1","new_source":"x=1"}"#;
+    let calls = [(
+        "NotebookEdit",
+        input,
+        ResultText::Fine("Updated cell c1 with x=1"),
+    )];
+    let transcript = anthropic(&calls);
+    let acts = Acts::of(&transcript, &transcript.conversations[0], &Tools::default());
+    let paths: Vec<&str> = acts.files.iter().map(|file| &file.path[..]).collect();
+    assert_eq!(paths, ["/w/a.ipynb"]);
+    assert_eq!(acts.files[0].last().unwrap().what, FileAction::Edit);
+}

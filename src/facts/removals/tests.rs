@@ -68,6 +68,8 @@ fn what_is_made_again_in_the_same_text_is_seen() {
         ("rm a && ls a", vec!["rm a"]),
         ("rm a && cat > b", vec!["rm a"]),
         ("cd d && rm a && x > a", vec!["rm d/a", "write d/a"]),
+        // Into a folder, though it does not end with a slash.
+        ("cd d && mv ../s/q .", vec!["mv d/../s/q > d/q"]),
     ] {
         assert_eq!(of(text), expected, "{text}");
     }

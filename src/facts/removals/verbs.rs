@@ -57,7 +57,7 @@ impl Walk {
                 let Some(to) = parts.into.or_else(|| paths.pop()) else {
                     return;
                 };
-                let kind = match is_into || paths.len() > 1 || to.text().ends_with('/') {
+                let kind = match is_into || paths.len() > 1 || is_folder(to.text()) {
                     true => Kind::Folder,
                     false => Kind::Either,
                 };
@@ -88,10 +88,14 @@ impl Walk {
         };
         let name = name.map(str::to_owned);
         let target = to.and_then(|(to, _)| match (kind, &name) {
-            (Kind::Folder, Some(name)) => Some(Target {
-                path: format!("{}/{name}", to.trim_end_matches('/')),
-                name: None,
-            }),
+            (Kind::Folder, Some(name)) => {
+                let to = to.trim_end_matches('/');
+                let to = to.strip_suffix("/.").unwrap_or(to);
+                Some(Target {
+                    path: format!("{to}/{name}"),
+                    name: None,
+                })
+            }
             // Which of its files, nobody knows.
             (Kind::Folder, None) => None,
             (Kind::Either, _) => Some(Target {
@@ -106,6 +110,11 @@ impl Walk {
             (_, None) => {}
         }
     }
+}
+
+/// Whether a path is that of a folder by its end alone.
+fn is_folder(path: &str) -> bool {
+    path.ends_with('/') || matches!(path.rsplit('/').next(), Some("." | ".."))
 }
 
 /// Whether a flag of `shred` has the file deleted.

@@ -44,6 +44,7 @@ pub(super) fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange], later:
             Exit::Badly => true,
             Exit::Well
             | Exit::Interrupted
+            | Exit::Begun
             | Exit::Running
             | Exit::WasRunning
             | Exit::Refused

@@ -27,6 +27,7 @@ pub(super) fn label(exit: Exit) -> String {
         Exit::Code(code) => format!("exit {code}"),
         Exit::Badly => "failed".to_owned(),
         Exit::Interrupted => "interrupted".to_owned(),
+        Exit::Begun => "begun in the background".to_owned(),
         Exit::Running => IS_RUNNING.to_owned(),
         Exit::WasRunning => WAS_RUNNING.to_owned(),
         Exit::Refused => "refused".to_owned(),

@@ -164,7 +164,7 @@ impl Dialect for ClaudeCode {
             shell: &["Bash", "PowerShell"],
             read: &["Read"],
             write: &["Write"],
-            edit: &["Edit", "MultiEdit"],
+            edit: &["Edit", "MultiEdit", "NotebookEdit"],
             search: &["Grep", "Glob", "LS"],
             web: &["WebFetch", "WebSearch"],
             steering: &[

@@ -29,13 +29,14 @@ pub(super) fn header(raw: &[u8]) -> usize {
 }
 
 /// The agent's answers to calls that it did not carry out.
-const NOT_DONE: [&[u8]; 6] = [
+const NOT_DONE: [&[u8]; 7] = [
     b"unsupported call: ",
     b"unsupported custom tool call: ",
     b"execution error: ",
     b"aborted by user",
     b"exec_command failed for `",
     b"failed in sandbox",
+    b"failed to parse function arguments: ",
 ];
 
 /// What it writes where a call never got an output.
@@ -104,6 +105,7 @@ mod tests {
             br#"{\"output\":\"exit_code\",\"metadata\":{\"exit_code\":2,\"duration_seconds\":0.1}}"#,
             b"unsupported call: shell",
             b"aborted",
+            b"failed to parse function arguments: missing field `step`",
             b"exec_command failed for `/bin/zsh -lc 'rm a'`: CreateProcess { message: \\\"Rejected(\\\"",
             b"failed in sandbox None with execution error: command timed out",
         ] {
