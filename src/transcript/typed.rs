@@ -6,24 +6,52 @@
 /// left.
 pub fn typed_in(text: &str) -> Option<&str> {
     let mut rest = text;
-    while let Some(tag) = TAGS.iter().find(|tag| rest.trim_start().starts_with(*tag)) {
-        let end = format!("</{}", &tag[1..]);
+    while let Some(tag) = TAGS.iter().find(|tag| begins_with(rest.trim_start(), tag)) {
+        let end = format!("</{tag}>");
         rest = rest
             .split_once(&end)
             .map_or("", |(_, after)| after.trim_start());
     }
-    let is_agents = rest.trim().is_empty() && !text.trim().is_empty() || is_broken_off(rest);
+    let is_agents =
+        rest.trim().is_empty() && !text.trim().is_empty() || is_broken_off(rest) || is_note(rest);
     (!is_agents).then_some(rest)
 }
 
-/// How texts begin that agents put into messages of the user: reminders, and context from an editor.
-const TAGS: [&str; 5] = [
-    "<system-reminder>",
-    "<ide_opened_file>",
-    "<ide_selection>",
-    "<current_datetime>",
-    "<system_reminder>",
+/// The tags of what agents put into messages of the user: reminders, context from an editor, what hooks and other agents say.
+const TAGS: [&str; 9] = [
+    "system-reminder",
+    "ide_opened_file",
+    "ide_selection",
+    "current_datetime",
+    "system_reminder",
+    "user-prompt-submit-hook",
+    "cross-session-message",
+    "teammate-message",
+    "user_action",
 ];
+
+/// Whether a text begins with such a tag, perhaps with attributes.
+fn begins_with(text: &str, tag: &str) -> bool {
+    let rest = text
+        .strip_prefix('<')
+        .and_then(|rest| rest.strip_prefix(tag));
+    rest.is_some_and(|rest| rest.starts_with(['>', ' ']))
+}
+
+/// How whole messages begin that Claude Code or Codex writes in the user's name.
+const NOTES: [&str; 5] = [
+    "Another Claude session sent a message:\n",
+    "Please continue the conversation from where we left it off without asking the user any further questions.",
+    "Stop hook feedback:\n",
+    "Tool loaded.",
+    "Warning: The maximum number of unified exec processes you can keep open is ",
+];
+
+fn is_note(text: &str) -> bool {
+    let text = text.trim();
+    let note = NOTES.iter().find(|note| text.starts_with(*note));
+    note.is_some_and(|note| *note != "Tool loaded." || text == *note)
+}
 
 /// Whether a text is the note that the user interrupted something.
 fn is_broken_off(text: &str) -> bool {
@@ -33,8 +61,14 @@ fn is_broken_off(text: &str) -> bool {
 
 /// Whether a text may begin with what an agent adds: most do not, and need not be read. `raw` is its JSON.
 pub(super) fn may_be_added(raw: &[u8]) -> bool {
+    let raw = raw.trim_ascii_start();
     // An escape may be any character.
-    matches!(raw.trim_ascii_start().first(), Some(b'<' | b'[' | b'\\'))
+    matches!(raw.first(), Some(b'<' | b'[' | b'\\'))
+        || NOTES.iter().any(|note| {
+            // Up to what may be written as an escape.
+            let start = note.trim_end().as_bytes();
+            raw.starts_with(start)
+        })
 }
 
 #[cfg(test)]
@@ -60,6 +94,21 @@ mod tests {
                 Some("do <system-reminder>x</system-reminder>it"),
             ),
             ("[Request interrupted by user for tool use]", None),
+            (
+                "<teammate-message teammate_id=\"x\">hi</teammate-message>",
+                None,
+            ),
+            (
+                "<user-prompt-submit-hook>hi</user-prompt-submit-hook>\ngo",
+                Some("go"),
+            ),
+            (
+                "<user_actions>go</user_actions>",
+                Some("<user_actions>go</user_actions>"),
+            ),
+            ("Stop hook feedback:\n- [x]: tests fail", None),
+            ("Tool loaded.", None),
+            ("Tool loaded. Now go on", Some("Tool loaded. Now go on")),
             (
                 "<system-reminder>x</system-reminder>[Request interrupted by user]",
                 None,

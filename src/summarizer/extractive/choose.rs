@@ -92,6 +92,7 @@ pub(super) fn choose(
         choice.plan();
         choice.state();
         choice.more_sentences();
+        choice.questions();
         choice.keep_room_for_left_out();
         if narrative.is_none() {
             choice.cover(EARLIER, |unit| unit.claim == Claim::Earlier);
@@ -255,7 +256,15 @@ impl<'c> Choice<'c> {
                     self.is_settled[number] = true;
                     continue;
                 }
-                (Claim::State | Claim::Plan | Claim::Changed | Claim::Earlier | Claim::Free, _) => {
+                (
+                    Claim::Asked
+                    | Claim::State
+                    | Claim::Plan
+                    | Claim::Changed
+                    | Claim::Earlier
+                    | Claim::Free,
+                    _,
+                ) => {
                     continue;
                 }
             };

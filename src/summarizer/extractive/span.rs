@@ -38,6 +38,14 @@ const LONGEST_SETTINGS: u32 = 4_000;
 /// The value of a sentence that states a decision or a reason or leaves something open, besides its names.
 const DECIDES: f64 = 0.5;
 
+/// Whether words of the user say something only together with what they answer.
+fn is_short_answer(words: &str) -> bool {
+    const WORDS: usize = 5;
+    const BYTES: usize = 40;
+    let words = words.trim();
+    !words.is_empty() && words.len() <= BYTES && words.split_whitespace().count() <= WORDS
+}
+
 impl Gather<'_, '_> {
     /// Gathers all units of the span.
     pub(super) fn all(mut self) -> Units {
@@ -147,6 +155,9 @@ impl Gather<'_, '_> {
         let blocks = conversation.blocks(message);
         if message.typed == Typed::Yes {
             self.by_user(number, message);
+            if is_short_answer(&requests::words(transcript, blocks)) {
+                self.keep_question(number);
+            }
             let blocks = blocks.iter().map(|block| transcript.block(*block));
             let added = |block: &&Block| block.kind == BlockKind::Text && !block.is_words();
             return blocks.filter(added).for_each(|block| {
@@ -203,6 +214,24 @@ impl Gather<'_, '_> {
         }
     }
 
+    /// Has the question told with which the agent ended before a short answer: without it, the answer says nothing.
+    fn keep_question(&mut self, answer: u32) {
+        let before = self.found.units.iter_mut().rev();
+        let mut before = before.skip_while(|unit| unit.message >= answer);
+        let last =
+            before.find(|unit| matches!(unit.row.section, Section::Findings | Section::Requests));
+        let is_question = |unit: &&mut Unit| {
+            let text = unit
+                .row
+                .text
+                .trim_end_matches(['*', '_', ')', '"', '”', '`', ' ']);
+            unit.row.section == Section::Findings && text.ends_with(['?', '？', '؟'])
+        };
+        if let Some(asks) = last.filter(is_question) {
+            asks.claim = Claim::Asked;
+        }
+    }
+
     /// Adds the numbers that a call was given, each with its key, unless an earlier one was given the same.
     fn settings(&mut self, message: u32, call: &Block) {
         if call.content.len > LONGEST_SETTINGS {
@@ -226,8 +255,19 @@ impl Gather<'_, '_> {
 
     /// Adds text in user messages that was not typed: of commands and skills.
     fn instructions(&mut self, text: &str, message: u32, at: u32) {
-        let is_notice = text.trim_start().starts_with('<');
-        if is_notice || requests::is_agent_text(text) || text.starts_with(PROJECT) {
+        /// Tags of what hooks and other agents say: that is told, but not as the user's words.
+        const TOLD: [&str; 4] = [
+            "<cross-session-message",
+            "<teammate-message",
+            "<user-prompt-submit-hook",
+            "<user_action",
+        ];
+        let begin = text.trim_start();
+        let is_told = TOLD.iter().any(|tag| begin.starts_with(tag));
+        let is_notice = begin.starts_with(['<', '[']);
+        let is_agents = is_notice && !is_told && requests::is_agent_text(text);
+        if is_notice && !is_told && begin.starts_with('<') || is_agents || text.starts_with(PROJECT)
+        {
             return;
         }
         let counted = self.count(text, message, at, Speaker::Tool);

@@ -60,6 +60,8 @@ pub(super) enum Claim {
     Pasted(u32),
     /// A picture beside the words of that message.
     Picture(u32),
+    /// A question that the user has answered in a few words.
+    Asked,
     /// What was said and done last.
     State,
     /// What is to be done.

@@ -17,6 +17,9 @@ use crate::tokens::Size;
 pub(super) const FIRST: u64 = 25;
 pub(super) const BEFORE_OTHERS: u64 = 75;
 
+/// The part for the questions that the user has answered, in percent.
+const ASKED: u64 = 15;
+
 /// A message of more bytes was pasted in part: beyond the first part of the budget, its lines compete with all others.
 const LONGEST_MESSAGE: usize = 2_000;
 
@@ -83,6 +86,14 @@ impl<'c> Choice<'c> {
     fn is_first_sentence(&self, number: usize) -> bool {
         let first = self.units().find(|(_, unit)| is_sentence(unit));
         first.is_some_and(|(first, _)| first == number)
+    }
+
+    /// Takes the questions that the user has answered in a few words.
+    pub(super) fn questions(&mut self) {
+        let mut part = self.part(ASKED);
+        let asked = self.units().filter(|(_, unit)| unit.claim == Claim::Asked);
+        let asked = asked.map(|(number, _)| number).collect();
+        self.newest_first(&mut part, asked);
     }
 
     /// Once more, where nothing else but files that were only read is left.

@@ -472,6 +472,26 @@ fn messages_that_are_left_out_are_counted_and_later_ones_added() {
 }
 
 #[test]
+fn a_short_answer_keeps_the_question_that_it_answers() {
+    let asks = r#"{"role":"assistant","content":[{"type":"text","text":"I looked at src/one.rs and src/two.rs. Do you want me to drop it?"}]}"#.to_owned() + "\n";
+    let more: String = (0..40)
+        .map(|n| format!("{{\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"The gauge_{n} of src/part_{n}.rs reads level_{n} today.\"}}]}}\n"))
+        .collect();
+    let lines = user("Start.")
+        + &asks
+        + &user("never")
+        + &more
+        + &user("Go on with all that is left to do here.");
+    let transcript = read_as(Format::Anthropic, lines.as_bytes());
+    let summary = whole(&transcript, &auto(), 120, UserWords::Budget);
+    assert!(
+        summary.text.contains("Do you want me to drop it?"),
+        "{}",
+        summary.text
+    );
+}
+
+#[test]
 fn the_users_words_come_before_files_that_were_only_read() {
     let mut lines = user("Do not touch tests/test_app.py.");
     for n in 0..20 {
