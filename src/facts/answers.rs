@@ -216,7 +216,9 @@ fn short(question: &str) -> Cow<'_, str> {
     if asks.len() <= LONGEST_QUESTION {
         return Cow::Owned(format!("{CUT} {asks}"));
     }
-    let end = asks.floor_char_boundary(LONGEST_QUESTION);
+    let boundaries = asks.char_indices().map(|(at, _)| at);
+    let end = boundaries.take_while(|at| *at <= LONGEST_QUESTION).last();
+    let end = end.unwrap_or_default();
     let end = asks[..end].rfind(' ').unwrap_or(end);
     Cow::Owned(format!("{} {CUT}", &asks[..end]))
 }
