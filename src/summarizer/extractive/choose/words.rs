@@ -10,7 +10,7 @@ use super::super::gather::LONGEST;
 use super::super::left_out;
 use super::super::requests::BASE;
 use super::super::units::{Claim, Unit};
-use super::{Choice, Part, sum};
+use super::{Choice, Part, combined};
 use crate::tokens::Size;
 
 /// The parts of a budget for sentences, in percent: before anything but to-dos, and before everything that competes by its names.
@@ -131,7 +131,7 @@ impl<'c> Choice<'c> {
     fn said(&self) -> Size {
         let units = &self.extract.found.units;
         let said = self.chosen.iter().filter(|c| is_sentence(&units[c.unit]));
-        said.fold(Size::default(), |all, chosen| sum(all, chosen.size))
+        said.fold(Size::default(), |all, chosen| combined(all, chosen.size))
     }
 
     /// A row that says of how many messages nothing is told, if there are any.
@@ -171,7 +171,7 @@ impl<'c> Choice<'c> {
         if let Some(row) = self.left_out() {
             let mut text = String::from("\n");
             row.write_to(&mut text, "", &row.text);
-            self.used = sum(self.used, self.estimator.text(text.trim_end()));
+            self.used = combined(self.used, self.estimator.text(text.trim_end()));
         }
     }
 }
