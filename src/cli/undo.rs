@@ -134,7 +134,7 @@ impl Undo {
                     path,
                     folder: Some(folder),
                     ..
-                }) => self.below(context, (path, folder), &mut undo, &mut tally),
+                }) => self.below(context, path, folder, &mut undo, &mut tally),
             };
             bar.done(bytes);
             let lines = std::mem::take(&mut tally.lines);
@@ -165,7 +165,7 @@ impl Undo {
         let is_any_walked = found.sources.iter().any(is_walked);
         for (store, records) in undo.damaged().filter(|_| is_any_walked) {
             let message = format!(
-                "cannot read {} of the store; the outputs that they name are treated as files of others",
+                "cannot read {} of the store; the outputs named there are treated as files of others",
                 count(records, "record")
             );
             let place = (&*path_text(store), None);
@@ -222,7 +222,7 @@ impl Undo {
             tally.lines.push(result_line(path, &done));
         }
         match self.output {
-            None => take_report_back((path, None), found, tally),
+            None => take_report_back(path, None, found, tally),
             Some(_) => Ok(()),
         }
     }
@@ -231,7 +231,8 @@ impl Undo {
     fn below(
         &self,
         context: &Context,
-        (path, folder): (&Path, &Path),
+        path: &Path,
+        folder: &Path,
         undo: &mut undo::Undo,
         tally: &mut Tally,
     ) -> Result<()> {
@@ -268,7 +269,7 @@ impl Undo {
         if context.is_for_people() && (context.voice == Voice::Loud || !is_plain) {
             tally.lines.push(result_line(path, &done));
         }
-        take_report_back((path, Some(folder)), &found, tally)
+        take_report_back(path, Some(folder), &found, tally)
     }
 
     fn restore(&self, found: &Found) -> Result<Undone> {
@@ -303,14 +304,15 @@ impl Undo {
 
 /// Deletes the report on what was undone in place, or notes why it stays.
 fn take_report_back(
-    (path, folder): (&Path, Option<&Path>),
+    path: &Path,
+    folder: Option<&Path>,
     found: &Found,
     tally: &mut Tally,
 ) -> Result<()> {
     let Some(hash) = found.output_hash() else {
         return Ok(());
     };
-    let message = match take_back((path, folder), hash)? {
+    let message = match take_back(path, folder, hash)? {
         Stale::Nothing | Stale::Removed => return Ok(()),
         Stale::OfOthers => "kept the report beside it: it also covers other files",
         Stale::OfAnother => "kept the report beside it: it describes a different result",

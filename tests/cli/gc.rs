@@ -245,7 +245,7 @@ fn an_emptied_manifest_is_a_damaged_one() {
     assert_ne!(place.run("gc").code, Some(0));
     assert_eq!(place.all_files(), before);
     place.run("undo .").says(&[
-        "1 record of the store cannot be read",
+        "cannot read 1 record of the store",
         "nothing was restored",
     ]);
 }

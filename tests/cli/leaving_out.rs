@@ -410,7 +410,7 @@ fn a_hostile_ignore_file_ends_no_run() {
     let long = "y".repeat(1 << 20);
     for (list, said) in [
         (&deep[..5_000], "not a glob: longer than 4096 bytes"),
-        (&deep[..4_000], "not a glob: more than 8 braces"),
+        (&deep[..4_000], "not a glob: braces nested more than 8"),
         (&wide, "in/a.jsonl"),
         (&many, "only the first 1000 lines are read"),
         (&long, ".ctxpackignore"),
@@ -429,5 +429,5 @@ fn a_hostile_ignore_file_ends_no_run() {
     }
     let place = Place::with(&[("in/a.jsonl", anthropic(7, 0))]);
     let run = place.run_args(&["stats", "in", "--exclude", &deep[..4_000]]);
-    run.exits(2).says(&["more than 8 braces within each other"]);
+    run.exits(2).says(&["braces nested more than 8 deep"]);
 }
