@@ -44,7 +44,7 @@ pub fn stats(over: &Over<'_>, counting: &Counter<'_>) -> Result<Sorted<Examined<
     };
     let counted = Shared::new(&std::env::temp_dir());
     over.pour(
-        |path: &Path, read, laps| file(path, read, (laps, over.clock), &add),
+        |path: &Path, read, laps| file(path, read, laps, over.clock, &add),
         Examined::failed,
         |_, entry| counted.push(entry),
     )?;
@@ -91,7 +91,8 @@ pub fn replay_bytes(path: &Path, bytes: &[u8], replaying: &Replayer<'_>) -> Exam
     file(
         path,
         in_memory(detector.decide().for_compaction(), bytes),
-        (Laps::default(), None),
+        Laps::default(),
+        None,
         &add,
     )
 }
@@ -103,7 +104,8 @@ pub fn stats_bytes(path: &Path, bytes: &[u8], counting: &Counter<'_>) -> Examine
     file(
         path,
         in_memory(detector.decide(), bytes),
-        (Laps::default(), None),
+        Laps::default(),
+        None,
         &|found: &mut FileStats, read: Read<'_>| {
             counting.add(found, read.format, read.transcript, read.line);
         },
@@ -118,7 +120,8 @@ pub fn eval_bytes(path: &Path, bytes: &[u8], evaluator: &Evaluator<'_>) -> Exami
     file(
         path,
         in_memory(detected, bytes),
-        (Laps::default(), None),
+        Laps::default(),
+        None,
         &|found: &mut FileEval, read: Read<'_>| eval_one(evaluator, found, &read),
     )
 }
@@ -164,7 +167,7 @@ fn examine<T: Find + Send>(
     add: impl Fn(&mut T, Read<'_>) + Sync,
 ) -> Result<Vec<Examined<T>>> {
     over.each(
-        |path: &Path, read, laps| file(path, read, (laps, over.clock), &add),
+        |path: &Path, read, laps| file(path, read, laps, over.clock, &add),
         Examined::failed,
     )
 }
@@ -172,7 +175,8 @@ fn examine<T: Find + Send>(
 fn file<T: Find>(
     path: &Path,
     input: over::Read<'_>,
-    (mut laps, clock): (Laps, Option<&dyn Clock>),
+    mut laps: Laps,
+    clock: Option<&dyn Clock>,
     add: &impl Fn(&mut T, Read<'_>),
 ) -> Examined<T> {
     let over::Read {

@@ -197,7 +197,7 @@ impl<'r> Run<'r> {
                 input
             }
         };
-        let mut worked = self.process(target, path, (input, sink), (context, laps))?;
+        let mut worked = self.process(target, path, input, sink, context, laps)?;
         let overwrite_warning = overwrite_warning.filter(|_| worked.outcome.output.is_some());
         worked.outcome.warnings.extend(overwrite_warning);
         Ok(worked)
@@ -224,8 +224,10 @@ impl<'r> Run<'r> {
         &self,
         target: &Target,
         path: &Path,
-        (mut input, mut sink): (Input<'_>, Sink<'s>),
-        (context, mut laps): (InputContext<'_>, Laps),
+        mut input: Input<'_>,
+        mut sink: Sink<'s>,
+        context: InputContext<'_>,
+        mut laps: Laps,
     ) -> Result<Processed>
     where
         'r: 's,
@@ -331,7 +333,7 @@ impl<'r> Run<'r> {
                     }
                     let kept = self.keep(target, &compacted, folder, copy)?;
                     sum.copies.extend(kept);
-                    let text = self.put((&mut compacted, &detected), &input, &mut sink)?;
+                    let text = self.put(&mut compacted, &detected, &input, &mut sink)?;
                     text_after = text_after.map(|_| text);
                 }
                 sum.add(compacted);

@@ -40,7 +40,8 @@ pub struct OrphanReport {
 /// # Errors
 /// Where the records cannot be read.
 pub fn orphaned_outputs(
-    (found, met): (&Found, &MatchedInputs),
+    found: &Found,
+    met: &MatchedInputs,
     options: &Options,
     orphans: OrphanPolicy,
     shard: Option<Shard>,
@@ -58,7 +59,7 @@ pub fn orphaned_outputs(
         mut faults,
     } = OrphanReport::default();
     let mut changed_folders = HashSet::new();
-    for (name, hashes) in without_input(&store, (found, met), out)? {
+    for (name, hashes) in without_input(&store, found, met, out)? {
         // Each part of the inputs tells of its own.
         if shard.is_some_and(|shard| !shard.has(Path::new(&name))) {
             continue;
@@ -91,7 +92,8 @@ pub fn orphaned_outputs(
 /// The outputs whose input is gone, by their paths in the output folder, with all the hashes that records give them.
 fn without_input(
     store: &Store,
-    (found, met): (&Found, &MatchedInputs),
+    found: &Found,
+    met: &MatchedInputs,
     out: &Path,
 ) -> Result<BTreeMap<String, Vec<String>>> {
     if met.has_all() {

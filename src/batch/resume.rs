@@ -188,7 +188,7 @@ impl<'r> Earlier<'r> {
         let line = known.finished.line(&name)?;
         let is_recorded = |output: &str, hashes: (&str, &str)| known.recorded.has(output, hashes);
         let note = line.read()?;
-        let taken = self.taken_over((target, kept), &name, (&note, wanted), &is_recorded)?;
+        let taken = self.taken_over(target, kept, &name, &note, wanted, &is_recorded)?;
         line.meet();
         Some(taken)
     }
@@ -220,9 +220,9 @@ impl<'r> Earlier<'r> {
         let mut tries = 0..MAX_TRIES;
         let note = loop {
             tries.next()?;
-            let noted =
-                kept.store
-                    .noted_meanwhile(work, (&known.finished, &known.meanwhile), &name);
+            let noted = kept
+                .store
+                .noted_meanwhile(work, &known.finished, &known.meanwhile, &name);
             match noted.ok()? {
                 Noted::Finished(note) => break note,
                 Noted::NotYet if is_younger(&target.output()?, MAX_TRIES * RETRY_PAUSE) => {}
@@ -234,16 +234,18 @@ impl<'r> Earlier<'r> {
         };
         // The record is older than the note, and its run has just written both.
         let is_recorded = |_: &str, _: (&str, &str)| true;
-        self.taken_over((target, kept), &name, (&note, wanted), &is_recorded)
+        self.taken_over(target, kept, &name, &note, wanted, &is_recorded)
     }
 
     /// What was noted of the input of this name, if it and its output are as they were then; `is_recorded` says whether there is
     /// a record of an output of this name with these hashes.
     fn taken_over(
         &self,
-        (target, kept): (&Target, &RunStore),
+        target: &Target,
+        kept: &RunStore,
         name: &str,
-        (note, wanted): (&Note, Wanted),
+        note: &Note,
+        wanted: Wanted,
         is_recorded: &dyn Fn(&str, (&str, &str)) -> bool,
     ) -> Option<TakenOver> {
         let glance = note.glance().filter(|glance| *glance.input == *name)?;
@@ -259,7 +261,7 @@ impl<'r> Earlier<'r> {
                 | Destination::File(_)
                 | Destination::Stdout
                 | Destination::Folder(_) => output.is_some_and(|path| {
-                    self.is_output_as_it_was((target, &path), kept, (note, &glance), is_recorded)
+                    self.is_output_as_it_was(target, &path, kept, note, &glance, is_recorded)
                 }),
             }
             && self.has_contents(kept, note, &glance);
@@ -311,9 +313,11 @@ impl<'r> Earlier<'r> {
 
     fn is_output_as_it_was(
         &self,
-        (target, path): (&Target, &Path),
+        target: &Target,
+        path: &Path,
         kept: &RunStore,
-        (note, glance): (&Note, &NoteHeader<'_>),
+        note: &Note,
+        glance: &NoteHeader<'_>,
         is_recorded: &dyn Fn(&str, (&str, &str)) -> bool,
     ) -> bool {
         let is_as_it_was = || {
@@ -328,7 +332,7 @@ impl<'r> Earlier<'r> {
             let spot = target.spot(path, Missing::Refuse).ok()?;
             let (noted, now) = (glance.output_seen?, spot.seen().ok()?);
             if !note.is_untouched_output(noted, now) {
-                self.has_stayed(noted, now, (|| spot.read_seen(), after))?;
+                self.has_stayed(noted, now, || spot.read_seen(), after)?;
             }
             self.is_still(target, Some(glance.input_seen), Some(before))
         };
@@ -363,7 +367,7 @@ impl<'r> Earlier<'r> {
             };
             return match noted.is_untouched(now) {
                 true => Some(()),
-                false => self.has_stayed(noted, now, (|| store::open_met(path), hash?)),
+                false => self.has_stayed(noted, now, || store::open_met(path), hash?),
             };
         }
         if self.options.trust == Trust::Time
@@ -375,7 +379,7 @@ impl<'r> Earlier<'r> {
         let now = FileIdentity::of_input(path, &now);
         match noted.is_untouched(now) {
             true => Some(()),
-            false => self.has_stayed(noted, now, (|| Ok(file), hash?)),
+            false => self.has_stayed(noted, now, || Ok(file), hash?),
         }
     }
 
@@ -384,7 +388,8 @@ impl<'r> Earlier<'r> {
         &self,
         noted: FileIdentity,
         now: FileIdentity,
-        (open, hash): (impl FnOnce() -> Result<File>, &str),
+        open: impl FnOnce() -> Result<File>,
+        hash: &str,
     ) -> Option<()> {
         if self.options.trust == Trust::Time && noted.is_still(now) {
             return Some(());

@@ -116,7 +116,7 @@ pub fn filter(
             started.map_err(failed)?;
         }
         let most = usize::try_from(work.budget.largest()).unwrap_or(usize::MAX);
-        let read = move || read(stdin, most, (&places, &tasks), (room, ended));
+        let read = move || read(stdin, most, &places, &tasks, room, ended);
         let reader = thread::Builder::new().spawn_scoped(scope, read);
         let reader = reader.map_err(failed)?;
         let mut sink = Sink::stdout(&options.stop);
@@ -194,8 +194,10 @@ impl Room {
 fn read(
     stdin: impl Read,
     most: usize,
-    (places, tasks): (&SyncSender<Place>, &SyncSender<Task>),
-    (room, ended): (&Room, &AtomicBool),
+    places: &SyncSender<Place>,
+    tasks: &SyncSender<Task>,
+    room: &Room,
+    ended: &AtomicBool,
 ) -> Result<()> {
     let mut input = BufReader::with_capacity(PIECE, stdin);
     let failed = |e| Error::io("-", "read", e);

@@ -20,7 +20,8 @@ use crate::store::undo::Undo;
 /// cannot be read, it says so.
 pub(super) fn aligned(
     context: &Context,
-    (one, planned): (&Outcome, &[Planned]),
+    one: &Outcome,
+    planned: &[Planned],
     options: &Options,
     policy: &Policy,
 ) -> Option<Diff> {

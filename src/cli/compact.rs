@@ -228,7 +228,7 @@ impl Compact {
         let interrupted = context.interrupted();
         if interrupted.is_none() {
             let orphans =
-                batch::orphaned_outputs((&found, &met), &options, self.resuming.orphans(), shard)?;
+                batch::orphaned_outputs(&found, &met, &options, self.resuming.orphans(), shard)?;
             found.skipped.extend(orphans.outputs);
             faults.extend(orphans.faults);
         }

@@ -149,7 +149,7 @@ fn next_line(one: &Outcome, ending: &Ending<'_>) -> Option<String> {
 
 fn aligned_with(context: &Context, one: &Outcome, ending: &Ending<'_>) -> Option<Diff> {
     let policy = &ending.effective.policy;
-    aligned::aligned(context, (one, ending.planned), ending.options, policy)
+    aligned::aligned(context, one, ending.planned, ending.options, policy)
 }
 
 /// What gates say, and what is said of emitted messages: both ask of all outcomes.

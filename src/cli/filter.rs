@@ -100,7 +100,7 @@ impl Filter {
         let mut exit = seen.exit;
         // The number of records that were not read is unknown.
         let cut_off = context.interrupted().map(|_| Interrupted { left: 0 });
-        let reported = self.report(context, (&effective, cut_off), &planned, seen);
+        let reported = self.report(context, &effective, cut_off, &planned, seen);
         if let Some(unused_settings) = unused_settings {
             unused_settings.say(context);
         }
@@ -180,7 +180,8 @@ impl Filter {
     fn report(
         &self,
         context: &Context,
-        (effective, cut_off): (&Effective, Option<Interrupted>),
+        effective: &Effective,
+        cut_off: Option<Interrupted>,
         planned: &[Planned],
         seen: Seen,
     ) -> bool {

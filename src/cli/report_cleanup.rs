@@ -31,7 +31,7 @@ pub(super) enum Stale {
 
 /// Deletes the report beside an output that was undone, if it is about that output alone, which had this hash. Below `folder`, no
 /// link is followed.
-pub(super) fn take_back((output, folder): (&Path, Option<&Path>), hash: &str) -> Result<Stale> {
+pub(super) fn take_back(output: &Path, folder: Option<&Path>, hash: &str) -> Result<Stale> {
     let path = stats_beside(&path_text(output));
     let spot = match folder {
         Some(folder) => OpenPath::below(folder, &path, Missing::Refuse),

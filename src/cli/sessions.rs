@@ -118,12 +118,12 @@ impl SessionsCommand {
         } else {
             put(
                 &mut out,
-                to_text(&rows, &ids, (more, context), &sessions).as_bytes(),
+                to_text(&rows, &ids, more, context, &sessions).as_bytes(),
             )?;
         }
         flush(&mut out)?;
         drop(out);
-        Ok(say(context, (unseen, skipped), &rows))
+        Ok(say(context, unseen, skipped, &rows))
     }
 
     fn count(
@@ -154,7 +154,8 @@ impl SessionsCommand {
 /// Says what could not be read; gives the exit code.
 fn say(
     context: &Context,
-    (unseen, skipped): (Vec<Error>, Vec<(PathBuf, SkipReason)>),
+    unseen: Vec<Error>,
+    skipped: Vec<(PathBuf, SkipReason)>,
     rows: &[(&Session, Contents)],
 ) -> u8 {
     let unread = rows.iter().filter_map(|(session, contents)| {
@@ -231,7 +232,8 @@ const LESS: [usize; 4] = [6, 5, 3, 1];
 fn to_text(
     rows: &[(&Session, Contents)],
     ids: &BTreeMap<String, String>,
-    (more, context): (usize, &Context),
+    more: usize,
+    context: &Context,
     sessions: &Sessions,
 ) -> String {
     if rows.is_empty() && sessions.folders.is_empty() {

@@ -63,7 +63,7 @@ impl Verify {
                     false => Severity::Warning,
                 };
                 broken |= is_needed;
-                self.unchecked(context, (path, unread, severity), &mut foreign);
+                self.unchecked(context, path, unread, severity, &mut foreign);
                 put(
                     &mut out,
                     self.line_unchecked(path, unread, severity).as_bytes(),
@@ -97,7 +97,9 @@ impl Verify {
     fn unchecked(
         &self,
         context: &Context,
-        (path, unread, severity): (&str, &Unread, Severity),
+        path: &str,
+        unread: &Unread,
+        severity: Severity,
         notices: &mut Notices,
     ) {
         match severity {

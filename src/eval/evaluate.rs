@@ -238,7 +238,7 @@ impl<'p> Evaluator<'p> {
                 };
                 ran.scores.examples.retain(|name| !is_noted(name));
                 ran.scores.invented = ran.scores.examples.len() as u64;
-                let round = self.round(session, *one, (number, at), &ran);
+                let round = self.round(session, *one, number, at, &ran);
                 (round, ran.output)
             };
             let places: Vec<CutPoint> = cuts.iter().map(|at| at.place).collect();
@@ -263,7 +263,8 @@ impl<'p> Evaluator<'p> {
         &self,
         session: &Session<'_, '_>,
         one: Budgeted<'_, '_>,
-        (number, at): (usize, &At<'_>),
+        number: usize,
+        at: &At<'_>,
         ran: &Ran,
     ) -> RoundScores {
         let most = one.candidate.user_message_max;

@@ -80,7 +80,8 @@ impl Server {
         self.forms.teach(
             parts.model,
             &learned.map_err(unread)?,
-            (endpoint, parts.extra),
+            endpoint,
+            parts.extra,
         );
         let form = self.forms.of(parts.model);
         match self.network {

@@ -137,7 +137,8 @@ impl VariantCache {
         model: &str,
         sent: &RequestVariant,
         refused: &Rejection,
-        (endpoint, extra): (&Endpoint, &Parameters),
+        endpoint: &Endpoint,
+        extra: &Parameters,
     ) -> Learned {
         let mut forms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = forms.entry(model.to_owned()).or_default();
@@ -159,7 +160,8 @@ impl VariantCache {
         &self,
         model: &str,
         refused: &[Rejection],
-        (endpoint, extra): (&Endpoint, &Parameters),
+        endpoint: &Endpoint,
+        extra: &Parameters,
     ) {
         let mut forms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if refused.is_empty() || forms.contains_key(model) {

@@ -60,7 +60,7 @@ impl Server {
             }
             let learned = self
                 .forms
-                .learn(parts.model, &form, &refused, (endpoint, parts.extra));
+                .learn(parts.model, &form, &refused, endpoint, parts.extra);
             if learned == Learned::Nothing {
                 return Err(Failure::Rejected(why));
             }

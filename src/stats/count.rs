@@ -176,7 +176,7 @@ impl<'p> Counter<'p> {
         // If two calls have the same id, each gets the results that follow it.
         let mut by_id: IdMap<&[u8], usize> = IdMap::default();
         let mut results = Vec::new();
-        for part in self.parts((conversation, growth), transcript, sizes, counts) {
+        for part in self.parts(conversation, growth, transcript, sizes, counts) {
             let Part {
                 message, tokens, ..
             } = part;
@@ -255,7 +255,8 @@ impl<'p> Counter<'p> {
     /// counted here.
     fn parts(
         &self,
-        (conversation, growth): (&Conversation, &[u64]),
+        conversation: &Conversation,
+        growth: &[u64],
         transcript: &Transcript<'_>,
         sizes: &mut Sizes,
         counts: &mut Counts,

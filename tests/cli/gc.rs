@@ -244,8 +244,7 @@ fn an_emptied_manifest_is_a_damaged_one() {
     let before = place.all_files();
     assert_ne!(place.run("gc").code, Some(0));
     assert_eq!(place.all_files(), before);
-    place.run("undo .").says(&[
-        "cannot read 1 record of the store",
-        "nothing was restored",
-    ]);
+    place
+        .run("undo .")
+        .says(&["cannot read 1 record of the store", "nothing was restored"]);
 }

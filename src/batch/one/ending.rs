@@ -25,7 +25,8 @@ impl Run<'_> {
     /// Writes a whole file's result; a compressed input that stays as it is stays so to the byte. Gives the bytes of its text.
     pub(super) fn put(
         &self,
-        (compacted, detected): (&mut Compacted<'_>, &Detected),
+        compacted: &mut Compacted<'_>,
+        detected: &Detected,
         input: &Input<'_>,
         sink: &mut Sink<'_>,
     ) -> Result<u64> {

@@ -23,10 +23,12 @@ impl Run<'_> {
     /// As for a file. What is in `output` then is no result.
     pub(in crate::batch) fn compact_record(
         &self,
-        (target, path): (&Target, &Path),
+        target: &Target,
+        path: &Path,
         bytes: &[u8],
         output: &mut Vec<u8>,
-        (share, before): (Reservation<'_>, &PreHook<'_>),
+        share: Reservation<'_>,
+        before: &PreHook<'_>,
     ) -> Result<Outcome> {
         let laps = Laps::start(self.options.clock());
         self.may_begin(target)?;
@@ -38,7 +40,7 @@ impl Run<'_> {
             before,
             asker: None,
         };
-        let worked = self.process(target, path, (input, sink), (context, laps))?;
+        let worked = self.process(target, path, input, sink, context, laps)?;
         let mut outcome = worked.outcome;
         // Nothing was written where the output may go one day.
         outcome.output = Some("-".to_owned());

@@ -148,7 +148,7 @@ impl Work<'_> {
         let mut output = Vec::new();
         let outcome =
             self.run
-                .compact_record((&target, path), transcript, &mut output, (share, &before))?;
+                .compact_record(&target, path, transcript, &mut output, share, &before)?;
         Ok((outcome, output))
     }
 }

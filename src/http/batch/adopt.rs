@@ -60,7 +60,7 @@ impl Caller<'_> {
                 .filter_map(|(_, job)| job.id().map(str::to_owned))
                 .collect();
             for (name, job) in jobs.iter_mut().filter(|(_, job)| begun(job)) {
-                if let Some(state) = self.found(name, job, (&list, skew), &taken) {
+                if let Some(state) = self.found(name, job, &list, skew, &taken) {
                     job.state = state;
                     job.put(store, name)?;
                     if let Some(id) = job.id() {
@@ -97,7 +97,8 @@ impl Caller<'_> {
         &self,
         name: &str,
         job: &Job,
-        (list, skew): (&[Seen], i64),
+        list: &[Seen],
+        skew: i64,
         taken: &BTreeSet<String>,
     ) -> Option<State> {
         let begun = job.begun / 1_000 + skew;

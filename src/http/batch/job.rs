@@ -88,7 +88,8 @@ pub(super) fn tag(name: &str) -> &str {
 impl Job {
     /// One that is about to be sent, and its name.
     pub(super) fn begin(
-        (url, model): (&str, &str),
+        url: &str,
+        model: &str,
         begun: i64,
         requests: BTreeSet<String>,
     ) -> (String, Self) {
@@ -213,7 +214,7 @@ mod tests {
         let id = id_of(&answer);
         assert!(is_request(&id));
         assert_eq!(answer_of(&id), answer);
-        let begin = |seconds| Job::begin(("u", "m"), seconds, BTreeSet::from([id.clone()]));
+        let begin = |seconds| Job::begin("u", "m", seconds, BTreeSet::from([id.clone()]));
         let (name, mut job) = begin(1);
         // The same requests, sent again, are another batch.
         assert_ne!(name, begin(2).0);

@@ -195,7 +195,7 @@ impl Batches {
         let wanted = std::mem::take(&mut *locked(&self.wanted));
         let mut batched = Batched::default();
         for ((root, model), waiting) in wanted.held {
-            if let Err(error) = self.submit_to(server, &root, (&model, waiting), &mut batched) {
+            if let Err(error) = self.submit_to(server, &root, &model, waiting, &mut batched) {
                 batched.faults.push(error);
             }
         }
@@ -207,7 +207,8 @@ impl Batches {
         &self,
         server: &Calls<'_>,
         root: &Path,
-        (model, mut waiting): (&str, Waiting),
+        model: &str,
+        mut waiting: Waiting,
         batched: &mut Batched,
     ) -> Result<()> {
         let endpoint = server.client.endpoint();
@@ -243,7 +244,7 @@ impl Batches {
                 left_out: &waiting.left_out,
                 learned: &learned,
             };
-            let sent = caller.send(&store, (&mut waiting.spool, &batch), &about, batched)?;
+            let sent = caller.send(&store, &mut waiting.spool, &batch, &about, batched)?;
             for (name, job) in jobs.iter_mut().filter(|(_, job)| !job.is_open()) {
                 let before = job.failed.len();
                 job.failed.retain(|id, _| !sent.requests.contains(id));

@@ -37,14 +37,15 @@ impl Caller<'_> {
     pub(super) fn send(
         &self,
         store: &Store,
-        (spool, held): (&mut Spool, &[Held]),
+        spool: &mut Spool,
+        held: &[Held],
         about: &About<'_>,
         batched: &mut Batched,
     ) -> Result<Job> {
         let endpoint = self.client.endpoint();
         let requests: BTreeSet<String> = held.iter().map(|one| one.id.clone()).collect();
         let begun = Timestamp::now().as_millisecond();
-        let (name, mut job) = Job::begin((&endpoint.url, about.model), begun, requests);
+        let (name, mut job) = Job::begin(&endpoint.url, about.model, begun, requests);
         job.left_out = about.left_out.clone();
         job.learned = about.learned.to_vec();
         let around = around(endpoint.provider);

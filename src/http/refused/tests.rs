@@ -241,7 +241,7 @@ fn what_one_request_has_learned_another_need_not() {
     .unwrap();
     let extra = Parameters::new();
     let refused = Rejection::Names(vec![OLD_LIMIT.to_owned()]);
-    let learn = |sent: &RequestVariant| forms.learn("m", sent, &refused, (&endpoint, &extra));
+    let learn = |sent: &RequestVariant| forms.learn("m", sent, &refused, &endpoint, &extra);
     let first = forms.of("m");
     assert_eq!(learn(&first), Learned::Something);
     let second = forms.of("m");

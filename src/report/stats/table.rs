@@ -92,7 +92,8 @@ pub(super) fn parts(stats: &Stats<'_>, view: View) -> io::Result<[Vec<Table>; 2]
         tables.push(ranked(
             [name, "blocks", "tokens", "share"],
             shares,
-            (usize::MAX, whole),
+            usize::MAX,
+            whole,
             |s| [vec![thousands(s.blocks)], weight(s.tokens)].concat(),
         ));
     }
@@ -106,7 +107,8 @@ pub(super) fn parts(stats: &Stats<'_>, view: View) -> io::Result<[Vec<Table>; 2]
             "share",
         ],
         &counts.tools,
-        (top, whole),
+        top,
+        whole,
         |t: &ToolCount| {
             let numbers = [t.calls, t.failed, t.call_tokens, t.result_tokens];
             let mut cells: Vec<String> = numbers.into_iter().map(thousands).collect();
@@ -117,7 +119,8 @@ pub(super) fn parts(stats: &Stats<'_>, view: View) -> io::Result<[Vec<Table>; 2]
     tables.push(ranked(
         ["path", "reads", "edits", "tokens", "share"],
         &counts.paths,
-        (top, whole),
+        top,
+        whole,
         |p: &PathCount| {
             let numbers = vec![thousands(p.reads), thousands(p.edits)];
             [numbers, weight(p.weight())].concat()
@@ -195,7 +198,8 @@ fn whereabouts(counts: &Counts) -> String {
 fn ranked<T: Weigh + Default>(
     header: impl IntoIterator<Item = &'static str>,
     by: &By<T>,
-    (top, whole): (usize, u64),
+    top: usize,
+    whole: u64,
     cells: impl Fn(&T) -> Vec<String>,
 ) -> Table {
     let mut table = Table::new(header);

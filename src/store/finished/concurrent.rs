@@ -65,7 +65,8 @@ impl Store {
     pub fn noted_meanwhile(
         &self,
         work: &Work,
-        (known, meanwhile): (&FinishedWork, &ConcurrentNotes),
+        known: &FinishedWork,
+        meanwhile: &ConcurrentNotes,
         input: &str,
     ) -> Result<Noted> {
         let mut notes = meanwhile.0.lock().unwrap_or_else(PoisonError::into_inner);
