@@ -1,15 +1,18 @@
 //! Files that an agent attached: those that the user mentioned, and those that it restored after a compaction.
 //!
 //! Claude Code writes an attachment as a line of its own, with the text of the file without line numbers. A line can also
-//! repeat a read beside its message, without line numbers.
+//! repeat a read beside its message, without line numbers. Gemini CLI and Qwen Code append mentioned files to the user's message,
+//! each as a part behind one that names it; pi puts them before the user's words.
 
-use super::FactLocation;
+use super::hints::{Bare, stands_for_binary};
 use super::input::Input;
 use super::lines::Lines;
 use super::operation::{Content, Done, FileAction, Operation};
 use super::path::{self, Folders};
+use super::refused::{is_empty, is_hint};
 use super::tools::Basis;
-use crate::transcript::{BlockKind, Conversation, Transcript};
+use super::{FactLocation, block_text};
+use crate::transcript::{Author, BlockKind, Conversation, Role, Transcript, mentioned_in};
 
 /// The files that are attached in a conversation, in order, with normalised paths.
 pub(super) fn attached(
@@ -17,37 +20,102 @@ pub(super) fn attached(
     conversation: &Conversation,
 ) -> Vec<(String, Operation)> {
     let folders = Folders::new(transcript);
+    let mut written_before = None;
     let one = |(message, number): (usize, u32)| {
         let block = transcript.block(number);
-        if block.kind != BlockKind::Attachment {
-            return None;
-        }
+        let named = written_before.take();
+        let found = match block.kind {
+            BlockKind::Attachment => {
+                let attachment = Input::in_value(transcript.bytes(block.line, block.value));
+                let (_, written) = path::of(&attachment)?;
+                let lines = shown_by(&attachment, "content")?.lines;
+                vec![(written.into_owned(), lines)]
+            }
+            BlockKind::Text if block.author == Author::Program => {
+                let text = block_text(transcript, block);
+                written_before = name_of_next(&text).map(str::to_owned);
+                let shown = named.filter(|_| is_shown(&text));
+                shown
+                    .map(|written| (written, Lines::ALL))
+                    .into_iter()
+                    .collect()
+            }
+            BlockKind::Text if conversation.messages[message].role == Role::User => {
+                let raw = transcript.bytes(block.line, block.content);
+                memchr::memmem::find(raw, b"<file name=")?;
+                let text = block_text(transcript, block);
+                let files = mentioned_in(&text).into_iter();
+                let shown = files.filter(|file| file.text.is_some_and(is_shown));
+                shown
+                    .map(|file| (file.path.to_owned(), Lines::ALL))
+                    .collect()
+            }
+            _ => Vec::new(),
+        };
         let place = FactLocation {
             message: message as u32,
             line: block.line,
             block: number,
         };
-        let attachment = Input::in_value(transcript.bytes(block.line, block.value));
-        let (_, written) = path::of(&attachment)?;
-        let lines = shown_by(&attachment, "content")?.lines;
-        let operation = Operation {
-            call: place,
-            result: Some(place),
-            written: written.to_string(),
-            what: FileAction::Read(lines),
-            done: Done::Yes,
-            patch: None,
-            basis: Basis::Listed,
-            inner: None,
+        let read = |(written, lines): (String, Lines)| {
+            let path = folders.in_one_spelling(place.line, &written);
+            let operation = Operation {
+                call: place,
+                result: Some(place),
+                written,
+                what: FileAction::Read(lines),
+                done: Done::Yes,
+                patch: None,
+                basis: Basis::Listed,
+                inner: None,
+            };
+            (path, operation)
         };
-        Some((folders.in_one_spelling(place.line, &written), operation))
+        Some(found.into_iter().map(read).collect())
     };
-    conversation.all_blocks().filter_map(one).collect()
+    let found: Vec<Vec<_>> = conversation.all_blocks().filter_map(one).collect();
+    found.into_iter().flatten().collect()
+}
+
+/// The file that a part names whose content is the next part.
+fn name_of_next(part: &str) -> Option<&str> {
+    let path = part
+        .trim()
+        .strip_prefix("Content from ")?
+        .strip_suffix(':')?;
+    Some(path.strip_prefix('@').unwrap_or(path))
+}
+
+/// Whether a text is that of a whole file, as far as it says.
+fn is_shown(text: &str) -> bool {
+    let is_cut = text
+        .trim_start()
+        .starts_with("[WARNING: This file was truncated")
+        || Bare::of(text).text.len() != text.len();
+    !is_cut && !is_empty(text) && !is_hint(text.trim_start()) && !stands_for_binary(text)
 }
 
 /// The part of its file that an attachment shows.
-pub(super) fn content(transcript: &Transcript<'_>, attachment: u32) -> Option<Content> {
+pub(super) fn content(
+    transcript: &Transcript<'_>,
+    attachment: u32,
+    written: &str,
+) -> Option<Content> {
     let block = transcript.block(attachment);
+    if block.kind == BlockKind::Text {
+        let all = block_text(transcript, block);
+        let text = match block.author {
+            Author::Program => all.into_owned(),
+            Author::OfMessage => {
+                let mut files = mentioned_in(&all).into_iter();
+                files.find(|file| file.path == written)?.text?.to_owned()
+            }
+        };
+        return Some(Content {
+            text,
+            lines: Lines::ALL,
+        });
+    }
     let attachment = Input::in_value(transcript.bytes(block.line, block.value));
     shown_by(&attachment, "content")
 }
@@ -102,6 +170,7 @@ mod tests {
     use super::*;
     use crate::facts::tests::{in_main, read_as};
     use crate::format::Format;
+    use crate::transcript::{Typed, typed_in};
 
     const USER: &str = r#"{"type":"user","uuid":"a","parentUuid":null,"cwd":"/w","message":{"role":"user","content":"look at @a.rs"}}"#;
 
@@ -131,6 +200,49 @@ mod tests {
             lines: Lines::ALL,
         };
         assert_eq!(found(whole), [("/w/a.rs".to_owned(), Some(expected))]);
+    }
+
+    #[test]
+    fn mentioned_files_are_read_files_and_the_users_words_are_the_rest() {
+        let parts = r#"[{"text":"@a.py explain"},{"text":"\n--- Content from referenced files ---"},{"text":"\nContent from @a.py:\n"},{"text":"x = 1\n"},{"text":"\nContent from @pic.png:\n"},{"text":"[Unsupported image file: \"pic.png\"]"},{"text":"\n--- End of content ---"}]"#;
+        let gemini = format!(
+            "{}\n{{\"id\":\"u\",\"timestamp\":\"t\",\"type\":\"user\",\"content\":{parts}}}\n",
+            r#"{"sessionId":"s","projectHash":"p","startTime":"t","lastUpdated":"t","kind":"main"}"#
+        );
+        let qwen = format!(
+            r#"{{"uuid":"u","parentUuid":null,"sessionId":"s","timestamp":"t","type":"user","cwd":"/w","message":{{"role":"user","parts":{parts}}}}}"#
+        );
+        let pi = concat!(
+            r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/w"}"#,
+            "\n",
+            r#"{"type":"message","id":"u","parentId":null,"timestamp":"t","message":{"role":"user","content":[{"type":"text","text":"<file name=\"/w/a.py\">\nx = 1\n\n</file>\n<file name=\"/w/b.png\"></file>\n@a.py explain"}]}}"#,
+        );
+        for (format, bytes) in [
+            (Format::Gemini, &gemini[..]),
+            (Format::Qwen, &qwen),
+            (Format::Pi, pi),
+        ] {
+            let transcript = read_as(format, bytes);
+            let conversation = &transcript.conversations[0];
+            let message = &conversation.messages[0];
+            assert_eq!(message.typed, Typed::Yes, "{format:?}");
+            let blocks = conversation.blocks(message).iter();
+            let said: Vec<String> = blocks
+                .map(|block| transcript.block(*block))
+                .filter(|block| block.is_words())
+                .filter_map(|block| typed_in(&block_text(&transcript, block)).map(str::to_owned))
+                .collect();
+            assert_eq!(said, ["@a.py explain"], "{format:?}");
+            let files = in_main(&transcript, |transcript, exchanges| {
+                with_attached(transcript, conversation, files(transcript, exchanges))
+            });
+            let [file] = &files[..] else {
+                panic!("{format:?}: {files:?}");
+            };
+            assert!(file.path.ends_with("a.py"), "{format:?}");
+            let content = file.content(&transcript).unwrap();
+            assert_eq!(content.text, "x = 1\n", "{format:?}");
+        }
     }
 
     #[test]

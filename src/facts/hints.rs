@@ -4,6 +4,17 @@
 
 use super::lines::Lines;
 
+/// Whether a text is what Gemini CLI, Qwen Code and pi write in place of what is no text, or was not sent.
+pub(super) fn stands_for_binary(text: &str) -> bool {
+    const BEGINNINGS: [&str; 3] = [
+        "Binary content provided (",
+        "[Unsupported ",
+        "Read image file [",
+    ];
+    let text = text.trim();
+    !text.contains('\n') && BEGINNINGS.iter().any(|begin| text.starts_with(begin))
+}
+
 /// What a result shows of a file, without the hints around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bare<'t> {

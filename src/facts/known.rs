@@ -10,7 +10,7 @@ use super::attached;
 use super::block_text;
 use super::evidence::{says_it_has_changed, says_that_user_changed_it};
 use super::exchanges::{FactLocation, input_of, name, text_of};
-use super::hints::{Bare, CUT_BY_CLINE, CUT_LINE, Cut, PARTIAL};
+use super::hints::{Bare, CUT_BY_CLINE, CUT_LINE, Cut, PARTIAL, stands_for_binary};
 use super::input::Input;
 use super::ledger::File;
 use super::lines::Lines;
@@ -78,7 +78,8 @@ impl Operation {
 
     /// Whether a read shows no content because nothing has changed, or because it only names the file.
     fn shows_nothing_new(&self, transcript: &Transcript<'_>) -> bool {
-        let is_named = transcript.block(self.call.block).kind == BlockKind::Attachment;
+        let place = transcript.block(self.call.block).kind;
+        let is_named = matches!(place, BlockKind::Attachment | BlockKind::Text);
         let result = self.result.map(|result| transcript.block(result.block));
         is_named || result.is_some_and(|block| is_unchanged_note(&block_text(transcript, block)))
     }
@@ -99,8 +100,8 @@ impl Operation {
     fn shown(&self, transcript: &Transcript<'_>, lines: Lines) -> Option<Content> {
         let result = transcript.block(self.result?.block);
         let call = transcript.block(self.call.block);
-        if call.kind == BlockKind::Attachment {
-            return attached::content(transcript, self.call.block);
+        if matches!(call.kind, BlockKind::Attachment | BlockKind::Text) {
+            return attached::content(transcript, self.call.block, &self.written);
         }
         if result.images > 0 || result.documents > 0 || result.others > 0 {
             return None;
@@ -113,7 +114,10 @@ impl Operation {
         if is_shell_tool(&tool) {
             said = output(said);
         }
-        if is_empty(&said) || is_hint(said.trim_start()) && !said.contains(PARTIAL) {
+        if is_empty(&said)
+            || stands_for_binary(&said)
+            || is_hint(said.trim_start()) && !said.contains(PARTIAL)
+        {
             return None;
         }
         let bare = Bare::of(&said);

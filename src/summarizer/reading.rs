@@ -11,7 +11,9 @@ use crate::facts::{block_text, exchanges};
 use crate::ids::IdMap;
 use crate::policy::{Input, Policy};
 use crate::scan::unescape;
-use crate::transcript::{Block, BlockKind, Conversation, Message, Outcome, Role, Transcript};
+use crate::transcript::{
+    Author, Block, BlockKind, Conversation, Message, Outcome, Role, Transcript,
+};
 
 /// The first round of some that are not from the beginning: a list of JSON begins with its bracket.
 pub fn begun(round: &str) -> Cow<'_, str> {
@@ -177,6 +179,9 @@ pub(super) fn told<'t>(
 ) -> Option<Told<'t>> {
     let block = transcript.block(number);
     let (label, text) = match block.kind {
+        BlockKind::Text if block.author == Author::Program => {
+            ("attached".to_owned(), block_text(transcript, block))
+        }
         BlockKind::Text => (
             message.role.name().to_owned(),
             block_text(transcript, block),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::typed::{may_be_added, typed_in};
-use super::{Role, Source, Transcript};
+use super::{Author, Role, Source, Transcript};
 use crate::ids::IdSet;
 use crate::scan::Span;
 
@@ -249,8 +249,9 @@ impl Transcript<'_> {
     fn is_added(&self, block: u32) -> bool {
         let block = self.block(block);
         let first = self.texts(block).first();
-        first.is_some_and(|text| may_be_added(self.bytes(block.line, text.span)))
-            && typed_in(&self.block_text(block)).is_none()
+        block.author == Author::Program
+            || first.is_some_and(|text| may_be_added(self.bytes(block.line, text.span)))
+                && typed_in(&self.block_text(block)).is_none()
     }
 
     /// Whether a person wrote a message of these blocks, if no mark says otherwise.

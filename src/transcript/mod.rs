@@ -23,7 +23,7 @@ pub use changes::{ChangeSet, Replace};
 pub use conversation::{Conversation, ConversationId, Message, Spared, Typed};
 pub use link::{Answer, Compaction, Link, LinkKind, Source};
 pub use records::{BlockMark, Record, TextMark};
-pub use typed::typed_in;
+pub use typed::{mentioned_in, typed_in};
 
 use crate::scan::{Anomalies, BOM, Eol, Span, Text, unescape};
 use crate::text::lossy;

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Block, BlockKind, Line, LineKind, Link, Mirror, Presence, Role, Source, Transcript, Unit,
+    Author, Block, BlockKind, Line, LineKind, Link, Mirror, Presence, Role, Source, Transcript,
+    Unit,
 };
 use crate::scan::{Anomalies, Eol, RawLine, Span, Text};
 
@@ -99,6 +100,22 @@ impl Record<'_, '_> {
         let is_reminder = |words: &[u8]| words.trim_ascii_start().starts_with(b"<system-reminder>");
         let is_other = |block: &&Block| !words(block).is_some_and(is_reminder);
         words(blocks.iter().find(is_other).or(blocks.first())?)
+    }
+
+    /// Sets who wrote the texts since `mark`: `author` gets each as it stands in `line`, the line being read.
+    pub fn authors(
+        &mut self,
+        mark: BlockMark,
+        line: &[u8],
+        mut author: impl FnMut(&[u8]) -> Author,
+    ) {
+        let transcript = &mut *self.transcript;
+        for block in &mut transcript.blocks[mark.0 as usize..] {
+            let text = transcript.texts.get(block.texts.0 as usize);
+            if let (BlockKind::Text, Some(text)) = (block.kind, text) {
+                block.author = author(text.span.of(line));
+            }
+        }
     }
 
     /// Forgets blocks and texts since the marks: the line turned out to be something else.

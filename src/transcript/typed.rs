@@ -6,15 +6,60 @@
 /// left.
 pub fn typed_in(text: &str) -> Option<&str> {
     let mut rest = text;
-    while let Some(tag) = TAGS.iter().find(|tag| begins_with(rest.trim_start(), tag)) {
-        let end = format!("</{tag}>");
-        rest = rest
-            .split_once(&end)
-            .map_or("", |(_, after)| after.trim_start());
+    loop {
+        if let Some(tag) = TAGS.iter().find(|tag| begins_with(rest.trim_start(), tag)) {
+            let end = format!("</{tag}>");
+            rest = rest
+                .split_once(&end)
+                .map_or("", |(_, after)| after.trim_start());
+        } else if let Some((_, after)) = file(rest) {
+            rest = after;
+        } else {
+            break;
+        }
     }
-    let is_agents =
-        rest.trim().is_empty() && !text.trim().is_empty() || is_broken_off(rest) || is_note(rest);
+    let is_agents = rest.trim().is_empty() && !text.trim().is_empty()
+        || is_broken_off(rest)
+        || is_note(rest)
+        || is_around_a_picture(rest);
     (!is_agents).then_some(rest)
+}
+
+/// A file that the user mentioned and the agent put before the user's words, as pi does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mentioned<'t> {
+    /// Its path.
+    pub path: &'t str,
+    /// Its text; `None` where it is no text.
+    pub text: Option<&'t str>,
+}
+
+/// The files before the user's words in a text.
+pub fn mentioned_in(text: &str) -> Vec<Mentioned<'_>> {
+    let mut files = Vec::new();
+    let mut rest = text;
+    while let Some((mentioned, after)) = file(rest) {
+        files.push(mentioned);
+        rest = after;
+    }
+    files
+}
+
+/// The file that a text begins with, and what follows it.
+fn file(text: &str) -> Option<(Mentioned<'_>, &str)> {
+    let (path, rest) = text.strip_prefix("<file name=\"")?.split_once("\">")?;
+    if path.contains('\n') {
+        return None;
+    }
+    let (text, after) = match rest.strip_prefix('\n') {
+        Some(rest) => {
+            let (text, after) = rest.split_once("\n</file>\n")?;
+            (Some(text), after)
+        }
+        // A note about a picture, or nothing.
+        None => (None, rest.split_once("</file>\n")?.1),
+    };
+    Some((Mentioned { path, text }, after))
 }
 
 /// The tags of what agents put into messages of the user: reminders, context from an editor, what hooks and other agents say.
@@ -57,6 +102,13 @@ fn is_note(text: &str) -> bool {
 fn is_broken_off(text: &str) -> bool {
     let text = text.trim();
     text.starts_with("[Request interrupted by user") && text.ends_with(']') && !text.contains('\n')
+}
+
+/// Whether a text is what Codex writes before or after a picture of the user's.
+fn is_around_a_picture(text: &str) -> bool {
+    let text = text.trim();
+    let begins = text.starts_with("<image name=[") && text.ends_with('>') && !text.contains('\n');
+    begins || text == "</image>"
 }
 
 /// Whether a text may begin with what an agent adds: most do not, and need not be read. `raw` is its JSON.
@@ -109,6 +161,15 @@ mod tests {
             ("Stop hook feedback:\n- [x]: tests fail", None),
             ("Tool loaded.", None),
             ("Tool loaded. Now go on", Some("Tool loaded. Now go on")),
+            (
+                "<file name=\"/w/a.py\">\nx\n<b>\n</file>\n<file name=\"/w/b.png\"></file>\ndo it",
+                Some("do it"),
+            ),
+            ("<file name=\"/w/a.py\">\nx\n</file>\n", None),
+            ("<file name=\"a\"> is odd", Some("<file name=\"a\"> is odd")),
+            ("<image name=[Image #1] path=\"/w/a b.png\">", None),
+            ("</image>", None),
+            ("<image name=[x]> is odd", Some("<image name=[x]> is odd")),
             (
                 "<system-reminder>x</system-reminder>[Request interrupted by user]",
                 None,

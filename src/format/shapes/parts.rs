@@ -4,10 +4,14 @@
 
 use crate::format::shapes::blocks::{quoted, said};
 use crate::scan::{Cursor, Kind, Parse, Span, Text, unescape};
-use crate::transcript::{Block, BlockKind, Outcome, Record, Shape};
+use crate::transcript::{Author, Block, BlockKind, BlockMark, Outcome, Record, Shape};
 
 /// The tool that says in its output how a command ended.
 const SHELL: &[u8] = b"run_shell_command";
+
+/// The parts around the files that a person mentioned, as JSON writes them.
+const FILES_BEGIN: &[u8] = b"\\n--- Content from referenced files ---";
+const FILES_END: &[u8] = b"\\n--- End of content ---";
 
 /// What was found in a content.
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,6 +59,7 @@ pub(in crate::format) fn content(
     thoughts: Thoughts,
 ) -> Parse<Content> {
     let line = c.line();
+    let start = record.block_mark();
     let mut content = Content::default();
     let (mut results, mut others) = (0, 0);
     let mut add = |found: Found| {
@@ -80,10 +85,14 @@ pub(in crate::format) fn content(
             }
             quoted(text)
         }
-        Kind::Array => c.array(|c| {
-            add(part(c, record, None, thoughts)?);
-            Ok(())
-        })?,
+        Kind::Array => {
+            let span = c.array(|c| {
+                add(part(c, record, None, thoughts)?);
+                Ok(())
+            })?;
+            mentioned(record, start, line);
+            span
+        }
         Kind::Object => {
             let start = c.place()?;
             add(part(c, record, None, thoughts)?);
@@ -94,6 +103,24 @@ pub(in crate::format) fn content(
     content.span = span;
     content.only_results = results > 0 && others == 0;
     Ok(content)
+}
+
+/// The agent appends the files that a person mentioned as parts of their own, between two lines that are parts, too: these are not the
+/// person's words.
+fn mentioned(record: &mut Record<'_, '_>, start: BlockMark, line: &[u8]) {
+    let mut number = 0;
+    let mut author = Author::OfMessage;
+    record.authors(start, line, |text| {
+        // A prompt comes before what it mentions.
+        if number > 0 && text == FILES_BEGIN {
+            author = Author::Program;
+        }
+        number += 1;
+        match text == FILES_END {
+            true => std::mem::replace(&mut author, Author::OfMessage),
+            false => author,
+        }
+    });
 }
 
 /// Whether a text is white space.
