@@ -21,7 +21,7 @@ macro_rules! keys {
         keys!(@ $at + 1; $($rest)*);
     };
     (@ $at:expr;) => {
-        const _: () = assert!(1 << ($at - 1) < LONG_ID, "every key needs a bit of its own");
+        const _: () = assert!(1 << ($at - 1) < REPLACES, "every key needs a bit of its own");
     };
 }
 
@@ -66,6 +66,8 @@ keys! {
 
 /// Not a key of its own: the `id` is at least as long as a UUID.
 pub(in crate::format) const LONG_ID: u64 = 1 << 63;
+/// Not a key of its own either: the `replacement` is not null.
+pub(in crate::format) const REPLACES: u64 = 1 << 62;
 /// The length of a UUID.
 const UUID_LEN: u32 = 36;
 
@@ -148,6 +150,12 @@ impl<'a> Line<'a> {
                     if c.string()?.span.len >= UUID_LEN {
                         self.keys |= LONG_ID;
                     }
+                }
+                (b"replacement", kind) => {
+                    if kind != Kind::Null {
+                        self.keys |= REPLACES;
+                    }
+                    c.skip()?;
                 }
                 (b"message", Kind::Object) => self.message = Some(MessageShape::read(c)?),
                 (b"payload", Kind::Object) => {

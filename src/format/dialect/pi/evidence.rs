@@ -1,7 +1,9 @@
 //! By what an entry of a pi session is recognised: a header, and messages within entries.
 
 use crate::format::Format;
-use crate::format::detect::{CWD, Evidence, Family, LONG_ID, Line, Part, VERSION};
+use crate::format::detect::{
+    CWD, Evidence, Family, LONG_ID, Line, PARENT_ID, Part, REPLACES, Unrecognised, VERSION,
+};
 
 const OWN: Family = Family::Of(Format::Pi);
 
@@ -13,6 +15,12 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
         (b"message", Some(says)) if line.own.role.is_empty() && !line.has(LONG_ID) => {
             Some(Evidence::message(OWN, says.unrecognised(Format::Pi)))
         }
+        // What a model reads instead of a message would have to change with it.
+        (b"context_edit", _) if line.has(PARENT_ID | REPLACES) => {
+            let edit = Unrecognised::Line(b"context_edit with a replacement");
+            Some(Evidence::message(OWN, Some(edit)))
+        }
+        (b"context_edit", _) if line.has(PARENT_ID) => Some(Evidence::mark(OWN)),
         (_, _) => None,
     }
 }

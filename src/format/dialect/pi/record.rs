@@ -14,6 +14,10 @@ struct Parts {
     summary: Option<Text>,
     content: Option<Content>,
     message: Option<Message>,
+    /// Of an edit, the id of the entry that it is about.
+    target: Span,
+    /// Whether that entry is left out from now on.
+    omits: bool,
     link: Link,
 }
 
@@ -44,6 +48,11 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
             (b"id", _) => parts.link.id = c.string_span()?,
             (b"parentId", _) => parts.link.parent = c.string_span()?,
             (b"summary", _) => parts.summary = c.string_or_skip()?,
+            (b"targetId", _) => parts.target = c.string_span()?,
+            (b"replacement", kind) => {
+                parts.omits = kind == Kind::Null;
+                c.skip()?;
+            }
             (b"content", Kind::String | Kind::Array) => {
                 record.forget(start, texts);
                 parts.content = Some(contents(c, record)?);
@@ -61,6 +70,8 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
         summary,
         content,
         message,
+        target,
+        omits,
         mut link,
     } = parts;
     link.kind = LinkKind::Node;
@@ -95,6 +106,10 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
                     link.is_injected = true;
                     words(record, &mut link, summary);
                     LineKind::Message
+                }
+                b"context_edit" if omits => {
+                    link.message = target;
+                    LineKind::Control
                 }
                 b"model_change"
                 | b"thinking_level_change"

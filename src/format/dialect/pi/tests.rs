@@ -1,7 +1,7 @@
 //! Tests of reading, dead lines and summaries, with hand-written sessions.
 
 use crate::apply::apply;
-use crate::format::{Format, Share, Summary, Warnings};
+use crate::format::{Detected, Detector, Format, Share, Summary, Warnings};
 use crate::ids::IdSet;
 use crate::transcript::{BlockKind, Role, Transcript, Typed};
 
@@ -440,4 +440,61 @@ fn stale_usage_is_lowered_from_the_last_answer_on() {
         written(&transcript),
         lines(&usage(0, 10, 5, 23), &usage(0, 0, 0, 2))
     );
+}
+
+fn edit(id: &str, parent: &str, target: &str, replacement: &str) -> String {
+    let place = place(id, parent);
+    format!(
+        "\"type\":\"context_edit\",{place},\"targetId\":\"{target}\",\"replacement\":{replacement}"
+    )
+}
+
+#[test]
+fn an_entry_that_an_edit_leaves_out_is_no_message_and_stays_with_its_edit() {
+    let answer = entry("2", "1", "\"role\":\"assistant\",\"content\":\"cut o\"");
+    let text = third(&[
+        said("1", "", "go"),
+        answer.clone(),
+        edit("3", "2", "2", "null"),
+        said("4", "3", "on"),
+    ]);
+    assert_eq!(words(&text), ["go", "on"]);
+    assert_eq!(alive(&text), text);
+    // On another branch the edit has no effect.
+    let branched = third(&[
+        said("1", "", "go"),
+        answer,
+        edit("3", "2", "2", "null"),
+        said("4", "2", "on"),
+    ]);
+    assert_eq!(words(&branched), ["go", "cut o", "on"]);
+    // What a summary replaces goes with the entry that is left out, and what is kept still leaves it out.
+    let summarised = alive(&spliced(&text, 1, Some("so")));
+    assert_eq!(words(&summarised), ["so", "on"]);
+    assert!(!summarised.contains("cut o"));
+    let kept = third(&[
+        said("1", "", "go"),
+        said("2", "1", "keep"),
+        entry("3", "2", "\"role\":\"assistant\",\"content\":\"cut o\""),
+        edit("4", "3", "3", "null"),
+        said("5", "4", "on"),
+    ]);
+    let summarised = alive(&spliced(&kept, 1, Some("so")));
+    assert_eq!(words(&summarised), ["so", "keep", "on"]);
+}
+
+#[test]
+fn a_session_with_a_replaced_entry_is_not_read() {
+    let of = |replacement: &str| {
+        let text = third(&[said("1", "", "go"), edit("2", "1", "1", replacement)]);
+        let mut detector = Detector::default();
+        detector.look(text.as_bytes());
+        match detector.decide() {
+            Detected::Known(format, _) => format.name().to_owned(),
+            Detected::Unsupported(why) => why.to_string(),
+        }
+    };
+    assert_eq!(of("null"), "pi");
+    let why = of("{\"content\":[]}");
+    assert!(why.contains("context_edit with a replacement"), "{why}");
 }

@@ -2,7 +2,7 @@
 //!
 //! The leaf is the last entry of the file, whatever its type, and the path leads from parent to parent up to a root. If there
 //! is a compaction on the path, a model sees the summary of the last one, the entries from the one that it names, and those
-//! after it.
+//! after it. An edit among these leaves out the entry that it names; an entry stays with its edit, on the path.
 //!
 //! Never decides what may be removed: that is `history`.
 
@@ -208,10 +208,22 @@ impl<'t, 'a> Tree<'t, 'a> {
         window.chain(path[at + 1..].iter().copied()).collect()
     }
 
+    /// The entries that edits among these ones leave out.
+    fn omitted(&self, lines: &[u32]) -> IdSet<u32> {
+        let edits = lines.iter().filter(|line| {
+            let is_control = self.transcript.lines()[**line as usize].kind == LineKind::Control;
+            is_control && self.link(**line).role.is_none()
+        });
+        let targets = edits.map(|line| self.transcript.bytes(*line, self.link(*line).message));
+        let named = targets.filter(|target| !target.is_empty());
+        named.filter_map(|target| self.named(target)).collect()
+    }
+
     /// The messages of these entries.
     fn conversation(&self, lines: Vec<u32>) -> Conversation {
         let mut conversation = Conversation::new(ConversationId::Main);
-        for line in lines.iter().copied() {
+        let omitted = self.omitted(&lines);
+        for line in lines.iter().copied().filter(|line| !omitted.contains(line)) {
             let link = self.link(line);
             let is_message = self.transcript.lines()[line as usize].kind == LineKind::Message;
             let Some(role) = link.role.filter(|_| is_message) else {
