@@ -111,7 +111,7 @@ pub fn last_todos<'e>(
         }
         let is_todos = matches!(
             &*tool,
-            "TodoWrite" | "todo_write" | "write_todos" | "update_plan" | "todowrite"
+            "TodoWrite" | "todo_write" | "write_todos" | "update_plan" | "todowrite" | "TodoList"
         );
         if !is_todos || answer(transcript, exchange) == Done::Failed {
             return None;
@@ -297,7 +297,7 @@ fn of_item(item: Item<'_>, message: u32) -> Todo {
 }
 
 fn todo(input: &Input<'_>, message: u32) -> Option<Todo> {
-    let text = input.text(&["content", "description", "text", "step"])?;
+    let text = input.text(&["content", "description", "text", "step", "title"])?;
     let state = input
         .text(&["status", "state"])
         .as_deref()

@@ -4,6 +4,28 @@ use super::*;
 use crate::facts::tests::{ResultText, anthropic, in_main};
 
 #[test]
+fn items_of_kimi_have_titles_and_a_look_at_the_list_changes_nothing() {
+    let transcript = anthropic(&[
+        (
+            "TodoList",
+            r#"{"todos":[{"title":"a","status":"done"},{"title":"b","status":"in_progress"}]}"#,
+            ResultText::Fine("ok"),
+        ),
+        ("TodoList", "{}", ResultText::Fine("[done] a")),
+    ]);
+    let todos = in_main(&transcript, todos).unwrap();
+    let items: Vec<_> = todos
+        .items
+        .iter()
+        .map(|item| (&item.text[..], item.state))
+        .collect();
+    assert_eq!(
+        items,
+        [("a", TodoState::Completed), ("b", TodoState::InProgress)]
+    );
+}
+
+#[test]
 fn the_last_list_that_was_written_counts() {
     let transcript = anthropic(&[
         (
