@@ -237,3 +237,6 @@ fn type_of<'a>(c: &Cursor<'a>) -> Parse<&'a [u8]> {
 fn is_blank(bytes: &[u8]) -> bool {
     bytes.iter().all(u8::is_ascii_whitespace)
 }
+
+#[cfg(test)]
+mod tests;

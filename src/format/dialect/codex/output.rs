@@ -29,7 +29,7 @@ pub(super) fn header(raw: &[u8]) -> usize {
 }
 
 /// The agent's answers to calls that it did not carry out.
-const NOT_DONE: [&[u8]; 7] = [
+const NOT_DONE: [&[u8]; 10] = [
     b"unsupported call: ",
     b"unsupported custom tool call: ",
     b"execution error: ",
@@ -37,6 +37,9 @@ const NOT_DONE: [&[u8]; 7] = [
     b"exec_command failed for `",
     b"failed in sandbox",
     b"failed to parse function arguments: ",
+    b"apply_patch verification failed: ",
+    b"write_stdin failed: ",
+    b"invalid agent id ",
 ];
 
 /// What it writes where a call never got an output.
@@ -108,6 +111,9 @@ mod tests {
             b"failed to parse function arguments: missing field `step`",
             b"exec_command failed for `/bin/zsh -lc 'rm a'`: CreateProcess { message: \\\"Rejected(\\\"",
             b"failed in sandbox None with execution error: command timed out",
+            b"apply_patch verification failed: Failed to find expected lines in /w/a.py:",
+            b"write_stdin failed: Unknown process id 1",
+            b"invalid agent id x: Error(ParseChar)",
         ] {
             assert_eq!(of(failed), Outcome::Failed);
         }

@@ -11,7 +11,7 @@ use crate::transcript::{
 };
 
 /// How the messages begin that the agent writes with the user's role.
-const INJECTED: [&[u8]; 9] = [
+const INJECTED: [&[u8]; 10] = [
     b"# AGENTS.md instructions",
     b"<environment_context>",
     b"<recommended_plugins>",
@@ -21,6 +21,7 @@ const INJECTED: [&[u8]; 9] = [
     b"<turn_aborted>",
     b"<subagent_notification>",
     b"<hook_prompt",
+    b"<codex_internal_context",
 ];
 
 /// The name of the tool whose call has its own type; the type begins with this name.
@@ -88,7 +89,8 @@ fn envelope(
             }
             LineKind::Session
         }
-        b"world_state" => LineKind::Session,
+        // The usage of one request, for the agent's own sums.
+        b"world_state" | b"token_usage_record" => LineKind::Session,
         _ => LineKind::Unknown,
     };
     c.oddities.insert(inner.oddities);
@@ -289,6 +291,15 @@ fn read_item(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Found> {
                 record.forget(blocks, texts);
                 return Ok(Found::Nothing);
             };
+            if read.call.is_empty() && !read.name.is_empty() {
+                // It answers no call: the agent adds context in the form of an output, such as the goal that it works for.
+                block = Block::bare(BlockKind::Text, output.content.span);
+                block.take(Some(output.content));
+                let content = block.content;
+                record.block(block, texts);
+                record.unit(Role::User, object, content, Source::Injected, blocks);
+                return Ok(Found::Part);
+            }
             block.call_id = read.call;
             block.take(Some(output.content));
             block.value = block.content;

@@ -1,0 +1,74 @@
+//! Tests with rollouts written by hand: whose words items are, and which of them failed.
+
+use crate::format::{Format, Warnings};
+use crate::transcript::{BlockKind, LineKind, Outcome, Role, Transcript, Typed};
+
+fn line(kind: &str, payload: &str) -> String {
+    format!(r#"{{"timestamp":"t","type":"{kind}","payload":{{{payload}}}}}"#)
+}
+
+fn said(words: &str) -> String {
+    line(
+        "response_item",
+        &format!(
+            r#""type":"message","role":"user","content":[{{"type":"input_text","text":"{words}"}}]"#
+        ),
+    )
+}
+
+fn read(lines: &[String]) -> Transcript<'static> {
+    let header = line("session_meta", r#""id":"s","cwd":"/w""#);
+    let text = format!("{header}\n{}\n", lines.join("\n"));
+    Format::Codex.read(text.into_bytes().leak(), 1, &mut Warnings::default())
+}
+
+#[test]
+fn what_the_agent_says_of_a_goal_is_not_typed_and_answers_no_call() {
+    let transcript = read(&[
+        said("make it green"),
+        said("<codex_internal_context source=\\\"goal\\\">\\nContinue.</codex_internal_context>"),
+        line(
+            "response_item",
+            r#""type":"function_call_output","id":"f","name":"goal_objective","namespace":"agent","output":"make all tests green""#,
+        ),
+    ]);
+    let conversation = &transcript.conversations[0];
+    let typed: Vec<Typed> = conversation.messages.iter().map(|m| m.typed).collect();
+    assert_eq!(typed, [Typed::Yes, Typed::No, Typed::No]);
+    let goal = &conversation.messages[2];
+    assert_eq!(goal.role, Role::User);
+    let block = transcript.block(conversation.blocks(goal)[0]);
+    assert_eq!(block.kind, BlockKind::Text);
+    assert_eq!(transcript.block_text(block), "make all tests green");
+    assert!(Format::Codex.verify(&transcript).is_empty());
+}
+
+#[test]
+fn a_call_that_the_agent_did_not_carry_out_has_failed() {
+    let transcript = read(&[
+        said("go"),
+        line(
+            "response_item",
+            r#""type":"custom_tool_call","call_id":"a","name":"apply_patch","input":"x""#,
+        ),
+        line(
+            "response_item",
+            r#""type":"custom_tool_call_output","call_id":"a","output":"apply_patch verification failed: no""#,
+        ),
+    ]);
+    let conversation = &transcript.conversations[0];
+    let last = conversation.all_blocks().last().unwrap().1;
+    assert_eq!(transcript.block(last).outcome, Outcome::Failed);
+}
+
+#[test]
+fn the_usage_of_a_request_is_known() {
+    let transcript = read(&[
+        said("go"),
+        line(
+            "token_usage_record",
+            r#""thread_id":"s","usage":{"input_tokens":1}"#,
+        ),
+    ]);
+    assert_eq!(transcript.lines()[2].kind, LineKind::Session);
+}
