@@ -66,6 +66,23 @@ pub(super) fn whole_id(agent: &dyn Agent, path: &Path, named: &str) -> String {
     found.unwrap_or_else(|| named.to_owned())
 }
 
+/// Whether another session's agent has begun a session.
+pub(super) fn is_spawned(agent: &dyn Agent, path: &Path) -> bool {
+    /// No header says so later.
+    const HEADER: u64 = 64 << 10;
+    let Some(tells) = agent.tells_spawned() else {
+        return false;
+    };
+    let head = || {
+        let (file, _) = open_transcript(path).ok()?;
+        let mut head = Vec::new();
+        // What is damaged has a beginning, too.
+        let _ = unpacked(file).ok()?.take(HEADER).read_to_end(&mut head);
+        Some(head)
+    };
+    head().is_some_and(|head| tells(&head))
+}
+
 /// The same for the text of a file that is in memory: by no more of its beginning than that takes.
 pub(super) fn directory_of_text(path: &Path, format: Format, text: &[u8]) -> Option<String> {
     let agent = format.agent()?;

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use super::exclude::Exclude;
 use super::inspect::each;
 use super::over::{Over, Read};
-use super::project::{directory_of_file, whole_id};
+use super::project::{directory_of_file, is_spawned, whole_id};
 use super::walk::{Interest, Leave, walk};
 use super::{FileSource, Found, Origin, SkipReason, Source};
 use crate::error::{Error, ErrorKind, Result};
@@ -225,6 +225,12 @@ pub fn directory_of_head(format: Format, path: &Path) -> Option<String> {
 }
 
 impl Session {
+    /// Whether an agent of another session has begun it: then nobody talks to it.
+    pub fn is_spawned(&self) -> bool {
+        let agent = self.format.agent();
+        agent.is_some_and(|agent| is_spawned(agent, &self.path))
+    }
+
     /// Whether its agent worked in this folder.
     fn is_of(&self, here: &Path) -> bool {
         // The folder's name spares the reading of most files.
@@ -309,9 +315,15 @@ impl Sessions {
     pub fn find(&self, wanted: Wanted<'_>, here: Option<&Path>) -> Result<Meant<'_>> {
         let begins = match wanted {
             Wanted::Latest => {
-                let is_here = |session: &&Session| here.is_some_and(|here| session.is_of(here));
+                let is_here = |session: &&Session| {
+                    here.is_some_and(|here| session.is_of(here)) && !session.is_spawned()
+                };
                 let of_here = self.list.iter().find(is_here).map(Meant::Named);
-                let of_all = || self.list.first().map(Meant::LatestElsewhere);
+                let of_all = || {
+                    let mut list = self.list.iter();
+                    list.find(|session| !session.is_spawned())
+                        .map(Meant::LatestElsewhere)
+                };
                 let latest = of_here.or_else(of_all);
                 return latest.ok_or_else(|| self.none("no session was found"));
             }

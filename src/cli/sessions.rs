@@ -86,9 +86,9 @@ impl SessionsCommand {
         let until = self.until;
         let is_then = |at: SystemTime| at >= since && until.is_none_or(|until| at < until);
         let project = Filter::new(None, None, self.project.as_deref())?;
-        sessions
-            .list
-            .retain(|session| is_then(session.modified) && project.takes(&session.path));
+        sessions.list.retain(|session| {
+            is_then(session.modified) && project.takes(&session.path) && !session.is_spawned()
+        });
         let shown = if self.all {
             sessions.list.len()
         } else {

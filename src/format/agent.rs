@@ -40,6 +40,12 @@ pub trait Agent: Debug + Sync {
         true
     }
 
+    /// Whether the beginning of a file shows that another session's agent has begun this one; `None` for an agent that keeps
+    /// such sessions elsewhere.
+    fn tells_spawned(&self) -> Option<fn(&[u8]) -> bool> {
+        None
+    }
+
     /// Where its lines name the session.
     fn naming(&self) -> Naming;
 

@@ -393,3 +393,25 @@ fn what_a_transcript_says_of_its_folder_runs_nothing() {
     assert!(ran.err.contains(&line), "{}", ran.err);
     assert!(!run(&place, "sessions").exits(0).text().contains('\u{1b}'));
 }
+
+#[test]
+fn what_an_agent_has_begun_for_itself_is_no_session_to_continue() {
+    const SPAWNED: &str = "019a0000-7a1d-7e0c-8b5f-c0a570000009";
+    let place = home();
+    let spawned = codex().replace(CODEX, SPAWNED).replacen(
+        r#""cwd":"#,
+        r#""source":{"subagent":{"thread_spawn":{}}},"thread_source":"subagent","cwd":"#,
+        1,
+    );
+    place.write(&codex_file().replace(CODEX, SPAWNED), spawned);
+    assert_eq!(
+        listed(&place, "sessions --json --agent codex"),
+        [("codex".to_owned(), CODEX.to_owned())]
+    );
+    run(&place, "stats latest --agent codex")
+        .exits(0)
+        .says(&[&format!("codex session {CODEX}")]);
+    run(&place, &format!("stats {SPAWNED}"))
+        .exits(0)
+        .says(&[&format!("codex session {SPAWNED}")]);
+}

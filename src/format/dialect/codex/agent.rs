@@ -39,6 +39,10 @@ impl Agent for CodexAgent {
         text_of(header(line)?.field("cwd"))
     }
 
+    fn tells_spawned(&self) -> Option<fn(&[u8]) -> bool> {
+        Some(is_spawned)
+    }
+
     fn naming(&self) -> Naming {
         Naming::Header
     }
@@ -64,9 +68,39 @@ impl Agent for CodexAgent {
     }
 }
 
+/// Whether the header says that an agent of another session has begun this one. It is long, and need not be whole: the quotes of a
+/// key stand in no string.
+fn is_spawned(head: &[u8]) -> bool {
+    let header = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let has = |key: &[u8]| memchr::memmem::find(header, key).is_some();
+    has(b"\"session_meta\"")
+        && (has(b"\"thread_source\":\"subagent\"") || has(b"\"source\":{\"subagent\":"))
+}
+
 /// The payload of a header.
 fn header(line: &[u8]) -> Option<Value<'_>> {
     memchr::memmem::find(line, b"\"session_meta\"")?;
     let [kind, payload] = Value::of(line).fields(["type", "payload"]);
     (kind.string() == Some(b"session_meta")).then_some(payload)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_tells_a_spawned_session() {
+        let header = |of: &str| {
+            format!(r#"{{"type":"session_meta","payload":{{"id":"a",{of},"base_instructions":"x"#)
+        };
+        for of in [
+            r#""thread_source":"subagent""#,
+            r#""source":{"subagent":{"thread_spawn":{}}}"#,
+        ] {
+            assert!(is_spawned(header(of).as_bytes()), "{of}");
+        }
+        let main = header(r#""source":"exec","thread_source":"user""#);
+        let said = format!("{main}\n{}", header(r#""thread_source":"subagent""#));
+        assert!(!is_spawned(said.as_bytes()));
+    }
 }
