@@ -196,7 +196,14 @@ impl Dialect for Gemini {
                 "list_directory",
             ],
             web: &["web_fetch", "google_web_search"],
-            steering: &["activate_skill", "ask_user", "save_memory", "write_todos"],
+            steering: &[
+                "activate_skill",
+                "ask_user",
+                "invoke_agent",
+                "save_memory",
+                "update_topic",
+                "write_todos",
+            ],
         }
     }
 }

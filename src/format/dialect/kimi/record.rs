@@ -32,7 +32,7 @@ const OF_A_TURN: [&[u8]; 8] = [
 ];
 
 /// Types of records that describe the session, beside those of [`is_record`].
-const OF_THE_SESSION: [&[u8]; 10] = [
+const OF_THE_SESSION: [&[u8]; 11] = [
     b"metadata",
     b"forked",
     b"llm.",
@@ -43,6 +43,7 @@ const OF_THE_SESSION: [&[u8]; 10] = [
     b"plugin.",
     b"goal.",
     b"task.",
+    b"subagent.",
 ];
 
 /// The values of the keys of a record.

@@ -198,6 +198,7 @@ impl Dialect for Qwen {
                 "team_delete",
                 "team_plan_approval",
                 "todo_write",
+                "tool_call",
                 "tool_search",
                 "update_goal",
                 "workflow",
