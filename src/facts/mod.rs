@@ -84,7 +84,7 @@ pub use skills::{Skill, skills};
 pub use stance::{corrects, decides, leaves_open, refuses};
 pub use todos::{
     Author, Proposal, Reach, TaskChange, Todo, TodoState, Todos, last_todos, listed, proposal,
-    todos,
+    todos, writes_list,
 };
 pub use tools::{kind_of, kind_of_call};
 pub use touches::{Touch, touches};

@@ -109,11 +109,7 @@ pub fn last_todos<'e>(
         if is_task(&tool) {
             return tasks(transcript, exchanges.clone());
         }
-        let is_todos = matches!(
-            &*tool,
-            "TodoWrite" | "todo_write" | "write_todos" | "update_plan" | "todowrite" | "TodoList"
-        );
-        if !is_todos || answer(transcript, exchange) == Done::Failed {
+        if !writes_list(&tool) || answer(transcript, exchange) == Done::Failed {
             return None;
         }
         let input = exchange.input(transcript);
@@ -126,6 +122,14 @@ pub fn last_todos<'e>(
             reach: Reach::All,
         })
     })
+}
+
+/// Whether a tool writes a whole list of to-dos.
+pub fn writes_list(tool: &str) -> bool {
+    matches!(
+        tool,
+        "TodoWrite" | "todo_write" | "write_todos" | "update_plan" | "todowrite" | "TodoList"
+    )
 }
 
 /// Whether a tool makes or changes a task of a list that the agent's program keeps.

@@ -12,11 +12,12 @@ use super::todos_of::{self, PLAN, PLANNED, is_plan};
 use super::units::Claim;
 use crate::facts::{
     Author, Done, Exchange, File, FileAction, Lines, Missed, failures, folder, missed, proposal,
+    writes_list,
 };
 use crate::ids::{IdMap, IdSet};
 use crate::policy::ToolKind;
 use crate::text::count;
-use crate::transcript::Message;
+use crate::transcript::{Message, Transcript};
 
 /// How much of a plan is quoted, in bytes.
 const LONGEST_PLAN: usize = 2_400;
@@ -50,6 +51,8 @@ pub(super) enum Output {
     File,
     /// One that a later result shows.
     OldFile,
+    /// A list of to-dos, of which the last one is told.
+    Todos,
     /// The output of a command.
     Command,
     /// Anything else.
@@ -80,7 +83,7 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exc
     let is_write = |exchange: &&Exchange| matches!(exchange.kind, ToolKind::Write | ToolKind::Edit);
     let writes = own.iter().filter(is_write);
     Blocks {
-        outputs: outputs(own, &files),
+        outputs: outputs(transcript, own, &files),
         writes: writes.map(|exchange| exchange.call.block).collect(),
     }
 }
@@ -104,13 +107,14 @@ pub(super) fn key(row: &Row) -> Option<(Section, u64)> {
 
 const PROPOSAL: (Section, u64) = (Section::Plan, 0);
 
-fn outputs(own: &[Exchange], files: &[File]) -> IdMap<u32, Output> {
+fn outputs(transcript: &Transcript<'_>, own: &[Exchange], files: &[File]) -> IdMap<u32, Output> {
     let mut outputs: IdMap<u32, Output> = own
         .iter()
         .filter_map(|exchange| {
             let output = match exchange.kind {
                 ToolKind::Read => Output::OldFile,
                 ToolKind::Shell => Output::Command,
+                ToolKind::Other if writes_list(&exchange.tool(transcript)) => Output::Todos,
                 ToolKind::Write
                 | ToolKind::Edit
                 | ToolKind::Search

@@ -324,7 +324,7 @@ impl Gather<'_, '_> {
         let text = block_text(self.transcript, block);
         let text = match output {
             Output::Command | Output::Other => printed(Cow::Borrowed(self.shown(&text))),
-            Output::File | Output::OldFile => Cow::Borrowed(self.shown(&text)),
+            Output::File | Output::OldFile | Output::Todos => Cow::Borrowed(self.shown(&text)),
         };
         let text = &text[..];
         let counted = self.count(text, message, block.line, Speaker::Tool);
@@ -333,11 +333,11 @@ impl Gather<'_, '_> {
         // The important part of a command's output is at its end.
         let at_the_end = match output {
             Output::Command => 0.5,
-            Output::File | Output::OldFile | Output::Other => 0.0,
+            Output::File | Output::OldFile | Output::Todos | Output::Other => 0.0,
         };
         match output {
             Output::File => self.file(text, &counted, message, block.line),
-            Output::OldFile => {}
+            Output::OldFile | Output::Todos => {}
             Output::Command | Output::Other => {
                 let (lines, last) = key_lines(text);
                 for line in lines {

@@ -110,3 +110,20 @@ fn the_state_of_a_task_without_its_number_is_not_known_after_a_change() {
     ];
     assert_eq!(plan(&lines.concat(), 3), ["was pending: one", "done: two"]);
 }
+
+#[test]
+fn what_a_list_was_before_is_told_nowhere() {
+    let todo = |n: usize, state: &str| {
+        let input = format!(r#"{{"todos":[{{"title":"Fix src/gauge.rs","status":"{state}"}}]}}"#);
+        let result =
+            format!(r"Todo list updated.\nCurrent todo list:\n  [{state}] Fix src/gauge.rs");
+        called(n, "TodoList", &input, &result)
+    };
+    let lines = todo(0, "in_progress") + &todo(1, "done");
+    let transcript = read_as(Format::Anthropic, lines.as_bytes());
+    let policy = auto();
+    let extract = extract(&transcript, &transcript.conversations[0], 0..4, 1, &policy);
+    let estimator = Estimator::new(&policy.tokens).unwrap();
+    let rows = extract.summary(1_000, UserWords::Verbatim, &estimator).rows;
+    assert!(rows.iter().all(|row| !row.text.contains("[in_progress]")));
+}
