@@ -4,14 +4,16 @@ use super::error_lines::is_error_message;
 use super::exchanges::{Ended, Exchange, FactLocation};
 use super::exit::Exit;
 use super::looks::{ended, name};
+use super::lossy;
 use super::path::{Folders, below_folder};
 use super::refused::{says_it_was_refused, was_refused};
 use super::service::said as called;
-use super::status::{End, Names, ends, recorded, status_in};
+use super::status::{End, Names, ends, is_note_in_place, recorded, status_in};
 use super::tools::steers;
 use super::whose::{Whose, whose};
 use crate::policy::ToolKind;
-use crate::transcript::{Outcome, Transcript};
+use crate::scan::Value;
+use crate::transcript::{Block, Outcome, Shape, Transcript};
 
 /// A command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +86,48 @@ pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Comm
             folder,
         })
     };
-    exchanges.iter().filter_map(command).collect()
+    let all = |exchange: &Exchange| {
+        let Some(command) = command(exchange) else {
+            return Vec::new();
+        };
+        let Some(several) = several(transcript, exchange) else {
+            return vec![command];
+        };
+        let one = |(text, exit)| Command {
+            text,
+            exit,
+            ..command.clone()
+        };
+        several.into_iter().map(one).collect()
+    };
+    exchanges.iter().flat_map(all).collect()
+}
+
+/// The commands of a call with several, each with how it ended, where the result says that of each of them, as Cline's does.
+fn several(transcript: &Transcript<'_>, exchange: &Exchange) -> Option<Vec<(String, Exit)>> {
+    if exchange.kind != ToolKind::Shell || exchange.inner.is_some() {
+        return None;
+    }
+    let texts = exchange.input(transcript).texts(&["commands"])?;
+    let block = transcript.block(exchange.result?.block);
+    if texts.len() < 2 || block.shape != Shape::List {
+        return None;
+    }
+    let mut exits = Vec::new();
+    Value::part(transcript.line(block.line), block.content).elements(|item| {
+        let [success, error] = item.fields(["success", "error"]);
+        let code = || {
+            let error = lossy(error.unescaped()?).into_owned();
+            let code = error.strip_prefix("Command exited with code ")?;
+            code.trim().parse().ok()
+        };
+        exits.push(match success.raw() {
+            b"true" => Exit::Well,
+            b"false" => code().map_or(Exit::Badly, Exit::Code),
+            _ => Exit::Unknown,
+        });
+    });
+    (exits.len() == texts.len()).then(|| texts.into_iter().zip(exits).collect())
 }
 
 /// Whether a shell does not wait for the last command of a text, apart from what only says that it has begun.
@@ -169,6 +212,12 @@ pub(super) fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
     let code = whose
         .forms()
         .and_then(|forms| status_in(transcript, block, &said, forms));
+    // Of an output that was cleared only what is recorded outside of it is known.
+    let is_silent = block.outcome == Outcome::Fine
+        && code.is_none()
+        && recorded.is_none()
+        && is_note_in_place(&said)
+        && !flags_success(transcript, block);
     // If results name their tools, the session is from another agent, which flags failures in that way.
     let names_tools = !transcript.links().is_empty() && !block.tool.is_empty();
     let may_have_failed = || {
@@ -177,6 +226,7 @@ pub(super) fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
     };
     match (block.outcome, code) {
         (Outcome::Fine, None | Some(0)) if may_have_failed() => Exit::Unknown,
+        (Outcome::Fine, None) if is_silent => Exit::Unknown,
         (Outcome::Failed, Some(0)) => Exit::Badly,
         (_, Some(code)) => Exit::Code(code),
         (Outcome::Failed, None) => Exit::Badly,
@@ -185,6 +235,12 @@ pub(super) fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
         (Outcome::Fine, None) if End::of(&said).names == Names::Failures => Exit::Well,
         (Outcome::Fine, None) => Exit::Unknown,
     }
+}
+
+/// Whether a flag outside of a result says that its call did not fail.
+fn flags_success(transcript: &Transcript<'_>, result: &Block) -> bool {
+    let line = transcript.line(result.line);
+    memchr::memmem::find(line, b"\"isError\":false").is_some()
 }
 
 /// Whether the status of a command is that of a part of it, so that the others may have failed.
@@ -203,7 +259,10 @@ fn tells_of_a_failure(output: &str) -> bool {
         "exited with code ",
         "Traceback (most",
     ];
-    let is_none = |line: &str| line.contains(" 0 failed") || line.contains("0 failures");
+    // Qwen Code's heading of what failed, where nothing did.
+    const NONE: &str = "Error: (none)";
+    let is_none =
+        |line: &str| line.contains(" 0 failed") || line.contains("0 failures") || line == NONE;
     output.lines().any(|line| {
         !is_none(line)
             && (is_error_message(line, Outcome::Fine)

@@ -263,12 +263,16 @@ fn name_in(
     whose: Whose,
 ) -> Option<String> {
     const SESSION: &str = "Process running with session ID ";
-    const BEGINNINGS: [&str; 2] = [
+    const BEGINNINGS: [&str; 3] = [
         "Command running in background with ID: ",
         // Gemini CLI
         "Command moved to background (PID: ",
+        // Qwen Code
+        "Background shell started.\nid: ",
     ];
     let header = lossy(unescape(transcript.header(result)));
+    // So Gemini CLI marks what it did not write itself.
+    let said = said.strip_prefix("<untrusted_context>\n").unwrap_or(said);
     let name = if header.is_empty() {
         let beginnings = match whose {
             Whose::Agents => &BEGINNINGS[..],
@@ -276,17 +280,29 @@ fn name_in(
             Whose::Shown => return None,
         };
         let after = |begins: &&str| said.strip_prefix(*begins);
-        beginnings.iter().find_map(after).or_else(|| {
-            // Copilot CLI
-            let last = said.lines().next_back()?.strip_prefix("<command ")?;
-            last.split_once("with shellId: ").map(|(_, name)| name)
-        })?
+        let of_kimi = || {
+            said.strip_prefix("task_id: ")
+                .filter(|_| is_running_task(said))
+        };
+        let begun = beginnings.iter().find_map(after);
+        begun
+            .or_else(|| of_kimi().filter(|_| whose == Whose::Agents))
+            .or_else(|| {
+                // Copilot CLI
+                let last = said.lines().next_back()?.strip_prefix("<command ")?;
+                last.split_once("with shellId: ").map(|(_, name)| name)
+            })?
     } else {
         header.lines().find_map(|line| line.strip_prefix(SESSION))?
     };
     let end = name.find(|c: char| c.is_whitespace() || matches!(c, '>' | ',' | ')'));
     let name = name[..end.unwrap_or(name.len())].trim_end_matches('.');
     (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// Whether a result is what Kimi Code says of a command that it has begun in the background.
+fn is_running_task(said: &str) -> bool {
+    said.lines().take(6).any(|line| line == "status: running")
 }
 
 /// How a command that went on has ended, by what was said of it later.

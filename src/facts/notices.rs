@@ -1,4 +1,4 @@
-//! Notices of Claude Code that a task has ended which ran in the background.
+//! Notices of Claude Code that a task has ended which ran in the background, and Kimi Code's records of that.
 //!
 //! PURE. A notice stands in a message of the user's role, in an attachment, or on a line of the queue of what is to be sent; often
 //! in more than one of them. Only what the agent itself writes is one: not what a result shows.
@@ -81,26 +81,55 @@ fn queued(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<Notic
     }
     let lines = (0..).zip(transcript.lines());
     let lines = lines.filter(|(_, line)| line.kind == LineKind::Session);
+    let at = |line: u32| {
+        let messages = &conversation.messages;
+        let after = messages.partition_point(|message| conversation.first_line(message) < line);
+        FactLocation {
+            message: after.saturating_sub(1) as u32,
+            line,
+            block: u32::MAX,
+        }
+    };
     let notice = |line: u32| {
         let raw = transcript.line(line);
+        let is_of_kimi = || memchr::memmem::find(raw, b"\"task.terminated\"").is_some();
+        if is_of_kimi() {
+            return Notice::recorded(at(line), raw);
+        }
         memchr::memmem::find(raw, BEGINS.as_bytes())?;
         let [kind, operation, content] = Value::of(raw).fields(["type", "operation", "content"]);
         if kind.string() != Some(b"queue-operation") || operation.string() != Some(b"enqueue") {
             return None;
         }
-        let messages = &conversation.messages;
-        let after = messages.partition_point(|message| conversation.first_line(message) < line);
-        let at = FactLocation {
-            message: after.saturating_sub(1) as u32,
-            line,
-            block: u32::MAX,
-        };
-        Notice::read(at, &text(content))
+        Notice::read(at(line), &text(content))
     };
     lines.filter_map(|(line, _)| notice(line)).collect()
 }
 
 impl Notice {
+    /// What Kimi Code records of the end of a task.
+    fn recorded(at: FactLocation, line: &[u8]) -> Option<Notice> {
+        let [kind, info] = Value::of(line).fields(["type", "info"]);
+        if kind.string() != Some(b"task.terminated") {
+            return None;
+        }
+        let [task, command, status, code] =
+            info.fields(["taskId", "command", "status", "exitCode"]);
+        let code = std::str::from_utf8(code.raw()).ok();
+        let exit = match (code.and_then(|code| code.parse().ok()), status.string()) {
+            (Some(code), _) => Exit::Code(code),
+            (None, Some(b"failed")) => Exit::Badly,
+            (None, Some(b"killed" | b"stopped")) => Exit::Interrupted,
+            (None, _) => Exit::Unknown,
+        };
+        Some(Notice {
+            at,
+            task: lossy(task.unescaped()?).into_owned(),
+            text: command.string().map(|_| text(command)),
+            exit,
+        })
+    }
+
     fn read(at: FactLocation, said: &str) -> Option<Notice> {
         if !said.starts_with(BEGINS) {
             return None;

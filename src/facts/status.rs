@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::exchanges::FactLocation;
 use super::input::Input;
 use super::{block_text, lossy};
-use crate::scan::unescape;
+use crate::scan::{Value, unescape};
 use crate::transcript::{Block, BlockKind, Transcript};
 
 /// Which forms of a status count.
@@ -29,8 +29,23 @@ pub(super) fn status_in(
 ) -> Option<i64> {
     match lossy(unescape(transcript.header(result))) {
         header if !header.is_empty() => code(&header, Forms::All),
-        _ => code(ends, forms),
+        _ => code(ends, forms).or_else(|| beside(transcript, result)),
     }
+}
+
+/// The exit status that Copilot CLI records beside the text of a result: it stays where the text is cleared.
+fn beside(transcript: &Transcript<'_>, result: &Block) -> Option<i64> {
+    let line = transcript.line(result.line);
+    memchr::memmem::find(line, b"\"shellExecution\"")?;
+    let status = Value::of(line).within(&["data", "shellExecution", "exitCode"]);
+    std::str::from_utf8(status.raw()).ok()?.parse().ok()
+}
+
+/// Whether a text is not what a command printed, but a note in its place. Agents whose results state the end of a command in their
+/// text say nothing of it then.
+pub(super) fn is_note_in_place(said: &str) -> bool {
+    let said = said.trim();
+    said.starts_with('[') && said.ends_with(']') && !said.contains('\n') && said.contains(' ')
 }
 
 /// What the agent recorded beside the result, if that is the only one on its line.

@@ -312,3 +312,97 @@ fn a_command_that_the_shell_does_not_wait_for_is_only_begun() {
         assert_eq!(exit == Exit::Begun, is_begun, "{command}");
     }
 }
+
+/// A session of Gemini CLI in which a command had this output.
+fn of_gemini(command: &str, output: &str) -> Transcript<'static> {
+    let header =
+        r#"{"sessionId":"s","projectHash":"p","startTime":"t","lastUpdated":"t","kind":"main"}"#;
+    let output = serde_json::to_string(output).unwrap();
+    let call = format!(
+        r#"{{"id":"a","timestamp":"t","type":"gemini","content":"","toolCalls":[{{"id":"c","name":"run_shell_command","args":{{"command":"{command}","is_background":true}},"status":"success","result":[{{"functionResponse":{{"id":"c","name":"run_shell_command","response":{{"output":{output}}}}}}}]}}]}}"#
+    );
+    read_as(Format::Gemini, &format!("{header}\n{call}\n"))
+}
+
+#[test]
+fn a_cleared_output_says_nothing_of_how_its_command_ended() {
+    let of = |output: &str| ended(&of_gemini("false", output))[0].1;
+    assert_eq!(
+        of("<untrusted_context>\nOutput: x\nProcess Group PGID: 7\n</untrusted_context>"),
+        Exit::Well
+    );
+    assert_eq!(
+        of(
+            "<untrusted_context>\nOutput: x\nExit Code: 7\nProcess Group PGID: 7\n</untrusted_context>"
+        ),
+        Exit::Code(7)
+    );
+    for note in [
+        "[Output of run_shell_command cleared - run it again if needed]",
+        "[Old tool result content cleared]",
+    ] {
+        assert_eq!(of(note), Exit::Unknown, "{note}");
+    }
+}
+
+#[test]
+fn what_a_record_says_beside_a_cleared_output_stays() {
+    let of = |exit: &str| {
+        let lines = [
+            r#"{"type":"session.start","data":{"sessionId":"s"},"id":"0","parentId":null}"#.to_owned(),
+            r#"{"type":"assistant.message","data":{"content":"","toolRequests":[{"toolCallId":"c","name":"bash","arguments":{"command":"false"}}]},"id":"1","parentId":"0"}"#.to_owned(),
+            format!(
+                r#"{{"type":"tool.execution_complete","data":{{"toolCallId":"c","shellExecution":{{"exitCode":{exit}}},"success":true,"result":{{"content":"[Output of bash cleared - run it again if needed]"}}}},"id":"2","parentId":"1"}}"#
+            ),
+        ];
+        let transcript = read_as(Format::Copilot, &lines.join("\n"));
+        let result = transcript.conversations[0].all_blocks().last().unwrap().1;
+        (ended(&transcript)[0].1, transcript.block(result).outcome)
+    };
+    assert_eq!(of("7"), (Exit::Code(7), Outcome::Failed));
+    assert_eq!(of("0"), (Exit::Code(0), Outcome::Fine));
+}
+
+#[test]
+fn a_command_that_was_moved_to_the_background_goes_on() {
+    for said in [
+        "<untrusted_context>\nCommand moved to background (PID: 14709). Output hidden.\n</untrusted_context>",
+        "Background shell started.\nid: bg_cffced09\npid: 30197",
+    ] {
+        let exit = ended(&of_gemini("sleep 1; exit 3", said))[0].1;
+        assert_eq!(exit, Exit::Running, "{said}");
+    }
+}
+
+#[test]
+fn no_error_under_the_heading_of_qwen_is_no_error() {
+    let output = "Command: a; b\nDirectory: (root)\nOutput: 3.3\nError: (none)\nExit Code: 0\nSignal: (none)\nProcess Group PGID: (none)";
+    assert_eq!(ended(&of_gemini("a; b", output))[0].1, Exit::Code(0));
+}
+
+#[test]
+fn each_of_several_commands_has_its_own_end() {
+    let of = |content: &str| {
+        let call = r#"{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"run_commands","input":{"commands":["a","b"]}}]}"#;
+        let result = format!(
+            r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"c","name":"run_commands","content":{content}}}]}}"#
+        );
+        let document = format!(
+            r#"{{"version":1,"sessionId":"s","updated_at":"t","messages":[{{"id":"0","role":"user","content":[{{"type":"text","text":"go"}}],"ts":1}},{},{}]}}"#,
+            call.replacen('{', r#"{"id":"1","ts":2,"#, 1),
+            result.replacen('{', r#"{"id":"2","ts":3,"#, 1),
+        );
+        ended(&read_as(Format::Cline, &document))
+    };
+    let both = r#"[{"query":"a","result":"1","success":true},{"query":"b","result":"no","error":"Command exited with code 2","success":false}]"#;
+    assert_eq!(
+        of(both),
+        [
+            ("a".to_owned(), Exit::Well),
+            ("b".to_owned(), Exit::Code(2))
+        ]
+    );
+    let cleared =
+        r#"[{"type":"text","text":"[Output of run_commands cleared - run it again if needed]"}]"#;
+    assert_eq!(of(cleared), [("a\nb".to_owned(), Exit::Unknown)]);
+}

@@ -315,3 +315,26 @@ fn a_notice_counts_wherever_claude_code_writes_it_itself() {
         expected.map(|(line, name, text)| (line, name.to_owned(), Some(text.to_owned())));
     assert_eq!(ends, expected);
 }
+
+#[test]
+fn a_record_of_kimi_tells_how_a_task_ended() {
+    let event = |event: &str| {
+        format!(r#"{{"type":"context.append_loop_event","agentId":"main","event":{event}}}"#)
+    };
+    let mut lines = vec![
+        r#"{"type":"metadata","protocolVersion":"1","createdAt":1}"#.to_owned(),
+        event(r#"{"type":"step.begin","uuid":"s","turnId":"0","step":1}"#),
+        event(
+            r#"{"type":"tool.call","uuid":"u","turnId":"0","step":1,"stepUuid":"s","toolCallId":"c","name":"Bash","args":{"command":"sleep 2; exit 3","run_in_background":true}}"#,
+        ),
+        event(
+            r#"{"type":"tool.result","parentUuid":"u","toolCallId":"c","result":{"output":"task_id: bash-6\npid: 25\ndescription: d\nstatus: running\n"}}"#,
+        ),
+    ];
+    let of = |lines: &[String]| told(Format::Kimi, lines).0[0].1;
+    assert_eq!(of(&lines), Exit::Running);
+    lines.push(
+        r#"{"type":"task.terminated","agentId":"main","info":{"taskId":"bash-6","status":"failed","command":"sleep 2; exit 3","exitCode":3}}"#.to_owned(),
+    );
+    assert_eq!(of(&lines), Exit::Code(3));
+}

@@ -176,6 +176,7 @@ pub(super) fn result(
 ) -> Parse<LineKind> {
     let (mut said, mut error, mut repeated) = (None, None, Vec::new());
     let (mut parent, mut by_user, mut pictures) = (None, false, 0u8);
+    let mut has_failed = false;
     let mut block = Block::new(BlockKind::Result);
     data.object(|key, c| {
         match (key, c.kind()?) {
@@ -188,6 +189,11 @@ pub(super) fn result(
                 }
             }
             (b"isUserRequested", _) => by_user = c.is_true()?,
+            (b"shellExecution", Kind::Object) => {
+                // The call has succeeded where the command has ended, however it did.
+                let [status] = c.fields(["exitCode"])?;
+                has_failed = !matches!(status.raw(), b"" | b"0" | b"null");
+            }
             (b"parentToolCallId", Kind::String) => parent = Some(c.string_span()?),
             (b"result", Kind::Object) => {
                 (said, pictures) = (None, 0);
@@ -222,6 +228,9 @@ pub(super) fn result(
     })?;
     aside(link, parent);
     link.role = Some(Role::Tool);
+    if has_failed {
+        block.outcome = Outcome::Failed;
+    }
     if by_user {
         // It answers no call of a model.
         (link.role, link.is_injected) = (Some(Role::User), true);
