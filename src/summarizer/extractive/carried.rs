@@ -18,7 +18,7 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, number: u32, message: &Message
     let (transcript, conversation) = (gather.transcript, gather.conversation);
     let line = conversation.first_line(message);
     let mark = gather.mark(line);
-    let folder = folder(transcript, line);
+    let folder = folder(transcript, line).map(|folder| spelled(&folder, None));
     for block in conversation.blocks(message) {
         let block = transcript.block(*block);
         if block.kind != BlockKind::Text {

@@ -77,7 +77,8 @@ pub(super) fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange], later:
 fn label_in(gather: &Gather<'_, '_>, label: &str, folder: &str) -> String {
     let base = gather.found.folder.as_deref();
     let rest = base.and_then(|base| folder.strip_prefix(base)?.strip_prefix('/'));
-    let shown = rest.filter(|rest| !rest.is_empty()).unwrap_or(folder);
+    let rest = rest.filter(|rest| !rest.is_empty()).map(Cow::Borrowed);
+    let shown = rest.unwrap_or_else(|| gather.found.separator.shown(folder));
     // It would not be read as a label.
     match shown.contains('\n') || shown.contains(": ") {
         true => label.to_owned(),

@@ -9,10 +9,10 @@ use super::form::{Mark, Row, Section};
 use super::gather::Gather;
 use super::names::hash;
 use super::todos_of::{self, PLAN, PLANNED, is_plan};
-use super::units::Claim;
+use super::units::{Claim, Separator};
 use crate::facts::{
     Author, Done, Exchange, File, FileAction, Lines, Missed, failures, folder, missed, proposal,
-    writes_list,
+    spelled, writes_list,
 };
 use crate::ids::{IdMap, IdSet};
 use crate::policy::ToolKind;
@@ -64,7 +64,12 @@ pub(super) enum Output {
 pub(super) fn gather(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exchange]) -> Blocks {
     let transcript = gather.transcript;
     let files = gather.acts.files_of(gather.span.clone());
-    gather.found.folder = folder_of_summary(gather);
+    let folder = folder_of_summary(gather);
+    gather.found.separator = match &folder {
+        Some(folder) if folder.contains('\\') => Separator::Backslash,
+        Some(_) | None => Separator::Slash,
+    };
+    gather.found.folder = folder.map(|folder| spelled(&folder, None));
     for file in &files {
         add_file(gather, file);
     }

@@ -1,5 +1,6 @@
 //! Files as units: what was done last to each, what an earlier summary says of it, and the lines that the last edits added.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::form::{Row, Section};
@@ -24,11 +25,11 @@ const UNDONE: [&str; 3] = ["reverted", STASHED, "unstashed"];
 const ADDED_LINES: usize = 400;
 
 /// The path of a file in a summary: as written, unless it is relative to another folder.
-fn path_of<'f>(gather: &Gather<'_, '_>, file: &'f File, written: &'f str) -> &'f str {
+fn path_of<'f>(gather: &Gather<'_, '_>, file: &'f File, written: &'f str) -> Cow<'f, str> {
     let folder = gather.found.folder.as_deref();
     match is_relative(written) && spelled(written, folder) != file.path {
-        true => &file.path,
-        false => written,
+        true => gather.found.separator.shown(&file.path),
+        false => Cow::Borrowed(written),
     }
 }
 
@@ -55,7 +56,7 @@ pub(super) fn add_file(gather: &mut Gather<'_, '_>, file: &File) {
         section: Section::Files,
         mark: gather.mark_of(last.call, last.result, &text),
         label: text,
-        text: path_of(gather, file, &last.written).to_owned(),
+        text: path_of(gather, file, &last.written).into_owned(),
     };
     let (claim, base) = match change {
         Some(_) => (Claim::Changed, CHANGED),

@@ -1,5 +1,7 @@
 //! The candidates for a summary: typed units. Others choose among them.
 
+use std::borrow::Cow;
+
 use super::form::{Row, Section};
 use super::names::{Names, NamesOf};
 
@@ -106,8 +108,28 @@ pub(super) struct Units {
     pub(super) last_requests: Vec<u32>,
     /// Of how many messages an earlier summary tells nothing, and the line of that summary, counted from 1.
     pub(super) left_out: Option<(u64, u64)>,
-    /// The folder that paths may be relative to.
+    /// The folder that paths may be relative to, normalised.
     pub(super) folder: Option<String>,
+    /// What the agent writes between the names of a path.
+    pub(super) separator: Separator,
     /// Names that occur in messages after the span.
     pub(super) seen_after: Vec<u32>,
+}
+
+/// What an agent writes between the names of a path.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Separator {
+    #[default]
+    Slash,
+    Backslash,
+}
+
+impl Separator {
+    /// A normalised path as the agent writes it: another spelling would be a name that nobody has used.
+    pub(super) fn shown(self, path: &str) -> Cow<'_, str> {
+        match self {
+            Separator::Slash => Cow::Borrowed(path),
+            Separator::Backslash => Cow::Owned(path.replace('/', "\\")),
+        }
+    }
 }

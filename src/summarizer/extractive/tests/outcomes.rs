@@ -30,6 +30,11 @@ fn tool<'l>(tool: &'l str) -> Run<'l> {
 
 /// The rows of a summary of these calls, which follow an earlier summary if there is one, in a session in `/w`; and its text.
 fn rows(earlier: &str, runs: &[Run<'_>]) -> (Vec<String>, String) {
+    rows_in("/w", earlier, runs)
+}
+
+/// The same in a session that begins and ends in the folder `home`.
+fn rows_in(home: &str, earlier: &str, runs: &[Run<'_>]) -> (Vec<String>, String) {
     let mut lines: Vec<serde_json::Value> = Vec::new();
     let mut push = |role: &str,
                     folder: &str,
@@ -48,7 +53,7 @@ fn rows(earlier: &str, runs: &[Run<'_>]) -> (Vec<String>, String) {
         let earlier = format!("[Earlier conversation, summarised by ctxpack]\n{earlier}");
         push(
             "user",
-            "/w",
+            home,
             earlier.into(),
             serde_json::json!({"isCompactSummary": true}),
         );
@@ -67,7 +72,7 @@ fn rows(earlier: &str, runs: &[Run<'_>]) -> (Vec<String>, String) {
         let result = serde_json::json!([{"type": "tool_result", "tool_use_id": id, "content": said, "is_error": run.status != 0}]);
         push("user", run.folder, result, more);
     }
-    push("assistant", "/w", "Done.".into(), serde_json::json!({}));
+    push("assistant", home, "Done.".into(), serde_json::json!({}));
     let lines: Vec<String> = lines.iter().map(|line| line.to_string() + "\n").collect();
     let transcript = read_as(Format::ClaudeCode, lines.concat().as_bytes());
     let summary = whole(&transcript, &auto(), 2_000, UserWords::Verbatim);
@@ -98,6 +103,13 @@ fn an_edit_that_git_took_back_is_told_as_such_and_not_quoted() {
     let looked = [tool("Edit"), run("/w", "git restore a.rs", 0), tool("Read")];
     let (told, _) = rows("", &looked);
     assert_eq!(told[0], "read, reverted before: a.rs");
+}
+
+#[test]
+fn a_folder_of_windows_is_named_as_the_agent_writes_it_and_where_it_is_another_one() {
+    let ran = [run("C:\\w", "make", 1), run("D:\\x\\y", "npm test", 1)];
+    let (told, _) = rows_in("C:\\w", "", &ran);
+    assert_eq!(told, ["exit 1: make", "exit 1 in D:\\x\\y: npm test"]);
 }
 
 #[test]
