@@ -122,4 +122,7 @@ pub trait InstructionSource: Debug {
 pub trait SummaryModel: Debug + Sync {
     /// Requests a summary and waits for it. Answers are looked up in `store` first, and kept there.
     fn summarize(&self, request: &ModelRequest<'_>, store: Option<&Store>) -> ModelReply;
+
+    /// The run has come to its end, and reports what it has paid: of the answers in this store, no later run reports it again.
+    fn settle(&self, store: &Store);
 }

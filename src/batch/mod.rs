@@ -285,6 +285,10 @@ impl std::fmt::Debug for Waiting<'_> {
 }
 
 impl SummaryModel for Waiting<'_> {
+    fn settle(&self, store: &Store) {
+        self.server.settle(store);
+    }
+
     fn summarize(&self, request: &ModelRequest<'_>, store: Option<&Store>) -> ModelReply {
         let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         self.progress.waiting(count);

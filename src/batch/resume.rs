@@ -466,6 +466,9 @@ impl<'r> Earlier<'r> {
         for (root, kept) in targets.stores() {
             let none = FinishedWork::default();
             let known = self.by_store.get(root).map(|known| &known.finished);
+            if let Some((server, _)) = &self.options.server {
+                server.settle(&kept.store);
+            }
             let ended = kept.store.end_finished(work, known.unwrap_or(&none));
             faults.extend(ended.err());
         }

@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
+use super::paid::Paid;
 use crate::artifacts::{Ending, Excess};
 use crate::error::Result;
 use crate::store::Store;
 use crate::store::folder::Durability;
-
-use super::paid::Paid;
 
 /// An answer.
 #[derive(Debug, Serialize, Deserialize)]
@@ -51,6 +51,16 @@ pub(super) fn cached<T: DeserializeOwned>(store: &Store, name: &str) -> Option<T
 pub(super) fn keep<T: Serialize>(store: &Store, name: &str, entry: &T) {
     if let Ok(bytes) = serde_json::to_vec(entry) {
         let _ = store.put_answer(name, &bytes, Durability::Lazy);
+    }
+}
+
+/// Says that a report has the cost of an entry, so that no later one has it again.
+pub(super) fn settle(store: &Store, name: &str) {
+    let entry = cached::<Map<String, Value>>(store, name);
+    if let Some(mut entry) = entry
+        && entry.remove("paid").is_some()
+    {
+        keep(store, name, &entry);
     }
 }
 

@@ -40,11 +40,11 @@ use crate::summarizer::gate::floor;
 
 use batch::{Batches, Earlier};
 use body::{Delimiter, Parts, body};
-use cache::{CachedAnswer, CachedRefusal, cached, keep};
+use cache::{CachedAnswer, CachedRefusal, cached, keep, settle};
 use client::Client;
 use host::ServerHealth;
 use in_flight::InFlight;
-use paid::{Cost, Reported};
+use paid::{Cost, Entry, Reported};
 use queue::Queue;
 use refused::{RequestVariant, VariantCache};
 use response::{Answer, Failure};
@@ -223,6 +223,11 @@ impl Server {
             Network::Online | Network::Postponed | Network::Collected => request.asker,
             Network::Offline => None,
         };
+        let store = job.store;
+        let entry = |name| {
+            let root = store?.root();
+            Some(Entry { root, name })
+        };
         let parts = Parts {
             system: &request.policy.system,
             prompt: request.prompt,
@@ -282,7 +287,10 @@ impl Server {
             None => Earlier::None,
         };
         if let Some(cached) = answer.filter(is_taken) {
-            match self.reported.owed(asker, &name, cached.paid.as_ref()) {
+            match self
+                .reported
+                .owed(asker, entry(&name), cached.paid.as_ref())
+            {
                 Some(cost) => job.cost.add(cost),
                 None => job.cost.spent.cached += 1,
             }
@@ -298,7 +306,10 @@ impl Server {
             .store
             .filter(|_| request.policy.too_long == TooLong::Parts);
         if let Some(refused) = kept.and_then(|store| cached::<CachedRefusal>(store, &refusal)) {
-            if let Some(cost) = self.reported.owed(asker, &refusal, refused.paid.as_ref()) {
+            if let Some(cost) = self
+                .reported
+                .owed(asker, entry(&refusal), refused.paid.as_ref())
+            {
                 job.cost.add(cost);
             }
             let (why, excess) = (refused.too_long, refused.excess);
@@ -312,7 +323,7 @@ impl Server {
         if let (Some(store), Err(Failure::PromptTooLong { why, excess })) = (kept, &result) {
             let (too_long, excess) = (self.without_key(why), *excess);
             let cost = job.cost.since(before);
-            let paid = self.reported.pay(asker, &refusal, cost);
+            let paid = self.reported.pay(asker, entry(&refusal), cost);
             keep(
                 store,
                 &refusal,
@@ -337,7 +348,9 @@ impl Server {
             ending,
             left_out,
             counted: job.counted,
-            paid: self.reported.pay(asker, &name, job.cost.since(before)),
+            paid: self
+                .reported
+                .pay(asker, entry(&name), job.cost.since(before)),
         };
         if let Some(store) = job.store.filter(|_| is_kept(&answer)) {
             keep(store, &name, &answer);
@@ -366,6 +379,12 @@ impl Server {
 }
 
 impl SummaryModel for Server {
+    fn settle(&self, store: &Store) {
+        for name in self.reported.take(store.root()) {
+            settle(store, &name);
+        }
+    }
+
     fn summarize(&self, request: &ModelRequest<'_>, store: Option<&Store>) -> ModelReply {
         let mut job = Job {
             request,

@@ -3,7 +3,8 @@
 //! A run that is interrupted has paid for answers of inputs that it has not reported. The next run of the same command finds these
 //! answers in the store, and reports their cost as if it had asked. Sends nothing, and decides nothing about content.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -42,34 +43,53 @@ pub(super) struct Paid {
     cost: Cost,
 }
 
-/// The entries whose cost this run has reported.
+/// An entry of the cache of a store.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry<'e> {
+    /// The store's folder.
+    pub(super) root: &'e Path,
+    pub(super) name: &'e str,
+}
+
+/// The entries whose cost this run reports: names, by the folders of their stores.
 #[derive(Debug, Default)]
-pub(super) struct Reported(Mutex<HashSet<String>>);
+pub(super) struct Reported(Mutex<HashMap<PathBuf, HashSet<String>>>);
 
 impl Reported {
-    /// The entry `name` was paid for now. What to keep with it, if it is known who asked.
-    pub(super) fn pay(&self, asker: Option<&str>, name: &str, cost: Cost) -> Option<Paid> {
+    /// An entry was paid for now. What to keep with it, if it is known who asked.
+    pub(super) fn pay(
+        &self,
+        asker: Option<&str>,
+        entry: Option<Entry<'_>>,
+        cost: Cost,
+    ) -> Option<Paid> {
         let asker = asker?.to_owned();
-        self.insert(name);
+        self.insert(entry?);
         Some(Paid { asker, cost })
     }
 
-    /// The cost of the entry `name`, if this asker paid it in a run that has not reported it.
+    /// The cost of an entry, if this asker paid it in a run that has not reported it.
     pub(super) fn owed(
         &self,
         asker: Option<&str>,
-        name: &str,
+        entry: Option<Entry<'_>>,
         paid: Option<&Paid>,
     ) -> Option<Cost> {
         let paid = paid.filter(|paid| Some(paid.asker.as_str()) == asker)?;
-        self.insert(name).then_some(paid.cost)
+        self.insert(entry?).then_some(paid.cost)
     }
 
-    /// Whether the name is new.
-    fn insert(&self, name: &str) -> bool {
-        let names = self.0.lock();
-        let mut names = names.unwrap_or_else(PoisonError::into_inner);
-        names.insert(name.to_owned())
+    /// Whether the entry is new.
+    fn insert(&self, entry: Entry<'_>) -> bool {
+        let mut by_root = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let names = by_root.entry(entry.root.to_owned()).or_default();
+        names.insert(entry.name.to_owned())
+    }
+
+    /// The names of the entries of a store, which are forgotten.
+    pub(super) fn take(&self, root: &Path) -> HashSet<String> {
+        let mut by_root = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        by_root.remove(root).unwrap_or_default()
     }
 }
 
@@ -87,24 +107,32 @@ mod tests {
         },
     };
 
+    fn answer() -> Option<Entry<'static>> {
+        let root = Path::new("store");
+        Some(Entry {
+            root,
+            name: "answer",
+        })
+    }
+
     #[test]
     fn a_cost_is_reported_once_by_the_run_after_the_one_that_paid_it() {
         let first = Reported::default();
-        let paid = first.pay(Some("a"), "answer", COST);
-        assert_eq!(first.owed(Some("a"), "answer", paid.as_ref()), None);
+        let paid = first.pay(Some("a"), answer(), COST);
+        assert_eq!(first.owed(Some("a"), answer(), paid.as_ref()), None);
 
         let second = Reported::default();
-        assert_eq!(second.owed(Some("a"), "answer", paid.as_ref()), Some(COST));
-        assert_eq!(second.owed(Some("a"), "answer", paid.as_ref()), None);
+        assert_eq!(second.owed(Some("a"), answer(), paid.as_ref()), Some(COST));
+        assert_eq!(second.owed(Some("a"), answer(), paid.as_ref()), None);
     }
 
     #[test]
     fn what_others_paid_costs_nothing() {
-        let paid = Reported::default().pay(Some("a"), "answer", COST);
+        let paid = Reported::default().pay(Some("a"), answer(), COST);
         let next = Reported::default();
-        assert_eq!(next.owed(Some("b"), "answer", paid.as_ref()), None);
-        assert_eq!(next.owed(None, "answer", paid.as_ref()), None);
-        assert_eq!(next.owed(Some("a"), "answer", None), None);
-        assert_eq!(next.pay(None, "answer", COST), None);
+        assert_eq!(next.owed(Some("b"), answer(), paid.as_ref()), None);
+        assert_eq!(next.owed(None, answer(), paid.as_ref()), None);
+        assert_eq!(next.owed(Some("a"), answer(), None), None);
+        assert_eq!(next.pay(None, answer(), COST), None);
     }
 }

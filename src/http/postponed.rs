@@ -189,4 +189,8 @@ impl SummaryModel for Arc<Server> {
     fn summarize(&self, request: &ModelRequest<'_>, store: Option<&Store>) -> ModelReply {
         self.as_ref().summarize(request, store)
     }
+
+    fn settle(&self, store: &Store) {
+        self.as_ref().settle(store);
+    }
 }

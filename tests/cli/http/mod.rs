@@ -571,38 +571,72 @@ fn runs_at_once_ask_about_a_session_once() {
 
 #[test]
 fn what_a_killed_run_paid_is_in_the_report_of_the_next_one_and_of_no_other() {
-    let server = Server::start(|_, request| summary(request, "All of them were read."));
-    let place = many(3);
-    place.write("in/copy.jsonl", place.read("in/0.jsonl"));
+    let server = Server::start(|n, request| match n {
+        // The third request of the run that is killed.
+        5 => Act::Later(
+            Duration::from_secs(60),
+            Box::new(summary(request, "Too late.")),
+        ),
+        _ => summary(request, "All of them were read."),
+    });
+    let sessions = || {
+        let place = many(3);
+        place.write("in/copy.jsonl", place.read("in/0.jsonl"));
+        place
+    };
     let line = format!("compact in --out-dir out -j 1 {}", flags(&server));
-    let run = || {
+    let run = |place: &Place| {
         place.run(&line).exits(0);
         place.json("out/ctxpack.stats.json")
     };
-    let undisturbed = run();
+    let undisturbed = run(&sessions());
     let spent = |report: &Value| report["totals"]["spent"].clone();
     assert_eq!(
         spent(&undisturbed),
         json!({"requests": 3, "cached": 1, "input_tokens": 300, "output_tokens": 30})
     );
-    // As if it had been killed before it noted anything: only the answers are there.
-    let forget = |what: &str| std::fs::remove_dir_all(place.path(what)).unwrap();
-    std::fs::rename(place.path("out/.ctxpack/cache"), place.path("answers")).unwrap();
-    forget("out");
-    std::fs::create_dir_all(place.path("out/.ctxpack")).unwrap();
-    std::fs::rename(place.path("answers"), place.path("out/.ctxpack/cache")).unwrap();
-    assert_eq!(run(), undisturbed);
+    let place = sessions();
+    let mut killed = place.command(&line).spawn().unwrap();
+    while server.requests().len() < 6 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    // Nothing is noted, as if it had been killed earlier: the answers alone are there.
+    std::fs::remove_dir_all(place.path("out/.ctxpack/finished")).unwrap();
+    assert_eq!(run(&place), undisturbed);
     // That run has reported it.
     let cached = json!({"requests": 0, "cached": 4, "input_tokens": 0, "output_tokens": 0});
-    assert_eq!(spent(&run()), cached);
-    std::fs::remove_file(place.path("out/1.jsonl")).unwrap();
-    assert_eq!(spent(&run()), cached);
+    assert_eq!(spent(&run(&place)), cached);
+    std::fs::remove_dir_all(place.path("out/.ctxpack/finished")).unwrap();
+    assert_eq!(spent(&run(&place)), cached);
     // Another command has paid nothing.
     place
         .run(&line.replace("--out-dir out", "--out-dir other --store out/.ctxpack"))
         .exits(0);
     assert_eq!(spent(&place.json("other/ctxpack.stats.json")), cached);
-    assert_eq!(server.requests().len(), 3);
+    // What was on its way was asked for again.
+    assert_eq!(server.requests().len(), 7);
+}
+
+#[test]
+fn what_a_run_that_failed_paid_is_in_its_own_report_alone() {
+    let server = Server::start(|n, request| match n {
+        0 => summary(request, "All of them were read."),
+        _ => Act::Answer(500, "", String::new()),
+    });
+    let place = many(2);
+    let line = format!(
+        "compact in --out-dir out -j 1 --set summary.on_failure=fail {}",
+        flags(&server)
+    );
+    place.run(&line).exits(3);
+    let paid = |report: &str| place.json(report)["totals"]["spent"]["input_tokens"].clone();
+    assert_eq!(paid("out/ctxpack.stats.json"), json!(100));
+    // The first one is done again, from the answer that is there.
+    std::fs::remove_dir_all(place.path("out/.ctxpack/finished")).unwrap();
+    place.run(&line).exits(3);
+    assert_eq!(paid("out/ctxpack.stats.json"), json!(0));
 }
 
 #[test]
