@@ -135,14 +135,15 @@ fn excess(prompt: u64, limit: u64) -> Option<Excess> {
 
 /// The integers in a text that stand alone, not in a name or in a date.
 fn figures_of(text: &str) -> impl Iterator<Item = u64> {
-    let is_of_a_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | ':' | '.');
+    let is_of_a_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | '.');
     let is_apart = move |part: &&str| {
         let start = part.as_ptr() as usize - text.as_ptr() as usize;
         let end = start + part.len();
-        // A full stop ends a sentence where no digit is behind it; so does a colon before a figure.
+        // A full stop or a colon is of a name or a date where something follows it at once.
         let mut behind = text[end..].chars();
         let is_behind = match behind.next() {
             Some('.' | ':') => behind.next().is_some_and(char::is_alphanumeric),
+            Some('-') => !text[end..].starts_with("-token"),
             next => next.is_some_and(is_of_a_name),
         };
         !text[..start].ends_with(is_of_a_name) && !is_behind
@@ -189,6 +190,16 @@ mod tests {
                 400,
                 "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
                 Some((1_200_000, 1_048_576)),
+            ),
+            (
+                400,
+                "prompt is too long: exceeds the 200000-token limit: got 210000",
+                Some((210_000, 200_000)),
+            ),
+            (
+                400,
+                "prompt is too long: limit:200000, prompt:210000",
+                Some((210_000, 200_000)),
             ),
             (
                 400,
