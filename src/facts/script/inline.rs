@@ -111,12 +111,49 @@ fn writes_nothing(text: &str) -> bool {
 
 /// Whether every call that opens a file gives its name alone, or the mode of reading.
 fn opens_for_reading(text: &str) -> bool {
-    text.match_indices("open(").all(|(at, call)| {
-        let inside = text[at + call.len()..]
-            .split(')')
-            .next()
-            .unwrap_or_default();
-        let modes = ["'r'", "\"r\"", "'rb'", "\"rb\"", "encoding="];
-        !inside.contains(',') || modes.iter().any(|mode| inside.contains(mode))
+    const OPEN: &str = "open(";
+    const MODES: [&str; 5] = ["'r'", "\"r\"", "'rb'", "\"rb\"", "encoding="];
+    // The calls that one bracket ends all reach up to it: what stands last before it tells what each of them has.
+    text.split(')').all(|part| {
+        let comma = part.rfind(',');
+        let mode = MODES.iter().filter_map(|mode| part.rfind(mode)).max();
+        let mut calls = part.match_indices(OPEN).map(|(at, _)| at + OPEN.len());
+        calls.all(|behind| {
+            let has = |last: Option<usize>| last.is_some_and(|last| last >= behind);
+            !has(comma) || has(mode)
+        })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_are_opened_for_reading_are_told_from_others() {
+        for text in [
+            "open(a)",
+            "open(a, 'r')",
+            "open(a, encoding='x').read(); open(b)",
+            "open(open(a, 'rb'",
+            "f(a, b); open(a",
+        ] {
+            assert!(opens_for_reading(text), "{text}");
+        }
+        for text in [
+            "open(a, m)",
+            "open(a, 'r'); open(b, m)",
+            "open(a, 'r', open(b, m",
+            "open(f(open(a, m",
+        ] {
+            assert!(!opens_for_reading(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_long_program_takes_little() {
+        let text = "open(".repeat(200_000);
+        assert!(opens_for_reading(&text));
+        assert!(!opens_for_reading(&format!("{text}a, m")));
+    }
 }

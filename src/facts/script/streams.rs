@@ -2,6 +2,8 @@
 //!
 //! PURE. Reads their commands, carries out none. What it cannot read is taken to write.
 
+use std::collections::BTreeSet;
+
 /// Whether a script of `sed` writes no file and runs nothing.
 pub(super) fn sed_only_edits(script: &str) -> bool {
     Sed {
@@ -56,7 +58,9 @@ impl Sed<'_> {
                 'q' | 'Q' | 'l' | 'L' => self.skip(|c| c == ' ' || c.is_ascii_digit()),
                 ':' | 'b' | 't' | 'T' => self.skip(|c| !matches!(c, '\n' | ';' | '}')),
                 // Text, or the name of a file that is read.
-                'a' | 'i' | 'c' | 'r' | 'R' | '#' => self.line(),
+                'a' | 'i' | 'c' | 'r' | 'R' => self.line(),
+                // No backslash continues a comment.
+                '#' => self.skip(|c| c != '\n'),
                 _ => return Some(false),
             }
         }
@@ -137,8 +141,6 @@ fn plain_awk(program: &str) -> Option<String> {
     let mut plain = String::new();
     let mut rest = program.chars();
     while let Some(c) = rest.next() {
-        let before = plain.trim_end_matches([' ', '\t']).chars().next_back();
-        let is_pattern = before.is_none_or(|c| "(,{};!~&|\n=:?".contains(c));
         match c {
             '"' => {
                 let text = inside(&mut rest, '"')?;
@@ -146,7 +148,7 @@ fn plain_awk(program: &str) -> Option<String> {
                 let is_stream = matches!(&text[..], "/dev/stderr" | "/dev/stdout" | "/dev/null");
                 plain.push(if is_stream { STREAM } else { '"' });
             }
-            '/' if is_pattern => {
+            '/' if begins_a_pattern(&plain) => {
                 inside(&mut rest, '/')?;
                 plain.push('"');
             }
@@ -159,6 +161,12 @@ fn plain_awk(program: &str) -> Option<String> {
         }
     }
     Some(plain)
+}
+
+/// Whether a slash behind this begins a pattern: behind a value, it divides.
+fn begins_a_pattern(plain: &str) -> bool {
+    let before = plain.trim_end_matches([' ', '\t']).chars().next_back();
+    before.is_none_or(|c| "(,{};!~&|\n=:?".contains(c))
 }
 
 fn inside(rest: &mut std::str::Chars<'_>, end: char) -> Option<String> {
@@ -181,27 +189,33 @@ fn has_single_pipe(plain: &str) -> bool {
 
 /// Whether something that is printed goes to a file: outside of brackets, `>` compares nothing there.
 fn prints_to_a_file(plain: &str) -> bool {
-    plain.match_indices("print").any(|(at, _)| {
-        let mut open = 0_i32;
-        let mut rest = plain[at..].chars();
-        while let Some(c) = rest.next() {
-            match c {
-                '(' | '[' => open += 1,
-                ')' | ']' => open -= 1,
-                ';' | '}' | '\n' if open <= 0 => return false,
-                '>' if open <= 0 => {
-                    let to = rest.as_str().trim_start_matches(['>', ' ']);
-                    let behind = to.strip_prefix(STREAM).map(str::trim_start);
-                    match behind.map(|behind| behind.is_empty() || behind.starts_with([';', '}'])) {
-                        Some(true) => return false,
-                        Some(false) | None => return true,
-                    }
-                }
-                _ => {}
+    let mut open = 0_i32;
+    // How many brackets are open where a print begins that has not ended: one may stand in another one's brackets.
+    let mut prints = BTreeSet::new();
+    for (at, c) in plain.char_indices() {
+        match c {
+            'p' if plain[at..].starts_with("print") => {
+                prints.insert(open);
             }
+            '(' | '[' => open += 1,
+            ')' | ']' => open -= 1,
+            ';' | '}' | '\n' => {
+                prints.split_off(&open);
+            }
+            '>' => {
+                if prints.split_off(&open).is_empty() {
+                    continue;
+                }
+                let to = plain[at..].trim_start_matches(['>', ' ']);
+                let behind = to.strip_prefix(STREAM).map(str::trim_start);
+                if !behind.is_some_and(|b| b.is_empty() || b.starts_with([';', '}'])) {
+                    return true;
+                }
+            }
+            _ => {}
         }
-        false
-    })
+    }
+    false
 }
 
 #[cfg(test)]
@@ -224,6 +238,7 @@ mod tests {
             "10q",
             "2,+3!d",
             "y/ab/cd/",
+            "# w x\\\np",
         ] {
             assert!(sed_only_edits(script), "{script}");
         }
@@ -241,6 +256,7 @@ mod tests {
             "s/[/]/b/w out",
             "s/a/b/;w out",
             "n;w out",
+            "# x\\\nw out",
         ] {
             assert!(!sed_only_edits(script), "{script}");
         }
@@ -260,6 +276,9 @@ mod tests {
             "BEGIN{FS=\"|\"} {print $2} # > x",
             "{ s += $1 } END { print s / NR }",
             "/\"/ {print}",
+            "{ print(x) ; } $1 > 2",
+            "{ print (print ($1 > 5)) }",
+            "{ print $1 / 2 }  /a>b/ {print}",
         ] {
             assert!(awk_only_prints(program), "{program}");
         }
@@ -275,9 +294,23 @@ mod tests {
             "/\"/ {print > \"x\"}",
             "{print \"a",
             "{print > Sum}",
+            "{ print (print > f) }",
+            "{ print (print x; y) > f }",
             "{print > \"/dev/stderr\" x}; {print > (f)}",
         ] {
             assert!(!awk_only_prints(program), "{program}");
         }
+    }
+
+    #[test]
+    fn a_long_program_takes_little() {
+        let blanks = " ".repeat(1_000_000);
+        assert!(awk_only_prints(&format!("{{print}}{blanks}")));
+        assert!(awk_only_prints(&format!(
+            "{{print x{blanks}/{blanks}2{blanks}}}"
+        )));
+        let prints = "print(".repeat(200_000);
+        assert!(awk_only_prints(&prints));
+        assert!(!awk_only_prints(&format!("{prints}print > f")));
     }
 }
