@@ -32,11 +32,14 @@ pub(super) fn of<'i>(input: &'i Input<'_>) -> Option<(&'static str, Cow<'i, str>
 /// A path below the folder that a call names.
 pub(super) fn below_folder(input: &Input<'_>, path: &str) -> String {
     match input.text(&["workdir", "cwd", "working_directory"]) {
-        Some(folder) if is_relative(path) => {
-            format!("{folder}/{path}")
-        }
+        Some(folder) if is_relative(path) => joined(&folder, path),
         Some(_) | None => path.to_owned(),
     }
+}
+
+/// A path below a folder, which may be the root.
+fn joined(folder: &str, path: &str) -> String {
+    format!("{}/{path}", folder.trim_end_matches('/'))
 }
 
 /// The working folders of an agent, for many lookups in the order of lines.
@@ -116,11 +119,12 @@ impl<'t, 'a> Folders<'t, 'a> {
 /// `path` without `.` and doubled slashes, and joined to `folder` if it is relative; of Windows, with `/` alone.
 pub fn spelled(path: &str, folder: Option<&str>) -> String {
     let joined = match folder {
-        Some(folder) if is_relative(path) => format!("{folder}/{path}"),
+        Some(folder) if is_relative(path) => joined(folder, path),
         Some(_) | None => path.to_owned(),
     };
     let (root, joined) = match is_of_windows(&joined) {
         true => ("", with_slashes(&joined)),
+        false if is_of_share(&joined) => ("", joined),
         false if joined.starts_with('/') => ("/", joined),
         false => ("", joined),
     };
@@ -137,6 +141,22 @@ pub fn spelled(path: &str, folder: Option<&str>) -> String {
         ("", parts) if parts.is_empty() => ".".to_owned(),
         (root, parts) => format!("{root}{parts}"),
     }
+}
+
+/// Whether a path of a share on another computer is in its one spelling already.
+fn is_of_share(path: &str) -> bool {
+    let name = path.strip_prefix("//").and_then(|rest| rest.chars().next());
+    name.is_some_and(|c| !matches!(c, '/' | '.'))
+}
+
+/// A path as shells write it that have folders for drives, `/c/w` or `/mnt/c/w`, as Windows writes it.
+pub(super) fn on_its_drive(path: &str) -> Option<String> {
+    let rest = path
+        .strip_prefix("/mnt/")
+        .or_else(|| path.strip_prefix('/'))?;
+    let (drive, rest) = rest.split_once('/')?;
+    let is_drive = drive.len() == 1 && drive.bytes().all(|b| b.is_ascii_alphabetic());
+    is_drive.then(|| format!("{}:/{rest}", drive.to_ascii_uppercase()))
 }
 
 /// Whether a path begins neither at a root or a home folder nor at a drive.
@@ -200,7 +220,11 @@ mod tests {
             assert_eq!(spelled(path, Some("C:\\w")), "C:/w/a.rs", "{path}");
         }
         assert_eq!(spelled("\\\\srv\\w\\a.rs", None), "//srv/w/a.rs");
+        assert_eq!(spelled("//srv/w/./a.rs", None), "//srv/w/a.rs");
+        assert_eq!(spelled("a.rs", Some("//srv/w")), "//srv/w/a.rs");
         assert_eq!(spelled("/srv/w/a.rs", None), "/srv/w/a.rs");
+        assert_eq!(spelled("srv/a.rs", Some("/")), "/srv/a.rs");
+        assert_eq!(spelled("///srv//a.rs", None), "/srv/a.rs");
         // In a folder that is not of Windows, it is a letter like others.
         assert_eq!(spelled("a\\b", Some("/w")), "/w/a\\b");
     }

@@ -9,7 +9,7 @@ use super::acts::Acts;
 use super::block_text;
 use super::error_lines::NOT_THERE;
 use super::exchanges::{Exchange, FactLocation, text_of};
-use super::path::{self, is_relative, with_slashes};
+use super::path::{self, is_relative, on_its_drive, with_slashes};
 use super::refused::never_ran;
 use super::script::{Effects, effects};
 use super::shell::{is_shell_tool, output, shows};
@@ -316,16 +316,6 @@ fn may_be(touched: &str, path: &str) -> bool {
         true => path.starts_with(&folder) || is_relative(path),
         false => path.starts_with(&folder) || path.contains(&format!("/{folder}")),
     }
-}
-
-/// A path as shells write it that have folders for drives, `/c/w` or `/mnt/c/w`, as Windows writes it.
-fn on_its_drive(path: &str) -> Option<String> {
-    let rest = path
-        .strip_prefix("/mnt/")
-        .or_else(|| path.strip_prefix('/'))?;
-    let (drive, rest) = rest.split_once('/')?;
-    let is_drive = drive.len() == 1 && drive.bytes().all(|b| b.is_ascii_alphabetic());
-    is_drive.then(|| format!("{}:/{rest}", drive.to_ascii_uppercase()))
 }
 
 /// Whether a path ends with another one, or has it in its middle, if letters are compared without their case.
