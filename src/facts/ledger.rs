@@ -2,6 +2,8 @@
 //!
 //! PURE. Knows which files may still be there, which a command may have hit without naming them, and which have gone into a stash.
 
+mod gone;
+
 use std::collections::BTreeMap;
 
 use super::commands;
@@ -10,13 +12,14 @@ use super::exchanges::{Exchange, FactLocation, text_of};
 use super::exit::Exit;
 use super::input::Input;
 use super::operation::{Done, FileAction, Operation};
-use super::path::{Folders, below_folder, is_of_windows};
+use super::path::{Folders, below_folder, is_of_windows, on_its_drive};
 use super::refused::{is_empty, never_ran};
 use super::removals::{self, Entry, How, Place, Scope, Status, Sure, Target, What};
 use super::shell::is_shell_tool;
 use super::site::{Site, Stray};
 use crate::policy::ToolKind;
 use crate::transcript::Transcript;
+use gone::Gone;
 
 /// A file and the operations on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +47,7 @@ pub(super) struct Ledger<'t, 'a> {
     /// Those that may still be there: a folder is deleted with what is in it.
     there: BTreeMap<String, usize>,
     strays: Vec<Stray>,
+    gone: Gone,
     /// The entries of the stash: for each its call, and the files that may be in it.
     stash: Vec<(FactLocation, Vec<usize>)>,
     /// The last call that may have had git record changes.
@@ -83,17 +87,6 @@ impl Call<'_, '_> {
     }
 }
 
-/// A path as shells write it that have folders for drives, `/c/w` or `/mnt/c/w`, as Windows writes it.
-fn on_its_drive(path: &str) -> Option<String> {
-    let rest = path
-        .strip_prefix("/mnt")
-        .unwrap_or(path)
-        .strip_prefix('/')?;
-    let (drive, rest) = rest.split_once('/')?;
-    let is_drive = drive.len() == 1 && drive.bytes().all(|b| b.is_ascii_alphabetic());
-    is_drive.then(|| format!("{}:/{rest}", drive.to_ascii_uppercase()))
-}
-
 impl<'t, 'a> Ledger<'t, 'a> {
     pub(super) fn new(transcript: &'t Transcript<'a>, folders: &'t Folders<'t, 'a>) -> Self {
         Ledger {
@@ -103,6 +96,7 @@ impl<'t, 'a> Ledger<'t, 'a> {
             by_path: BTreeMap::new(),
             there: BTreeMap::new(),
             strays: Vec::new(),
+            gone: Gone::default(),
             stash: Vec::new(),
             recorded: None,
             start: None,
@@ -157,6 +151,7 @@ impl<'t, 'a> Ledger<'t, 'a> {
             exchange,
             input: &input,
         };
+        self.gone.begin(exchange.call);
         let answered = answered(self.transcript, exchange);
         if answered == Done::Failed && never_ran(self.transcript, exchange) {
             return;
@@ -241,13 +236,21 @@ impl<'t, 'a> Ledger<'t, 'a> {
         let path = below_folder(call.input, written);
         let path = self.folders.in_one_spelling(call.exchange.call.line, &path);
         let path = match self.paths {
-            Paths::OfWindows => on_its_drive(&path).unwrap_or(path),
-            Paths::Plain => path,
+            // Another system with such folders may have named it so, too.
+            Paths::OfWindows if !self.knows(&path) => on_its_drive(&path).unwrap_or(path),
+            Paths::OfWindows | Paths::Plain => path,
         };
         match Site::without_parents(&path) {
             Some(other) if !self.by_path.contains_key(&path) => (other, Sure::No),
             Some(_) | None => (path, Sure::Yes),
         }
+    }
+
+    /// Whether a path, or one in it, has been named by a call.
+    fn knows(&self, path: &str) -> bool {
+        let below = format!("{path}/");
+        let inside = self.by_path.range(below.clone()..).next();
+        self.by_path.contains_key(path) || inside.is_some_and(|(path, _)| path.starts_with(&below))
     }
 
     fn site(&self, call: &Call<'_, '_>, place: &Place) -> Site {
@@ -286,8 +289,8 @@ impl<'t, 'a> Ledger<'t, 'a> {
             Place::Like { .. } => (String::new(), done),
         };
         let operation = call.operation(&written, what, done);
-        for file in self.inside(&self.there, &site) {
-            let file = &mut self.files[file];
+        for number in self.inside(&self.there, &site) {
+            let file = &mut self.files[number];
             // Once more says no more.
             let is_same = |last: &Operation| last.what == what && last.done == Done::Unclear;
             if done == Done::Yes {
@@ -295,6 +298,7 @@ impl<'t, 'a> Ledger<'t, 'a> {
             } else if file.operations.last().is_some_and(is_same) {
                 continue;
             }
+            self.gone.file(&file.path, number);
             file.operations.push(Operation {
                 written: file.path.clone(),
                 done: match done {
@@ -309,12 +313,14 @@ impl<'t, 'a> Ledger<'t, 'a> {
             && let Some(file) = self.by_path.get(path)
         {
             self.files[*file].operations.push(operation);
+            self.gone.file(path, *file);
             if done == Done::Yes {
                 self.there.remove(path);
             }
             return;
         }
         self.strays.push(Stray { site, operation });
+        self.gone.strays(&self.strays, self.strays.len() - 1);
     }
 
     /// Where something is put, if that may be a folder.
@@ -379,11 +385,12 @@ impl<'t, 'a> Ledger<'t, 'a> {
             (Place::At(written), How::Written) => Some(below_folder(call.input, written)),
             (Place::At(_) | Place::Like { .. }, _) => None,
         };
-        let start = site.start();
-        let files = self.by_path.range(start.clone()..);
-        let files = files.take_while(|(path, _)| path.starts_with(&start));
-        let files = files.filter(|(path, _)| site.holds(path));
-        let files: Vec<usize> = files.map(|(_, file)| *file).collect();
+        let named = site.path().and_then(|path| self.by_path.get(path));
+        let named = named.copied();
+        let mut files = self.gone.take_files(&site);
+        if let Some(named) = named.filter(|named| !files.contains(named)) {
+            files.push(named);
+        }
         for file in files {
             let of = &mut self.files[file];
             let Some(last) = of.operations.last_mut().filter(|last| is_its(last)) else {
@@ -399,12 +406,8 @@ impl<'t, 'a> Ledger<'t, 'a> {
             }
             self.there.insert(of.path.clone(), file);
         }
-        let strays = self.strays.iter_mut().rev();
-        for stray in strays.take_while(|stray| stray.operation.call == call.exchange.call) {
-            let is_there = stray.site.overlaps(&site) && is_its(&stray.operation);
-            if is_there && stray.operation.done == Done::Yes {
-                stray.operation.done = Done::Unclear;
-            }
+        for stray in self.gone.take_strays(&site) {
+            self.strays[stray].operation.done = Done::Unclear;
         }
     }
 
@@ -513,6 +516,7 @@ impl<'t, 'a> Ledger<'t, 'a> {
             if is_sure {
                 // It is as if nothing had been done.
                 self.strays.retain(|stray| !is_it(&stray.operation));
+                self.gone.strays_moved(&self.strays);
             }
             for file in files {
                 let file = &mut self.files[file];

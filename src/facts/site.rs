@@ -61,15 +61,11 @@ impl Site {
         }
     }
 
-    /// Whether two paths that are named are one, or one is in the other.
-    pub(super) fn overlaps(&self, other: &Site) -> bool {
-        let named = |site: &'_ Site| match site {
-            Site::Path(path) | Site::File(path) => Some(path.clone()),
+    /// The path that is named, if one is.
+    pub(super) fn path(&self) -> Option<&str> {
+        match self {
+            Site::Path(path) | Site::File(path) => Some(path),
             Site::Like { .. } | Site::Repository(_) => None,
-        };
-        match (named(self), named(other)) {
-            (Some(one), Some(other)) => is_in(&one, &other) || is_in(&other, &one),
-            (_, _) => false,
         }
     }
 

@@ -416,3 +416,61 @@ fn an_edit_of_a_notebook_is_one_of_a_file() {
     assert_eq!(paths, ["/w/a.ipynb"]);
     assert_eq!(acts.files[0].last().unwrap().what, FileAction::Edit);
 }
+
+#[test]
+fn a_path_that_is_known_as_it_is_written_is_not_taken_for_one_of_a_drive() {
+    let write = r#"{"file_path":"/mnt/c/w/a.rs","content":"b"}"#;
+    let read = r#"{"file_path":"C:\\Users\\me\\shot.png"}"#;
+    for command in [
+        "rm /mnt/c/w/a.rs",
+        "rm -r /mnt/c/w",
+        "cd /mnt/c/w && rm a.rs",
+    ] {
+        let shell = serde_json::json!({ "command": command }).to_string();
+        let transcript = anthropic(&[
+            ("Write", write, FINE),
+            ("Read", read, ResultText::Failed("File does not exist.")),
+            ("Bash", &shell, FINE),
+        ]);
+        let acts = Acts::of(&transcript, &transcript.conversations[0], &Tools::default());
+        let file = acts.files.iter().find(|file| file.path == "/mnt/c/w/a.rs");
+        let last = file.unwrap().last().unwrap();
+        assert_eq!(
+            (last.what, last.done),
+            (FileAction::Delete, Done::Yes),
+            "{command}"
+        );
+    }
+}
+
+#[test]
+fn what_is_only_looked_at_behind_its_removal_stays_deleted() {
+    for command in [
+        "rm src/a.rs && pytest src/",
+        "rm src/a.rs && ruff check src/",
+        "rm src/a.rs && sed -n 1,5p src/",
+    ] {
+        let expected = (FileAction::Delete, Done::Yes);
+        assert_eq!(after(&[(command, FINE)]), expected, "{command}");
+    }
+}
+
+#[test]
+fn a_call_that_removes_and_makes_very_much_takes_little() {
+    let mut text: String = (0..25_000).map(|n| format!("rm d/f{n} &&\n")).collect();
+    let made = (0..25_000).map(|n| format!("mk d/f{n} &&\n"));
+    text.extend(made);
+    text.push_str("rm src/a.rs");
+    let shell = serde_json::json!({ "command": text }).to_string();
+    let edit = r#"{"file_path":"src/a.rs","old_string":"a","new_string":"b"}"#;
+    let transcript = anthropic(&[("Edit", edit, FINE), ("Bash", &shell, FINE)]);
+    let acts = Acts::of(&transcript, &transcript.conversations[0], &Tools::default());
+    let last = acts.files[0].last().unwrap();
+    assert_eq!((last.what, last.done), (FileAction::Delete, Done::Yes));
+    assert_eq!(acts.strays.len(), 25_000);
+    assert!(
+        acts.strays
+            .iter()
+            .all(|stray| stray.operation.done == Done::Unclear)
+    );
+}

@@ -1,81 +1,112 @@
 //! Files that a text makes again after it has removed them.
 //!
-//! PURE. Where the output of a command goes, there is a file; what else a command makes of the paths that it is given, nobody says.
-//! Looks only at what was removed by the same text.
+//! PURE. Where the output of a command goes, there is a file; what else a command makes of the paths that it is given, nobody says,
+//! unless the rules know that it makes nothing. Looks only at what was removed by the same text.
 
-use super::place::By;
+use std::collections::BTreeSet;
+
+use super::place::{By, LONGEST};
 use super::{Argument, How, Place, Sure, Walk, What, program_of};
-use crate::facts::script::{Simple, Word};
+use crate::facts::script::{Simple, Word, may_make};
 
-/// Of more removals and more words, each may concern each.
+/// How many words of a command are looked at.
 const MOST: usize = 64;
+
+/// The paths that a text has removed so far. A text may remove very many, and each command behind asks for them.
+#[derive(Debug, Default)]
+pub(super) struct Removed(BTreeSet<String>);
+
+impl Removed {
+    /// Notes what a change removes.
+    pub(super) fn note(&mut self, what: &What) {
+        match what {
+            What::Delete(Place::At(path))
+            | What::Move {
+                from: Place::At(path),
+                ..
+            } => {
+                self.0.insert(plain(path).to_owned());
+            }
+            What::Delete(Place::Like { .. })
+            | What::Move {
+                from: Place::Like { .. },
+                ..
+            }
+            | What::Replace(_)
+            | What::Again { .. }
+            | What::Revert(_)
+            | What::Stash(_)
+            | What::Unstash(_)
+            | What::Drop(_)
+            | What::Clean(_) => {}
+        }
+    }
+
+    /// Whether a place is one of them, is in one of them, or has one of them in it.
+    fn concerns(&self, place: &Place) -> bool {
+        let Place::At(path) = place else {
+            return false;
+        };
+        let path = plain(path);
+        // Each folder of a path is looked up.
+        if path.len() > LONGEST {
+            return false;
+        }
+        let below = format!("{path}/");
+        let mut folders = path.match_indices('/').map(|(end, _)| &path[..end]);
+        let first_below = self.0.range(below.clone()..).next();
+        self.0.contains(path)
+            || folders.any(|folder| self.0.contains(folder))
+            || first_below.is_some_and(|removed| removed.starts_with(&below))
+    }
+}
+
+/// A path without what does not tell it from others.
+fn plain(path: &str) -> &str {
+    path.trim_start_matches("./").trim_end_matches('/')
+}
 
 impl Walk {
     /// Follows what a command may make of what was removed before it.
     pub(super) fn again(&mut self, command: &Simple, words: &[Word], sure: Sure) {
-        let removed: Vec<String> = self
-            .found
-            .iter()
-            .filter_map(|change| removed(&change.what))
-            .collect();
-        if removed.is_empty() {
+        if self.removed.0.is_empty() {
             return;
         }
-        let concerns = |path: &str| {
-            removed.len() > MOST || removed.iter().any(|removed| are_in_one(removed, path))
-        };
         for output in command.outputs.iter().take(MOST) {
             for (place, its) in self.places(&[Argument::Word(output)], By::Shell) {
-                if matches!(&place, Place::At(path) if concerns(path)) {
+                if self.removed.concerns(&place) {
                     let how = How::Written;
                     self.push(What::Again { place, how }, sure.and(its));
                 }
             }
         }
-        for place in self.named(words) {
-            if matches!(&place, Place::At(path) if concerns(path)) {
-                let how = How::Perhaps;
-                self.push(What::Again { place, how }, Sure::No);
-            }
+        let mut places = self.named(words);
+        places.retain(|place| self.removed.concerns(place));
+        if places.is_empty() || !may_make(command) {
+            return;
+        }
+        for place in places {
+            let how = How::Perhaps;
+            self.push(What::Again { place, how }, Sure::No);
         }
     }
 
     /// The paths of which a command may make files.
     fn named(&self, words: &[Word]) -> Vec<Place> {
-        /// Programs that make no files of what they are given, and those whose work is told otherwise.
-        const OTHERS: [&str; 32] = [
+        /// Programs whose work is told otherwise.
+        const FOLLOWED: [&str; 12] = [
             "rm",
             "mv",
             "rmdir",
             "unlink",
             "trash",
+            "trash-put",
             "shred",
             "Remove-Item",
             "rimraf",
-            "cd",
-            "pushd",
-            "popd",
-            "ls",
-            "echo",
-            "printf",
-            "test",
-            "[",
-            "[[",
-            "stat",
-            "file",
             "find",
             "fd",
-            "grep",
-            "rg",
-            "mkdir",
-            "du",
-            "wc",
-            "head",
-            "tail",
-            "cat",
-            "diff",
-            "xargs",
-            "for",
+            "fdfind",
         ];
         let Some((program, arguments)) = words.split_first() else {
             return Vec::new();
@@ -83,7 +114,7 @@ impl Walk {
         let program = Argument::Word(program);
         let program = program_of(&program).unwrap_or_default();
         let is_clone = program == "git" && arguments.iter().any(|word| word.text == "clone");
-        if OTHERS.contains(&program) || program == "git" && !is_clone {
+        if FOLLOWED.contains(&program) || program == "git" && !is_clone {
             return Vec::new();
         }
         let words = arguments.iter().filter(|word| !word.text.starts_with('-'));
@@ -102,37 +133,4 @@ impl Walk {
         let places = self.places(&arguments, By::Shell);
         places.into_iter().map(|(place, _)| place).collect()
     }
-}
-
-/// The path that a change removes.
-fn removed(what: &What) -> Option<String> {
-    match what {
-        What::Delete(Place::At(path))
-        | What::Move {
-            from: Place::At(path),
-            ..
-        } => Some(path.clone()),
-        What::Delete(Place::Like { .. })
-        | What::Move {
-            from: Place::Like { .. },
-            ..
-        }
-        | What::Replace(_)
-        | What::Again { .. }
-        | What::Revert(_)
-        | What::Stash(_)
-        | What::Unstash(_)
-        | What::Drop(_)
-        | What::Clean(_) => None,
-    }
-}
-
-/// Whether one of two paths is the other one, or in it.
-fn are_in_one(one: &str, other: &str) -> bool {
-    let [one, other] = [one, other].map(|path| path.trim_start_matches("./").trim_end_matches('/'));
-    let is_in = |path: &str, folder: &str| {
-        path.strip_prefix(folder)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    is_in(one, other) || is_in(other, one)
 }

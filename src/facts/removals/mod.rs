@@ -12,6 +12,7 @@ mod row;
 mod verbs;
 
 use super::script::{Missing, Simple, Word, WordKind, assigned, commands};
+use again::Removed;
 use place::{By, LONGEST, Values, below, is_rooted};
 
 pub(super) use git::may_record;
@@ -147,6 +148,7 @@ pub(super) fn changes(text: &str) -> Option<Changes> {
         }],
         values: Values::new(),
         found: Vec::new(),
+        removed: Removed::default(),
     };
     let number = walk.text(text, Sure::Yes, 0)?;
     let status = match (number, &walk.found[..]) {
@@ -196,6 +198,8 @@ struct Walk {
     folders: Vec<Folder>,
     values: Values,
     found: Vec<Change>,
+    /// The paths that these remove.
+    removed: Removed,
 }
 
 /// An argument of a command.
@@ -408,6 +412,7 @@ impl Walk {
     }
 
     fn push(&mut self, what: What, sure: Sure) {
+        self.removed.note(&what);
         self.found.push(Change { what, sure });
     }
 }

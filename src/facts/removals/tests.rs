@@ -66,6 +66,17 @@ fn what_is_made_again_in_the_same_text_is_seen() {
         ),
         ("rm a && git add a && git commit -m a", vec!["rm a"]),
         ("rm a && ls a", vec!["rm a"]),
+        ("rm t/old.py && pytest t/", vec!["rm t/old.py"]),
+        ("rm src/a.rs && ruff check src/", vec!["rm src/a.rs"]),
+        ("rm w/a.py && python -m mypy w", vec!["rm w/a.py"]),
+        ("rm d/x && sed -n 1,5p d/", vec!["rm d/x"]),
+        ("rm d/x && bash -c 'cat d/y' d", vec!["rm d/x"]),
+        ("rm d/x && timeout 9 mk d", vec!["rm d/x", "?make d"]),
+        ("rm d/x && ruff check --fix d", vec!["rm d/x", "?make d"]),
+        ("rm -rf b && cmake -S . -B b", vec!["rm b", "?make b"]),
+        ("rm a && touch a", vec!["rm a", "?make a"]),
+        ("rm a && cc b.c -o a", vec!["rm a", "?make a"]),
+        ("rm a && gcc b.c -o a", vec!["rm a", "?make a"]),
         ("rm a && cat > b", vec!["rm a"]),
         ("cd d && rm a && x > a", vec!["rm d/a", "write d/a"]),
         // Into a folder, though it does not end with a slash.
@@ -290,6 +301,16 @@ fn a_hostile_text_takes_little() {
     assert_eq!(of(&deep), [""; 0]);
     let far = format!("{}rm x", "cd a;".repeat(50_000));
     assert_eq!(of(&far), ["?rm in any"]);
+}
+
+#[test]
+fn a_text_that_removes_very_much_takes_little() {
+    let removals: String = (0..50_000).map(|n| format!("rm f{n}\n")).collect();
+    assert_eq!(of(&removals).len(), 50_000);
+    let others: String = (0..50_000).map(|n| format!("mk g{n} x\n")).collect();
+    assert_eq!(of(&format!("{removals}{others}")).len(), 50_000);
+    let found = of(&format!("{removals}{others}mk f7 > f49999"));
+    assert_eq!(found[50_000..], ["write f49999", "?make f7"]);
 }
 
 #[test]

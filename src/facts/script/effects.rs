@@ -18,6 +18,23 @@ pub(in crate::facts) fn effects(text: &str) -> Effects {
     within(text, 0)
 }
 
+/// Whether a command may make a file or a folder where one of its arguments says: what changes nothing that is there does so only where
+/// it is known for that.
+pub(in crate::facts) fn may_make(command: &Simple) -> bool {
+    let makes = |words: &[Word]| {
+        let program = words.first().map_or("", |word| &word.text[..]);
+        let rule = rule(program.rsplit('/').next().unwrap_or_default());
+        matches!(rule, Some(Rule::Makes(_)))
+    };
+    of_command(command, 0) != NOTHING
+        || match strip(&command.words) {
+            Stripped::Command(words) | Stripped::Elsewhere(words) | Stripped::Unsure(words) => {
+                makes(words)
+            }
+            Stripped::Nothing => false,
+        }
+}
+
 fn within(text: &str, depth: usize) -> Effects {
     let Some(commands) = commands(text).filter(|_| depth < DEEPEST) else {
         return Effects::Anything;
@@ -172,6 +189,7 @@ impl Call<'_> {
                 let is_literal = name.kind == WordKind::Literal;
                 or_anything(is_literal && words::is_of_builds(&name.text) && !fixes)
             }
+            Rule::Makes(rule) => self.judged(rule, words),
             Rule::Behind(rule) => self.judged(rule, words.get(1..).unwrap_or_default()),
             Rule::Asks(verbs) => {
                 let plain = words.iter().filter(|word| !word.text.starts_with('-'));

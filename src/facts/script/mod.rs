@@ -18,7 +18,7 @@ mod words;
 mod wrappers;
 
 pub(super) use call::Effects;
-pub(super) use effects::effects;
+pub(super) use effects::{effects, may_make};
 pub(super) use parts::{Gap, Joint, Missing, Simple, Word, WordKind};
 pub(super) use wrappers::{Stripped, assigned, strip};
 

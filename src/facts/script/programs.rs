@@ -22,7 +22,7 @@ const PROGRAMS: &[Program] = &[
          launchctl locale ls lsblk lsof man md5sum mkdir mypy nc netstat nl nm notify-send nproc objdump od open \
          pgrep ping pkill popd printenv printf ps pushd pwd read readlink realpath redis-cli return seq set \
          sha1sum sha256sum shasum shellcheck shift sleep ss ssh-add stat strings sw_vers systemctl tac tail test \
-         tokei top touch tox tput tr true type ulimit umask uname unset uptime vue-tsc wait wc whereis which who \
+         tokei top tox tput tr true type ulimit umask uname unset uptime vue-tsc wait wc whereis which who \
          whoami xdg-open zcat zipinfo done fi } esac",
         Rule::Reads,
     ),
@@ -35,11 +35,10 @@ const PROGRAMS: &[Program] = &[
             most: 1,
         },
     ),
+    program("touch", Rule::Makes(&Rule::Reads)),
     // Builds.
-    program(
-        "clang g++ gcc javac ld ninja nvm rustc rustup tsc tsgo xcodebuild",
-        Rule::Reads,
-    ),
+    program("clang g++ gcc ld rustc", Rule::Makes(&Rule::Reads)),
+    program("javac ninja nvm rustup tsc tsgo xcodebuild", Rule::Reads),
     program(
         "cp install ln mv rm rmdir rsync shred sponge tee trash truncate unlink",
         Rule::Names,

@@ -46,6 +46,8 @@ pub(super) enum Rule {
     },
     /// The same for the first argument; the others are those of a script.
     Script,
+    /// It makes new files of what it is given; what else it changes, this says.
+    Makes(&'static Rule),
     /// It depends on what is behind its first argument.
     Behind(&'static Rule),
     /// It looks something up if one of its first arguments says so, and none that it fetches.

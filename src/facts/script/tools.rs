@@ -236,9 +236,9 @@ pub(super) const TOOLS: &[Program] = &[
     ),
     program(
         "cmake",
-        open(
+        Rule::Makes(&open(
             "!-E !-P !--install -D= -B= -S= -G= -U= -C= -W? -A= -T= --build= --preset= --target= --config=",
-        ),
+        )),
     ),
     program(
         "swift",

@@ -1,0 +1,113 @@
+//! What the call that is followed has removed, by its paths: what a later command of that call makes again is found without a look at
+//! everything else.
+//!
+//! PURE. Holds numbers, no files: whether the last thing done to one is still its removal, the ledger knows.
+
+use std::collections::BTreeMap;
+
+use crate::facts::exchanges::FactLocation;
+use crate::facts::operation::{Done, FileAction};
+use crate::facts::path::is_relative;
+use crate::facts::site::{Site, Stray};
+
+/// Of a longer path, no folder is looked up: no system has such paths.
+const LONGEST: usize = 8_192;
+
+#[derive(Debug, Default)]
+pub(super) struct Gone {
+    call: Option<FactLocation>,
+    files: BTreeMap<String, usize>,
+    /// Those whose removal is sure.
+    strays: BTreeMap<String, Vec<usize>>,
+}
+
+impl Gone {
+    /// Another command is followed; several may be of one call.
+    pub(super) fn begin(&mut self, call: FactLocation) {
+        if self.call != Some(call) {
+            *self = Gone {
+                call: Some(call),
+                ..Gone::default()
+            };
+        }
+    }
+
+    /// Notes that a file was removed.
+    pub(super) fn file(&mut self, path: &str, file: usize) {
+        self.files.insert(path.to_owned(), file);
+    }
+
+    /// Notes the removals among the strays from this number on.
+    pub(super) fn strays(&mut self, all: &[Stray], from: usize) {
+        for (number, stray) in all.iter().enumerate().skip(from) {
+            let operation = &stray.operation;
+            let is_removal = matches!(operation.what, FileAction::Delete | FileAction::Leave);
+            if let Some(path) = stray.site.path()
+                && is_removal
+                && operation.done == Done::Yes
+            {
+                let its = self.strays.entry(path.to_owned()).or_default();
+                its.push(number);
+            }
+        }
+    }
+
+    /// The strays have other numbers now.
+    pub(super) fn strays_moved(&mut self, all: &[Stray]) {
+        let is_its = |stray: &&Stray| Some(stray.operation.call) == self.call;
+        let its = all.iter().rev().take_while(is_its).count();
+        self.strays.clear();
+        self.strays(all, all.len() - its);
+    }
+
+    /// The files in a place; nobody is told of them again unless they are removed again.
+    pub(super) fn take_files(&mut self, site: &Site) -> Vec<usize> {
+        let paths = match site.path() {
+            Some(path) => at_or_below(&self.files, path),
+            None => {
+                let start = site.start();
+                let paths = self.files.range(start.clone()..).map(|(path, _)| path);
+                let paths = paths.take_while(|path| path.starts_with(&start));
+                paths.filter(|path| site.holds(path)).cloned().collect()
+            }
+        };
+        let files = paths.iter().filter_map(|path| self.files.remove(path));
+        files.collect()
+    }
+
+    /// The strays that name a place, what is in it, or a folder that it is in; the same holds for them.
+    pub(super) fn take_strays(&mut self, site: &Site) -> Vec<usize> {
+        let Some(path) = site.path() else {
+            return Vec::new();
+        };
+        let mut paths = at_or_below(&self.strays, path);
+        paths.extend(folders(path).map(str::to_owned));
+        let strays = paths.iter().filter_map(|path| self.strays.remove(path));
+        strays.flatten().collect()
+    }
+}
+
+fn at_or_below<T>(all: &BTreeMap<String, T>, path: &str) -> Vec<String> {
+    // An unknown folder, in which relative paths are.
+    if path == "." {
+        let paths = all.keys().filter(|path| is_relative(path));
+        return paths.cloned().collect();
+    }
+    let below = format!("{}/", path.trim_end_matches('/'));
+    let inside = all.range(below.clone()..).map(|(path, _)| path);
+    let inside = inside.take_while(|path| path.starts_with(&below));
+    let own = all.get_key_value(path).map(|(path, _)| path);
+    let own = own.filter(|path| !path.starts_with(&below));
+    own.into_iter().chain(inside).cloned().collect()
+}
+
+/// The folders that a path is in.
+fn folders(path: &str) -> impl Iterator<Item = &str> {
+    let root = match is_relative(path) {
+        true => Some("."),
+        false => path.starts_with('/').then_some("/"),
+    };
+    let path = if path.len() > LONGEST { "" } else { path };
+    let folders = path.match_indices('/').map(|(end, _)| &path[..end]);
+    folders.chain(root)
+}
