@@ -306,9 +306,7 @@ fn a_hostile_text_takes_little() {
 #[test]
 fn a_text_that_removes_very_much_takes_little() {
     let removals: String = (0..50_000).map(|n| format!("rm f{n}\n")).collect();
-    assert_eq!(of(&removals).len(), 50_000);
     let others: String = (0..50_000).map(|n| format!("mk g{n} x\n")).collect();
-    assert_eq!(of(&format!("{removals}{others}")).len(), 50_000);
     let found = of(&format!("{removals}{others}mk f7 > f49999"));
     assert_eq!(found[50_000..], ["write f49999", "?make f7"]);
 }
