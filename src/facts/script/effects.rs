@@ -18,8 +18,8 @@ pub(in crate::facts) fn effects(text: &str) -> Effects {
     within(text, 0)
 }
 
-/// Whether a command may make a file or a folder where one of its arguments says: what changes nothing that is there does so only where
-/// it is known for that.
+/// Whether a command may make a file or a folder where one of its arguments says. What changes nothing that is there does so only
+/// where it is known for that.
 pub(in crate::facts) fn may_make(command: &Simple) -> bool {
     let makes = |words: &[Word]| {
         let program = words.first().map_or("", |word| &word.text[..]);
