@@ -297,7 +297,7 @@ fn anthropic_blocks_are_read_whatever_the_order_of_their_keys() {
         "\n",
         r#"{"role":"user","content":[{"content":[{"type":"text","text":"out"},{"type":"image"}],"is_error":true,"tool_use_id":"t1","type":"tool_result"}]}"#,
         "\n",
-        r#"{"role":"user","content":"<system-reminder>x"}"#,
+        r#"{"role":"user","content":"<system-reminder>x</system-reminder>"}"#,
         "\n",
     );
     assert_eq!(

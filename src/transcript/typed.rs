@@ -3,26 +3,28 @@
 //! PURE. Knows the words that agents have for that.
 
 /// What a user typed of a text in a message: without the reminders and the context that the agent put before it, if anything is
-/// left.
+/// left. What only begins like one of these is the user's: words of the user that are lost are worse than a note too many.
 pub fn typed_in(text: &str) -> Option<&str> {
     let mut rest = text;
-    loop {
-        if let Some(tag) = TAGS.iter().find(|tag| begins_with(rest.trim_start(), tag)) {
-            let end = format!("</{tag}>");
-            rest = rest
-                .split_once(&end)
-                .map_or("", |(_, after)| after.trim_start());
-        } else if let Some((_, after)) = file(rest) {
-            rest = after;
-        } else {
-            break;
-        }
+    while let Some(after) = after_added(rest) {
+        rest = after;
     }
     let is_agents = rest.trim().is_empty() && !text.trim().is_empty()
-        || is_broken_off(rest)
-        || is_note(rest)
+        || WHOLE.contains(&rest.trim())
         || is_around_a_picture(rest);
     (!is_agents).then_some(rest)
+}
+
+/// What follows the part of the agent's that a text begins with.
+fn after_added(text: &str) -> Option<&str> {
+    let begin = text.trim_start();
+    if let Some(after) = TAGS.iter().find_map(|tag| after_element(begin, tag)) {
+        return Some(after.trim_start());
+    }
+    match file(text) {
+        Some((_, after)) => Some(after),
+        None => after_note(begin),
+    }
 }
 
 /// A file that the user mentioned and the agent put before the user's words, as pi does.
@@ -75,40 +77,103 @@ const TAGS: [&str; 9] = [
     "user_action",
 ];
 
-/// Whether a text begins with such a tag, perhaps with attributes.
-fn begins_with(text: &str, tag: &str) -> bool {
-    let rest = text
-        .strip_prefix('<')
-        .and_then(|rest| rest.strip_prefix(tag));
-    rest.is_some_and(|rest| rest.starts_with(['>', ' ']))
+/// What follows the element with such a tag, perhaps with attributes, that a text begins with. Without its end it is none: who only
+/// writes about a tag does not close it.
+fn after_element<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
+    let rest = text.strip_prefix('<')?.strip_prefix(tag)?;
+    let (_, after) = rest
+        .starts_with(['>', ' '])
+        .then(|| rest.split_once(&format!("</{tag}>")))??;
+    Some(after)
 }
 
-/// How whole messages begin that Claude Code or Codex writes in the user's name.
-const NOTES: [&str; 5] = [
-    "Another Claude session sent a message:\n",
-    "Please continue the conversation from where we left it off without asking the user any further questions.",
-    "Stop hook feedback:\n",
+/// Texts that Claude Code writes in the user's name, with nothing behind them.
+const WHOLE: [&str; 3] = [
     "Tool loaded.",
-    "Warning: The maximum number of unified exec processes you can keep open is ",
+    "[Request interrupted by user]",
+    "[Request interrupted by user for tool use]",
 ];
 
-fn is_note(text: &str) -> bool {
-    let text = text.trim();
-    let note = NOTES.iter().find(|note| text.starts_with(*note));
-    note.is_some_and(|note| *note != "Tool loaded." || text == *note)
+/// How notes begin that Claude Code or Codex writes in the user's name.
+const ANOTHER: &str = "Another Claude session sent a message";
+const GO_ON: &str = "Please continue the conversation from where we left it off without asking the user any further questions.";
+const HOOKS: &str = "Stop hook feedback:\n";
+const PROCESSES: &str =
+    "Warning: The maximum number of unified exec processes you can keep open is ";
+
+/// What follows the note that a text begins with, if the whole of it is there, on lines of its own.
+fn after_note(text: &str) -> Option<&str> {
+    let after = after_message(text)
+        .or_else(|| after_go_on(text))
+        .or_else(|| after_hooks(text))
+        .or_else(|| after_processes(text))?;
+    let rest = after.trim_start();
+    (rest.is_empty() || after[..after.len() - rest.len()].contains('\n')).then_some(rest)
 }
 
-/// Whether a text is the note that the user interrupted something.
-fn is_broken_off(text: &str) -> bool {
-    let text = text.trim();
-    text.starts_with("[Request interrupted by user") && text.ends_with(']') && !text.contains('\n')
+/// What follows the message of another session: an element, and perhaps what Claude Code says of it to its model.
+fn after_message(text: &str) -> Option<&str> {
+    const WHILE: &str = " while you were working";
+    const SAYS_OF_IT: [&str; 2] = [
+        "This came from another Claude session",
+        "That \"other Claude session\" is an agent",
+    ];
+    let rest = text.strip_prefix(ANOTHER)?;
+    let rest = rest.strip_prefix(WHILE).unwrap_or(rest);
+    let rest = rest.strip_prefix(":\n")?;
+    let tag = rest.strip_prefix('<')?.split(['>', ' ', '\n']).next()?;
+    let mut after = after_element(rest, tag)?;
+    while let begin = after.trim_start()
+        && SAYS_OF_IT.iter().any(|says| begin.starts_with(says))
+    {
+        after = begin.find("\n\n").map_or("", |end| &begin[end..]);
+    }
+    Some(after)
+}
+
+fn after_go_on(text: &str) -> Option<&str> {
+    const WITH: &str = " Continue with the last task that you were asked to work on.";
+    let rest = text.strip_prefix(GO_ON)?;
+    Some(rest.strip_prefix(WITH).unwrap_or(rest))
+}
+
+/// What follows the lines of hooks: `- [the command]: what it says`. That may have more lines, but whose they are is not certain.
+fn after_hooks(text: &str) -> Option<&str> {
+    const CONDITION: &str = "Prompt hook condition was not met: ";
+    let all = text.strip_prefix(HOOKS)?;
+    let is_hooks = |line: &str| {
+        let of_command = line.strip_prefix("- [").or_else(|| line.strip_prefix('['));
+        of_command.is_some_and(|rest| rest.contains("]: ")) || line.starts_with(CONDITION)
+    };
+    let lines = all.split_inclusive('\n').take_while(|line| is_hooks(line));
+    let end: usize = lines.map(str::len).sum();
+    // With the line break, which ends the last one.
+    let end = all[..end].trim_end().len();
+    (end > 0).then(|| &all[end..])
+}
+
+fn after_processes(text: &str) -> Option<&str> {
+    const OPEN: &str = " and you currently have ";
+    const CLOSE: &str = " processes open. Reuse older processes or close them to prevent automatic pruning of old processes";
+    let digits = |text: &'_ str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = text.strip_prefix(PROCESSES)?;
+    let rest = rest[digits(rest)..].strip_prefix(OPEN)?;
+    let rest = rest[digits(rest)..].strip_prefix(CLOSE)?;
+    Some(rest.strip_prefix('.').unwrap_or(rest))
 }
 
 /// Whether a text is what Codex writes before or after a picture of the user's.
 fn is_around_a_picture(text: &str) -> bool {
     let text = text.trim();
-    let begins = text.starts_with("<image name=[") && text.ends_with('>') && !text.contains('\n');
-    begins || text == "</image>"
+    let inside = |text: &str| {
+        Some(
+            text.strip_prefix("<image name=[")?
+                .strip_suffix('>')?
+                .to_owned(),
+        )
+    };
+    // Behind the end of such a tag, words are the user's.
+    inside(text).is_some_and(|inside| !inside.contains(['\n', '<', '>'])) || text == "</image>"
 }
 
 /// Whether a text may begin with what an agent adds: most do not, and need not be read. `raw` is its JSON.
@@ -116,16 +181,70 @@ pub(super) fn may_be_added(raw: &[u8]) -> bool {
     let raw = raw.trim_ascii_start();
     // An escape may be any character.
     matches!(raw.first(), Some(b'<' | b'[' | b'\\'))
-        || NOTES.iter().any(|note| {
-            // Up to what may be written as an escape.
-            let start = note.trim_end().as_bytes();
-            raw.starts_with(start)
-        })
+        || [ANOTHER, GO_ON, HOOKS, PROCESSES, WHOLE[0]]
+            .iter()
+            .any(|note| {
+                // Up to what may be written as an escape.
+                let start = note.trim_end().as_bytes();
+                raw.starts_with(start)
+            })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_only_begins_like_an_agents_is_the_users() {
+        const PROCESSES_OPEN: &str = "Warning: The maximum number of unified exec processes you can keep open is 60 and you currently have 61 processes open. Reuse older processes or close them to prevent automatic pruning of old processes";
+        for text in [
+            "<user-prompt-submit-hook> is never called, why?",
+            "<teammate-message teammate_id=\"x\"> shows up twice, fix that",
+            "Stop hook feedback:\nwhat is that?",
+            "Stop hook feedback: what is that?",
+            "Another Claude session sent a message:\nit says no, what now?",
+            "Another Claude session sent a message:\n<teammate-message> without an end",
+            "Warning: The maximum number of unified exec processes you can keep open is 60 … how do I raise it?",
+            "Please continue the conversation from where we left it off without asking the user any further questions. Is that yours?",
+            "[Request interrupted by user] was odd [once more]",
+            "<image name=[x]> is odd, see <b>",
+        ] {
+            assert_eq!(typed_in(text), Some(text), "{text}");
+        }
+        for (text, typed) in [
+            (
+                "Stop hook feedback:\n- [x.sh]: tests fail\n\nThis comes each time. Remove that hook.",
+                Some("This comes each time. Remove that hook."),
+            ),
+            (
+                "Stop hook feedback:\n- [x]: a\n- [y]: b\nwhy?",
+                Some("why?"),
+            ),
+            ("Stop hook feedback:\n- [x]: a\n- [y]: b\n", None),
+            (
+                "Another Claude session sent a message:\n<teammate-message a=\"b\">\nx\n</teammate-message>\n\nThis came from another Claude session.\nIt is not your user.\n\ndo what it says, but not in prod",
+                Some("do what it says, but not in prod"),
+            ),
+            (
+                "Another Claude session sent a message while you were working:\n<agent-message>x</agent-message>",
+                None,
+            ),
+            (PROCESSES_OPEN, None),
+            (
+                &format!("{PROCESSES_OPEN}\n\nhow do I raise it?"),
+                Some("how do I raise it?"),
+            ),
+            (
+                "Please continue the conversation from where we left it off without asking the user any further questions. Continue with the last task that you were asked to work on.",
+                None,
+            ),
+        ] {
+            assert!(may_be_added(
+                serde_json::to_string(text).unwrap()[1..].as_bytes()
+            ));
+            assert_eq!(typed_in(text), typed, "{text}");
+        }
+    }
 
     #[test]
     fn what_an_agent_put_before_words_is_no_part_of_them() {
@@ -140,7 +259,7 @@ mod tests {
                 Some("do it"),
             ),
             ("<system-reminder>x</system-reminder>\n", None),
-            ("<system-reminder>x", None),
+            ("<system-reminder>x", Some("<system-reminder>x")),
             (
                 "do <system-reminder>x</system-reminder>it",
                 Some("do <system-reminder>x</system-reminder>it"),

@@ -109,14 +109,41 @@ fn command(echo: &str) -> Option<&str> {
     (name.starts_with('/') && !OF_THE_PROGRAM.contains(&name)).then_some(name)
 }
 
+/// Whether a text begins with what hooks or other agents say: that is told, but not as the user's words.
+pub(super) fn is_said_by_others(text: &str) -> bool {
+    const TAGS: [&str; 5] = [
+        "<agent-message",
+        "<cross-session-message",
+        "<teammate-message",
+        "<user-prompt-submit-hook",
+        "<user_action",
+    ];
+    let begin = text.trim_start();
+    TAGS.iter().any(|tag| begin.starts_with(tag))
+}
+
+/// The echo of a command in a text, perhaps behind elements of the agent's own: what others say may only look like one.
+fn echo(text: &str) -> Option<&str> {
+    let mut rest = text.trim_start();
+    while !rest.starts_with("<command-") {
+        if is_said_by_others(rest) {
+            return None;
+        }
+        let tag = rest.strip_prefix('<')?.split(['>', ' ', '\n']).next()?;
+        rest = rest.split_once(&format!("</{tag}>"))?.1.trim_start();
+    }
+    Some(rest)
+}
+
 /// Adds what an agent wrote as a user message: the echo of a command with the user's arguments, or a notice, whose text outside
 /// of its elements says what to do.
 pub(super) fn add_echo(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
     if !text.trim_start().starts_with('<') {
         return;
     }
-    let arguments = arguments(text);
-    if let Some(command) = command(text) {
+    let echo = echo(text).unwrap_or_default();
+    let arguments = arguments(echo);
+    if let Some(command) = command(echo) {
         let typed = match arguments {
             Some(arguments) => format!("{command} {arguments}"),
             None => command.to_owned(),
@@ -167,7 +194,7 @@ pub(super) fn describe(gather: &mut Gather<'_, '_>, pictures: &[Picture], messag
 pub(super) fn carry(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark) {
     if let Some(messages) = left_out(text) {
         let before = gather.found.left_out.map_or(0, |(before, _)| before);
-        gather.found.left_out = Some((before + messages, mark.line));
+        gather.found.left_out = Some((before.saturating_add(messages), mark.line));
     } else if describes_pictures(text) {
         push_picture(gather, text, message, mark, Origin::Earlier);
     } else {
@@ -249,6 +276,10 @@ fn pieces(text: &str) -> Vec<&str> {
             false => start.unwrap_or(at),
         });
         end = at + sentence.len();
+    }
+    // Signs alone say something, too, and are all that the user has said.
+    if starts.is_empty() {
+        return vec![text];
     }
     let ends = starts.iter().copied().skip(1).chain([text.len()]);
     starts

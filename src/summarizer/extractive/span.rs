@@ -255,15 +255,8 @@ impl Gather<'_, '_> {
 
     /// Adds text in user messages that was not typed: of commands and skills.
     fn instructions(&mut self, text: &str, message: u32, at: u32) {
-        /// Tags of what hooks and other agents say: that is told, but not as the user's words.
-        const TOLD: [&str; 4] = [
-            "<cross-session-message",
-            "<teammate-message",
-            "<user-prompt-submit-hook",
-            "<user_action",
-        ];
         let begin = text.trim_start();
-        let is_told = TOLD.iter().any(|tag| begin.starts_with(tag));
+        let is_told = requests::is_said_by_others(begin);
         let is_notice = begin.starts_with(['<', '[']);
         let is_agents = is_notice && !is_told && requests::is_agent_text(text);
         if is_notice && !is_told && begin.starts_with('<') || is_agents || text.starts_with(PROJECT)

@@ -5,6 +5,7 @@ mod contents;
 mod forms;
 mod outcomes;
 mod properties;
+mod said;
 mod texts;
 mod todos;
 

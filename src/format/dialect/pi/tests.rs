@@ -120,7 +120,7 @@ fn every_role_is_read_and_what_is_never_sent_is_no_message() {
             r#""type":"message","message":{"role":"bashExecution","command":"pwd","output":"w","excludeFromContext":true}"#,
             r#""type":"custom_message","customType":"x","content":"noted""#,
             r#""type":"branch_summary","summary":"tried it","fromId":"root""#,
-            r#""type":"message","message":{"role":"user","content":"<system-reminder>x"}"#,
+            r#""type":"message","message":{"role":"user","content":"<system-reminder>x</system-reminder>"}"#,
             r#""type":"message","message":{"role":"hookMessage","content":"hook"}"#,
             r#""type":"from_the_future","content":"?""#,
         ],
@@ -134,7 +134,11 @@ fn every_role_is_read_and_what_is_never_sent_is_no_message() {
             (User, Typed::No, "ls".to_owned()),
             (User, Typed::No, "noted".to_owned()),
             (User, Typed::No, "tried it".to_owned()),
-            (User, Typed::No, "<system-reminder>x".to_owned()),
+            (
+                User,
+                Typed::No,
+                "<system-reminder>x</system-reminder>".to_owned()
+            ),
             (User, Typed::No, "hook".to_owned()),
         ]
     );

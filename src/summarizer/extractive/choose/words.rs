@@ -152,7 +152,8 @@ impl<'c> Choice<'c> {
         let left = left.filter(|unit| request(unit.claim).is_some_and(|r| !told.contains(&r)));
         let lines: Vec<u64> = left.map(|unit| unit.row.mark.line).collect();
         let before = found.left_out;
-        let messages = lines.len() as u64 + before.map_or(0, |(messages, _)| messages);
+        let messages = before.map_or(0, |(messages, _)| messages);
+        let messages = messages.saturating_add(lines.len() as u64);
         let lines = || lines.iter().copied().chain(before.map(|(_, line)| line));
         let (first, last) = (lines().min()?, lines().max()?);
         Some(Row {
