@@ -3,15 +3,18 @@
 //! PURE. Knows the words in which agents hand these on, and takes them away; the user's own stay as they are. A result of any other
 //! tool is never read as an answer, whatever it says.
 
-use std::borrow::Cow;
+use std::collections::hash_map::Entry;
 
-use super::decisions::sentences;
 use super::exchanges::{Exchange, text_of};
 use super::input::Input;
+use super::refused::{is_hint, says_it_was_refused};
 use super::whose::{Whose, whose};
 use super::{beginning, block_text};
 use crate::ids::IdMap;
 use crate::transcript::{Outcome, Transcript};
+use questions::Questions;
+
+mod questions;
 
 /// The tools with which agents ask the user something.
 const ASKING: [&str; 15] = [
@@ -32,12 +35,6 @@ const ASKING: [&str; 15] = [
     "vscode_askQuestions",
 ];
 
-/// How much of a question is told with its answer, in bytes.
-const LONGEST_QUESTION: usize = 160;
-
-/// Stands where a question was cut.
-const CUT: &str = "…";
-
 /// The user's words in the results of calls, by the blocks of these.
 pub(super) fn answers(transcript: &Transcript<'_>, calls: &[Exchange]) -> IdMap<u32, String> {
     let mut all: IdMap<u32, String> = IdMap::default();
@@ -49,14 +46,21 @@ pub(super) fn answers(transcript: &Transcript<'_>, calls: &[Exchange]) -> IdMap<
             true => answer(
                 &text_of(transcript, result, call.inner.as_deref()),
                 transcript.block(result.block).outcome,
-                &questions(&call.input(transcript)),
+                bare(transcript, &call.tool(transcript)),
+                &Questions::of(&call.input(transcript)),
             ),
             false => refusal(transcript, call),
         };
         if let Some(words) = words {
-            all.entry(result.block)
-                .and_modify(|before| *before = format!("{before}\n{words}"))
-                .or_insert(words);
+            match all.entry(result.block) {
+                Entry::Occupied(mut before) => {
+                    before.get_mut().push('\n');
+                    before.get_mut().push_str(&words);
+                }
+                Entry::Vacant(none) => {
+                    none.insert(words);
+                }
+            }
         }
     }
     all
@@ -67,34 +71,34 @@ pub(super) fn is_asking(transcript: &Transcript<'_>, call: &Exchange) -> bool {
     ASKING.contains(&&*call.tool(transcript))
 }
 
-/// A question of a call, and the names under which an answer may refer to it.
-struct Question {
-    text: String,
-    names: Vec<String>,
+/// What a result is that has none of the words in which agents hand an answer on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bare {
+    /// The answer itself.
+    Answer,
+    /// An answer only where it is marked as the user's.
+    Unknown,
 }
 
-fn questions(input: &Input<'_>) -> Vec<Question> {
-    const TEXTS: [&str; 5] = ["question", "prompt", "text", "message", "response"];
-    let read = |(number, of): (usize, &Input<'_>)| {
-        let text = of.text(&TEXTS)?.trim().to_owned();
-        let keys = ["id", "header", "title"];
-        let mut names: Vec<String> = keys
-            .iter()
-            .filter_map(|key| of.text(&[key]))
-            .map(Cow::into_owned)
-            .collect();
-        names.push(number.to_string());
-        names.push(text.clone());
-        Some(Question { text, names })
-    };
-    match input.objects("questions") {
-        Some(several) => several.iter().enumerate().filter_map(read).collect(),
-        None => read((0, input)).into_iter().collect(),
+fn bare(transcript: &Transcript<'_>, tool: &str) -> Bare {
+    /// Names that tools have which ask no user, but an index or a model. In the log of an agent, they are the agent's own.
+    const OF_OTHERS: [&str; 5] = [
+        "ask_question",
+        "ask_questions",
+        "clarify",
+        "question",
+        "questionnaire",
+    ];
+    match tool {
+        // What it says without such a mark are notes to the model.
+        "plan_mode_respond" => Bare::Unknown,
+        _ if OF_OTHERS.contains(&tool) && transcript.links().is_empty() => Bare::Unknown,
+        _ => Bare::Answer,
     }
 }
 
 /// The answers in what a tool says that asked these questions.
-fn answer(said: &str, outcome: Outcome, questions: &[Question]) -> Option<String> {
+fn answer(said: &str, outcome: Outcome, bare: Bare, questions: &Questions) -> Option<String> {
     /// Claude Code in several versions, OpenCode: each question with its answer.
     const PAIRS: [&str; 3] = [
         "User has answered your questions: ",
@@ -119,7 +123,7 @@ fn answer(said: &str, outcome: Outcome, questions: &[Question]) -> Option<String
     let said = said.trim();
     let after = |begins: &[&str]| begins.iter().find_map(|begin| said.strip_prefix(begin));
     if let Some(pairs) = after(&PAIRS) {
-        return Some(with_short_questions(without_advice(pairs), questions));
+        return Some(questions.shortened_in(without_advice(pairs)));
     }
     if let Some(one) = after(&ONE) {
         return (!is_nobody(one)).then(|| pair(questions.first(), one));
@@ -133,14 +137,39 @@ fn answer(said: &str, outcome: Outcome, questions: &[Question]) -> Option<String
     if let Some(answers) = in_json(said, questions) {
         return answers;
     }
-    if outcome == Outcome::Failed || says_none(said) {
+    if let Some(marked) = marked(said) {
+        return (!marked.is_empty()).then(|| pair(questions.first(), marked));
+    }
+    if outcome == Outcome::Failed || bare == Bare::Unknown || says_none(said) {
         return None;
     }
-    let bare = said
-        .strip_prefix("<answer>")
-        .and_then(|rest| rest.strip_suffix("</answer>"))
-        .map_or(said, str::trim);
-    (!bare.is_empty() && !is_nobody(bare)).then(|| pair(questions.first(), bare))
+    (!said.is_empty() && !is_nobody(said)).then(|| pair(questions.first(), said))
+}
+
+/// What a text marks as the user's words, as Cline does: alone, or behind its note that the user lets the agent begin. Contents of
+/// files may follow them.
+fn marked(said: &str) -> Option<&str> {
+    const NOTE: &str = "[The user has switched to ACT MODE";
+    const MARKS: [(&str, &str); 2] = [
+        ("<answer>", "</answer>"),
+        ("<user_message>", "</user_message>"),
+    ];
+    const FILES: [&str; 2] = ["Files attached by the user:", "<file_content"];
+    let is_noted = said.starts_with(NOTE);
+    MARKS.iter().find_map(|(begin, end)| {
+        let words = match is_noted {
+            true => said.split_once(begin)?.1,
+            false => said.strip_prefix(begin)?,
+        };
+        // The user may have written the mark, too, and a file may contain it.
+        let is_last = |at: &usize| {
+            let after = words[at + end.len()..].trim_start();
+            after.is_empty() || FILES.iter().any(|files| after.starts_with(files))
+        };
+        let mut ends = words.match_indices(end).map(|(at, _)| at);
+        let at = ends.find(is_last).or_else(|| words.rfind(end))?;
+        Some(words[..at].trim())
+    })
 }
 
 /// Whether an agent that nobody watches has answered itself.
@@ -148,9 +177,9 @@ fn is_nobody(answer: &str) -> bool {
     answer.starts_with("The user is not available to respond")
 }
 
-/// Whether a text that is none of the known answers says that there is none.
+/// Whether a text that is none of the known answers says that there is none. The user's own may begin with any of its words.
 fn says_none(said: &str) -> bool {
-    const BEGINNINGS: [&str; 14] = [
+    const BEGINNINGS: [&str; 18] = [
         "User dismissed",
         "User declined",
         "User cancelled",
@@ -163,13 +192,56 @@ fn says_none(said: &str) -> bool {
         "The user skipped",
         "The user doesn't want to",
         "The user did not",
+        "The tool execution failed",
         "request_user_input ",
-        "aborted",
+        "aborted by user",
+        "Error executing ",
+        "Error calling ",
+        "[The user has switched to ACT MODE",
     ];
-    let lower = said.get(..5).map(str::to_ascii_lowercase);
-    BEGINNINGS.iter().any(|begin| said.starts_with(begin))
-        || lower.as_deref() == Some("error")
-        || said.starts_with(['<', '{', '[']) && !said.starts_with("<answer>")
+    let is_error = |begin: &str| begin.eq_ignore_ascii_case("error:");
+    let begins = |begin: &&str| said.starts_with(*begin);
+    said == "aborted"
+        || BEGINNINGS.iter().any(begins)
+        || said.get(.."error:".len()).is_some_and(is_error)
+        || is_hint(said)
+        || said.starts_with("<error")
+        || is_agents_note(said)
+        || reports(said)
+}
+
+/// Whether a text is a note of the agent in brackets; a list of choices is none.
+fn is_agents_note(said: &str) -> bool {
+    let inside = said
+        .strip_prefix('[')
+        .and_then(|said| said.strip_suffix(']'));
+    inside.is_some_and(|inside| {
+        let inside = inside.trim();
+        inside.is_empty() || !inside.starts_with(['"', '{']) && !inside.contains(']')
+    })
+}
+
+/// Whether a text is a JSON object in which a tool reports what became of its call.
+fn reports(said: &str) -> bool {
+    const KEYS: [&str; 12] = [
+        "action",
+        "canceled",
+        "cancelled",
+        "declined",
+        "dismissed",
+        "error",
+        "errors",
+        "message",
+        "outcome",
+        "skipped",
+        "status",
+        "success",
+    ];
+    if !said.starts_with('{') {
+        return false;
+    }
+    let said = Input::in_value(said.as_bytes());
+    said.is_object() && (said.has(&KEYS) || said.names().next().is_none())
 }
 
 /// What comes before the agent's advice to its model in the end.
@@ -183,56 +255,24 @@ fn without_advice(pairs: &str) -> &str {
     }
 }
 
-/// Pairs of questions and answers as an agent writes them, with only so much of each question as tells which it is.
-fn with_short_questions(pairs: &str, questions: &[Question]) -> String {
-    let mut out = pairs.to_owned();
-    for question in questions {
-        let short = short(&question.text);
-        if short.len() < question.text.len() {
-            out = out.replacen(
-                &format!("\"{}\"=", question.text),
-                &format!("\"{short}\"="),
-                1,
-            );
-        }
-    }
-    out
-}
-
 /// An answer with its question.
-fn pair(question: Option<&Question>, answer: &str) -> String {
+fn pair(question: Option<&str>, answer: &str) -> String {
     match question {
-        Some(question) => format!("\"{}\"=\"{}\"", short(&question.text), answer.trim()),
+        Some(question) => format!("\"{question}\"=\"{}\"", answer.trim()),
         None => answer.trim().to_owned(),
     }
 }
 
-/// The end of a question, which asks; of a long sentence, its beginning.
-fn short(question: &str) -> Cow<'_, str> {
-    if question.len() <= LONGEST_QUESTION && !question.contains('\n') {
-        return Cow::Borrowed(question);
-    }
-    let asks = sentences(question).last().unwrap_or(question);
-    if asks.len() <= LONGEST_QUESTION {
-        return Cow::Owned(format!("{CUT} {asks}"));
-    }
-    let boundaries = asks.char_indices().map(|(at, _)| at);
-    let end = boundaries.take_while(|at| *at <= LONGEST_QUESTION).last();
-    let end = end.unwrap_or_default();
-    let end = asks[..end].rfind(' ').unwrap_or(end);
-    Cow::Owned(format!("{} {CUT}", &asks[..end]))
-}
-
 /// The answers that were given before a user wanted to talk about the questions.
-fn before_clarifying(said: &str, questions: &[Question]) -> Option<String> {
+fn before_clarifying(said: &str, questions: &Questions) -> Option<String> {
     let mut asked = None;
     let mut all = Vec::new();
     for line in said.lines().map(str::trim) {
         if let Some(question) = line.strip_prefix("- \"") {
             asked = question.strip_suffix('"');
         } else if let Some(answer) = line.strip_prefix("Answer: ") {
-            let its = |question: &&Question| Some(&question.text[..]) == asked;
-            all.push(pair(questions.iter().find(its), answer));
+            let question = asked.and_then(|asked| questions.with_text(asked));
+            all.push(pair(question, answer));
         }
     }
     (!all.is_empty()).then(|| all.join(", "))
@@ -240,7 +280,7 @@ fn before_clarifying(said: &str, questions: &[Question]) -> Option<String> {
 
 /// The answers in a JSON object: `{"answers": {…}}`, each a text, a list of texts, or an object with some of either. `None` if it is
 /// not such an object; `None` inside if it has no answer.
-fn in_json(said: &str, questions: &[Question]) -> Option<Option<String>> {
+fn in_json(said: &str, questions: &Questions) -> Option<Option<String>> {
     /// Where answers stand in an object, as far as they are the user's.
     const PARTS: [&str; 8] = [
         "answers", "selected", "answer", "value", "freeText", "notes", "other", "text",
@@ -253,13 +293,8 @@ fn in_json(said: &str, questions: &[Question]) -> Option<Option<String>> {
         let of = |one: &Input<'_>| {
             let answer = one.text(&["answer", "value", "selected"])?;
             let question = one.text(&["question", "id", "header"]);
-            let its = |known: &&Question| {
-                let names = known.names.iter();
-                names
-                    .map(String::as_str)
-                    .any(|name| Some(name) == question.as_deref())
-            };
-            Some(pair(questions.iter().find(its), &answer))
+            let known = question.and_then(|question| questions.named(&question));
+            Some(pair(known, &answer))
         };
         let all: Vec<String> = several.iter().filter_map(of).collect();
         return Some((!all.is_empty()).then(|| all.join(", ")));
@@ -283,8 +318,7 @@ fn in_json(said: &str, questions: &[Question]) -> Option<Option<String>> {
         if texts.is_empty() {
             continue;
         }
-        let its = |question: &&Question| question.names.iter().any(|name| name == key);
-        all.push(pair(questions.iter().find(its), &texts.join(", ")));
+        all.push(pair(questions.named(key), &texts.join(", ")));
     }
     Some((!all.is_empty()).then(|| all.join(", ")))
 }
@@ -310,15 +344,25 @@ fn refusal(transcript: &Transcript<'_>, call: &Exchange) -> Option<String> {
         "\n\nNote: The user's next message may contain a correction or preference.",
         "</feedback>",
     ];
-    /// At least as long as the longest beginning, in characters.
+    /// At least as long as the longest beginning, and as the longest sentence, in characters.
     const LONGEST: usize = 40;
+    const SENTENCE: usize = 160;
     let result = call.result.filter(|_| call.inner.is_none())?;
     let block = transcript.block(result.block);
     let begins = beginning(transcript, block, LONGEST);
     let (_, before) = BEGINNINGS
         .iter()
         .find(|(begin, _)| begins.starts_with(begin))?;
-    if whose(transcript, call, result) != Whose::Agents {
+    let is_agents = match whose(transcript, call, result) {
+        Whose::Agents => true,
+        // Where nothing flags a refusal, only a whole sentence of the agent's tells it from a text that a tool shows.
+        Whose::Either => {
+            transcript.links().is_empty()
+                && says_it_was_refused(&beginning(transcript, block, SENTENCE))
+        }
+        Whose::Shown => false,
+    };
+    if !is_agents {
         return None;
     }
     let said = block_text(transcript, block);

@@ -6,6 +6,7 @@
 use super::exchanges::Exchange;
 use super::whose::{Whose, whose};
 use super::{beginning, block_text};
+use crate::policy::ToolKind;
 use crate::transcript::{Block, Outcome, Transcript};
 
 /// Whether a result without line numbers only states why it does not show a file: the file is empty, an error message, or a
@@ -35,7 +36,16 @@ pub(super) fn was_refused(transcript: &Transcript<'_>, call: &Exchange) -> bool 
         let said = after_command(transcript, block);
         return said.is_some_and(|said| said.contains("Rejected("));
     }
-    (says_it_was_refused(&said) || says_by_whom(&said))
+    // Without a flag, or from a command, such a line may be about anything that a user refused.
+    let about = match block.outcome == Outcome::Failed && call.kind != ToolKind::Shell {
+        true => About::Anything,
+        false => About::ACall,
+    };
+    let is_by_whom = || {
+        let all = beginning(transcript, block, LONGEST_REFUSAL + 1);
+        all.chars().count() <= LONGEST_REFUSAL && says_by_whom(&all, about)
+    };
+    (says_it_was_refused(&said) || is_by_whom())
         && match whose(transcript, call, result) {
             Whose::Agents => true,
             // In the log of an agent: Claude Code and Gemini CLI flag it, these do not.
@@ -105,9 +115,17 @@ pub(super) fn says_it_was_refused(said: &str) -> bool {
     is_denied || is_never_flagged(said) || SENTENCES.iter().any(begins)
 }
 
-/// Whether a result is one line that says, in the words of any agent, that the user refused a call. A command that says so itself
-/// has no user.
-fn says_by_whom(said: &str) -> bool {
+/// What a line must be about to count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum About {
+    Anything,
+    /// By its words, what an agent asks its user to let it do.
+    ACall,
+}
+
+/// Whether a result is one line that says, in the words of any agent, that the user refused a call.
+fn says_by_whom(said: &str, about: About) -> bool {
+    const NOUNS: [&str; 4] = ["command", "tool", "permission", "operation"];
     const BEGINNINGS: [&str; 6] = [
         "The user rejected this ",
         "The user denied this ",
@@ -123,7 +141,13 @@ fn says_by_whom(said: &str) -> bool {
         who.is_some_and(|who| who.trim_end_matches(['.', '!']) == "user")
     };
     let said = said.trim_end();
+    let is_about = || {
+        let lower = said.to_ascii_lowercase();
+        let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric());
+        about == About::Anything || words.any(|word| NOUNS.contains(&word))
+    };
     !said.contains('\n')
+        && is_about()
         && (BEGINNINGS.iter().any(|begin| said.starts_with(begin)) || VERBS.iter().any(is_by_user))
 }
 
@@ -321,6 +345,41 @@ mod tests {
                 "{line}\n\nfn one() {{}}\nfn two() {{}}\nfn three() {{}}\nfn four() {{}}\n"
             );
             assert!(!is_refusal(&file) && !may_be_refusal(&file), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_line_about_something_else_that_was_refused_is_no_refusal_of_the_call() {
+        use crate::facts::tests::{ResultText, anthropic, in_main};
+        let long = format!("User declined this {}", "invitation ".repeat(20) + "\nto b");
+        for (tool, input, said, expected) in [
+            (
+                "Bash",
+                r#"{"command":"rm a; ./ask.sh"}"#,
+                "Request denied by user.",
+                false,
+            ),
+            (
+                "Bash",
+                r#"{"command":"rm a"}"#,
+                "The user rejected this command.",
+                true,
+            ),
+            ("invite", "{}", "User declined this invitation", false),
+            ("invite", "{}", "Tool call rejected by the user.", true),
+        ] {
+            let transcript = anthropic(&[(tool, input, ResultText::Fine(said))]);
+            let found = in_main(&transcript, |transcript, calls| {
+                was_refused(transcript, &calls[0])
+            });
+            assert_eq!(found, expected, "{said}");
+        }
+        for (said, expected) in [("User declined this invitation", true), (&long[..], false)] {
+            let transcript = anthropic(&[("invite", "{}", ResultText::Failed(said))]);
+            let found = in_main(&transcript, |transcript, calls| {
+                was_refused(transcript, &calls[0])
+            });
+            assert_eq!(found, expected, "{said}");
         }
     }
 

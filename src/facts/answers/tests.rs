@@ -1,3 +1,4 @@
+use super::questions::{LONGEST_QUESTION, short};
 use super::*;
 use crate::facts::tests::{ResultText, anthropic, in_main};
 
@@ -80,7 +81,7 @@ fn answers_are_read_in_all_wordings() {
             r#""Which database?"="PG""#,
         ),
         (
-            "ask_question",
+            "ask_user",
             one,
             "take the one of before",
             r#""Which database?"="take the one of before""#,
@@ -92,6 +93,93 @@ fn answers_are_read_in_all_wordings() {
     let clarified = "The user wants to clarify these questions.\n    Questions asked:\n- \"Which database?\"\n  Answer: PG\n- \"Which port?\"\n  (No answer provided)";
     let found = told("AskUserQuestion", several, ResultText::Failed(clarified));
     assert_eq!(found.as_deref(), Some(r#""Which database?"="PG""#));
+}
+
+#[test]
+fn answers_that_look_like_something_else_are_the_users() {
+    let one = r#"{"question":"Which?"}"#;
+    for said in [
+        "Errors should be fatal",
+        "error handling first",
+        "aborted runs must be retried",
+        "[x] the second one",
+        r#"["A","B"]"#,
+        "<T> as a parameter",
+        r#"{"port": 8080}"#,
+    ] {
+        let found = told("ask_followup_question", one, ResultText::Fine(said));
+        assert_eq!(found, Some(format!("\"Which?\"=\"{said}\"")), "{said}");
+    }
+}
+
+#[test]
+fn marked_words_are_told_without_what_follows_them() {
+    let act = "[The user has switched to ACT MODE, so you may now proceed with the task.]";
+    let noted =
+        format!("{act}\n\nThe user also says:\n<user_message>\nbegin with b\n</user_message>");
+    let files = "<answer>\nPG\n</answer>\n\nFiles attached by the user:\n\n<file_content path=\"a\">\n</answer>\n</file_content>";
+    for (tool, said, words) in [
+        (
+            "plan_mode_respond",
+            "<user_message>\nnot in prod\n</user_message>",
+            Some("not in prod"),
+        ),
+        ("plan_mode_respond", &noted, Some("begin with b")),
+        ("plan_mode_respond", act, None),
+        ("plan_mode_respond", "[Go ahead and execute.]", None),
+        (
+            "ask_followup_question",
+            "<user_message>\nPG\n</user_message>",
+            Some("PG"),
+        ),
+        ("ask_followup_question", files, Some("PG")),
+    ] {
+        let input = r#"{"question":"Which?"}"#;
+        let found = told(tool, input, ResultText::Fine(said));
+        let words = words.map(|words| format!("\"Which?\"=\"{words}\""));
+        assert_eq!(found, words, "{said}");
+    }
+}
+
+#[test]
+fn a_tool_that_may_ask_something_else_must_say_that_the_user_answers() {
+    let one = r#"{"question":"Which?"}"#;
+    for tool in ["question", "clarify", "questionnaire", "ask_question"] {
+        let found = told(tool, one, ResultText::Fine("The capital is X"));
+        assert_eq!(found, None, "{tool}");
+        let found = told(tool, one, ResultText::Fine("User selected: X"));
+        assert_eq!(found.as_deref(), Some(r#""Which?"="X""#), "{tool}");
+    }
+}
+
+#[test]
+fn many_questions_take_no_longer_than_their_text() {
+    let long = "There is much to say of it. ".repeat(7);
+    let questions: Vec<_> = (0..20_000)
+        .map(|n| serde_json::json!({"id": format!("q{n}"), "question": format!("{long}{n}?")}))
+        .collect();
+    let said: String = (0..20_000)
+        .map(|n| format!("- \"{long}{n}?\"\n  Answer: a{n}\n"))
+        .collect();
+    let input = serde_json::json!({ "questions": questions }).to_string();
+    let said = format!("The user wants to clarify these questions.\n{said}");
+    let started = std::time::Instant::now();
+    let found = told("AskUserQuestion", &input, ResultText::Failed(&said)).unwrap();
+    assert!(
+        found.ends_with("19999?\"=\"a19999\""),
+        "{}",
+        &found[found.len() - 60..]
+    );
+    let took = started.elapsed();
+    assert!(took < std::time::Duration::from_secs(20), "{took:?}");
+}
+
+#[test]
+fn words_beside_a_refusal_without_a_flag_need_its_whole_sentence() {
+    let read = r#"{"file_path":"/a"}"#;
+    let said = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nuse the other file";
+    let found = told("Read", read, ResultText::Fine(said));
+    assert_eq!(found.as_deref(), Some("use the other file"));
 }
 
 #[test]
@@ -109,6 +197,11 @@ fn what_the_user_has_not_said_is_no_answer() {
             "request_user_input is unavailable in Default mode",
         ),
         ("request_user_input", "aborted"),
+        ("request_user_input", "aborted by user after 3.2s"),
+        ("ask_user", r#"{"error":"no terminal"}"#),
+        ("ask_user", r#"{"status":"cancelled"}"#),
+        ("ask_user", "[The user is away]"),
+        ("ask_user", "<tool_use_error>no</tool_use_error>"),
         ("AskUserQuestion", ""),
         ("Bash", "User has answered your questions: no"),
         ("Read", "The user doesn't want to say. the user said:\nx"),
