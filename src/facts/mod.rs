@@ -83,8 +83,8 @@ pub use site::Stray;
 pub use skills::{Skill, skills};
 pub use stance::{corrects, decides, leaves_open, refuses};
 pub use todos::{
-    Author, Proposal, Reach, TaskChange, Todo, TodoState, Todos, last_todos, listed, proposal,
-    todos, writes_list,
+    Author, ChangeSource, Proposal, Reach, TaskChange, Todo, TodoState, Todos, last_todos, listed,
+    proposal, todos, writes_list,
 };
 pub use tools::{kind_of, kind_of_call};
 pub use touches::{Touch, touches};

@@ -9,6 +9,7 @@ use super::input::Input;
 use super::operation::Done;
 use super::stance::{Item, ItemState, item};
 use super::{Exchange, FactLocation, block_text};
+use crate::ids::IdMap;
 use crate::transcript::{BlockKind, Conversation, Outcome, Role, Transcript};
 
 /// A list of to-dos.
@@ -55,6 +56,17 @@ pub struct TaskChange {
     pub state: Option<Option<TodoState>>,
     /// Its new text, if that was changed.
     pub text: Option<String>,
+    /// What says so.
+    pub source: ChangeSource,
+}
+
+/// What says that a task was changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeSource {
+    /// The call that changed it.
+    Call,
+    /// A list of all tasks, which tells those that did not change, too.
+    List,
 }
 
 /// The state of a to-do.
@@ -145,8 +157,12 @@ fn tasks<'e>(
 ) -> Option<Todos> {
     let mut call = None;
     // None inside if it was deleted.
-    let mut tasks: Vec<(String, Option<Todo>)> = Vec::new();
+    let mut tasks: Vec<Option<Todo>> = Vec::new();
+    // Where the last task with a number is in these.
+    let mut made: IdMap<String, usize> = IdMap::default();
     let mut changes = Vec::new();
+    // What a list has said last of a task that was made before.
+    let mut listed: IdMap<String, TodoState> = IdMap::default();
     for exchange in exchanges.filter(|of| {
         let tool = of.tool(transcript);
         is_task(&tool) || tool == "TaskList"
@@ -161,15 +177,20 @@ fn tasks<'e>(
             // Others may have changed them, too: agents of the agent, and earlier sessions.
             let said = block_text(transcript, transcript.block(result.block));
             for (number, state) in said.lines().filter_map(listed_task) {
-                let mut made = tasks.iter_mut().rev();
-                match made.find(|(known, _)| known == number) {
-                    Some((_, Some(task))) => task.state = state,
-                    Some((_, None)) => {}
-                    None => changes.push(TaskChange {
-                        number: number.to_owned(),
-                        state: Some(Some(state)),
-                        text: None,
-                    }),
+                match made.get(number).map(|at| &mut tasks[*at]) {
+                    Some(Some(task)) => task.state = state,
+                    Some(None) => {}
+                    // Each list repeats what the one before said.
+                    None if listed.get(number) == Some(&state) => {}
+                    None => {
+                        listed.insert(number.to_owned(), state);
+                        changes.push(TaskChange {
+                            number: number.to_owned(),
+                            state: Some(Some(state)),
+                            text: None,
+                            source: ChangeSource::List,
+                        });
+                    }
                 }
             }
             continue;
@@ -189,7 +210,8 @@ fn tasks<'e>(
                 state: TodoState::Pending,
                 message: exchange.call.message,
             };
-            tasks.push((number.to_owned(), Some(task)));
+            made.insert(number.to_owned(), tasks.len());
+            tasks.push(Some(task));
         } else {
             let Some(number) = input.text(&["taskId"]) else {
                 continue;
@@ -202,18 +224,24 @@ fn tasks<'e>(
                     status => Some(state(status)),
                 }),
                 text: input.text(&["subject"]).map(Cow::into_owned),
+                source: ChangeSource::Call,
             };
-            let mut made = tasks.iter_mut().rev();
-            match made.find(|(number, _)| *number == change.number) {
-                Some((_, task)) => change.apply(task),
-                None => changes.push(change),
+            match made.get(&change.number) {
+                Some(at) => change.apply(&mut tasks[*at]),
+                None => {
+                    // A list that says again what it said before undoes this.
+                    if change.state.is_some() {
+                        listed.remove(&change.number);
+                    }
+                    changes.push(change);
+                }
             }
         }
         call = Some(exchange.call);
     }
     Some(Todos {
         call: call?,
-        items: tasks.into_iter().filter_map(|(_, task)| task).collect(),
+        items: tasks.into_iter().flatten().collect(),
         changes,
         reach: Reach::Named,
     })

@@ -137,6 +137,7 @@ fn tasks_are_made_and_changed_one_by_one() {
     let change = |number: &str, state, text: Option<&str>| TaskChange {
         number: number.to_owned(),
         state,
+        source: ChangeSource::Call,
         text: text.map(str::to_owned),
     };
     assert_eq!(
@@ -170,6 +171,39 @@ fn a_list_of_tasks_tells_what_others_did() {
     let states: Vec<TodoState> = found.items.iter().map(|todo| todo.state).collect();
     assert_eq!(states, [TodoState::Completed, TodoState::InProgress]);
     assert_eq!(found.changes.len(), 1);
+}
+
+#[test]
+fn a_list_that_says_what_the_one_before_said_changes_nothing() {
+    let list = |states: &'static str| ("TaskList", "{}", ResultText::Fine(states));
+    let transcript = anthropic(&[
+        (
+            "TaskUpdate",
+            r#"{"taskId":"9","subject":"z"}"#,
+            ResultText::Fine("ok"),
+        ),
+        list("#7 [pending] c\n#7 [pending] c"),
+        list("#7 [pending] c"),
+        list("#7 [completed] c"),
+        (
+            "TaskUpdate",
+            r#"{"taskId":"7","status":"in_progress"}"#,
+            ResultText::Fine("ok"),
+        ),
+        list("#7 [completed] c"),
+    ]);
+    let found = in_main(&transcript, |transcript, calls| {
+        last_todos(transcript, calls.iter())
+    });
+    let changes = found.unwrap().changes;
+    let states: Vec<_> = changes.iter().map(|change| change.state).collect();
+    let [pending, doing, done] = [
+        TodoState::Pending,
+        TodoState::InProgress,
+        TodoState::Completed,
+    ]
+    .map(|state| Some(Some(state)));
+    assert_eq!(states, [None, pending, done, doing, done]);
 }
 
 #[test]

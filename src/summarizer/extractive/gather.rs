@@ -14,9 +14,10 @@ use super::form::{Mark, Row, Section, breaks_lines, without_breaks};
 use super::label::is_of_result;
 use super::lines::is_outline;
 use super::names::{Counted, Speaker, hash};
+use super::todos_of::TaskChanges;
 use super::units::{Claim, Unit, UnitKind, Units};
 use super::weights::Weights;
-use crate::facts::{Acts, Earlier, Ending, FactLocation, MessageOrigin, TaskChange};
+use crate::facts::{Acts, Earlier, Ending, FactLocation, MessageOrigin};
 use crate::ids::{IdMap, IdSet};
 use crate::policy::Policy;
 use crate::scan::unescape;
@@ -62,7 +63,7 @@ pub(super) struct Gather<'g, 'a> {
     /// Facts that an earlier summary must not repeat, because something newer is known.
     pub(super) known: IdSet<(Section, u64)>,
     /// Changes of tasks that were made before the span.
-    pub(super) task_changes: Vec<TaskChange>,
+    pub(super) task_changes: TaskChanges,
     /// The ends of commands that are told later, once they are asked for.
     pub(super) endings: OnceCell<Vec<Ending>>,
     /// The commands of the span, as they are quoted, and the folders that they ran in.

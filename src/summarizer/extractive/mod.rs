@@ -169,7 +169,7 @@ impl Extract {
             known: IdSet::default(),
             ran: Vec::new(),
             weights,
-            task_changes: Vec::new(),
+            task_changes: todos_of::TaskChanges::default(),
             endings: OnceCell::new(),
         };
         let found = gathered(gather);

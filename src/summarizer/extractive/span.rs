@@ -216,6 +216,14 @@ impl Gather<'_, '_> {
 
     /// Has the question told with which the agent ended before a short answer: without it, the answer says nothing.
     fn keep_question(&mut self, answer: u32) {
+        let (transcript, conversation) = (self.transcript, self.conversation);
+        let is_text = |block: &u32| transcript.block(*block).kind == BlockKind::Text;
+        let says = |message: &Message| {
+            message.role == Role::Assistant && conversation.blocks(message).iter().any(is_text)
+        };
+        let asked = conversation.messages[..answer as usize]
+            .iter()
+            .rposition(says);
         let before = self.found.units.iter_mut().rev();
         let mut before = before.skip_while(|unit| unit.message >= answer);
         let last =
@@ -227,7 +235,9 @@ impl Gather<'_, '_> {
                 .trim_end_matches(['*', '_', ')', '"', '”', '`', ' ']);
             unit.row.section == Section::Findings && text.ends_with(['?', '？', '؟'])
         };
-        if let Some(asks) = last.filter(is_question) {
+        // Of a question that is asked once more, only the first is told: what it asked then was answered then.
+        let is_of_now = |unit: &&mut Unit| Some(unit.message as usize) == asked;
+        if let Some(asks) = last.filter(is_of_now).filter(is_question) {
             asks.claim = Claim::Asked;
         }
     }

@@ -3,13 +3,19 @@
 //! A list that is written as a whole replaces all others. Tasks are made and changed one by one, so each is told with the number
 //! by which the agent changes it, and a row of an earlier summary is found by that.
 
+use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
+
 use super::clip::clip;
 use super::commands_of::LONGEST_COMMAND;
 use super::form::{Row, Section};
 use super::gather::Gather;
 use super::names::hash;
 use super::units::Claim;
-use crate::facts::{Exchange, Reach, TaskChange, TodoState, Todos, last_todos, listed};
+use crate::facts::{
+    ChangeSource, Exchange, Reach, TaskChange, TodoState, Todos, last_todos, listed,
+};
+use crate::ids::IdMap;
 
 /// How labels of plans begin, other than those of to-dos.
 pub(super) const PLAN: &str = "plan";
@@ -28,6 +34,50 @@ const WAS: &str = "was ";
 
 /// All to-dos, where rows are compared with what is newer.
 const ALL: (Section, u64) = (Section::Plan, 1);
+
+/// What was changed of tasks that were made before the span.
+#[derive(Debug, Default)]
+pub(super) struct TaskChanges {
+    /// All that was changed of each.
+    by_number: IdMap<String, TaskChange>,
+    /// Whether a call has changed one.
+    has_calls: bool,
+    /// The labels of those that a list tells.
+    listed: BTreeSet<&'static str>,
+}
+
+impl TaskChanges {
+    fn of(changes: Vec<TaskChange>) -> Self {
+        let mut all = TaskChanges::default();
+        for change in changes {
+            match (change.source, change.state) {
+                (ChangeSource::List, Some(Some(state))) => {
+                    all.listed.insert(label(state));
+                }
+                (ChangeSource::List | ChangeSource::Call, _) => all.has_calls = true,
+            }
+            match all.by_number.entry(change.number.clone()) {
+                Entry::Occupied(mut before) => {
+                    let before = before.get_mut();
+                    // One that was deleted stays so.
+                    if before.state != Some(None) {
+                        before.state = change.state.or(before.state);
+                    }
+                    before.text = change.text.or(before.text.take());
+                }
+                Entry::Vacant(none) => {
+                    none.insert(change);
+                }
+            }
+        }
+        all
+    }
+
+    /// Whether one without a number, with that label, may be one of those that were changed. A list may only repeat its state.
+    fn may_concern(&self, label: &str) -> bool {
+        self.has_calls || self.listed.iter().any(|listed| *listed != label)
+    }
+}
 
 /// Adds the to-dos of the span as they are at the end, unless a list after it replaces them.
 pub(super) fn gather(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exchange]) {
@@ -68,7 +118,7 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exc
         };
         gather.add(row, todos.call.message, claim, PLANNED / 2.0);
     }
-    gather.task_changes = todos.changes;
+    gather.task_changes = TaskChanges::of(todos.changes);
 }
 
 fn label(state: TodoState) -> &'static str {
@@ -121,28 +171,20 @@ pub(super) fn carried(gather: &Gather<'_, '_>, mut row: Row) -> Option<Row> {
     let Some(number) = number(&row.text).map(str::to_owned) else {
         // Summaries of other versions tell no numbers, so this may be one of those that were changed.
         let is_of_list = [PENDING, IN_PROGRESS].contains(&&row.label[..]);
-        if is_of_list && !gather.task_changes.is_empty() {
+        if is_of_list && gather.task_changes.may_concern(&row.label) {
             row.label.insert_str(0, WAS);
         }
         return Some(row);
     };
-    for TaskChange { state, text, .. } in changes_of(gather, &number[1..]) {
-        match state {
+    if let Some(change) = gather.task_changes.by_number.get(&number[1..]) {
+        match change.state {
             Some(None) => return None,
-            Some(Some(state)) => row.label = label(*state).to_owned(),
+            Some(Some(state)) => row.label = label(state).to_owned(),
             None => {}
         }
-        if let Some(text) = text {
+        if let Some(text) = &change.text {
             row.text = format!("{number} {}", clip(text.trim(), LONGEST_COMMAND));
         }
     }
     Some(row)
-}
-
-fn changes_of<'g>(
-    gather: &'g Gather<'_, '_>,
-    number: &str,
-) -> impl Iterator<Item = &'g TaskChange> {
-    let changes = gather.task_changes.iter();
-    changes.filter(move |change| change.number == number)
 }

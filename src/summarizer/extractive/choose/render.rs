@@ -31,7 +31,12 @@ impl<'c> Choice<'c> {
             if excess == 0 {
                 break;
             }
-            if !self.drop_last(excess) {
+            // A row tells more than the note, which goes before the last one.
+            let fewest = match note {
+                Note::Told => 1,
+                Note::NoRoom => 0,
+            };
+            if !self.drop_last(excess, fewest) {
                 if note == Note::NoRoom {
                     break;
                 }
@@ -82,11 +87,13 @@ impl<'c> Choice<'c> {
         has_room
     }
 
-    /// Drops units from the last one on until they have `excess` tokens; returns whether any was dropped.
-    fn drop_last(&mut self, excess: u64) -> bool {
+    /// Drops units from the last one on until they have `excess` tokens or the `fewest` are left; returns whether any was dropped.
+    fn drop_last(&mut self, excess: u64, fewest: usize) -> bool {
         let mut dropped = Size::default();
-        while self.estimator.tokens(dropped) < excess {
-            let is_free = |chosen: &Chosen<'_>| chosen.counts == Counts::Yes;
+        let is_free = |chosen: &Chosen<'_>| chosen.counts == Counts::Yes;
+        let mut free = self.chosen.iter().filter(|chosen| is_free(chosen)).count();
+        while free > fewest && self.estimator.tokens(dropped) < excess {
+            free -= 1;
             let Some(last) = self.chosen.iter().rposition(is_free) else {
                 break;
             };
@@ -160,7 +167,7 @@ impl<'c> Choice<'c> {
                 }
             }
             last = Some((number, unit));
-            is_last_whole = chosen.text.len() == unit.row.text.len();
+            is_last_whole = chosen.text == unit.row.text;
         }
         gap_after(&mut rows, last);
         rows

@@ -91,7 +91,9 @@ impl<'c> Choice<'c> {
     /// Takes the questions that the user has answered in a few words.
     pub(super) fn questions(&mut self) {
         let mut part = self.part(ASKED);
-        let asked = self.units().filter(|(_, unit)| unit.claim == Claim::Asked);
+        let is_open = |number: usize| !self.is_in_quoted_state(number);
+        let asked = self.units();
+        let asked = asked.filter(|(n, unit)| unit.claim == Claim::Asked && is_open(*n));
         let asked = asked.map(|(number, _)| number).collect();
         self.newest_first(&mut part, asked);
     }

@@ -70,3 +70,49 @@ fn counts_of_messages_that_are_too_large_do_not_overflow() {
     );
     assert!(requests(&summary).contains(&&note[..]), "{}", summary.text);
 }
+
+#[test]
+fn a_sentence_is_told_rather_than_how_many_are_not() {
+    let text: String = (0..31)
+        .map(|n| format!("{{\"role\":\"user\",\"content\":\"go on with step {n} of the plan\"}}\n"))
+        .collect();
+    let transcript = read_as(Format::Anthropic, text.as_bytes());
+    let policy = auto();
+    let extract = extract(&transcript, &transcript.conversations[0], 0..30, 1, &policy);
+    let estimator = Estimator::new(&policy.tokens).unwrap();
+    let tells = |tokens: &u64| {
+        let summary = extract.summary(*tokens, UserWords::Budget, &estimator);
+        summary.text.contains("step")
+    };
+    let all: Vec<u64> = (10..60).filter(tells).collect();
+    let first = all[0];
+    assert_eq!(all, (first..60).collect::<Vec<u64>>());
+    assert!(first < 35, "{first}");
+}
+
+#[test]
+fn a_question_that_is_asked_again_is_not_taken_for_another() {
+    let mut messages = vec![("user", "Start.")];
+    for asks in ["Shall I go on?", "Is the colour blue?", "Shall I go on?"] {
+        messages.extend([("assistant", asks), ("user", "yes")]);
+    }
+    messages.push(("user", "Then do all that is left."));
+    let summary = of_budget(&messages, 5_000);
+    let times = |text: &str| summary.text.matches(text).count();
+    assert_eq!(times("Is the colour blue?"), 1, "{}", summary.text);
+    assert!(times("Shall I go on?") < 3, "{}", summary.text);
+}
+
+#[test]
+fn a_question_in_what_was_said_last_is_told_once() {
+    let summary = of_budget(
+        &[
+            ("user", "Start."),
+            ("assistant", "I looked. Do you want me to drop it?"),
+            ("user", "never"),
+        ],
+        5_000,
+    );
+    let asks = "Do you want me to drop it?";
+    assert_eq!(summary.text.matches(asks).count(), 1, "{}", summary.text);
+}

@@ -129,3 +129,21 @@ fn what_a_list_was_before_is_no_detail() {
     let told: Vec<&str> = details.map(|row| &row.text[..]).collect();
     assert!(!told.join("\n").contains("[in_progress]"), "{told:?}");
 }
+
+#[test]
+fn a_list_that_only_repeats_a_state_changes_no_to_do_without_a_number() {
+    let earlier = earlier("L3 pending: zero");
+    let update = called(0, "TaskUpdate", r#"{"taskId":"1","subject":"x"}"#, "ok");
+    let listing = |state: &str| {
+        let made = called(0, "TaskCreate", r#"{"subject":"y"}"#, "Task #8 created");
+        made + &called(1, "TaskList", "{}", &format!("#7 [{state}] zero"))
+    };
+    let [same, was] = ["pending: zero", "was pending: zero"].map(|row| Some(row.to_owned()));
+    let told = |lines: String, end: usize| {
+        let mut rows = plan(&(earlier.clone() + &lines), end).into_iter();
+        rows.find(|row| row.ends_with("zero"))
+    };
+    assert_eq!(told(listing("pending"), 5), same);
+    assert_eq!(told(listing("completed"), 5), was);
+    assert_eq!(told(update, 3), was);
+}
