@@ -14,7 +14,7 @@ use super::form::{Mark, Row, Section, breaks_lines, without_breaks};
 use super::label::is_of_result;
 use super::lines::is_outline;
 use super::names::{Counted, Speaker, hash};
-use super::todos_of::TaskChanges;
+use super::task_changes::TaskChanges;
 use super::units::{Claim, Unit, UnitKind, Units};
 use super::weights::Weights;
 use crate::facts::{Acts, Earlier, Ending, FactLocation, MessageOrigin};

@@ -32,6 +32,7 @@ mod requests;
 mod settings;
 mod span;
 mod state;
+mod task_changes;
 mod todos_of;
 mod units;
 mod weights;
@@ -169,7 +170,7 @@ impl Extract {
             known: IdSet::default(),
             ran: Vec::new(),
             weights,
-            task_changes: todos_of::TaskChanges::default(),
+            task_changes: task_changes::TaskChanges::default(),
             endings: OnceCell::new(),
         };
         let found = gathered(gather);

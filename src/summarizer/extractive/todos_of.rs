@@ -3,19 +3,14 @@
 //! A list that is written as a whole replaces all others. Tasks are made and changed one by one, so each is told with the number
 //! by which the agent changes it, and a row of an earlier summary is found by that.
 
-use std::collections::BTreeSet;
-use std::collections::hash_map::Entry;
-
 use super::clip::clip;
 use super::commands_of::LONGEST_COMMAND;
 use super::form::{Row, Section};
 use super::gather::Gather;
 use super::names::hash;
+use super::task_changes::{CANCELLED, DONE, IN_PROGRESS, PENDING, TaskChanges, label};
 use super::units::Claim;
-use crate::facts::{
-    ChangeSource, Exchange, Reach, TaskChange, TodoState, Todos, last_todos, listed,
-};
-use crate::ids::IdMap;
+use crate::facts::{Exchange, Reach, Todos, last_todos, listed};
 
 /// How labels of plans begin, other than those of to-dos.
 pub(super) const PLAN: &str = "plan";
@@ -23,61 +18,11 @@ pub(super) const PLAN: &str = "plan";
 /// The value of a plan besides its names; of a to-do, half of it.
 pub(super) const PLANNED: f64 = 1.0;
 
-/// The labels of to-dos.
-const PENDING: &str = "pending";
-const IN_PROGRESS: &str = "in progress";
-const DONE: &str = "done";
-const CANCELLED: &str = "cancelled";
-
 /// What begins the label of one whose state was another one later, but it is unknown which.
 const WAS: &str = "was ";
 
 /// All to-dos, where rows are compared with what is newer.
 const ALL: (Section, u64) = (Section::Plan, 1);
-
-/// What was changed of tasks that were made before the span.
-#[derive(Debug, Default)]
-pub(super) struct TaskChanges {
-    /// All that was changed of each.
-    by_number: IdMap<String, TaskChange>,
-    /// Whether a call has changed one.
-    has_calls: bool,
-    /// The labels of those that a list tells.
-    listed: BTreeSet<&'static str>,
-}
-
-impl TaskChanges {
-    fn of(changes: Vec<TaskChange>) -> Self {
-        let mut all = TaskChanges::default();
-        for change in changes {
-            match (change.source, change.state) {
-                (ChangeSource::List, Some(Some(state))) => {
-                    all.listed.insert(label(state));
-                }
-                (ChangeSource::List | ChangeSource::Call, _) => all.has_calls = true,
-            }
-            match all.by_number.entry(change.number.clone()) {
-                Entry::Occupied(mut before) => {
-                    let before = before.get_mut();
-                    // One that was deleted stays so.
-                    if before.state != Some(None) {
-                        before.state = change.state.or(before.state);
-                    }
-                    before.text = change.text.or(before.text.take());
-                }
-                Entry::Vacant(none) => {
-                    none.insert(change);
-                }
-            }
-        }
-        all
-    }
-
-    /// Whether one without a number, with that label, may be one of those that were changed. A list may only repeat its state.
-    fn may_concern(&self, label: &str) -> bool {
-        self.has_calls || self.listed.iter().any(|listed| *listed != label)
-    }
-}
 
 /// Adds the to-dos of the span as they are at the end, unless a list after it replaces them.
 pub(super) fn gather(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exchange]) {
@@ -119,15 +64,6 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exc
         gather.add(row, todos.call.message, claim, PLANNED / 2.0);
     }
     gather.task_changes = TaskChanges::of(todos.changes);
-}
-
-fn label(state: TodoState) -> &'static str {
-    match state {
-        TodoState::Pending => PENDING,
-        TodoState::InProgress => IN_PROGRESS,
-        TodoState::Completed => DONE,
-        TodoState::Cancelled => CANCELLED,
-    }
 }
 
 fn is_open(label: &str) -> bool {
