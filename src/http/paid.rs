@@ -3,7 +3,7 @@
 //! A run that is interrupted has paid for answers of inputs that it has not reported. The next run of the same command finds these
 //! answers in the store, and reports their cost as if it had asked. Sends nothing, and decides nothing about content.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -53,7 +53,7 @@ pub(super) struct Entry<'e> {
 
 /// The entries whose cost this run reports: names, by the folders of their stores.
 #[derive(Debug, Default)]
-pub(super) struct Reported(Mutex<HashMap<PathBuf, HashSet<String>>>);
+pub(super) struct Reported(Mutex<HashMap<PathBuf, BTreeSet<String>>>);
 
 impl Reported {
     /// An entry was paid for now. What to keep with it, if it is known who asked.
@@ -87,7 +87,7 @@ impl Reported {
     }
 
     /// The names of the entries of a store, which are forgotten.
-    pub(super) fn take(&self, root: &Path) -> HashSet<String> {
+    pub(super) fn take(&self, root: &Path) -> BTreeSet<String> {
         let mut by_root = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         by_root.remove(root).unwrap_or_default()
     }

@@ -240,7 +240,7 @@ mod tests {
             ),
         ] {
             assert!(may_be_added(
-                serde_json::to_string(text).unwrap()[1..].as_bytes()
+                &serde_json::to_string(text).unwrap().as_bytes()[1..]
             ));
             assert_eq!(typed_in(text), typed, "{text}");
         }
