@@ -342,7 +342,7 @@ mod live {
             .open(place.path("a.jsonl"))
             .unwrap();
         let compact = "compact --in-place a.jsonl b.jsonl --report r.json";
-        let why = "another program has the file open for writing, and it was left alone";
+        let why = "another program has the file open for writing; it was left alone";
         place.run(compact).exits(0).says(&[
             &format!("a.jsonl: {why}"),
             "hint: ",

@@ -142,7 +142,7 @@ fn a_signal_ends_a_batch_in_order() {
         let done = outputs(&place).len();
         assert!(
             err.contains(&format!(
-                "interrupted: {done} inputs done, {} left\n",
+                "interrupted: {done} inputs finished, {} remaining\n",
                 FILES - done
             )),
             "{err}"

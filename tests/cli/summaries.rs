@@ -285,7 +285,7 @@ fn an_aim_is_missed_for_the_users_words_and_a_cap_is_not_and_both_are_said() {
         assert!(clipped > 50 && text.contains(&requests[179]));
         let said = format!(
             "in.jsonl: warning: typed messages are clipped or left out: the target leaves no room for them ({clipped} lines: \
-             1, 3, "
+             3, 5, "
         );
         assert!(ran.err.contains(&said), "{}", ran.err);
     }

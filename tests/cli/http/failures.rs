@@ -309,7 +309,7 @@ fn a_preset_takes_what_comes_and_says_what_it_took() {
             if let Some(why) = why {
                 let message = doubts[0]["message"].as_str().unwrap();
                 assert!(message.contains(why), "{preset}: {message}");
-                let _ = ran.says(&["warning: the model's summary may be none", why]);
+                let _ = ran.says(&["warning: the model's answer may not be a summary", why]);
             }
         }
     }

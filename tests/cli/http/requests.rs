@@ -186,7 +186,7 @@ fn a_prompt_that_is_elsewhere_or_wrong_is_refused() {
         ("empty.md", "conf/own.toml:2: the prompt is empty"),
         (
             "wrong.md",
-            "conf/own.toml:2: the prompt holds {tokens}, which is no placeholder",
+            "conf/own.toml:2: the prompt contains {tokens}, which is not a placeholder",
         ),
     ] {
         place.write(

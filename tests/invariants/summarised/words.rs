@@ -198,7 +198,7 @@ const OURS: [&str; 42] = [
 ];
 
 /// The program's words in entries of files, in states, and in notes of how much of an output was omitted.
-const MORE: [&str; 28] = [
+const MORE: [&str; 38] = [
     "calls",
     "not",
     "described",
@@ -227,6 +227,16 @@ const MORE: [&str; 28] = [
     "pending",
     "progress",
     "done",
+    "message",
+    "messages",
+    "of",
+    "the",
+    "left",
+    "out",
+    "no",
+    "room",
+    "begun",
+    "background",
 ];
 
 /// What a summary may contain.
