@@ -82,7 +82,8 @@ fn of_many_faults_the_rest_is_said_by_kind() {
     }
     let said = place.run("compact in --out-dir out").exits(3).err;
     let one_by_one = |said: &str| said.matches(".jsonl.gz: ").count();
-    let rest = "30 more inputs failed with an error of the kind \"decode\", such as in/100.jsonl.gz: ";
+    let rest =
+        "30 more inputs failed with an error of the kind \"decode\", such as in/100.jsonl.gz: ";
     assert!(said.contains(rest), "{said}");
     assert!(said.contains("hint: -v prints each error"), "{said}");
     assert!(!said.contains("in/101.jsonl.gz"), "{said}");
