@@ -72,3 +72,9 @@ pub(super) fn whole(
     let extract = extract(transcript, conversation, span, 1, policy);
     extract.summary(tokens, words, &Estimator::new(&policy.tokens).unwrap())
 }
+
+/// A message of the user as Anthropic writes it.
+fn user(text: &str) -> String {
+    let text = serde_json::to_string(text).unwrap();
+    format!("{{\"role\":\"user\",\"content\":{text}}}\n")
+}
