@@ -7,39 +7,32 @@ mod ending;
 mod kept;
 mod outputs;
 mod record;
+mod work;
 
-use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 
+use self::work::Work;
 use super::budget::Reservation;
 use super::clean::Releases;
-use super::detected::{Recognised, detect};
 use super::emitted;
 use super::hooks::PreHook;
-use super::input::{Codec, Input};
-use super::origin::SessionOrigin;
-use super::pour::{Output, copy, each_line, pack};
+use super::input::Input;
 use super::refusal::Refusal;
 use super::resume::ResumeNote;
 use super::retry::original;
 use super::sink::Sink;
-use super::strict::BadLines;
 use super::sum::Sum;
 use super::{Destination, Effect, Options, Scope, Source, Target};
 use crate::artifacts::SummaryModel;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{Detected, Detector, Layout, Warnings};
-use crate::outcome::{Degraded, DegradedKind, Laps, Outcome, Phase, Warning, WarningKind};
-use crate::pipeline::{self, Compacted, Part, Pipeline, Stored};
+use crate::format::Warnings;
+use crate::outcome::{Degraded, DegradedKind, Laps, Outcome};
+use crate::pipeline::{self, Compacted, Pipeline};
 use crate::plan::Keeping;
 use crate::policy::{self, Archive, Effective, Layer, Names, OnFailure, Policy, Redact};
 use crate::redact::Redactor;
-use crate::scan::NO_STRINGS;
 use crate::store::atomic::FileVersion;
-use crate::store::{FOLDER, FileIdentity, open_transcript};
-use crate::summarizer::extractive::WEIGHTS;
+use crate::store::{FileIdentity, open_transcript};
 
 /// What all inputs of a run share.
 pub(super) struct Run<'r> {
@@ -197,7 +190,7 @@ impl<'r> Run<'r> {
                 input
             }
         };
-        let mut worked = self.process(target, path, input, sink, context, laps)?;
+        let mut worked = Work::of(self, target, path, (input, sink), context, laps)?;
         let overwrite_warning = overwrite_warning.filter(|_| worked.outcome.output.is_some());
         worked.outcome.warnings.extend(overwrite_warning);
         Ok(worked)
@@ -217,235 +210,6 @@ impl<'r> Run<'r> {
             .hint("name a folder with --store DIR, or keep no copy with --set archive=auto"));
         }
         Ok(())
-    }
-
-    /// An open input into its output; `path` is what the report calls it.
-    fn process<'s>(
-        &self,
-        target: &Target,
-        path: &Path,
-        mut input: Input<'_>,
-        mut sink: Sink<'s>,
-        context: InputContext<'_>,
-        mut laps: Laps,
-    ) -> Result<Processed>
-    where
-        'r: 's,
-    {
-        let InputContext { before, asker } = context;
-        let clock = self.options.clock();
-        if let (Source::Stdin, Some(kept), Effect::Write) =
-            (target.source, &target.store, self.options.effect)
-        {
-            // What came by a stream cannot be read again.
-            let archive = kept.store.archive()?;
-            let mut archive = match sink.is_memory() {
-                // Nothing is replaced, and to flush each record of a stream takes ten times as long as all the rest.
-                true => archive.lazy(),
-                false => archive,
-            };
-            archive
-                .write_all(input.so_far())
-                .map_err(|e| Error::io(path, "keep a copy", e))?;
-            input.copy = Some(archive);
-        }
-        let seen = input.seen;
-        let Recognised {
-            detected,
-            doubt,
-            strings,
-        } = detect(&mut input, self.options.format)?;
-        let detected = emitted::taken(detected, self.options.emit);
-        if let Some(fork) = &self.options.fork {
-            fork.check(&detected)?;
-        }
-        let folder = target.store_path(self.names);
-        let folder = folder.as_deref();
-        let mut origin = SessionOrigin::default();
-        let mut originals = BTreeMap::new();
-        let mut warnings = Warnings::default();
-        let mut sum = Sum::default();
-        sum.warnings.extend(doubt.map(|message| Warning {
-            kind: WarningKind::OtherFormat,
-            line: None,
-            message,
-        }));
-        // The uncompressed size of a compressed output; `None` if the output is not compressed.
-        let mut text_after = input.stored_bytes().map(|_| input.text_bytes());
-        match &detected {
-            Detected::Unsupported(_) if self.redactor.is_some() => {
-                return Err(Error::new(
-                    ErrorKind::Config,
-                    "cannot mask secrets: this format is not supported",
-                )
-                .hint("leave the file out, or run without --redact outputs"));
-            }
-            Detected::Unsupported(_) => {
-                if self.options.emit.is_some() {
-                    // What is there in its place would be no messages.
-                    sink = Sink::nothing(&self.options.stop);
-                }
-                if self.options.bad_lines == BadLines::Fail {
-                    input.rest()?;
-                    self.options.bad_lines.check(&detected, &input.buffer)?;
-                }
-                copy(&mut input, &mut sink)?;
-            }
-            &Detected::Known(format, Layout::File) => {
-                input.rest()?;
-                self.options.bad_lines.check(&detected, &input.buffer)?;
-                let copy = self.copied(&input.buffer);
-                let archive = copy.as_ref().map(|copy| copy.path(folder));
-                if self.goal.is_share() {
-                    originals = target.originals(&input.hash().0)?;
-                }
-                let part = pipeline::Input {
-                    format,
-                    bytes: &input.buffer,
-                    strings: &strings,
-                    first_line: 1,
-                    part: Part::File,
-                    stored: Stored {
-                        folder: folder.unwrap_or(FOLDER),
-                        archive: archive.as_deref(),
-                        asker,
-                        ..target.stored(&originals)
-                    },
-                    instruction_source: Some(before),
-                    weights: &WEIGHTS,
-                };
-                origin = SessionOrigin::of(path, &detected, &input.buffer);
-                laps.lap(clock, Phase::Read);
-                let mut compacted = self.result(target, part, &mut warnings)?;
-                if let Err(error) = self.check_summaries(&compacted) {
-                    self.refusal.check()?;
-                    sum.add(compacted);
-                    let outcome = self.unsummarised(path, detected, &input, sum, warnings, &error);
-                    return Ok(Processed::nothing_left(outcome, seen));
-                }
-                laps.skip(clock, compacted.timings.take().unwrap_or_default());
-                if !compacted.waits() {
-                    if compacted.is_changed() {
-                        before.compacts()?;
-                    }
-                    if self.is_in_place() && compacted.is_changed() {
-                        sink = self.open_in_place(target, &input)?;
-                    }
-                    let kept = self.keep(target, &compacted, folder, copy)?;
-                    sum.copies.extend(kept);
-                    let text = self.put(&mut compacted, &detected, &input, &mut sink)?;
-                    text_after = text_after.map(|_| text);
-                }
-                sum.add(compacted);
-            }
-            &Detected::Known(format, Layout::Line) => {
-                if self.is_in_place() {
-                    sink = self.open_in_place(target, &input)?;
-                }
-                let mut is_without_summary = false;
-                let each = |bytes: &[u8],
-                            first_line: u64,
-                            output: &mut Output<'_, '_>,
-                            warnings: &mut Warnings| {
-                    if self.options.format.is_none() && !Detector::reads_conversation(format, bytes)
-                    {
-                        if self.options.emit.is_some() {
-                            warnings.not_emitted(first_line);
-                            return Ok(());
-                        }
-                        warnings.not_understood(first_line);
-                        return output.put(bytes);
-                    }
-                    let bad_lines = self.options.bad_lines;
-                    bad_lines.check_part(format, bytes, first_line)?;
-                    // The file's own hash is not known before its end; a conversation's is.
-                    let copy = self.copied(bytes);
-                    let archive = copy.as_ref().map(|copy| copy.path(folder));
-                    let part = pipeline::Input {
-                        format,
-                        bytes,
-                        first_line,
-                        part: Part::Line,
-                        stored: Stored {
-                            folder: folder.unwrap_or(FOLDER),
-                            archive: archive.as_deref(),
-                            asker,
-                            ..target.stored(&originals)
-                        },
-                        strings: &NO_STRINGS,
-                        instruction_source: Some(before),
-                        weights: &WEIGHTS,
-                    };
-                    laps.lap(clock, Phase::Read);
-                    let mut compacted = self.result(target, part, warnings)?;
-                    if let Err(error) = self.check_summaries(&compacted) {
-                        sum.add(compacted);
-                        is_without_summary = true;
-                        return Err(error);
-                    }
-                    laps.skip(clock, compacted.timings.take().unwrap_or_default());
-                    // The others are asked for as well, and none is written.
-                    if sum.waits || compacted.waits() {
-                        sum.add(compacted);
-                        return Ok(());
-                    }
-                    if compacted.is_changed() {
-                        before.compacts()?;
-                    }
-                    let kept = self.keep(target, &compacted, folder, copy)?;
-                    sum.copies.extend(kept);
-                    match self.options.emit {
-                        Some(messages) => {
-                            let of = (format, Layout::Line);
-                            output.put(&emitted::lines(&mut compacted, of, messages))?;
-                        }
-                        None => compacted.pieces().try_for_each(|piece| output.put(piece))?,
-                    }
-                    sum.add(compacted);
-                    laps.lap(clock, Phase::Write);
-                    Ok(())
-                };
-                // What was written to a stream cannot be taken back where a hook skips the input, or the input fails.
-                let may_fail = before.is_there() || self.failure == OnFailure::Fail;
-                let is_final = may_fail && target.output().is_none();
-                let mut output = match input.codec {
-                    Codec::Plain if !is_final => Output::Now(&mut sink),
-                    Codec::Plain | Codec::Gzip | Codec::Zstd => Output::Later(Vec::new()),
-                };
-                if let Err(error) = each_line(&mut input, &mut output, &mut warnings, each) {
-                    self.refusal.check()?;
-                    if !is_without_summary {
-                        return Err(error);
-                    }
-                    // Its hash is that of all of it.
-                    copy(&mut input, &mut Sink::nothing(&self.options.stop))?;
-                    let outcome = self.unsummarised(path, detected, &input, sum, warnings, &error);
-                    return Ok(Processed::nothing_left(outcome, seen));
-                }
-                if let Output::Later(text) = output {
-                    text_after = text_after.map(|_| text.len() as u64);
-                    let is_new = sum.changed || self.options.emit.is_some();
-                    if is_new || input.codec == Codec::Plain {
-                        pack(std::iter::once(text.as_slice()), input.codec, &mut sink)?;
-                    } else {
-                        sink.put(&input.raw)?;
-                    }
-                }
-            }
-        }
-        let warnings = warnings.finish();
-        let text = (text_after, warnings);
-        let parts = (detected, input);
-        let (mut outcome, contents) =
-            self.finish(target, path, parts, sink, (sum, originals), text)?;
-        laps.lap(clock, Phase::Write);
-        outcome.file.project = origin.project.map(|project| self.masked(project));
-        outcome.file.last_message = origin.last_message;
-        outcome.file.timings = laps.timings(clock);
-        Ok(Processed {
-            outcome,
-            left: ResumeNote { contents, seen },
-        })
     }
 
     /// The original of a file whose summaries failed when it was compacted in place, and the state of the file as it is now.

@@ -5,14 +5,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{Input, Run, Sink, Sum};
+use super::work::{Job, Work};
+use super::{Input, Processed, Run, Sink};
 use crate::batch::input::Codec;
 use crate::batch::pour::pack;
+use crate::batch::resume::ResumeNote;
 use crate::batch::target::resolve_link;
-use crate::batch::{Effect, Source, Target, emitted};
+use crate::batch::{Effect, Source, emitted};
 use crate::error::{Error, Result};
-use crate::format::{Detected, Layout, LineWarning, Warnings};
-use crate::outcome::{Original, OriginalKind, Outcome, Warning, WarningKind, path_text};
+use crate::format::{Detected, Layout};
+use crate::outcome::{Original, OriginalKind, Outcome, Phase, Warning, WarningKind, path_text};
 use crate::pipeline::Compacted;
 use crate::store::atomic::{Written, lost_of_the_file};
 use crate::store::manifest;
@@ -47,86 +49,94 @@ impl Run<'_> {
         pack(compacted.pieces(), input.codec, sink)?;
         Ok(compacted.pieces().map(|piece| piece.len() as u64).sum())
     }
+}
 
+impl Work<'_> {
     /// An input of which nothing is written, because a summary of it failed.
-    pub(super) fn unsummarised(
-        &self,
-        path: &Path,
-        detected: Detected,
-        input: &Input<'_>,
-        sum: Sum,
-        warnings: Warnings,
-        error: &Error,
-    ) -> Outcome {
-        let (hash, _) = input.hash();
-        let stored = input.stored_bytes();
-        let before = Outcome {
-            stored_before: stored,
-            stored_after: stored,
-            ..Outcome::unchanged(path, input.text_bytes(), hash.as_str())
-        };
-        let outcome = sum.outcome(detected, warnings.finish(), before);
-        outcome.without_summary(path, error)
+    pub(super) fn without_summary(self, error: &Error) -> Processed {
+        let before = self.before();
+        let warnings = self.warnings.finish();
+        let outcome = self.sum.outcome(self.detected, warnings, before);
+        let outcome = outcome.without_summary(self.job.path, error);
+        Processed::nothing_left(outcome, self.input.seen)
     }
 
-    pub(super) fn finish(
-        &self,
-        target: &Target,
-        path: &Path,
-        (detected, mut input): (Detected, Input<'_>),
-        mut sink: Sink<'_>,
-        (mut sum, originals): (Sum, BTreeMap<String, u64>),
-        (text_after, warnings): (Option<u64>, Vec<LineWarning>),
-    ) -> Result<(Outcome, Vec<String>)> {
-        let (hash, bytes) = input.hash();
-        let (text_before, stored) = (input.text_bytes(), input.stored_bytes());
-        let before = Outcome {
+    /// Records the result, gives the output its name, and reports both.
+    pub(super) fn finish(mut self) -> Result<Processed> {
+        let run = self.job.run;
+        let clock = run.options.clock();
+        let (seen, origin) = (self.input.seen, std::mem::take(&mut self.origin));
+        let mut laps = std::mem::take(&mut self.laps);
+        let (mut outcome, contents) = if self.has_output() {
+            self.written()?
+        } else {
+            (self.without_output(), Vec::new())
+        };
+        laps.lap(clock, Phase::Write);
+        outcome.file.project = origin.project.map(|project| run.masked(project));
+        outcome.file.last_message = origin.last_message;
+        outcome.file.timings = laps.timings(clock);
+        Ok(Processed {
+            outcome,
+            left: ResumeNote { contents, seen },
+        })
+    }
+
+    /// Whether there is something to write.
+    fn has_output(&self) -> bool {
+        let options = self.job.run.options;
+        let is_unsupported = matches!(self.detected, Detected::Unsupported(_));
+        let is_not_emitted = options.emit.is_some() && is_unsupported;
+        // A fork of what is not changed would be the session once more, and the latest one.
+        let needs_change = self.job.run.is_in_place() || options.fork.is_some();
+        !(self.sum.waits || needs_change && !self.sum.changed || is_not_emitted)
+    }
+
+    /// The outcome where nothing had been done.
+    fn before(&self) -> Outcome {
+        let (hash, _) = self.input.hash();
+        let stored = self.input.stored_bytes();
+        Outcome {
             stored_before: stored,
             stored_after: stored,
-            ..Outcome::unchanged(path, text_before, hash.as_str())
-        };
-        let is_not_emitted =
-            self.options.emit.is_some() && matches!(detected, Detected::Unsupported(_));
-        // A fork of what is not changed would be the session once more, and the latest one.
-        let needs_change = self.is_in_place() || self.options.fork.is_some();
-        if sum.waits || needs_change && !sum.changed || is_not_emitted {
-            let original = Original {
+            ..Outcome::unchanged(self.job.path, self.input.text_bytes(), hash.as_str())
+        }
+    }
+
+    fn without_output(self) -> Outcome {
+        let before = self.before();
+        let waits = self.sum.waits;
+        let warnings = self.warnings.finish();
+        let outcome = Outcome {
+            original: Some(Original {
                 kind: OriginalKind::Input,
-                path: path_text(path),
-            };
-            let waits = sum.waits;
-            let outcome = Outcome {
-                original: Some(original),
-                ..sum.outcome(detected, warnings, before)
-            };
-            let outcome = if waits { outcome.waiting() } else { outcome };
-            return Ok((outcome, Vec::new()));
-        }
-        let written = sink.written()?;
-        let archive = self.archive(target, &mut input, &sum)?;
-        let mut contents: Vec<String> = archive.iter().cloned().collect();
-        contents.extend_from_slice(&sum.offloads);
-        contents.extend_from_slice(&sum.copies);
-        let cleaned = if self.is_in_place() {
-            self.releases.add(target, &mut sum, self.options.effect)?
-        } else {
-            Vec::new()
+                path: path_text(self.job.path),
+            }),
+            ..self.sum.outcome(self.detected, warnings, before)
         };
-        if self.is_in_place() {
+        if waits { outcome.waiting() } else { outcome }
+    }
+
+    /// The outcome of an input whose output has its name now, and the names of what it has in the store.
+    fn written(mut self) -> Result<(Outcome, Vec<String>)> {
+        let Job { run, target, .. } = self.job;
+        let written = self.sink.written()?;
+        let archive = run.archive(target, &mut self.input, &self.sum)?;
+        let mut contents: Vec<String> = archive.iter().cloned().collect();
+        contents.extend_from_slice(&self.sum.offloads);
+        contents.extend_from_slice(&self.sum.copies);
+        let mut cleaned = Vec::new();
+        if run.is_in_place() {
+            let effect = run.options.effect;
+            cleaned = run.releases.add(target, &mut self.sum, effect)?;
             // A name that outlives a power cut must not outlive its bytes.
-            sink.sync()?;
+            self.sink.sync()?;
         }
-        let original = self.record(
-            target,
-            (hash, bytes),
-            &written,
-            archive,
-            (&sum, cleaned),
-            self.originals(&detected, &sum, originals),
-        )?;
-        let lost = sink.commit()?;
+        let before = self.before();
+        let original = self.record(&written, archive, cleaned)?;
+        let lost = self.sink.commit()?;
         if !lost.is_empty() {
-            sum.warnings.push(Warning {
+            self.sum.warnings.push(Warning {
                 kind: WarningKind::AttributesLost,
                 line: None,
                 message: lost_of_the_file(&lost),
@@ -136,98 +146,88 @@ impl Run<'_> {
             .output()
             .as_deref()
             .map_or_else(|| "-".to_owned(), path_text);
+        let after = Outcome {
+            hash_after: Some(written.hash),
+            bytes_after: self.text_after.unwrap_or(written.bytes),
+            stored_after: before.stored_before.map(|_| written.bytes),
+            ..before
+        };
+        let warnings = self.warnings.finish();
         let outcome = Outcome {
             output: Some(output),
             original,
-            ..sum.outcome(
-                detected,
-                warnings,
-                Outcome {
-                    hash_after: Some(written.hash),
-                    bytes_after: text_after.unwrap_or(written.bytes),
-                    stored_after: stored.map(|_| written.bytes),
-                    ..before
-                },
-            )
+            ..self.sum.outcome(self.detected, warnings, after)
         };
         Ok((outcome, contents))
     }
 
-    /// The live tokens before anything was compacted, where the target is a share of them; `known` are those that an earlier
-    /// run has written down.
-    fn originals(
-        &self,
-        detected: &Detected,
-        sum: &Sum,
-        mut known: BTreeMap<String, u64>,
-    ) -> BTreeMap<String, u64> {
-        let is_file = matches!(detected, Detected::Known(_, Layout::File));
-        if !is_file || !self.goal.is_share() || sum.conversations.len() > MOST_NOTED {
-            return known;
+    /// The live tokens before anything was compacted, where the target is a share of them; those that an earlier run has noted
+    /// count where they are more.
+    fn originals(&mut self) -> BTreeMap<String, u64> {
+        let mut originals = std::mem::take(&mut self.originals);
+        let is_file = matches!(self.detected, Detected::Known(_, Layout::File));
+        let conversations = &self.sum.conversations;
+        if !is_file || !self.job.run.goal.is_share() || conversations.len() > MOST_NOTED {
+            return originals;
         }
-        for conversation in &sum.conversations {
-            let most = known.entry(conversation.id.clone()).or_insert(0);
+        for conversation in conversations {
+            let most = originals.entry(conversation.id.clone()).or_insert(0);
             *most = conversation.tokens_before.max(*most);
         }
-        known
+        originals
     }
 
-    /// Writes down what the output came from, before it takes its name.
+    /// Notes what the output came from, before it takes its name.
     fn record(
-        &self,
-        target: &Target,
-        (input_hash, input_bytes): (String, u64),
+        &mut self,
         written: &Written,
         archive: Option<String>,
-        (sum, cleaned): (&Sum, Vec<manifest::Cleaned>),
-        originals: BTreeMap<String, u64>,
+        cleaned: Vec<manifest::Cleaned>,
     ) -> Result<Option<Original>> {
+        let Job { run, target, .. } = self.job;
         let path = target.input_path();
-        let input = Original {
-            kind: OriginalKind::Input,
-            path: path_text(path),
-        };
-        let from_file = *target.source != Source::Stdin;
+        let is_file = *target.source != Source::Stdin;
         let original = match &archive {
             Some(name) => Some(Original {
                 kind: OriginalKind::Archive,
                 path: name.clone(),
             }),
-            None => from_file.then_some(input),
+            None => is_file.then(|| Original {
+                kind: OriginalKind::Input,
+                path: path_text(path),
+            }),
         };
-        let (Some(kept), Effect::Write) = (&target.store, self.options.effect) else {
+        let (Some(kept), Effect::Write) = (&target.store, run.options.effect) else {
             return Ok(original);
         };
+        let originals = self.originals();
         let name = |path: &Path| kept.store.name_of(path);
+        let (input_hash, input_bytes) = self.input.hash();
         kept.record(&manifest::Record {
             output: target
                 .file()
                 .map_or_else(|| Ok("-".to_owned()), |file| name(&file))?,
             output_hash: written.hash.clone(),
             output_bytes: written.bytes,
-            input: if from_file {
-                name(&if self.is_in_place() {
-                    resolve_link(path)
-                } else {
-                    path.to_owned()
-                })?
-            } else {
-                "-".to_owned()
+            input: match (is_file, run.is_in_place()) {
+                (true, true) => name(&resolve_link(path))?,
+                (true, false) => name(path)?,
+                (false, _) => "-".to_owned(),
             },
             input_hash,
             input_bytes,
-            original: match (&self.options.fork, &archive) {
+            original: match (&run.options.fork, &archive) {
                 (Some(_), _) => manifest::Original::Fork,
                 (None, None) => manifest::Original::Input,
                 (None, Some(_)) => manifest::Original::Archive,
             },
             archive,
-            offloads: sum.offloads.clone(),
-            copies: sum.copies.clone(),
+            offloads: self.sum.offloads.clone(),
+            copies: self.sum.copies.clone(),
             cleaned,
             originals,
-            failed_summaries: sum.failed_summaries(),
-            policy_hash: self.policy_hash.to_owned(),
+            failed_summaries: self.sum.failed_summaries(),
+            policy_hash: run.policy_hash.to_owned(),
             sequence: 0,
             overlaps: None,
         })?;

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use super::work::Work;
 use super::{Input, InputContext, Laps, PreHook, Reservation, Result, Run, Sink, Target};
 use crate::outcome::Outcome;
 
@@ -40,7 +41,7 @@ impl Run<'_> {
             before,
             asker: None,
         };
-        let worked = self.process(target, path, input, sink, context, laps)?;
+        let worked = Work::of(self, target, path, (input, sink), context, laps)?;
         let mut outcome = worked.outcome;
         // Nothing was written where the output may go one day.
         outcome.output = Some("-".to_owned());

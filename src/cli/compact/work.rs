@@ -1,0 +1,164 @@
+//! The work on the inputs, and what is said of it in the end.
+//!
+//! Decides nothing about content; what a run is to do is prepared before.
+
+use std::io::{self, Write};
+
+use crate::batch::{self, BadLines, Found, Loading, Ran, Scope, StreamingWalk};
+use crate::cli::Context;
+use crate::cli::batched::{Queue, would_send};
+use crate::cli::ending::{Ended, Ending, end};
+use crate::cli::models;
+use crate::cli::progress::Bar;
+use crate::cli::resuming::taken_over;
+use crate::cli::timings::wall;
+use crate::cli::walking::FilterArgs;
+use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::{Exit, Interrupted, Notices};
+use crate::pipeline::asks_a_server;
+use crate::text::{count, thousands};
+
+use super::Compact;
+use super::prepare::Prepared;
+
+impl Compact {
+    /// Compacts the inputs: while they are found where that is possible, else once all are.
+    pub(super) fn work(&self, context: &Context, prepared: &Prepared) -> Result<(Ran, Found)> {
+        let Prepared {
+            effective,
+            options,
+            paths,
+            beside,
+            filter,
+            exclude,
+            ..
+        } = prepared;
+        let asks_nobody = self.batch.batch.is_none() && !asks_a_server(&effective.policy);
+        let walking = StreamingWalk::of(paths, options, (exclude, filter), prepared.shard);
+        if let Some(walking) = walking.filter(|_| asks_nobody) {
+            let bar = Bar::walking(context.voice)
+                .with_reports(beside.clone())
+                .telling(&context.work_ended);
+            let done = batch::run_walking(&walking, effective, options, &bar)?;
+            bar.finish();
+            return Ok(done);
+        }
+        let mut found = batch::find(paths, self.out_dir.as_deref(), exclude)?;
+        self.shard.apply(&mut found)?;
+        let ran = self.listed(context, prepared, &mut found)?;
+        Ok((ran, found))
+    }
+
+    /// Says what became of the inputs, in reports and in closing lines; gives the exit code.
+    pub(super) fn close(
+        &self,
+        context: &Context,
+        prepared: &Prepared,
+        ran: Ran,
+        mut found: Found,
+    ) -> Result<u8> {
+        let options = &prepared.options;
+        let done_before = taken_over(ran.taken_over, ran.files);
+        let Ran {
+            outcomes,
+            files,
+            changed,
+            met,
+            mut faults,
+            ..
+        } = ran;
+        let interrupted = context.interrupted();
+        if interrupted.is_none() {
+            let orphans = self.resuming.orphans();
+            let orphans = batch::orphaned_outputs(&found, &met, options, orphans, prepared.shard)?;
+            found.skipped.extend(orphans.outputs);
+            faults.extend(orphans.faults);
+        }
+        let left = found.len().saturating_sub(files);
+        if interrupted.is_some() {
+            let (done, left) = (count(files, "input"), thousands(left));
+            let message = format!("interrupted: {done} finished, {left} remaining");
+            context.error(
+                &Error::new(ErrorKind::Interrupted, message)
+                    .hint("run the same command again for the rest"),
+            );
+        }
+        let left = interrupted
+            .filter(|_| left > 0)
+            .map(|_| Interrupted { left });
+        let dry_run = self.dry_run.then_some(match prepared.planned.is_empty() {
+            true => "dry run: nothing was written",
+            false => "dry run: nothing but the report was written",
+        });
+        let dry_run = dry_run.map(str::to_owned).into_iter();
+        let asked = prepared.postponed.as_ref().filter(|_| self.dry_run);
+        let estimate = asked.and_then(|server| self.batch.estimate(server.demand()));
+        let would_send = estimate.map(would_send);
+        let ending = Ending {
+            effective: &prepared.effective,
+            options,
+            found: &found,
+            left,
+            estimate,
+            wall: wall(options.clock.as_ref()),
+            planned: &prepared.planned,
+            shape: self.shape.shape(),
+            before: dry_run.chain(would_send).chain(done_before).collect(),
+            beside: prepared.beside.as_deref(),
+            changed: &changed,
+            gates: &self.gates,
+            emit: &self.emit,
+            output_mode: self.output_mode(),
+        };
+        let Ended {
+            mut exit,
+            gate,
+            unwritten,
+            closing,
+        } = end(context, &outcomes, &ending)?;
+        for error in faults.into_iter().chain(unwritten) {
+            context.error(&error);
+            exit = Exit::Partial;
+        }
+        if let Some(line) = closing.filter(|_| context.is_for_people()) {
+            let _ = writeln!(io::stderr().lock(), "{line}");
+        }
+        Ok(interrupted.unwrap_or(exit.code().max(gate)))
+    }
+
+    /// Compacts inputs that were all found before.
+    fn listed(&self, context: &Context, prepared: &Prepared, found: &mut Found) -> Result<Ran> {
+        let Prepared {
+            effective, options, ..
+        } = prepared;
+        let mut notices = Notices::default();
+        FilterArgs::apply(&prepared.filter, found, (&mut notices, options.jobs))?;
+        context.notices(notices);
+        if options.scope == Scope::Degraded {
+            batch::retain_degraded(found, options)?;
+        }
+        let loading = Loading {
+            format: options.format,
+            limits: options.limits,
+            bad_lines: BadLines::Pass,
+            stop: &context.stop,
+        };
+        match options.scope {
+            Scope::All => models::check(&effective.policy, found, &loading)?,
+            // Their originals may name a model that what is left of them does not.
+            Scope::Degraded => {}
+        }
+        let bar = Bar::new(&found.sources, context.voice)
+            .with_reports(prepared.beside.clone())
+            .telling(&context.work_ended);
+        let queue = Queue {
+            server: prepared.postponed.as_deref(),
+            most: self.server.batches_wait(),
+        };
+        let ran = self
+            .batch
+            .run((context, &bar), queue, found, effective, options)?;
+        bar.finish();
+        Ok(ran)
+    }
+}
