@@ -42,15 +42,23 @@ pub(super) fn splice(
         return Some(changes);
     }
     if let Some(first) = first.filter(|unit| is_in_history(transcript, unit)) {
-        // Some items that an earlier compaction kept are still kept: the summary is inserted before them, in its list.
+        // Some items that an earlier compaction kept are still kept: the summary is inserted before them, in its list. The
+        // compaction's message, by which it is recognised, becomes the same text.
         let mut changes = remove_items(transcript, &removed.into_iter().collect());
         changes.drop.clear();
-        if let Some(item) = item {
-            changes.replace.push(Replace {
+        if let Some((summary, item)) = summary.zip(item) {
+            let mut message = Vec::new();
+            push_json_string(&mut message, summary.text);
+            let start = first.object.start as usize;
+            let replaced = [
+                (Span::new(start, start), [&item[..], b","].concat()),
+                (transcript.links()[first.line as usize].content, message),
+            ];
+            changes.replace.extend(replaced.map(|(span, with)| Replace {
                 line: first.line,
-                span: Span::new(first.object.start as usize, first.object.start as usize),
-                with: [&item[..], b","].concat(),
-            });
+                span,
+                with,
+            }));
         }
         return Some(changes);
     }

@@ -185,8 +185,8 @@ fn conversation(transcript: &Transcript<'_>, live: &[usize]) -> Conversation {
     conversation
 }
 
-/// Whether a message is a summary. One that follows the user's messages that a compaction kept is recognised by its
-/// beginning.
+/// Whether a message is a summary. One beside messages that a compaction kept is recognised by the compaction's own message, which
+/// repeats it, or by its beginning.
 fn is_summary(transcript: &Transcript<'_>, unit: &Unit) -> bool {
     let Some(link) = transcript.links().get(unit.line as usize) else {
         return false;
@@ -198,8 +198,12 @@ fn is_summary(transcript: &Transcript<'_>, unit: &Unit) -> bool {
         let words = first.filter(|block| block.kind == BlockKind::Text);
         words.is_some_and(|words| transcript.block_text(words).starts_with(SUMMARY_BEGINS))
     };
+    let is_repeated = || {
+        let message = transcript.bytes(unit.line, link.content);
+        first.is_some_and(|block| transcript.bytes(block.line, block.content) == message)
+    };
     let is_listed = link.kind == LinkKind::Compaction(Compaction::Replacement);
-    link.is_summary || is_listed && unit.role == Role::User && begins()
+    link.is_summary || is_listed && unit.role == Role::User && (begins() || is_repeated())
 }
 
 /// The events that repeat the content of live calls and outputs.

@@ -143,6 +143,7 @@ fn compacted(
         return Ok(LineKind::Message);
     };
     link.kind = LinkKind::Compaction(Compaction::Replacement);
+    link.content = quoted(message);
     let (mut items, mut opaque) = (0, 0);
     let mut last = Found::Nothing;
     history.array(|c| {
