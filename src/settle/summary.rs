@@ -202,10 +202,17 @@ impl Composer<'_> {
                 false => stays(self.why_nothing()),
             };
         };
-        if self.is_too_large(draft.total)
-            && let Some(last) = self.last_turns(policy_cut, KeptMessages::Whole)
-        {
-            return last;
+        if self.is_too_large(draft.total) {
+            match self.last_turns(policy_cut, KeptMessages::Whole) {
+                Some(last) => return last,
+                // What an earlier run left so must stay so: its last turns begin before the call that a cut keeps whole.
+                None if self.subject.goal.is_none() => {
+                    return stays(
+                        "a summary would be too large, and the last turns are all there is",
+                    );
+                }
+                None => {}
+            }
         }
         if draft.total >= self.baseline() {
             return stays("a summary would not be smaller");
