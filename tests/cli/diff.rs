@@ -672,6 +672,15 @@ fn what_has_no_mark_of_its_format_is_compared_as_what_it_came_from() {
     let found = json(&place.run("diff in.jsonl out.jsonl --json").exits(0));
     assert_eq!(found["format"], "openai");
     assert_eq!(with_fate(&rows(&found), "kept").len(), 1);
+
+    let call = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]});
+    let result = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "out"}]});
+    let before = json!({"messages": [plain, call, result]});
+    place.write("in.jsonl", format!("{before}\n"));
+    place.write("out.jsonl", format!("{}\n", json!({"messages": [plain]})));
+    let found = json(&place.run("diff in.jsonl out.jsonl --json").exits(0));
+    assert_eq!(found["format"], "anthropic");
+    assert_eq!(with_fate(&rows(&found), "kept").len(), 1);
 }
 
 #[test]

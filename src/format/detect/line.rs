@@ -9,6 +9,7 @@ macro_rules! keys {
     ($($name:ident = $($key:literal)|+;)*) => {
         keys!(@ 0u64; $($name)*);
 
+        #[inline]
         fn bit(key: &[u8]) -> u64 {
             match key {
                 $($($key)|+ => $name,)*

@@ -287,9 +287,11 @@ impl Detector {
             return Detected::Unsupported(others);
         }
         let is_a_line_each = format == Format::OpenAi && self.conversations.messages > 0
-            || format == Format::Anthropic && self.exchanges.messages > 0;
+            || format == Format::Anthropic
+                && (self.exchanges.messages > 0 || self.has_plain_conversations());
         let layout = match self.decide() {
             Detected::Known(same, layout) if same == format => layout,
+            Detected::Known(_, Layout::Line) if is_a_line_each => Layout::Line,
             Detected::Unsupported(_) if is_a_line_each && self.bare.messages == 0 => Layout::Line,
             Detected::Known(..) | Detected::Unsupported(_) => Layout::File,
         };
@@ -321,6 +323,11 @@ impl Detector {
         ))
     }
 
+    /// Whether there are conversations, one a line, of plain messages alone: they are of either provider.
+    fn has_plain_conversations(&self) -> bool {
+        self.conversations.messages > 0 && self.only_openai == 0
+    }
+
     /// The messages of other formats, if there are some, and none of the format that the user specifies.
     fn contradiction(&self, format: Format) -> Option<Unsupported> {
         let dialect = format.dialect();
@@ -335,7 +342,10 @@ impl Detector {
         let families = self.families();
         let is_own = |family: &Lookalike| match family {
             Lookalike::Of(own) => *own == format,
-            Lookalike::Conversations => format == Format::OpenAi,
+            Lookalike::Conversations => {
+                format == Format::OpenAi
+                    || format == Format::Anthropic && self.has_plain_conversations()
+            }
             Lookalike::Exchanges => format == Format::Anthropic,
             Lookalike::Bare => is_bare_of(),
             Lookalike::Nothing => false,
