@@ -78,6 +78,7 @@ impl<'a> Cursor<'a> {
 
     /// The same, which notes long strings for a later reader; `start` is where the line begins in its text. To be ended by
     /// [`Cursor::noted`].
+    #[inline]
     pub fn noting(line: &'a [u8], start: usize, strings: &mut Strings) -> Self {
         Cursor {
             memory: Memory::Noting(strings.begin(start)),
@@ -93,6 +94,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A cursor at the start of `line`, which was read before and whose long strings are these.
+    #[inline]
     pub fn knowing(line: &'a [u8], strings: &'a [Text]) -> Self {
         Cursor {
             memory: Memory::Known(strings),
@@ -144,6 +146,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads an object; `each` gets every key (unescaped) and must read or skip its value.
+    #[inline]
     pub fn object(&mut self, mut each: impl FnMut(&[u8], &mut Self) -> Parse<()>) -> Parse<Span> {
         let mut keys = self.keys()?;
         while let Some(key) = self.next_key(&mut keys)? {
@@ -153,6 +156,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads an array; `each` must read or skip one element.
+    #[inline]
     pub fn array(&mut self, mut each: impl FnMut(&mut Self) -> Parse<()>) -> Parse<Span> {
         let start = self.open(b'[', "an array was expected")?;
         let mut is_open = !self.close(b']');

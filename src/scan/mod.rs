@@ -63,6 +63,7 @@ impl Span {
     }
 
     /// The bytes of this span in its line.
+    #[inline]
     pub fn of(self, line: &[u8]) -> &[u8] {
         &line[self.start as usize..self.end()]
     }

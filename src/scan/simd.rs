@@ -46,6 +46,7 @@ impl Scanner {
     }
 
     /// Reads a string whose opening quote is before `at`; returns the text and the position after its closing quote.
+    #[inline]
     pub(super) fn string(
         self,
         line: &[u8],

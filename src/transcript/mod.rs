@@ -374,6 +374,7 @@ impl<'a> Transcript<'a> {
     }
 
     /// The bytes of a span of a line.
+    #[inline]
     pub fn bytes(&self, line: u32, span: Span) -> &[u8] {
         span.of(self.line(line))
     }

@@ -128,6 +128,7 @@ pub(super) fn plain(text: &[u8]) -> u64 {
 }
 
 /// The weight of the text of a JSON string, given without its quotes.
+#[inline]
 pub(super) fn written(raw: &[u8]) -> u64 {
     let mut sum = Sum::new();
     let mut at = 0;
