@@ -173,7 +173,8 @@ pub fn copy_name(hash: &str) -> String {
 
 fn named_by(hash: &str, ending: &str) -> String {
     let digits = hash.strip_prefix("blake3:").unwrap_or(hash);
-    let digits = &digits[..NAME_DIGITS.min(digits.len())];
+    // The hash may be that of a record that somebody else wrote: then it may be shorter, or not ASCII.
+    let digits = digits.get(..NAME_DIGITS).unwrap_or(digits);
     format!("{ARCHIVE}/{digits}{ending}")
 }
 

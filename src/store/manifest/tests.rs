@@ -411,6 +411,11 @@ fn a_record_that_no_run_writes_is_damaged() {
             archive: Some("archive/../../x".to_owned()),
             ..archived.clone()
         },
+        // No hash, and cut within a character where its digits would end.
+        Record {
+            input_hash: format!("blake3:{}é", "a".repeat(31)),
+            ..archived.clone()
+        },
         // Of another content.
         Record {
             archive: Some(archive_name(&super::super::hash(b"y"))),
