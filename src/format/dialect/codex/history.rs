@@ -9,7 +9,7 @@ use crate::transcript::{ChangeSet, LineKind, Transcript};
 
 /// The dead lines of a rollout; none where the rest would contain no message.
 pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
-    let History { now, taken_back } = History::of(transcript, Compactions::Apply);
+    let now = History::of(transcript, Compactions::Apply);
     if now.live.is_empty() {
         return ChangeSet::default();
     }
@@ -24,7 +24,7 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let begins = now.rebuilt.max(now.restart).unwrap_or(0);
     let is_dead = |line: &u32| {
         let is_old = *line < begins;
-        let mut back = taken_back.iter();
+        let mut back = now.taken_back.iter();
         is_old || back.any(|(first, last)| (first..=last).contains(&line))
     };
     let is_unseen = |line: &u32| match transcript.lines()[*line as usize].kind {

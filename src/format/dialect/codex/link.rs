@@ -4,6 +4,8 @@
 //! went back by some turns, the state before the first of these turns is restored, compactions included. What the agent
 //! answered between two outputs is one message, reasoning and calls together.
 
+use std::iter;
+
 use super::SUMMARY_BEGINS;
 use crate::format::shapes::joined::joined;
 use crate::format::shapes::splice::is_listed;
@@ -16,8 +18,8 @@ use crate::transcript::{
 
 /// The conversation of a rollout.
 pub(super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
-    let History { now, .. } = History::of(transcript, Compactions::Apply);
-    let mut conversation = conversation(transcript, &now.live);
+    let History { live, .. } = History::of(transcript, Compactions::Apply);
+    let mut conversation = conversation(transcript, &live);
     conversation.mirrors = mirrors(transcript, &conversation);
     conversation.spared = joined(transcript, "session_meta", |line| {
         line.field("payload").field("id")
@@ -27,10 +29,9 @@ pub(super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
 
 /// The whole conversation: across compactions, without the items that they wrote.
 pub(super) fn full_history(transcript: &Transcript<'_>) -> Vec<Conversation> {
-    let History { mut now, .. } = History::of(transcript, Compactions::PassOver);
-    now.live
-        .retain(|unit| transcript.units()[*unit].role != Role::System);
-    vec![conversation(transcript, &now.live)]
+    let History { mut live, .. } = History::of(transcript, Compactions::PassOver);
+    live.retain(|unit| transcript.units()[*unit].role != Role::System);
+    vec![conversation(transcript, &live)]
 }
 
 /// What happens to recorded compactions.
@@ -43,101 +44,160 @@ pub(super) enum Compactions {
 }
 
 /// What a model sees at some point of the file.
-#[derive(Clone, Default)]
-pub(super) struct Seen {
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    /// The last step to what it sees.
+    live: Option<usize>,
+    /// The last step to the user's messages among that.
+    words: Option<usize>,
+    /// The last compaction that started a new history.
+    restart: Option<u32>,
+    /// The last compaction that kept the user's messages.
+    rebuilt: Option<u32>,
+}
+
+/// A unit, and the step to the unit before it. States have their beginnings in common: one for each turn, as a list of its own,
+/// would take memory for turns times units.
+#[derive(Clone, Copy)]
+struct Step {
+    unit: usize,
+    before: Option<usize>,
+}
+
+/// What a model sees at the end of a rollout, and how that came about.
+pub(super) struct History {
     /// The units, in order.
     pub(super) live: Vec<usize>,
     /// The last compaction that started a new history.
     pub(super) restart: Option<u32>,
     /// The last compaction that kept the user's messages.
     pub(super) rebuilt: Option<u32>,
-}
-
-/// What a model sees at the end of a rollout, and how that came about.
-#[derive(Default)]
-pub(super) struct History {
-    pub(super) now: Seen,
     /// The first and the last line of turns that were taken back.
     pub(super) taken_back: Vec<(u32, u32)>,
 }
 
 impl History {
     pub(super) fn of(transcript: &Transcript<'_>, compactions: Compactions) -> Self {
-        let links = transcript.links();
-        let units = transcript.units();
+        let mut walk = Walk::new(transcript);
+        walk.all(compactions);
+        let mut live: Vec<usize> = walk.units_up_to(walk.now.live).collect();
+        live.reverse();
+        History {
+            live,
+            restart: walk.now.restart,
+            rebuilt: walk.now.rebuilt,
+            taken_back: walk.taken_back,
+        }
+    }
+}
+
+/// A rollout that is read from its beginning to its end.
+struct Walk<'t, 'a> {
+    transcript: &'t Transcript<'a>,
+    /// All steps of all states.
+    steps: Vec<Step>,
+    now: Seen,
+    /// The first line of each turn, and what was seen before it.
+    turns: Vec<(u32, Seen)>,
+    taken_back: Vec<(u32, u32)>,
+}
+
+impl<'t, 'a> Walk<'t, 'a> {
+    fn new(transcript: &'t Transcript<'a>) -> Self {
+        Walk {
+            transcript,
+            steps: Vec::new(),
+            now: Seen::default(),
+            turns: Vec::new(),
+            taken_back: Vec::new(),
+        }
+    }
+
+    fn all(&mut self, compactions: Compactions) {
+        let links = self.transcript.links();
+        let units = self.transcript.units();
         let kind_of = |line: u32| links.get(line as usize).map(|link| link.kind);
-        // The state before each turn is saved only if the user went back somewhere.
-        let may_go_back = links.iter().any(|link| link.kind == LinkKind::GoBack);
-        let mut turns: Vec<(u32, Seen)> = Vec::new();
-        let mut history = History::default();
         let mut next = 0;
-        for line in 0..transcript.lines().len() as u32 {
+        for line in 0..self.transcript.lines().len() as u32 {
             let first = next;
             while units.get(next).is_some_and(|unit| unit.line == line) {
                 next += 1;
             }
             let kind = kind_of(line).unwrap_or_default();
             if kind == LinkKind::GoBack {
-                history.go_back(transcript, line, &mut turns);
+                self.go_back(line);
             } else if let LinkKind::Compaction(what) = kind
                 && what != Compaction::Unreadable
             {
                 if compactions == Compactions::Apply {
-                    history.now.compact(units, line, first..next, what);
+                    self.compact(line, what);
+                    self.see(first..next);
                 }
             } else {
-                let now = &mut history.now;
-                if may_go_back && units[first..next].iter().any(is_turn) {
-                    turns.push((line, now.clone()));
+                if units[first..next].iter().any(is_turn) {
+                    self.turns.push((line, self.now));
                 }
-                now.live.extend(first..next);
+                self.see(first..next);
             }
         }
-        history
+    }
+
+    fn see(&mut self, new: std::ops::Range<usize>) {
+        for unit in new {
+            self.now.live = self.step(unit, self.now.live);
+            if is_turn(&self.transcript.units()[unit]) {
+                self.now.words = self.step(unit, self.now.words);
+            }
+        }
+    }
+
+    fn step(&mut self, unit: usize, before: Option<usize>) -> Option<usize> {
+        self.steps.push(Step { unit, before });
+        Some(self.steps.len() - 1)
+    }
+
+    /// The units of a state, from the last one to the first.
+    fn units_up_to(&self, last: Option<usize>) -> impl Iterator<Item = usize> {
+        let steps = iter::successors(last, |step| self.steps[*step].before);
+        steps.map(|step| self.steps[step].unit)
+    }
+
+    fn compact(&mut self, line: u32, what: Compaction) {
+        if what == Compaction::Replacement {
+            self.now = Seen {
+                restart: Some(line),
+                ..Seen::default()
+            };
+        } else {
+            self.now.live = self.now.words;
+            self.now.rebuilt = Some(line);
+        }
     }
 
     /// Takes back the number of turns that a line states.
-    fn go_back(&mut self, transcript: &Transcript<'_>, line: u32, turns: &mut Vec<(u32, Seen)>) {
-        let number = transcript.bytes(line, transcript.links()[line as usize].content);
-        let number = std::str::from_utf8(number).ok();
+    fn go_back(&mut self, line: u32) {
+        let number = self.transcript.links()[line as usize].content;
+        let number = std::str::from_utf8(self.transcript.bytes(line, number)).ok();
         let number: usize = number.and_then(|n| n.parse().ok()).unwrap_or(0);
-        let at = turns.len().saturating_sub(number);
-        let Some((mut first, mut before)) = turns.drain(at..).next() else {
+        let at = self.turns.len().saturating_sub(number);
+        let Some((mut first, mut before)) = self.turns.drain(at..).next() else {
             return;
         };
         // What the agent inserted before the turn is removed with it, but not what it inserted before the first turn.
         if at > 0 {
-            let units = transcript.units();
-            let is_injected = |unit: &&usize| units[**unit].source == Source::Injected;
-            while let Some(unit) = before.live.last().filter(is_injected) {
-                first = units[*unit].line;
-                before.live.pop();
+            let units = self.transcript.units();
+            let steps = iter::successors(before.live, |step| self.steps[*step].before);
+            for step in steps.map(|step| self.steps[step]) {
+                let unit = &units[step.unit];
+                if unit.source != Source::Injected {
+                    break;
+                }
+                first = unit.line;
+                before.live = step.before;
             }
         }
         self.now = before;
         self.taken_back.push((first, line));
-    }
-}
-
-impl Seen {
-    fn compact(
-        &mut self,
-        units: &[Unit],
-        line: u32,
-        own: std::ops::Range<usize>,
-        what: Compaction,
-    ) {
-        if what == Compaction::Replacement {
-            self.live.clear();
-            (self.restart, self.rebuilt) = (Some(line), None);
-        } else {
-            self.live.retain(|unit| {
-                let unit = &units[*unit];
-                unit.role == Role::User && unit.source != Source::Injected
-            });
-            self.rebuilt = Some(line);
-        }
-        self.live.extend(own);
     }
 }
 
@@ -156,8 +216,8 @@ pub(super) fn messages(transcript: &Transcript<'_>, live: &[usize]) -> Vec<Vec<u
 
 /// The units of each message of the live window.
 pub(super) fn live_messages(transcript: &Transcript<'_>) -> Vec<Vec<usize>> {
-    let History { now, .. } = History::of(transcript, Compactions::Apply);
-    messages(transcript, &now.live)
+    let History { live, .. } = History::of(transcript, Compactions::Apply);
+    messages(transcript, &live)
 }
 
 fn conversation(transcript: &Transcript<'_>, live: &[usize]) -> Conversation {
@@ -229,4 +289,44 @@ fn mirrors(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<u32>
 /// Whether the items of a rollout have no envelopes, judged by this one.
 pub(super) fn is_bare(transcript: &Transcript<'_>, unit: &Unit) -> bool {
     transcript.lines()[unit.line as usize].kind == LineKind::Message && !is_listed(transcript, unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{Format, Warnings};
+
+    #[test]
+    fn states_have_their_beginnings_in_common() {
+        const LINES: usize = 500;
+        let item = |kind: &str, payload: &str| {
+            format!("{{\"timestamp\":\"t\",\"type\":\"{kind}\",\"payload\":{{{payload}}}}}\n")
+        };
+        let said = |n: usize| {
+            let content = format!(r#"[{{"type":"input_text","text":"say {n}"}}]"#);
+            let message = format!(r#""type":"message","role":"user","content":{content}"#);
+            item("response_item", &message)
+        };
+        let mut text = item("session_meta", r#""id":"s","cwd":"/w""#);
+        for n in 0..LINES {
+            text += &said(n);
+            // One in the way of the older agent: it keeps the user's messages.
+            if n % 2 == 0 {
+                text += &item("compacted", r#""message":"as it was""#);
+            }
+        }
+        text += &item(
+            "event_msg",
+            r#""type":"thread_rolled_back","num_turns":200"#,
+        );
+        let transcript = Format::Codex.read(text.as_bytes(), 1, &mut Warnings::default());
+        let mut walk = Walk::new(&transcript);
+        walk.all(Compactions::Apply);
+        assert_eq!(walk.turns.len(), LINES - 200);
+        assert_eq!(
+            walk.units_up_to(walk.now.words).count(),
+            walk.turns.len() + walk.turns.len() / 2
+        );
+        assert!(walk.steps.len() <= 2 * transcript.units().len());
+    }
 }
