@@ -175,6 +175,16 @@ fn replacement(input: &Input<'_>) -> Option<Replacement> {
 }
 
 impl Replacement {
+    /// How many bytes are processed to apply it to a text, at most: those of the text, and those that it writes.
+    fn size(&self, text: &str) -> usize {
+        let times = match self.at {
+            Occurrences::Everywhere if !self.old.is_empty() => text.matches(&self.old).count(),
+            Occurrences::Everywhere | Occurrences::Once | Occurrences::Lines => 0,
+        };
+        text.len()
+            .saturating_add(times.saturating_mul(self.new.len()))
+    }
+
     /// The text after it; `None` if it does not fit exactly.
     fn apply(&self, text: &str) -> Option<String> {
         if self.old.is_empty() {
@@ -382,7 +392,7 @@ fn after_edits(
         (_, _) => return None,
     };
     for replacement in replacements {
-        if !effort.takes(text.len()) {
+        if !effort.takes(replacement.size(&text)) {
             return None;
         }
         text = replacement.apply(&text)?;

@@ -390,13 +390,25 @@ fn what_takes_too_long_to_find_out_is_unknown() {
         WRITE,
         edit(r#"{"file_path":"/w/a.rs","old_string":"a","new_string":"c"}"#),
     ]);
-    let files = in_main(&transcript, files);
+    let edited = in_main(&transcript, files);
     let length = "fn a() {}\nfn b() {}\n".len();
     let known = |bytes| {
-        files[0]
+        edited[0]
             .known(&transcript, &[], &Effort(Cell::new(bytes)))
             .is_some()
     };
+    assert_eq!((known(length - 1), known(length)), (false, true));
+    // Nor what grows too much: it is not made first.
+    let everywhere =
+        r#"{"file_path":"/w/a.rs","old_string":"n","new_string":"0123456789","replace_all":true}"#;
+    let transcript = anthropic(&[WRITE, edit(everywhere)]);
+    let grown = in_main(&transcript, files);
+    let known = |bytes| {
+        grown[0]
+            .known(&transcript, &[], &Effort(Cell::new(bytes)))
+            .is_some()
+    };
+    let length = length + 2 * "0123456789".len();
     assert_eq!((known(length - 1), known(length)), (false, true));
     // Nor does the next one get what the last one could not take.
     let effort = Effort(Cell::new(length));
