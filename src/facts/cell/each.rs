@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::literal::{Constants, operand, value};
+use super::literal::{Constants, operand, size, value};
 use super::token::{Token, Tokens};
 
 /// The longest list whose rounds are read.
@@ -119,8 +119,10 @@ impl<'c> Each<'c> {
         }
         let after = end_of(code, begin.clone())?;
         let end = after.position();
-        let size = end - begin.position();
-        if values.len() > LONGEST || !known.take_room(size.saturating_mul(values.len())) {
+        let code_bytes = (end - begin.position()).saturating_mul(values.len());
+        // Each of many names may take the same part of a value.
+        let named = names.len().saturating_mul(values.iter().map(size).sum());
+        if values.len() > LONGEST || !known.take_room(code_bytes.saturating_add(named)) {
             return None;
         }
         let rounds = values.iter().enumerate().map(|(number, value)| {

@@ -78,7 +78,7 @@ const COPIES: usize = 16;
 const LEAST_ROOM: usize = 1 << 16;
 
 /// About the bytes of a value.
-fn size(value: &Value) -> usize {
+pub(super) fn size(value: &Value) -> usize {
     let inside = match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         Value::String(text) => text.len(),

@@ -178,6 +178,9 @@ fn a_cell_does_not_grow_without_end() {
     let list = ["'a'"; 64].join(",");
     let loops = format!("for (const c of [{list}]) {{ f('{long}') }} ").repeat(40);
     assert_eq!(calls(&loops), []);
+    let names: String = (0..100).map(|n| format!("a: a{n}, ")).collect();
+    let parts = format!("for (const {{{names}}} of [{{a: '{long}'}}]) tools.x({{cmd: a1}})");
+    assert_eq!(calls(&parts), []);
 }
 
 #[test]
