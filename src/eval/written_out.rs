@@ -7,8 +7,11 @@ use serde_json::Value;
 
 use super::cell::first_value;
 
-/// More loops, and loops of more rounds, stay as they are.
+/// More loops, and loops of more rounds or of more names, stay as they are.
 const MOST: usize = 64;
+
+/// Loops that would make the cell longer than this stay as they are: a short body can name a long value very often.
+const LONGEST: usize = 1 << 20;
 
 /// A loop in code.
 struct Loop<'c> {
@@ -35,19 +38,38 @@ pub(super) fn written_out(code: &str) -> String {
             ".map(" => of_map(code, rest, at, inside),
             _ => of_loop(code, at, inside),
         };
-        let Some(found) = found.filter(|found| found.values.len() <= MOST) else {
+        let room = LONGEST.saturating_sub(out.len());
+        let rounds = found.and_then(|found| Some((found.rounds(room)?, found)));
+        let Some((rounds, found)) = rounds else {
             out.push_str(&rest[..at + start.len()]);
             rest = inside;
             continue;
         };
         out.push_str(&rest[..found.at]);
-        for (number, value) in found.values.iter().enumerate() {
-            out.push_str(&with_values(found.body, &named(found.names, number, value)));
-            out.push_str(";\n");
-        }
+        out.push_str(&rounds);
         rest = found.after;
     }
     out + rest
+}
+
+impl Loop<'_> {
+    /// Its rounds one after the other; `None` if these are too many, or longer than `room`.
+    fn rounds(&self, room: usize) -> Option<String> {
+        if self.values.len() > MOST || self.names.split(',').count() > MOST {
+            return None;
+        }
+        let mut out = String::new();
+        for (number, value) in self.values.iter().enumerate() {
+            let named = named(self.names, number, value);
+            out.push_str(&with_values(
+                self.body,
+                &named,
+                room.checked_sub(out.len())?,
+            )?);
+            out.push_str(";\n");
+        }
+        Some(out)
+    }
 }
 
 fn of_loop<'c>(code: &str, at: usize, inside: &'c str) -> Option<Loop<'c>> {
@@ -150,14 +172,17 @@ fn named<'n>(names: &'n str, number: usize, value: &Value) -> Vec<(&'n str, Valu
         .collect()
 }
 
-/// `body` with values in the place of their names.
-fn with_values(body: &str, named: &[(&str, Value)]) -> String {
+/// `body` with values in the place of their names; `None` if that is longer than `room`.
+fn with_values(body: &str, named: &[(&str, Value)], room: usize) -> Option<String> {
     let (mut out, mut rest, mut quote) = (String::new(), body, None);
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     while let Some(c) = rest.chars().next() {
-        let word_end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
-        let value = named.iter().find(|(name, _)| *name == &rest[..word_end]);
+        if out.len() > room {
+            return None;
+        }
         if quote.is_none() && is_word(c) {
+            let word_end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+            let value = named.iter().find(|(name, _)| *name == &rest[..word_end]);
             let next = rest[word_end..].trim_start().chars().next();
             match value {
                 // A key, or a property.
@@ -206,7 +231,7 @@ fn with_values(body: &str, named: &[(&str, Value)]) -> String {
         out.push(c);
         rest = &rest[c.len_utf8()..];
     }
-    out
+    (out.len() <= room).then_some(out)
 }
 
 /// Whether what comes next is in an object: the bracket that is open is a `{`.
@@ -253,5 +278,19 @@ mod tests {
         );
         let keys = "const l = [{a: 'x'}]; l.map(({a}) => tools.x({cmd: a, a: 'a'}))";
         assert_eq!(commands(keys), [json!("x")]);
+    }
+
+    #[test]
+    fn a_loop_that_would_grow_too_much_stays_as_it_is() {
+        let value = "x".repeat(LONGEST / 8);
+        for (body, is_written_out) in [("f(a);".repeat(4), true), ("f(a);".repeat(8), false)] {
+            let code = format!("for (const a of ['{value}']) {{ {body} }}");
+            let written = written_out(&code);
+            assert_eq!(written != code, is_written_out, "{}", written.len());
+            assert!(written.len() <= LONGEST + code.len());
+        }
+        let names = "a, ".repeat(MOST + 1);
+        let code = format!("for (const {{{names}}} of [{{a: '{value}'}}]) f(1)");
+        assert_eq!(written_out(&code), code);
     }
 }
