@@ -167,40 +167,58 @@ fn alive(transcript: &Transcript<'_>) -> Vec<bool> {
     if aside.is_empty() {
         return alive;
     }
-    let calls = tasks(transcript, &aside);
-    // For each conversation, the sidechains that it called.
+    let mut groups = groups(&aside, &tasks(transcript, &aside));
+    // For each conversation, the groups that it called.
     let mut called: Vec<Vec<usize>> = vec![Vec::new(); conversations.len()];
-    for (prompt, sidechains) in &aside {
-        let Some(calls) = calls.get(prompt) else {
-            continue;
-        };
-        for (place, number) in sidechains.iter().enumerate() {
-            alive[*number] = false;
-            // Where the calls cannot be assigned, one live call keeps all of the sidechains.
-            let own = if calls.len() == sidechains.len() {
-                &calls[place..=place]
-            } else {
-                &calls[..]
-            };
-            for owner in own
-                .iter()
-                .flat_map(|(_, lines)| lines)
-                .filter_map(|line| owners.get(line))
-            {
-                called[*owner].push(*number);
-            }
+    for (number, group) in groups.iter().enumerate() {
+        for sidechain in &group.sidechains {
+            alive[*sidechain] = false;
+        }
+        for owner in group.lines.iter().filter_map(|line| owners.get(line)) {
+            called[*owner].push(number);
         }
     }
     // A task may have been started by another task.
     let mut next: Vec<usize> = (0..alive.len()).filter(|number| alive[*number]).collect();
     while let Some(number) = next.pop() {
-        for sidechain in std::mem::take(&mut called[number]) {
-            if !std::mem::replace(&mut alive[sidechain], true) {
+        for group in std::mem::take(&mut called[number]) {
+            for sidechain in std::mem::take(&mut groups[group].sidechains) {
+                alive[sidechain] = true;
                 next.push(sidechain);
             }
         }
     }
     alive
+}
+
+/// Sidechains with the calls that keep them: each of these keeps all of them.
+struct Group {
+    sidechains: Vec<usize>,
+    /// The lines of the calls.
+    lines: Vec<u32>,
+}
+
+/// The sidechains of tasks with their calls, one by one; together where the calls cannot be assigned.
+fn groups(sidechains: &BTreeMap<Vec<u8>, Vec<usize>>, tasks: &Tasks<'_>) -> Vec<Group> {
+    let mut groups = Vec::new();
+    for (prompt, sidechains) in sidechains {
+        let Some(calls) = tasks.get(prompt) else {
+            continue;
+        };
+        if calls.len() == sidechains.len() {
+            let pairs = sidechains.iter().zip(calls);
+            groups.extend(pairs.map(|(sidechain, (_, lines))| Group {
+                sidechains: vec![*sidechain],
+                lines: lines.clone(),
+            }));
+        } else {
+            groups.push(Group {
+                sidechains: sidechains.clone(),
+                lines: calls.iter().flat_map(|(_, lines)| lines).copied().collect(),
+            });
+        }
+    }
+    groups
 }
 
 /// The calls of tasks by their prompts, in the order of the file: the id of each, and its lines, since history may be in the
@@ -248,4 +266,26 @@ fn tasks<'t>(transcript: &'t Transcript<'_>, prompts: &BTreeMap<Vec<u8>, Vec<usi
 /// The `prompt` of a task's input.
 fn prompt(input: &[u8]) -> Option<std::borrow::Cow<'_, [u8]>> {
     Value::of(input).field("prompt").unescaped()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_that_cannot_be_assigned_are_noted_once() {
+        let prompt = || b"p".to_vec();
+        let grouped = |calls: u32, sidechains: usize| {
+            let calls = (0..calls).map(|line| (&b""[..], vec![line])).collect();
+            let sidechains: Vec<usize> = (0..sidechains).collect();
+            let groups = groups(
+                &BTreeMap::from([(prompt(), sidechains)]),
+                &BTreeMap::from([(prompt(), calls)]),
+            );
+            let sizes = groups.iter().map(|g| (g.sidechains.len(), g.lines.len()));
+            sizes.collect::<Vec<_>>()
+        };
+        assert_eq!(grouped(3, 3), [(1, 1); 3]);
+        assert_eq!(grouped(1_001, 1_000), [(1_000, 1_001)]);
+    }
 }
