@@ -148,7 +148,7 @@ impl Verify {
             Shape::Json => {
                 let json = json!({
                     "path": path, "line": line, "rule": rule.name(), "severity": severity,
-                    "conversation": conversation, "id": id, "message": message,
+                    "conversation": **conversation, "id": id, "message": message,
                 });
                 format!("{}\n", json_line(&json))
             }

@@ -13,6 +13,7 @@ pub(crate) mod openai;
 mod rule;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::ids::IdMap;
 use crate::scan::{Anomalies, Cursor, unescape};
@@ -39,8 +40,8 @@ pub struct Finding {
     pub severity: Severity,
     /// The line in the transcript, from 1; where each line of a file is a transcript, always 1.
     pub line: u64,
-    /// The conversation: its [`crate::transcript::ConversationId`] as displayed.
-    pub conversation: String,
+    /// The conversation: its [`crate::transcript::ConversationId`] as displayed. Its findings share it: an id can be long.
+    pub conversation: Arc<str>,
     /// The id of the call or the uuid of the line concerned; empty where there is none.
     pub id: String,
     /// The finding as a text for people: the provider's wording where it is known, and the id.
@@ -74,7 +75,7 @@ pub(crate) struct Findings<'t, 'a> {
     pub(crate) transcript: &'t Transcript<'a>,
     provider: Option<Provider>,
     /// The conversation that is being checked.
-    conversation: String,
+    conversation: Arc<str>,
     list: Vec<Finding>,
 }
 
@@ -85,7 +86,7 @@ impl<'t, 'a> Findings<'t, 'a> {
         let mut findings = Findings {
             transcript,
             provider,
-            conversation: first.map(|c| c.id.to_string()).unwrap_or_default(),
+            conversation: first.map(|c| c.id.to_string()).unwrap_or_default().into(),
             list: Vec::new(),
         };
         findings.without_conversation();
@@ -99,7 +100,7 @@ impl<'t, 'a> Findings<'t, 'a> {
 
     /// Sets the conversation of all findings from here on.
     pub(crate) fn within(&mut self, conversation: &ConversationId) {
-        self.conversation = conversation.to_string();
+        self.conversation = conversation.to_string().into();
     }
 
     /// Runs a check over every conversation; its findings carry the conversation's name.
@@ -151,7 +152,7 @@ impl<'t, 'a> Findings<'t, 'a> {
             rule,
             severity,
             line: u64::from(line) + 1,
-            conversation: self.conversation.clone(),
+            conversation: Arc::clone(&self.conversation),
             id,
             message,
         });

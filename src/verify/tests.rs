@@ -98,7 +98,7 @@ fn a_finding_says_where_and_what_in_the_words_of_the_provider() {
             rule: Rule::MissingResult,
             severity: Severity::Error,
             line: 2,
-            conversation: "main".to_owned(),
+            conversation: "main".into(),
             id: "t1".to_owned(),
             message: "`tool_use` ids were found without `tool_result` blocks immediately after: t1"
                 .to_owned(),
@@ -119,7 +119,7 @@ fn finding(rule: Rule, severity: Severity, line: u64, id: &str) -> Finding {
         rule,
         severity,
         line,
-        conversation: "main".to_owned(),
+        conversation: "main".into(),
         id: id.to_owned(),
         message: String::new(),
     }

@@ -1,5 +1,7 @@
 //! Session files: the messages of live windows, and the chain.
 
+use std::sync::Arc;
+
 use super::*;
 
 /// A line of a session; `rest` are further members of its object.
@@ -511,8 +513,28 @@ fn findings_name_their_conversation() {
     assert_eq!(
         names,
         [
-            (Rule::FirstNotUser, "s1".to_owned()),
-            (Rule::ChainParentMissing, "main".to_owned()),
+            (Rule::FirstNotUser, "s1".into()),
+            (Rule::ChainParentMissing, "main".into()),
         ]
     );
+}
+
+#[test]
+fn findings_of_a_conversation_share_its_id() {
+    let text = [
+        user("u1", ""),
+        result("u2", "u1", "a"),
+        result("u3", "u2", "b"),
+    ]
+    .join("\n");
+    let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
+    let findings = Format::ClaudeCode.verify(&transcript);
+    let orphans: Vec<&Finding> = findings
+        .iter()
+        .filter(|f| f.rule == Rule::OrphanResult)
+        .collect();
+    let [first, second] = orphans[..] else {
+        panic!("{findings:?}");
+    };
+    assert!(Arc::ptr_eq(&first.conversation, &second.conversation));
 }
