@@ -2,7 +2,7 @@
 //!
 //! PURE. Of a search, only where it begins and the names that it asks for are read: what else it asks for makes them fewer.
 
-use super::place::{By, Pattern};
+use super::place::{By, MOST, Pattern};
 use super::{Argument, Place, Sure, Walk, What, row};
 use crate::facts::script::{Joint, Simple};
 
@@ -10,15 +10,17 @@ use crate::facts::script::{Joint, Simple};
 pub(super) fn names(before: &[Simple], walk: &Walk) -> Vec<Pattern> {
     let pipe = before.iter().rev();
     let pipe = pipe.take_while(|command| command.joint == Joint::Pipe);
+    // Each command of a long pipe reads these again.
     let source = pipe
         .last()
-        .and_then(|first| row::without_what_runs_it(&first.words));
+        .and_then(|first| row::without_what_runs_it(&first.words))
+        .filter(|words| words.len() <= MOST);
     let words = |words: &[crate::facts::script::Word]| {
         let words = words.iter().filter(|word| !word.text.starts_with('-'));
         let patterns = words.flat_map(|word| Pattern::of(word, By::Shell, &walk.values));
         patterns.collect::<Vec<_>>()
     };
-    match source {
+    let names = match source {
         Some([program, rest @ ..]) => match &program.text[..] {
             "find" => {
                 let arguments: Vec<Argument<'_>> = rest.iter().map(Argument::Word).collect();
@@ -30,6 +32,10 @@ pub(super) fn names(before: &[Simple], walk: &Walk) -> Vec<Pattern> {
             _ => vec![Pattern::any()],
         },
         Some([]) | None => vec![Pattern::any()],
+    };
+    match names.len() {
+        0..=MOST => names,
+        _ => vec![Pattern::any()],
     }
 }
 
@@ -76,7 +82,8 @@ fn found(arguments: &[Argument<'_>], walk: &Walk) -> Vec<Pattern> {
         )
     });
     // What else is asked for is enough where one of several is.
-    if names.is_empty() || has_other && !are_names {
+    let is_open = names.is_empty() || has_other && !are_names;
+    if is_open || names.len().saturating_mul(starts.len()) > MOST {
         names = vec![Pattern::any()];
     }
     let below = |start: &Pattern| {

@@ -49,7 +49,7 @@ pub(super) enum By {
 }
 
 /// The most that a word may stand for; of more, it may be anything.
-const MOST: usize = 64;
+pub(super) const MOST: usize = 64;
 
 /// No path has so many characters.
 pub(super) const LONGEST: usize = 4_096;

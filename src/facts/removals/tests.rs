@@ -304,6 +304,16 @@ fn a_hostile_text_takes_little() {
 }
 
 #[test]
+fn a_search_is_not_multiplied_out() {
+    let starts = "a ".repeat(1_000);
+    let names = ["-name b"; 1_000].join(" -o ");
+    let found = of(&format!("find {starts} {names} -delete"));
+    assert_eq!(found.len(), 2_000);
+    let given = of(&format!("echo {starts} {}", "| xargs rm ".repeat(1_000)));
+    assert_eq!(given, vec!["?rm in "; 1_000]);
+}
+
+#[test]
 fn a_text_that_removes_very_much_takes_little() {
     let removals: String = (0..50_000).map(|n| format!("rm f{n}\n")).collect();
     let others: String = (0..50_000).map(|n| format!("mk g{n} x\n")).collect();
