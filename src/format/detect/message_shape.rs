@@ -152,7 +152,7 @@ pub(in crate::format) struct MessageShape<'a> {
     /// The [`CALL_KEYS`] whose value is not empty, as bits.
     calls: u16,
     has_calls: bool,
-    /// The parts of its content that a reader has to understand, each once.
+    /// The parts of its content that a reader has to understand; those that come again soon only once.
     content: Vec<Part<'a>>,
     /// A part of it that no reader understands.
     strange: Option<Unrecognised<'static>>,
@@ -312,7 +312,9 @@ impl<'a> MessageShape<'a> {
     }
 
     fn content(&mut self, part: Part<'a>) {
-        if !self.content.contains(&part) {
+        /// A message has parts of a few kinds; one that has very many must not be searched for each of them.
+        const LATEST: usize = 16;
+        if !self.content.iter().rev().take(LATEST).any(|p| *p == part) {
             self.content.push(part);
         }
     }
@@ -384,4 +386,22 @@ impl<'a> MessageShape<'a> {
 fn calls_a_function(c: &mut Cursor<'_>) -> Parse<bool> {
     let called = c.fields(["function", "custom"])?;
     Ok(called.map(Value::kind).contains(&Some(Kind::Object)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_looked_for_among_the_latest_only() {
+        let parts = |kinds: usize| {
+            let parts = (0..4 * kinds).map(|n| format!(r#"{{"type":"tool{}"}}"#, n % kinds));
+            let parts: Vec<String> = parts.collect();
+            let message = format!(r#"{{"role":"user","content":[{}]}}"#, parts.join(","));
+            let shape = MessageShape::read(&mut Cursor::new(message.as_bytes())).ok();
+            shape.map(|shape| shape.content.len())
+        };
+        assert_eq!(parts(3), Some(3));
+        assert_eq!(parts(100), Some(400));
+    }
 }
