@@ -1,15 +1,16 @@
 //! Turns new contents of results into changes of lines, copies of these results elsewhere in the file included.
 
+use std::collections::BTreeMap;
+
 use super::Change;
 use crate::format::{MirrorCut, mirror_cuts};
 use crate::ids::{IdMap, IdSet};
-use crate::transcript::{BlockKind, ChangeSet, Mirror, Replace, Transcript};
+use crate::transcript::{Block, BlockKind, ChangeSet, Mirror, Replace, Transcript};
 
 /// The changes of lines that give results their new contents.
 pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> ChangeSet {
     let mut replace = Vec::with_capacity(changes.len() * 2);
-    // Ids are unique in a conversation only.
-    let mut by_call: IdMap<(u32, &[u8]), &Change> = IdMap::default();
+    let by_call = by_call(transcript, changes);
     let mut by_line: IdMap<u32, (usize, &Change)> = IdMap::default();
     let copies = copies(transcript, changes);
     for change in changes {
@@ -28,10 +29,6 @@ pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> Chang
                 by_line.entry(copy.line).or_insert((0, change)).0 += 1;
             }
         }
-        if !block.call_id.is_empty() {
-            let id = transcript.bytes(block.line, block.call_id);
-            by_call.insert((change.conversation, id), change);
-        }
         by_line.entry(block.line).or_insert((0, change)).0 += 1;
     }
     let mut owners: IdMap<u32, u32> = IdMap::default();
@@ -49,16 +46,69 @@ pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> Chang
                 .filter(|(changed, _)| *changed == results)
                 .map(|(_, change)| *change)
         } else {
-            let owner = owners.get(&mirror.line);
-            owner
-                .and_then(|owner| by_call.get(&(*owner, transcript.bytes(mirror.line, mirror.of))))
-                .copied()
+            owners.get(&mirror.line).and_then(|owner| {
+                let id = transcript.bytes(mirror.line, mirror.of);
+                let calls = by_call.get(&(*owner, id))?;
+                change_at(calls, (mirror.line, mirror.value.start))
+            })
         };
         if let Some(change) = change {
             replace.extend(mirrored(transcript, mirror, change));
         }
     }
     replace.into_iter().collect()
+}
+
+/// A line, and a place on it.
+type Place = (u32, u32);
+
+/// The calls with one id, by where they begin, each with the changes of its results: `None` for one that stays as it is.
+type Calls<'c> = BTreeMap<Place, Vec<Option<&'c Change>>>;
+
+/// The calls of changed results by their conversation and id. Ids are unique in a conversation only; if two calls of it have the
+/// same one, each has the results that follow it.
+fn by_call<'t, 'c>(
+    transcript: &'t Transcript<'_>,
+    changes: &'c [Change],
+) -> IdMap<(u32, &'t [u8]), Calls<'c>> {
+    let id = |block: &Block| transcript.bytes(block.line, block.call_id);
+    let mut by_call: IdMap<(u32, &[u8]), Calls<'_>> = IdMap::default();
+    let mut changed: IdMap<(u32, u32), &Change> = IdMap::default();
+    for change in changes {
+        let block = transcript.block(change.block);
+        changed.insert((change.conversation, change.block), change);
+        if !block.call_id.is_empty() {
+            by_call.insert((change.conversation, id(block)), Calls::new());
+        }
+    }
+    let conversations = (0..).zip(&transcript.conversations);
+    for (number, conversation) in conversations.filter(|(_, c)| !c.mirrors.is_empty()) {
+        for (_, block_number) in conversation.all_blocks() {
+            let block = transcript.block(block_number);
+            let Some(calls) = by_call.get_mut(&(number, id(block))) else {
+                continue;
+            };
+            let at = (block.line, block.value.start);
+            if block.kind == BlockKind::Call {
+                calls.entry(at).or_default();
+            } else if block.kind == BlockKind::Result {
+                let call = calls.range(..=at).next_back();
+                let call = call.map_or(at, |(call, _)| *call);
+                let change = changed.get(&(number, block_number)).copied();
+                calls.entry(call).or_default().push(change);
+            }
+        }
+    }
+    by_call
+}
+
+/// The change of what repeats a result there. Of several calls its own is the last one before it; of several results it may
+/// repeat any, so all of them have to change.
+fn change_at<'c>(calls: &Calls<'c>, at: Place) -> Option<&'c Change> {
+    let before = calls.range(..=at).next_back();
+    let (_, results) = before.or_else(|| calls.first_key_value())?;
+    let all: Option<Vec<&Change>> = results.iter().copied().collect();
+    all?.pop()
 }
 
 /// The blocks that repeat changed results, by the block that they repeat.
@@ -93,4 +143,67 @@ fn mirrored(
         },
     };
     cuts.map(replaced).filter(Replace::is_shorter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{Format, Warnings};
+    use crate::plan::Why;
+
+    #[test]
+    fn a_mirror_goes_with_the_result_of_its_own_call() {
+        let line = |kind: &str, payload: &str| {
+            format!(r#"{{"timestamp":"t","type":"{kind}","payload":{{{payload}}}}}"#)
+        };
+        let call = r#""type":"function_call","name":"exec","arguments":"{}","call_id":"call_0""#;
+        let said = "a line of output\\n".repeat(50);
+        let event = format!(r#""type":"exec_command_end","call_id":"call_0","stdout":"{said}""#);
+        let result =
+            format!(r#""type":"function_call_output","call_id":"call_0","output":"{said}""#);
+        let turn = [
+            line("response_item", call),
+            line("event_msg", &event),
+            line("response_item", &result),
+        ];
+        // The second turn numbers its calls from 0 again; in the third, two calls are made at once.
+        let [call, event, result] = &turn;
+        let header = line("session_meta", r#""id":"s","cwd":"/w""#);
+        let lines = [&header, call, event, result, call, event, result]
+            .into_iter()
+            .chain([call, event, call, event, result, result]);
+        let lines: Vec<&str> = lines.map(String::as_str).collect();
+        let text = lines.join("\n");
+        let transcript = Format::Codex.read(text.as_bytes(), 1, &mut Warnings::default());
+        let blocks = transcript.conversations[0].all_blocks();
+        let results: Vec<u32> = blocks
+            .map(|(_, block)| block)
+            .filter(|block| transcript.block(*block).kind == BlockKind::Result)
+            .collect();
+        let change = |number: usize| Change {
+            conversation: 0,
+            message: 0,
+            block: results[number],
+            named_by: results[number],
+            why: Why::Old { newer: 1 },
+            text: "cleared".to_owned(),
+            tokens_before: 100,
+            tokens_after: 1,
+            stored: None,
+        };
+        for (changed, expected) in [
+            (vec![0], vec![2, 3]),
+            (vec![1], vec![5, 6]),
+            (vec![1, 0], vec![2, 3, 5, 6]),
+            // Which of the two calls it answers, nobody says.
+            (vec![2], vec![11]),
+            (vec![2, 3], vec![10, 11, 12]),
+        ] {
+            let changes: Vec<Change> = changed.iter().map(|number| change(*number)).collect();
+            let replaced = contents(&transcript, &changes).replace;
+            let mut lines: Vec<u32> = replaced.iter().map(|replace| replace.line).collect();
+            lines.sort_unstable();
+            assert_eq!(lines, expected, "{changed:?}");
+        }
+    }
 }
