@@ -237,10 +237,12 @@ pub(super) fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
     }
 }
 
-/// Whether a flag outside of a result says that its call did not fail.
+/// Whether a flag of a result, or of the message that it is, says that its call did not fail.
 fn flags_success(transcript: &Transcript<'_>, result: &Block) -> bool {
-    let line = transcript.line(result.line);
-    memchr::memmem::find(line, b"\"isError\":false").is_some()
+    let line = Value::of(transcript.line(result.line));
+    let own = Value::part(transcript.line(result.line), result.value);
+    let mut places = [own, line, line.field("message")].into_iter();
+    places.any(|place| place.field("isError").raw() == b"false")
 }
 
 /// Whether the status of a command is that of a part of it, so that the others may have failed.

@@ -79,6 +79,24 @@ fn a_status_is_what_the_result_says() {
 }
 
 #[test]
+fn a_flag_of_success_is_that_of_the_result_itself() {
+    let call = r#"{"type":"message","id":"a","parentId":null,"message":{"role":"assistant","content":[{"type":"toolCall","id":"t","name":"bash","arguments":{"command":"x"}}]}}"#;
+    for (flags, exit) in [
+        (r#""isError":false"#, Exit::Well),
+        (r#""isError" : false"#, Exit::Well),
+        (r#""other":{"isError":false}"#, Exit::Unknown),
+        (r#""isError":true"#, Exit::Badly),
+    ] {
+        let result = format!(
+            r#"{{"type":"message","id":"b","parentId":"a","message":{{"role":"toolResult","toolCallId":"t","toolName":"bash","content":[{{"type":"text","text":"[Old output cleared]"}}],{flags}}}}}"#
+        );
+        let header = r#"{"type":"session","version":3,"id":"s","cwd":"/w"}"#;
+        let transcript = read_as(Format::Pi, &format!("{header}\n{call}\n{result}\n"));
+        assert_eq!(ended(&transcript), [("x".to_owned(), exit)], "{flags}");
+    }
+}
+
+#[test]
 fn a_call_of_a_service_failed_where_its_answer_says_so() {
     let input = r#"{"reservation_id": "GV1N64"}"#;
     for (said, exit) in [
