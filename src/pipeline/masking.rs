@@ -1,13 +1,15 @@
 //! Masks the secrets of a transcript before any other step, if the policy says so.
 //!
 //! Every line is searched, dead lines included, because a shared file is shared as a whole. Pictures, and what only a provider
-//! can read (signatures, encrypted reasoning), stay as they are.
+//! can read (signatures, encrypted reasoning), stay as they are: known by their keys, but never by these alone, since a tool's
+//! input may have any keys.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::iter;
 use std::ops::Range;
 
-use memchr::memmem::Finder;
+use memchr::memmem::{self, Finder};
 
 use super::{Input, Pipeline};
 use crate::apply::apply;
@@ -17,17 +19,21 @@ use crate::redact::{Kind, Redactor};
 use crate::scan::Span;
 use crate::transcript::{ChangeSet, Replace, Transcript};
 
-/// Keys of strings that only a provider can read.
-const SEALED: [&[u8]; 4] = [
+/// Keys of strings that only a provider can read, and of pictures.
+const SEALED: [&[u8]; 5] = [
     b"\"signature\"",
     b"\"encrypted_content\"",
     b"\"thinkingSignature\"",
     b"\"thoughtSignature\"",
+    b"\"data\"",
 ];
-/// The key of pictures.
-const DATA: &[u8] = b"\"data\"";
-/// The shortest string that counts as a picture, in bytes.
-const PICTURE: usize = 1_000;
+/// What base64 follows in these strings, unless it begins them: the head of a data URL, and a key of an item that pi writes
+/// whole as a signature.
+const HEADS: [&[u8]; 2] = [b";base64,", br#"\"encrypted_content\":\""#];
+/// The shortest base64 that stays as it is, in bytes: in less, nothing looks like a secret by chance.
+const LEAST: usize = 256;
+/// How much of it is searched for a secret that begins it.
+const SEARCHED: usize = 2_048;
 
 impl Pipeline<'_> {
     /// Masks the secrets of a transcript if the policy says so; returns a warning for each line that had any.
@@ -112,7 +118,7 @@ fn masked(
         }
     };
     let mut at = 0;
-    for sealed in sealed(line) {
+    for sealed in sealed(redactor, line) {
         mask(at, sealed.start);
         at = sealed.end;
     }
@@ -120,26 +126,49 @@ fn masked(
     masked
 }
 
-/// The strings that stay as they are, without their quotes, in order.
-fn sealed(line: &[u8]) -> Vec<Range<usize>> {
+/// The parts that stay as they are, in order.
+fn sealed(redactor: &Redactor, line: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    for key in SEALED.into_iter().chain([DATA]) {
+    for key in SEALED {
         for at in Finder::new(key).find_iter(line) {
             // An escaped quote: the key is part of a text.
             if at > 0 && line[at - 1] == b'\\' {
                 continue;
             }
-            if let Some(string) = string_after(line, at + key.len())
-                && (key != DATA || string.len() >= PICTURE)
-            {
-                found.push(string);
-            }
+            let string = string_after(line, at + key.len()).unwrap_or_default();
+            let heads = HEADS.into_iter().filter_map(|head| {
+                let at = memmem::find(&line[string.clone()], head)?;
+                Some(string.start + at + head.len())
+            });
+            let starts = iter::once(string.start).chain(heads);
+            let runs = starts.map(|start| start..start + base64(&line[start..string.end]));
+            found.extend(runs.filter(|run| is_sealed(redactor, &line[run.clone()])));
         }
     }
-    found.sort_by_key(|string| string.start);
+    found.sort_by_key(|run| run.start);
     // A key can occur within another key's string.
     found.dedup_by(|later, earlier| later.start < earlier.end);
     found
+}
+
+/// How many bytes of base64 a text begins with. Some writers escape its slashes.
+fn base64(text: &[u8]) -> usize {
+    let is_base64 = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'-' | b'_');
+    let mut len = 0;
+    loop {
+        len += match &text[len..] {
+            [b'\\', b'/', ..] => 2,
+            [b, ..] if is_base64(*b) => 1,
+            _ => return len,
+        };
+    }
+}
+
+/// Whether base64 is long enough to stay, and does not begin as a secret does.
+fn is_sealed(redactor: &Redactor, base64: &[u8]) -> bool {
+    let first = String::from_utf8_lossy(&base64[..base64.len().min(SEARCHED)]);
+    // No base64 begins as a mask does.
+    base64.len() >= LEAST && !redactor.redact(&first).text.starts_with('[')
 }
 
 /// The string value of the key that ends at `at`.
@@ -204,17 +233,47 @@ mod tests {
     #[test]
     fn what_only_a_provider_can_read_stays() {
         let secret = token();
-        for key in ["signature", "encrypted_content", "thinkingSignature"] {
-            assert_eq!(line(&format!(r#"{{"{key}" : "{secret}"}}"#)), None, "{key}");
+        let sealed = "A".repeat(LEAST) + "/" + &secret;
+        for key in [
+            "signature",
+            "encrypted_content",
+            "thinkingSignature",
+            "thoughtSignature",
+            "data",
+        ] {
+            for string in [
+                sealed.clone(),
+                sealed.replace('/', r"\/"),
+                format!("data:image/png;base64,{sealed}=="),
+                format!(r#"{{\"id\":\"rs_1\",\"encrypted_content\":\"{sealed}\"}}"#),
+            ] {
+                let text = format!(r#"{{"{key}" : "{string}"}}"#);
+                assert_eq!(line(&text), None, "{text}");
+            }
         }
-        let picture = "A".repeat(PICTURE) + &secret;
-        assert_eq!(line(&format!(r#"{{"data":"{picture}"}}"#)), None);
-        // Short data are a text, and so is a key that only somebody speaks of.
-        assert!(line(&format!(r#"{{"data":"{secret}"}}"#)).is_some());
-        assert!(line(&format!(r#"{{"text":"\"signature\":\"{secret}\""}}"#)).is_some());
+        // A key that only somebody speaks of.
+        assert!(line(&format!(r#"{{"text":"\"signature\":\"{sealed}\""}}"#)).is_some());
         // One of each on a line.
         let (masked, count) =
-            line(&format!(r#"{{"signature":"{secret}","text":"{secret}"}}"#)).unwrap();
+            line(&format!(r#"{{"signature":"{sealed}","text":"{secret}"}}"#)).unwrap();
         assert_eq!((masked.matches(&secret).count(), count), (1, 1));
+    }
+
+    #[test]
+    fn a_key_alone_hides_no_secret() {
+        let secret = token();
+        let long = "a line of a log\\n".repeat(100);
+        for key in ["signature", "encrypted_content", "data"] {
+            for string in [
+                secret.clone(),
+                format!("{secret}/{}", "A".repeat(LEAST)),
+                format!("{long}{secret}"),
+                format!("{} {secret}", "A".repeat(LEAST)),
+                format!("KEY={secret}/{}", "A".repeat(LEAST)),
+            ] {
+                let text = format!(r#"{{"input":{{"{key}":"{string}"}}}}"#);
+                assert!(line(&text).is_some(), "{text}");
+            }
+        }
     }
 }

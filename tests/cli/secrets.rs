@@ -12,10 +12,11 @@ fn token() -> String {
 /// A session in which the token is typed, shown by a tool, and thought about with a signature.
 fn session() -> String {
     let secret = token();
+    let signature = format!("{}/{secret}", "Ep8C".repeat(64));
     let line = |value: Value| format!("{value}\n");
     line(json!({"role": "user", "content": format!("Push it. The token is {secret}.")}))
         + &line(json!({"role": "assistant", "content": [
-            {"type": "thinking", "thinking": "hm", "signature": secret},
+            {"type": "thinking", "thinking": "hm", "signature": signature},
             {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "cat .env"}}]}))
         + &line(json!({"role": "user", "content": [
             {"type": "tool_result", "tool_use_id": "t1", "content": format!("A=1\nGITHUB_TOKEN={secret}\nB=2")}]}))
