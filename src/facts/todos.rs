@@ -3,6 +3,7 @@
 //! To-dos are those of the tools for them, or the items with boxes of a list that the agent wrote; words alone make none.
 
 use std::borrow::Cow;
+use std::iter;
 use std::ops::Range;
 
 use super::input::Input;
@@ -116,10 +117,12 @@ pub fn last_todos<'e>(
     transcript: &Transcript<'_>,
     exchanges: impl DoubleEndedIterator<Item = &'e Exchange> + Clone,
 ) -> Option<Todos> {
+    // Every call of a task tells of all tasks, or of none.
+    let mut tasks = iter::once_with(|| tasks(transcript, exchanges.clone())).flatten();
     exchanges.clone().rev().find_map(|exchange| {
         let tool = exchange.tool(transcript);
         if is_task(&tool) {
-            return tasks(transcript, exchanges.clone());
+            return tasks.next();
         }
         if !writes_list(&tool) || answer(transcript, exchange) == Done::Failed {
             return None;

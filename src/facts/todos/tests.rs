@@ -284,3 +284,10 @@ fn a_plan_says_whether_it_was_accepted() {
     assert_eq!(last(1), Some(("# One".to_owned(), Done::Yes)));
     assert_eq!(last(3), Some(("# Two\n- b".to_owned(), Done::Failed)));
 }
+
+#[test]
+fn many_tasks_of_which_nothing_is_known_are_read_once() {
+    let call = ("TaskCreate", r#"{"subject":"a"}"#, ResultText::Nothing);
+    let transcript = anthropic(&vec![call; 20_000]);
+    assert_eq!(in_main(&transcript, todos), None);
+}
