@@ -98,6 +98,10 @@ impl Operation {
 
     /// What the result of a read shows, without line numbers and hints.
     fn shown(&self, transcript: &Transcript<'_>, lines: Lines) -> Option<Content> {
+        // No file has a line 0; whoever counts from there may mean the first one by it.
+        if lines.first == 0 {
+            return None;
+        }
         let result = transcript.block(self.result?.block);
         let call = transcript.block(self.call.block);
         if matches!(call.kind, BlockKind::Attachment | BlockKind::Text) {
@@ -369,7 +373,7 @@ fn after_read(known: Option<Known>, shown: Known, effort: &Effort) -> Option<Kno
     match known {
         Some(known) if known.content.lines == Lines::ALL && shown.content.lines != Lines::ALL => {
             let part = &shown.content;
-            let skipped = usize::try_from(part.lines.first - 1).unwrap_or(usize::MAX);
+            let skipped = usize::try_from(part.lines.first.saturating_sub(1)).unwrap_or(usize::MAX);
             let mut rest = known.content.text.split('\n').skip(skipped);
             let is_same = effort.takes(known.content.text.len())
                 && part.text.split('\n').all(|line| rest.next() == Some(line));

@@ -188,7 +188,9 @@ fn shown<'w>(words: &[&'w str]) -> Option<(&'w str, Lines)> {
             (*path, first(number)?)
         }
         ["tail", "-n", from, path] => {
-            let first = from.strip_prefix('+')?.parse().ok()?;
+            let first: u64 = from.strip_prefix('+')?.parse().ok()?;
+            // From line 0 on is from the first one on.
+            let first = first.max(1);
             (*path, Lines { first, last: None })
         }
         _ => return None,
@@ -265,6 +267,7 @@ mod tests {
         assert_eq!(of("head -n 20 a"), file("a", 1, Some(20)));
         assert_eq!(of("head -20 \"a\""), file("a", 1, Some(20)));
         assert_eq!(of("tail -n +5 a"), file("a", 5, None));
+        assert_eq!(of("tail -n +0 a"), file("a", 1, None));
     }
 
     #[test]

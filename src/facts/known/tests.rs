@@ -503,3 +503,14 @@ fn what_the_user_changed_before_it_was_written_is_not_known() {
     let write = (WRITE.0, WRITE.1, ResultText::Fine(said));
     assert_eq!(content(&[write]), None);
 }
+
+#[test]
+fn lines_from_0_on_are_not_known() {
+    let numbered_from_0 = (
+        "Read",
+        r#"{"file_path":"/w/a.rs"}"#,
+        ResultText::Fine("     0→fn a() {}\n     1→fn c() {}"),
+    );
+    assert_eq!(content(&[numbered_from_0]), None);
+    assert_eq!(content(&[WRITE, numbered_from_0]), None);
+}
