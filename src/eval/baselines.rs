@@ -160,7 +160,9 @@ fn last_words(text: &str, most: u64, estimator: &Estimator) -> Option<(usize, u6
 
 /// Where the longest start of a text ends that has no more than `most` tokens, and its tokens.
 fn first_words(text: &str, most: u64, estimator: &Estimator) -> Option<(usize, u64)> {
-    let places = between_words(text);
+    // Blanks before the first word count like any others.
+    let mut places = vec![0];
+    places.extend(between_words(text));
     let reach = usize::try_from(most)
         .unwrap_or(usize::MAX)
         .saturating_mul(32);
@@ -250,6 +252,17 @@ mod tests {
             )
         );
         assert_eq!(kept_by(Baseline::HeadAndTail, 100).1, 48);
+    }
+
+    #[test]
+    fn blanks_before_the_first_word_count() {
+        let text = " \t\n".repeat(2_000) + "word";
+        let mut pieces = vec![Piece {
+            tokens: 1_501,
+            text: Cow::Borrowed(&text),
+        }];
+        let kept = head(&mut pieces, 100, &estimator());
+        assert_eq!((kept.tokens, kept.passages.len(), pieces.len()), (0, 0, 1));
     }
 
     #[test]
