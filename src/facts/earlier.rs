@@ -52,21 +52,22 @@ pub fn note_of_original(tokens: u64) -> String {
 /// The text of a summary before that line, and the number in it. Only restored entries may follow the line.
 fn noted(summary: &str) -> Option<(&str, u64)> {
     let quoted = quotations(summary);
-    let is_quoted = |at: usize| quoted.iter().any(|quotation| quotation.contains(&at));
+    let is_quoted = |at: usize| {
+        let next = quoted.partition_point(|quotation| quotation.end <= at);
+        quoted.get(next).is_some_and(|next| next.contains(&at))
+    };
     let notes = summary.rmatch_indices(ORIGINAL.0);
     notes
         .filter(|(at, _)| !is_quoted(*at))
         .find_map(|(at, prefix)| {
             let (before, note) = (&summary[..at], &summary[at + prefix.len()..]);
-            let (digits, after) = note.split_once(ORIGINAL.1)?;
-            let is_number = digits.bytes().all(|b| b.is_ascii_digit());
+            let digits = note.bytes().take_while(u8::is_ascii_digit).count();
+            let (digits, after) = note.split_at(digits);
+            let after = after.strip_prefix(ORIGINAL.1)?;
             let is_last =
                 after.is_empty() || after.strip_prefix("\n\n").is_some_and(is_restored_header);
             let is_line = before.is_empty() || before.ends_with('\n');
-            let tokens = digits
-                .parse()
-                .ok()
-                .filter(|_| is_number && is_last && is_line)?;
+            let tokens = digits.parse().ok().filter(|_| is_last && is_line)?;
             Some((before.trim_end_matches('\n'), tokens))
         })
 }
@@ -280,5 +281,12 @@ mod tests {
         assert_eq!(noted(&format!("L1 {note}")), None);
         assert_eq!(noted("[Original: +5 tokens]"), None);
         assert_eq!(noted("[Original:  tokens]"), None);
+    }
+
+    #[test]
+    fn notes_that_do_not_end_are_not_read_to_the_end() {
+        assert_eq!(noted(&"[Original: ".repeat(1_000_000)), None);
+        let quoted = "[L1]\n~~~\n[Original: 5 tokens]\n~~~\n".repeat(100_000);
+        assert_eq!(noted(&quoted), None);
     }
 }

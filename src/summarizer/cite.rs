@@ -20,10 +20,8 @@ pub(super) struct Citation {
 pub(super) fn citations(text: &str) -> Vec<Citation> {
     let begins = text.match_indices("[L").map(|(at, _)| at);
     let citation = |at: usize| {
-        let end = at + text[at..].find(']')?;
-        if end - at > LONGEST {
-            return None;
-        }
+        let near = &text.as_bytes()[at..text.len().min(at + LONGEST + 1)];
+        let end = at + memchr::memchr(b']', near)?;
         let parts = text[at + 1..end].split([',', ';', ' ']);
         let is_word = |part: &&str| part.chars().all(|c| c.is_ascii_lowercase());
         let lines: Option<Vec<_>> = parts.filter(|part| !is_word(part)).map(lines).collect();
@@ -87,6 +85,11 @@ mod tests {
         for text in ["[L]", "[Lx]", "[L3", "[ L3]", "[L-3]", "[L3-]", "[List]"] {
             assert_eq!(lines(text), Vec::<Vec<(u64, u64)>>::new(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_citation_that_does_not_end_is_not_sought_to_the_end() {
+        assert_eq!(citations(&"[L".repeat(4_000_000)), []);
     }
 
     #[test]
