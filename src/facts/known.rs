@@ -50,7 +50,7 @@ impl Operation {
         }
     }
 
-    /// What an edit replaces, in order; `None` if its input does not say it literally.
+    /// What an edit replaces, in order; nothing if its input does not say it literally.
     pub fn replacements(&self, transcript: &Transcript<'_>) -> Vec<Replacement> {
         if self.what != FileAction::Edit {
             return Vec::new();

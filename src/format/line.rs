@@ -37,7 +37,7 @@ pub enum WarningKind {
     LoneSurrogate,
     /// A key that occurs twice in an object; the last one counts.
     DuplicateKey,
-    /// A number that does not fit into 64 bits; kept as it is.
+    /// A number of more than 20 digits; kept as it is.
     LongNumber,
     /// Nested deeper than 127 levels; many readers fail there.
     DeepNesting,

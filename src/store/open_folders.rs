@@ -1,6 +1,6 @@
 //! The folders of a run's outputs, each opened once: the files in them are reached by plain names from there.
 //!
-//! Opens by the rules of [`super::folder`] and [`super::spot`], and keeps a bounded number open.
+//! Opens by the rules of [`super::folder`] and [`super::open_path`], and keeps a bounded number open.
 
 use std::collections::HashMap;
 use std::ffi::OsString;

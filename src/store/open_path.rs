@@ -160,7 +160,7 @@ impl OpenPath {
             .map_err(|e| self.not_plain("look at the file", e))
     }
 
-    /// Opens for reading what was just [`seen`](Spot::seen) there, and does not look again: for whoever compares what is read, and
+    /// Opens for reading what was just [`seen`](OpenPath::seen) there, and does not look again: for whoever compares what is read, and
     /// reads no more than was seen.
     ///
     /// # Errors
