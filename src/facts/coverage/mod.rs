@@ -15,7 +15,7 @@ use super::exchanges::{Exchange, FactLocation, name};
 use super::inner::understands_cell;
 use super::input::Input;
 use super::tools::understands;
-use crate::ids::IdSet;
+use crate::ids::{IdMap, IdSet};
 use crate::policy::Tools;
 use crate::text::{count, printable};
 use crate::transcript::{BlockKind, LineKind, Transcript};
@@ -38,18 +38,18 @@ pub struct Coverage {
 }
 
 /// Fewer understood calls in a hundred deserve a warning.
-const ENOUGH: u64 = 90;
+const ENOUGH: u128 = 90;
 
 impl Coverage {
     /// Whether so few calls are understood that facts and summaries miss much.
     pub fn is_low(&self) -> bool {
-        self.calls_understood * 100 < self.calls * ENOUGH
+        u128::from(self.calls_understood) * 100 < u128::from(self.calls) * ENOUGH
     }
 
     /// The calls that no reader has found.
     pub fn calls_unread(&self) -> u64 {
-        let unknown: u64 = self.unknown.values().sum();
-        self.calls.saturating_sub(self.calls_understood + unknown)
+        let read = self.unknown.values().chain([&self.calls_understood]);
+        read.fold(self.calls, |left, calls| left.saturating_sub(*calls))
     }
 
     /// Adds a call; gives the name of its tool if it is not understood.
@@ -156,24 +156,24 @@ pub struct Missed {
 pub fn missed(transcript: &Transcript<'_>, calls: &[Exchange], added: &Tools) -> Vec<Missed> {
     let mut all = Coverage::default();
     let mut missed: Vec<Missed> = Vec::new();
+    let mut places: IdMap<String, usize> = IdMap::default();
     for of_block in calls.chunk_by(|a, b| a.call.block == b.call.block) {
         let call = of_block[0].call;
         all.calls += 1;
         let Some(tool) = all.add_call(transcript, call.block, added) else {
             continue;
         };
-        match missed.iter_mut().find(|missed| missed.tool == tool) {
-            Some(missed) => {
-                missed.calls += 1;
-                missed.last = call;
-            }
-            None => missed.push(Missed {
-                tool,
-                calls: 1,
+        let place = *places.entry(tool).or_insert_with_key(|tool| {
+            missed.push(Missed {
+                tool: tool.clone(),
+                calls: 0,
                 first: call,
                 last: call,
-            }),
-        }
+            });
+            missed.len() - 1
+        });
+        missed[place].calls += 1;
+        missed[place].last = call;
     }
     if !all.is_low() {
         return Vec::new();
@@ -254,7 +254,7 @@ impl From<Counts> for Coverage {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::read_as;
+    use super::super::tests::{ResultText, anthropic, in_main, read_as};
     use super::*;
     use crate::format::Format;
 
@@ -317,6 +317,40 @@ mod tests {
         let found = covered(Format::Codex, &lines);
         assert_eq!((found.calls_understood, found.calls), (2, 4));
         assert_eq!(found.unknown, BTreeMap::from([("exec".to_owned(), 2)]));
+    }
+
+    #[test]
+    fn many_unknown_tools_are_counted_each_once() {
+        const MANY: usize = 30_000;
+        let tools: Vec<String> = (0..MANY).map(|number| format!("tool{number:09}")).collect();
+        let calls = tools
+            .iter()
+            .map(|tool| (&tool[..], "{}", ResultText::Nothing));
+        let calls: Vec<_> = calls
+            .chain([(&tools[7][..], "{}", ResultText::Nothing)])
+            .collect();
+        let transcript = anthropic(&calls);
+        let missed = in_main(&transcript, |transcript, calls| {
+            missed(transcript, calls, &Tools::default())
+        });
+        assert_eq!(missed.len(), MANY);
+        assert_eq!((&missed[0].tool, missed[0].calls), (&tools[7], 2));
+    }
+
+    #[test]
+    fn sums_of_a_report_may_be_of_any_size() {
+        let all = Coverage {
+            calls: u64::MAX,
+            calls_understood: u64::MAX,
+            ..Coverage::default()
+        };
+        assert!(!all.is_low());
+        let half = Coverage {
+            calls_understood: u64::MAX / 2,
+            ..all
+        };
+        assert!(half.is_low());
+        assert_eq!(half.calls_unread(), u64::MAX / 2 + 1);
     }
 
     #[test]
