@@ -87,7 +87,10 @@ fn stated(amount: &str) -> Option<u64> {
     match amount {
         FEW => Some(250),
         MANY => Some(100_000),
-        amount => Some(amount.strip_suffix('k')?.parse::<u64>().ok()? * 1_000),
+        amount => {
+            let thousands: u32 = amount.strip_suffix('k')?.parse().ok()?;
+            Some(u64::from(thousands) * 1_000)
+        }
     }
 }
 
@@ -121,12 +124,15 @@ impl<'t> Parts<'t> {
 /// The place of the first marker line, and the number of tokens that it states.
 fn marked(text: &str) -> Option<(Range<usize>, u64)> {
     text.match_indices(AROUND.0).find_map(|(start, _)| {
+        // First, so that each line is read once.
+        if start > 0 && !text[..start].ends_with('\n') {
+            return None;
+        }
         let rest = &text[start..];
         let end = start + rest.find('\n').unwrap_or(rest.len());
         let says = text[start..end].strip_prefix(AROUND.0)?;
         let number = stated(says.strip_suffix(AROUND.1)?)?;
-        let is_line = start == 0 || text[..start].ends_with('\n');
-        is_line.then_some((start..end, number))
+        Some((start..end, number))
     })
 }
 
@@ -244,6 +250,13 @@ mod tests {
         ] {
             assert_eq!(marker_of(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn markers_without_end_are_not_read_to_the_end() {
+        let text = AROUND.0.repeat(1_000_000);
+        assert_eq!(marker_of(&text), None);
+        assert_eq!(marker_of("[… 99999999999999999k tokens omitted …]"), None);
     }
 
     proptest! {
