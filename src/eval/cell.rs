@@ -11,9 +11,11 @@ pub(super) fn calls(code: &str) -> Vec<(String, Value)> {
         .match_indices("tools.")
         .map(|(at, found)| at + found.len());
     let call = |start: usize| {
-        let (tool, argument) = code[start..].split_once('(')?;
-        let is_name = tool.chars().all(|c| c.is_alphanumeric() || c == '_');
-        is_name.then(|| (tool.to_owned(), input(code, argument.trim_start())))
+        let called = &code[start..];
+        let name_end = called.find(|c: char| !c.is_alphanumeric() && c != '_')?;
+        let (tool, argument) = called.split_at(name_end);
+        let argument = argument.strip_prefix('(')?;
+        Some((tool.to_owned(), input(code, argument.trim_start())))
     };
     starts.filter_map(call).collect()
 }
@@ -38,12 +40,23 @@ pub(super) fn first_value(text: &str) -> Option<Value> {
     values.next()?.ok()
 }
 
-/// Strings with double quotes, names of keys as strings, no comma before a bracket that closes.
+/// The value at the start of `text`, with strings in double quotes, names of keys as strings, and no comma before a bracket that
+/// closes. What comes after the value is not read.
 fn as_json(text: &str) -> String {
-    let mut json = String::with_capacity(text.len());
+    /// Readers of JSON go no deeper.
+    const DEEPEST: usize = 128;
+    let mut json = String::new();
+    let mut open = 0_usize;
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
+            '{' | '[' => {
+                open += 1;
+                json.push(c);
+                if open > DEEPEST {
+                    break;
+                }
+            }
             '"' | '\'' | '`' => {
                 json.push('"');
                 while let Some(inside) = chars.next() {
@@ -63,12 +76,20 @@ fn as_json(text: &str) -> String {
                     }
                 }
                 json.push('"');
+                if open == 0 {
+                    break;
+                }
             }
             '}' | ']' => {
                 let whole = json.trim_end().trim_end_matches(',').len();
                 json.truncate(whole);
                 json.push(c);
+                open = open.saturating_sub(1);
+                if open == 0 {
+                    break;
+                }
             }
+            ';' if open == 0 => break,
             c if c.is_alphabetic() || c == '_' => {
                 let mut name = String::from(c);
                 while let Some(next) = chars.next_if(|c| c.is_alphanumeric() || *c == '_') {
@@ -105,6 +126,9 @@ mod tests {
             ),
             [exec(json!({"cmd": "x\ny"})), exec(Value::Null)]
         );
+        // Each input is read to its end, not to that of the cell.
+        let many = "tools.exec_command({cmd: 'a'});\n".repeat(30_000);
+        assert_eq!(calls(&many).len(), 30_000);
         let patch = "const patch = \"*** Begin Patch\\n*** End Patch\";\ntext(await tools.apply_patch(patch));";
         assert_eq!(
             calls(patch),

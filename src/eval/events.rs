@@ -254,12 +254,7 @@ fn arguments(text: &str) -> Option<&str> {
 fn unwrapped(text: &str) -> String {
     let mut text = text.to_owned();
     for name in WRAPPERS {
-        let (open, close) = (format!("<{name}>"), format!("</{name}>"));
-        while let Some(start) = text.find(&open) {
-            let end = text[start..].find(&close);
-            let end = end.map_or(text.len(), |end| start + end + close.len());
-            text.replace_range(start..end, "");
-        }
+        text = without(&text, &format!("<{name}>"), &format!("</{name}>"));
     }
     // What Copilot writes before a request in its plan mode, and the request.
     if let Some((_, request)) = text
@@ -272,6 +267,17 @@ fn unwrapped(text: &str) -> String {
     // The agent's note about an interruption is not the user's text.
     let is_note = text.trim().starts_with("[Request interrupted by user");
     if is_note { String::new() } else { text }
+}
+
+/// A text without all that is between these marks, and without the marks.
+fn without(text: &str, open: &str, close: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, inside)) = rest.split_once(open) {
+        kept.push_str(before);
+        rest = inside.split_once(close).map_or("", |(_, after)| after);
+    }
+    kept + rest
 }
 
 /// What a command printed, out of the object in which Codex has it.
@@ -317,6 +323,14 @@ fn strings(raw: &[u8], out: &mut String) {
 mod tests {
     use super::*;
     use crate::format::{Format, Warnings};
+
+    #[test]
+    fn what_agents_add_is_no_text_of_a_person() {
+        let note = "<system-reminder>x</system-reminder>";
+        assert_eq!(unwrapped(&format!("a{note}b{note}")), "ab");
+        assert_eq!(unwrapped("a<system-reminder>b"), "a");
+        assert_eq!(unwrapped(&note.repeat(300_000)), "");
+    }
 
     /// The kind and the text of each event.
     fn described(format: Format, text: &str) -> Vec<String> {

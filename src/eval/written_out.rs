@@ -276,6 +276,11 @@ mod tests {
             commands("for (const c of cs) tools.x({cmd: 'a'})"),
             [json!("a")]
         );
+        // A picture in a body is read once.
+        let picture = "A".repeat(300_000);
+        let loaded =
+            format!("for (const c of ['a', 'b']) tools.x({{cmd: c, picture: '{picture}'}})");
+        assert_eq!(commands(&loaded), [json!("a"), json!("b")]);
         let keys = "const l = [{a: 'x'}]; l.map(({a}) => tools.x({cmd: a, a: 'a'}))";
         assert_eq!(commands(keys), [json!("x")]);
     }
