@@ -2,6 +2,7 @@
 
 pub(super) mod answered;
 pub(super) mod blocks;
+pub(super) mod climb;
 pub(super) mod conversation;
 pub(super) mod joined;
 pub(super) mod logged;

@@ -10,12 +10,11 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::ids::{IdMap, IdSet};
+use crate::format::shapes::climb::climb;
+pub(super) use crate::format::shapes::climb::{Above, NONE};
+use crate::ids::IdMap;
 use crate::scan::Value;
 use crate::transcript::{BlockKind, Line, LineKind, Link, Transcript};
-
-/// No line.
-pub(super) const NONE: u32 = u32::MAX;
 
 /// How much earlier the line before may have been written for it to replace a missing parent (as both 2.1.112 and 2.1.330
 /// behave: 5.000 s is bridged, 5.100 s is not).
@@ -180,32 +179,6 @@ impl<'t, 'a> Tree<'t, 'a> {
         known: &mut IdMap<u32, Above>,
         stops: impl Fn(u32) -> bool,
     ) -> Above {
-        let mut path = vec![line];
-        let mut seen = IdSet::from_iter([line]);
-        let found = loop {
-            let last = path[path.len() - 1];
-            if let Some(found) = known.get(&last) {
-                break *found;
-            }
-            let above = self.parent(last);
-            if above == NONE || stops(above) {
-                break Above { last, stop: above };
-            }
-            if !seen.insert(above) {
-                break Above { last, stop: NONE };
-            }
-            path.push(above);
-        };
-        known.extend(path.into_iter().map(|line| (line, found)));
-        found
+        climb(line, known, |line| self.parent(line), stops)
     }
-}
-
-/// Where such a climb ended.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Above {
-    /// The last line that did not stop it.
-    pub(super) last: u32,
-    /// The line that stopped it, or [`NONE`].
-    pub(super) stop: u32,
 }

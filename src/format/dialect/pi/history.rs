@@ -5,8 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use super::tree::{Chaining, FirstKept, NONE, Tree};
-use crate::ids::IdSet;
+use super::tree::{Chaining, FirstKept, Tree};
+use crate::format::shapes::climb::{Above, NONE, climb};
+use crate::ids::{IdMap, IdSet};
 use crate::transcript::{ChangeSet, Replace, Transcript};
 
 /// The dead lines of a session.
@@ -23,6 +24,7 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let on_path: IdSet<u32> = path.iter().copied().collect();
     let speaks = |line: u32| tree.link(line).role.is_some();
     let mut lines = BTreeSet::new();
+    let mut known = IdMap::default();
     for line in 0..transcript.links().len() as u32 {
         let is_chained = tree.link(line).is_node()
             && (tree.chaining == Chaining::ByPlace || !tree.link(line).id.is_empty());
@@ -34,7 +36,7 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
         } else {
             // An entry without a message that is not on the path is removed with the message that it is attached to.
             !on_path.contains(&line) && {
-                let above = above(&tree, line, |above| {
+                let above = above(&tree, line, &mut known, |above| {
                     speaks(above) || on_path.contains(&above)
                 });
                 above.is_some_and(|above| !live.contains(&above) && speaks(above))
@@ -47,14 +49,15 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     without(&tree, &path, lines)
 }
 
-/// The nearest ancestor of a line that satisfies `is_it`.
-fn above(tree: &Tree<'_, '_>, line: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
-    // No path is longer than the file; a longer one has a loop.
-    let parents = std::iter::successors(Some(line), |line| {
-        Some(tree.parent(*line)).filter(|parent| *parent != NONE)
-    });
-    let mut parents = parents.take(tree.transcript.links().len() + 1).skip(1);
-    parents.find(|line| is_it(*line))
+/// The nearest ancestor of a line that satisfies `is_it`. `known` caches what was found, and is valid only for this `is_it`.
+fn above(
+    tree: &Tree<'_, '_>,
+    line: u32,
+    known: &mut IdMap<u32, Above>,
+    is_it: impl Fn(u32) -> bool,
+) -> Option<u32> {
+    let above = climb(line, known, |line| tree.parent(line), is_it);
+    Some(above.stop).filter(|line| *line != NONE)
 }
 
 /// Drops lines, with new parents and new first kept entries for the entries that are kept.
@@ -66,13 +69,14 @@ pub(super) fn without(tree: &Tree<'_, '_>, path: &[u32], removed: BTreeSet<u32>)
     let transcript = tree.transcript;
     let is_kept = |line: &u32| !removed.contains(line);
     let to = |line: Option<u32>| line.map(|line| tree.id_of(line));
+    let mut known = IdMap::default();
     for (line, link) in (0u32..).zip(transcript.links()) {
         if removed.contains(&line) || !link.is_node() {
             continue;
         }
         let parent = tree.parent(line);
         if tree.chaining == Chaining::ById && parent != NONE && removed.contains(&parent) {
-            let above = above(tree, line, |above| is_kept(&above));
+            let above = above(tree, line, &mut known, |above| is_kept(&above));
             replace.push(Replace::id(line, link.parent, to(above)));
         }
         if !link.is_boundary() {

@@ -502,3 +502,24 @@ fn a_session_with_a_replaced_entry_is_not_read() {
     let why = of("{\"content\":[]}");
     assert!(why.contains("context_edit with a replacement"), "{why}");
 }
+
+#[test]
+fn a_long_branch_without_messages_leaves_with_its_first_one() {
+    const MANY: usize = 30_000;
+    let mut entries = vec![said("a", "", "go"), said("b", "a", "left")];
+    let label = |number: usize| {
+        let parent = match number {
+            0 => "b".to_owned(),
+            number => format!("l{}", number - 1),
+        };
+        format!(
+            "\"type\":\"label\",{}",
+            place(&format!("l{number}"), &parent)
+        )
+    };
+    entries.extend((0..MANY).map(label));
+    let last = said("c", "a", "on");
+    entries.push(last.clone());
+    let expected = third(&[entries[0].clone(), last]);
+    assert_eq!(alive(&third(&entries)), expected);
+}

@@ -6,14 +6,12 @@
 //!
 //! Never decides what may be removed: that is `history`.
 
+use crate::format::shapes::climb::NONE;
 use crate::ids::{IdMap, IdSet};
 use crate::scan::{Span, Value};
 use crate::transcript::{
     Conversation, ConversationId, LineKind, Link, Role, Spared, Transcript, Typed,
 };
-
-/// No line.
-pub(super) const NONE: u32 = u32::MAX;
 
 /// Which entry is the parent of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
