@@ -22,10 +22,11 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
         is_live[line as usize] = true;
     }
     let begins = now.rebuilt.max(now.restart).unwrap_or(0);
+    let taken_back = merged(now.taken_back);
     let is_dead = |line: &u32| {
-        let is_old = *line < begins;
-        let mut back = now.taken_back.iter();
-        is_old || back.any(|(first, last)| (first..=last).contains(&line))
+        let next = taken_back.partition_point(|(_, last)| last < line);
+        let is_taken_back = || taken_back.get(next).is_some_and(|(first, _)| first <= line);
+        *line < begins || is_taken_back()
     };
     let is_unseen = |line: &u32| match transcript.lines()[*line as usize].kind {
         LineKind::Message | LineKind::Mirror | LineKind::Control => !is_live[*line as usize],
@@ -39,4 +40,17 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
             .collect(),
         ..ChangeSet::default()
     }
+}
+
+/// Ranges of lines, each by its first and its last one, joined where they overlap. They are in the order of their last ones, and
+/// stay so.
+fn merged(ranges: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
+    let mut merged: Vec<(u32, u32)> = Vec::new();
+    for (mut first, last) in ranges {
+        while let Some((before, _)) = merged.pop_if(|(_, end)| *end >= first) {
+            first = first.min(before);
+        }
+        merged.push((first, last));
+    }
+    merged
 }

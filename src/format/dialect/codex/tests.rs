@@ -72,3 +72,21 @@ fn the_usage_of_a_request_is_known() {
     ]);
     assert_eq!(transcript.lines()[2].kind, LineKind::Session);
 }
+
+#[test]
+fn each_of_many_turns_that_were_taken_back_is_dead() {
+    const MANY: usize = 30_000;
+    let back = line("event_msg", r#""type":"thread_rolled_back","num_turns":1"#);
+    let mut lines = vec![said("go")];
+    for _ in 0..MANY {
+        lines.extend([said("left"), back.clone()]);
+    }
+    // Turns of which the last ones are taken back one by one.
+    lines.extend(vec![said("left"); 3]);
+    lines.extend(vec![back; 3]);
+    lines.push(said("on"));
+    let transcript = read(&lines);
+    let dead = Format::Codex.dead(&transcript).drop;
+    assert_eq!(dead.len(), 2 * MANY + 6);
+    assert!(!dead.contains(&1) && dead.contains(&2));
+}
