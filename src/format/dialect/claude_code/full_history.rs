@@ -48,10 +48,9 @@ impl Tree<'_, '_> {
         let named = line.field("logicalParentUuid").string();
         let named = named.and_then(|id| self.named(id));
         // The parent of the compaction repeats an answer.
-        let is_above = |line: &u32| {
-            *line < boundary && self.link(*line).is_node() && *line != self.parent(boundary)
-        };
-        let before = named.or_else(|| lines.iter().copied().rfind(is_above));
+        let is_above = |line: &u32| self.link(*line).is_node() && *line != self.parent(boundary);
+        let above = &lines[..lines.partition_point(|line| *line < boundary)];
+        let before = named.or_else(|| above.iter().copied().rfind(is_above));
         before.filter(|line| !seen.contains(line))
     }
 }

@@ -18,31 +18,38 @@ impl Tree<'_, '_> {
     /// Forms messages from live lines.
     pub(super) fn conversation(&self, id: ConversationId, window: &Window) -> Conversation {
         let mut groups: Vec<Group> = Vec::new();
+        // The last group that is no attachment, which may be between results and does not end a group; and the last that is none of
+        // these either.
+        let (mut last, mut last_words) = (None, None);
         for line in window.lines.iter().copied() {
             if self.line(line).kind != LineKind::Message {
                 continue;
             }
             let link = self.link(line);
             let kind = self.group_kind(line, link);
-            // Attachments may be between results; they don't end a group.
-            let mut open = groups
-                .iter_mut()
-                .rev()
-                .filter(|g| g.kind != GroupKind::Attachment);
-            let joined = match kind {
-                GroupKind::Results => open.next().filter(|g| g.kind == GroupKind::Results),
-                GroupKind::Answer if !link.message.is_empty() => open
-                    .find(|g| g.kind != GroupKind::Results)
-                    .filter(|g| g.kind == GroupKind::Answer && self.same_message(g.lines[0], line)),
+            let open = match kind {
+                GroupKind::Results => last,
+                GroupKind::Answer if !link.message.is_empty() => last_words,
                 GroupKind::Answer | GroupKind::Words | GroupKind::Attachment => None,
             };
-            match joined {
-                Some(group) => group.lines.push(line),
-                None => groups.push(Group {
-                    kind,
-                    lines: vec![line],
-                }),
+            let open = open.and_then(|open: usize| groups.get_mut(open));
+            let joined = open.filter(|group| {
+                let is_same =
+                    || kind == GroupKind::Results || self.same_message(group.lines[0], line);
+                group.kind == kind && is_same()
+            });
+            if let Some(group) = joined {
+                group.lines.push(line);
+                continue;
             }
+            if kind != GroupKind::Attachment {
+                last = Some(groups.len());
+                last_words = last.filter(|_| kind != GroupKind::Results).or(last_words);
+            }
+            groups.push(Group {
+                kind,
+                lines: vec![line],
+            });
         }
         let mut conversation = Conversation::new(id);
         conversation.copies = self.copies(window);

@@ -377,3 +377,50 @@ fn loops_and_self_parents_end() {
         ["main: b a"]
     );
 }
+
+/// How many lines of a kind a session has here.
+const MANY: usize = 30_000;
+
+#[test]
+fn an_answer_of_many_lines_below_many_attachments_is_one_message() {
+    let ids: Vec<String> = (0..2 * MANY).map(|number| format!("l{number}")).collect();
+    let (go, part) = (user("go"), part("m", r#"{"type":"text","text":"x"}"#));
+    let attached = r#""attachment":{"type":"queued_command","prompt":"x"}"#;
+    let mut lines = vec![
+        ("user", "u", "", &go[..]),
+        ("assistant", "a", "u", &part[..]),
+    ];
+    for (number, id) in ids.iter().enumerate() {
+        let parent = number.checked_sub(1).map_or("a", |above| &ids[above][..]);
+        lines.push(match number < MANY {
+            true => ("attachment", id, parent, attached),
+            false => ("assistant", id, parent, &part),
+        });
+    }
+    let text = session(&lines);
+    let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
+    let conversation = &transcript.conversations[0];
+    assert_eq!(conversation.messages.len(), MANY + 2);
+    let answer = &conversation.messages[1];
+    assert_eq!(conversation.lines(answer).len(), MANY + 1);
+}
+
+#[test]
+fn many_compactions_that_name_no_line_are_crossed() {
+    let ids: Vec<[String; 2]> = (0..MANY)
+        .map(|number| [format!("u{number}"), format!("b{number}")])
+        .collect();
+    let go = user("go");
+    let boundary = r#""subtype":"compact_boundary""#;
+    let mut lines = Vec::new();
+    for (number, [said, compacted]) in ids.iter().enumerate() {
+        let parent = number.checked_sub(1).map_or("", |above| &ids[above][1][..]);
+        lines.push(("user", &said[..], parent, &go[..]));
+        lines.push(("system", compacted, "", boundary));
+    }
+    lines.push(("user", "last", &ids[MANY - 1][1], &go));
+    let text = session(&lines);
+    let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
+    let full = Format::ClaudeCode.full_history(&transcript);
+    assert_eq!(full[0].messages.len(), MANY + 1);
+}
