@@ -149,6 +149,8 @@ impl Pattern {
             }
             '*' => (Piece::Part, 1),
             '?' => (Piece::One, 1),
+            // No name is so long; whatever it is, it fits.
+            '[' | '{' if text.len() > LONGEST => (Piece::Deep, text.len()),
             '[' => match text.find(']') {
                 Some(end) => (Piece::One, end + 1),
                 None => (Piece::Char(c), 1),
@@ -182,13 +184,14 @@ impl Pattern {
         let pieces = &self.0;
         // The pieces that may come next.
         let mut next = vec![false; pieces.len() + 1];
+        let mut then = next.clone();
         next[0] = true;
         self.skip(&mut next);
         for c in path.chars() {
             if c == '/' && next[pieces.len()] {
                 return true;
             }
-            let mut then = vec![false; pieces.len() + 1];
+            then.fill(false);
             for (at, piece) in pieces.iter().enumerate().filter(|(at, _)| next[*at]) {
                 match piece {
                     Piece::Char(own) => then[at + 1] |= *own == c,
@@ -201,7 +204,7 @@ impl Pattern {
             if !then.contains(&true) {
                 return false;
             }
-            next = then;
+            std::mem::swap(&mut next, &mut then);
         }
         next[pieces.len()]
     }

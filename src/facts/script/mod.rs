@@ -282,10 +282,13 @@ impl<'t> Reader<'t> {
         }
         let mut command = std::mem::take(&mut self.command);
         let is_any = !command.words.is_empty() || !command.outputs.is_empty();
-        for document in &mut self.documents {
-            document.of.get_or_insert(found.len());
+        // The last ones are of this command; those before are of others.
+        let documents = self.documents.iter_mut().rev();
+        for document in documents.take_while(|document| document.of.is_none()) {
+            document.of = Some(found.len());
         }
-        if is_any || self.documents.iter().any(|d| d.of == Some(found.len())) {
+        let last = self.documents.last();
+        if is_any || last.is_some_and(|last| last.of == Some(found.len())) {
             command.joint = joint;
             command.opens = std::mem::take(&mut self.opened);
             found.push(command);

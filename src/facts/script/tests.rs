@@ -407,3 +407,10 @@ fn a_long_chain_of_commands_that_run_others_ends() {
     let text = format!("{}ls", "xargs ".repeat(100_000));
     assert_eq!(effects(&text), Effects::Anything);
 }
+
+#[test]
+fn many_documents_and_commands_on_one_line_are_read_once() {
+    const MANY: usize = 50_000;
+    let text = format!("cat {}{}\nx\n", "<<a ".repeat(MANY), ";x".repeat(MANY));
+    assert_eq!(words(&text), None);
+}

@@ -118,20 +118,29 @@ impl Rules {
             return found;
         };
         let first = sentence.len() - opened(sentence).len();
+        let blanks = sentence.len() - sentence.trim_start().len();
+        // What did not follow a first part does not follow a later one.
+        let mut missing = Vec::new();
         for place in finds.find_overlapping_iter(sentence) {
             let number = place.pattern().as_usize();
             let phrase = &self.phrases[number];
+            let found = &mut found[usize::from(number >= self.excluding)];
+            if *found || missing.contains(&number) {
+                continue;
+            }
             let starts = match phrase.is_first {
-                true => place.start() == first || sentence[..place.start()].trim().is_empty(),
+                true => place.start() == first || place.start() <= blanks,
                 false => true,
             };
             let is_whole = phrase.is_open && phrase.others.is_empty();
             if starts
                 && begins_word(sentence, place.start())
                 && (is_whole || ends_word(sentence, place.end()))
-                && phrase.is_followed_by(&sentence[place.end()..])
             {
-                found[usize::from(number >= self.excluding)] = true;
+                *found = phrase.is_followed_by(&sentence[place.end()..]);
+                if !*found && !phrase.is_last {
+                    missing.push(number);
+                }
             }
         }
         found
@@ -239,5 +248,9 @@ mod tests {
         assert!(rules.hold(&format!("a {}b", "x ".repeat(10_000))));
         assert!(!rules.hold(&"please ".repeat(10_000)));
         assert_eq!(opened("\u{0}"), "\u{0}");
+        let rules = Rules::of("en: i said…never | ^stop");
+        assert!(!rules.hold(&"i said ".repeat(200_000)));
+        assert!(!rules.hold(&("x ".to_owned() + &"stop ".repeat(100_000))));
+        assert!(rules.hold(&("i said ".repeat(1_000) + "never")));
     }
 }
