@@ -14,7 +14,7 @@ const TYPE: &str = "exec_command_end";
 /// The ends that events tell.
 pub(super) struct Events {
     by_call: IdMap<Vec<u8>, (u32, i64)>,
-    /// By the names of the sessions, which may be given again.
+    /// By the names of the sessions, which may be given again; in the order of their lines.
     by_session: IdMap<String, Vec<(u32, i64)>>,
 }
 
@@ -69,7 +69,7 @@ impl Events {
     ) -> Option<Look> {
         let of_session = || {
             let all = self.by_session.get(session?)?;
-            all.iter().find(|(line, _)| *line > call.line)
+            all.get(all.partition_point(|(line, _)| *line <= call.line))
         };
         let (line, code) = id.and_then(|id| self.by_call.get(id)).or_else(of_session)?;
         Some(Look {
@@ -80,5 +80,30 @@ impl Events {
             },
             exit: Exit::Code(*code),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_end_of_a_session_counts_however_many_there_are() {
+        const MANY: u32 = 200_000;
+        let ends = (0..MANY).map(|line| (2 * line, i64::from(line)));
+        let events = Events {
+            by_call: IdMap::default(),
+            by_session: [("1".to_owned(), ends.collect())].into_iter().collect(),
+        };
+        let at = |line| FactLocation {
+            message: 0,
+            line,
+            block: 0,
+        };
+        for number in 0..MANY - 1 {
+            let look = events.end(None, Some("1"), at(2 * number)).unwrap();
+            assert_eq!(look.exit, Exit::Code(i64::from(number) + 1));
+        }
+        assert!(events.end(None, Some("1"), at(2 * MANY)).is_none());
     }
 }
