@@ -1,7 +1,7 @@
 //! Commands that were run and services that were called, and how that ended if the results say so.
 
 use super::error_lines::is_error_message;
-use super::exchanges::{Ended, Exchange, FactLocation};
+use super::exchanges::{Ended, Exchange, FactLocation, TellingLocation};
 use super::exit::Exit;
 use super::looks::{ended, name};
 use super::lossy;
@@ -21,7 +21,7 @@ pub struct Command {
     /// The call.
     pub call: FactLocation,
     /// Its result, if there is one; of a command that went on, what was said of it last.
-    pub result: Option<FactLocation>,
+    pub result: Option<TellingLocation>,
     /// The command as passed to the shell, or the call in its own words.
     pub text: String,
     /// How it ended.
@@ -79,7 +79,9 @@ pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Comm
         let last = exchange.looks.last().map(|look| look.at);
         Some(Command {
             call: exchange.call,
-            result: last.filter(|_| !goes_on).or(exchange.result),
+            result: last
+                .filter(|_| !goes_on)
+                .or(exchange.result.map(Into::into)),
             text,
             exit,
             name: goes_on.then(|| name(transcript, exchange)).flatten(),

@@ -2,7 +2,7 @@
 //!
 //! PURE. Such an event may come after the result of the call, and then tells what the result could not.
 
-use super::exchanges::{FactLocation, Look};
+use super::exchanges::{FactLocation, Look, TellingLocation};
 use super::exit::Exit;
 use super::input::Input;
 use crate::ids::IdMap;
@@ -73,10 +73,10 @@ impl Events {
         };
         let (line, code) = id.and_then(|id| self.by_call.get(id)).or_else(of_session)?;
         Some(Look {
-            at: FactLocation {
+            at: TellingLocation {
                 message: call.message,
                 line: *line,
-                block: u32::MAX,
+                block: None,
             },
             exit: Exit::Code(*code),
         })

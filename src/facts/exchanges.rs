@@ -25,6 +25,27 @@ pub struct FactLocation {
     pub block: u32,
 }
 
+/// Where something is told in the transcript: in a block, or on a line that is no message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TellingLocation {
+    /// The message of its conversation, from 0; of a line that is no message, the one before it.
+    pub message: u32,
+    /// The line of the transcript, from 0.
+    pub line: u32,
+    /// The block of the transcript, if it is in one.
+    pub block: Option<u32>,
+}
+
+impl From<FactLocation> for TellingLocation {
+    fn from(at: FactLocation) -> Self {
+        TellingLocation {
+            message: at.message,
+            line: at.line,
+            block: Some(at.block),
+        }
+    }
+}
+
 /// A call, and its result if there is one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exchange {
@@ -46,7 +67,7 @@ pub struct Exchange {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Look {
     /// Where that stands: in the result of a call, or on a line that is no message.
-    pub(super) at: FactLocation,
+    pub(super) at: TellingLocation,
     /// How it had ended.
     pub(super) exit: Exit,
 }

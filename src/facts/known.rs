@@ -237,7 +237,7 @@ impl File {
         let mut changed = None;
         for operation in &self.operations {
             // Apply the touches of the enclosing command first: it may write the file and then show it.
-            while let Some(touch) = touches.next_if(|touch| touch.at <= operation.call) {
+            while let Some(touch) = touches.next_if(|touch| touch.at <= operation.call.into()) {
                 known = self.after(transcript, touch, known);
             }
             known = match (operation.what, operation.done) {

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::events::Events;
-use super::exchanges::{Exchange, FactLocation, Look};
+use super::exchanges::{Exchange, Look, TellingLocation};
 use super::exit::Exit;
 use super::notices::{Notice, notices, tag};
 use super::status::{Forms, ends, recorded, status_in};
@@ -53,7 +53,7 @@ enum Said {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ending {
     /// Where it says so.
-    pub at: FactLocation,
+    pub at: TellingLocation,
     /// The name that the command had while it went on.
     pub name: String,
     /// The command itself, or a description of it, if that is said, too.
@@ -87,7 +87,7 @@ pub fn endings(
     let mut endings: Vec<Ending> = read.chain(told).collect();
     // Where a name was given again, it is not known whose end that is.
     let looks = calls.iter().flat_map(|call| &call.looks);
-    let known: BTreeSet<FactLocation> = looks.map(|look| look.at).collect();
+    let known: BTreeSet<TellingLocation> = looks.map(|look| look.at).collect();
     let own = endings.iter().filter(|ending| known.contains(&ending.at));
     let own: BTreeSet<String> = own.map(|ending| ending.name.clone()).collect();
     endings.retain(|ending| !own.contains(&ending.name));
@@ -103,7 +103,7 @@ pub(super) fn settle(
 ) {
     let notices = notices(transcript, conversation);
     let mut is_told = !notices.is_empty();
-    let mut said: Vec<(FactLocation, Said)> = Vec::new();
+    let mut said: Vec<(TellingLocation, Said)> = Vec::new();
     for call in calls.iter() {
         if let Some((place, name, exit)) = read(transcript, call) {
             said.push((place, Said::Later(name, exit)));
@@ -117,7 +117,7 @@ pub(super) fn settle(
             && !reads(transcript, call)
             && let Some(name) = name(transcript, call)
         {
-            said.push((result, Said::First(name, number)));
+            said.push((result.into(), Said::First(name, number)));
         }
     }
     let later = notices.into_iter();
@@ -158,14 +158,18 @@ fn settle_by_events(
         return;
     }
     let events = Events::of(transcript);
-    let last = calls.last().map(|call| call.call);
+    let last = calls.last().map(|call| call.call.into());
     for (number, name) in unsaid {
         let call = &mut calls[number];
         // Those of a cell have ids of their own.
         let block = transcript.block(call.call.block);
         let id = call.inner.is_none().then_some(block.call_id);
         let id = id.map(|id| transcript.bytes(block.line, id));
-        let seen = call.looks.last().map(|look| look.at).or(call.result);
+        let seen = call
+            .looks
+            .last()
+            .map(|look| look.at)
+            .or(call.result.map(Into::into));
         if let Some(look) = events.end(id, name, call.call) {
             call.looks.push(look);
         } else if let Some(at) = seen.filter(|seen| last > Some(*seen))
@@ -204,7 +208,7 @@ fn says_nothing(transcript: &Transcript<'_>, call: &Exchange) -> bool {
 }
 
 /// What a call that reads from a command says of it: where, its name, and how it had ended.
-fn read(transcript: &Transcript<'_>, call: &Exchange) -> Option<(FactLocation, String, Exit)> {
+fn read(transcript: &Transcript<'_>, call: &Exchange) -> Option<(TellingLocation, String, Exit)> {
     let result = call.result.filter(|_| reads(transcript, call))?;
     let exit = match &call.inner {
         Some(inner) => inner.ended.of_look()?,
@@ -219,7 +223,7 @@ fn read(transcript: &Transcript<'_>, call: &Exchange) -> Option<(FactLocation, S
     let input = call.input(transcript);
     let text = input.text(&KEYS).map(Cow::into_owned);
     let name = text.or_else(|| Some(input.integer(&KEYS)?.to_string()))?;
-    Some((result, name, exit))
+    Some((result.into(), name, exit))
 }
 
 /// Whether a result of a call that reads from a command says that it goes on.

@@ -64,7 +64,7 @@ pub use coverage::{Coverage, Missed, coverage, missed};
 pub use decisions::{Decision, decisions, sentences};
 pub use earlier::{Earlier, MessageOrigin, is_restored_header, note_of_original};
 pub use error_lines::is_error_message;
-pub use exchanges::{Exchange, FactLocation, exchanges};
+pub use exchanges::{Exchange, FactLocation, TellingLocation, exchanges};
 pub use exit::Exit;
 pub use failures::{Failure, failed_results, failures};
 pub use files::{files, with_attached};

@@ -3,7 +3,7 @@
 //! PURE. A notice stands in a message of the user's role, in an attachment, or on a line of the queue of what is to be sent; often
 //! in more than one of them. Only what the agent itself writes is one: not what a result shows.
 
-use super::exchanges::FactLocation;
+use super::exchanges::TellingLocation;
 use super::exit::Exit;
 use super::{block_text, lossy};
 use crate::scan::Value;
@@ -18,7 +18,7 @@ const COMMAND: &str = "Background command \"";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Notice {
     /// Where it stands.
-    pub(super) at: FactLocation,
+    pub(super) at: TellingLocation,
     /// The task's name.
     pub(super) task: String,
     /// The task's command, or what the agent has described it as.
@@ -49,10 +49,10 @@ pub(super) fn notices(transcript: &Transcript<'_>, conversation: &Conversation) 
             | BlockKind::Server
             | BlockKind::Other => return None,
         };
-        let at = FactLocation {
+        let at = TellingLocation {
             message: message as u32,
             line: block.line,
-            block: number,
+            block: Some(number),
         };
         Notice::read(at, &said)
     });
@@ -84,10 +84,10 @@ fn queued(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<Notic
     let at = |line: u32| {
         let messages = &conversation.messages;
         let after = messages.partition_point(|message| conversation.first_line(message) < line);
-        FactLocation {
+        TellingLocation {
             message: after.saturating_sub(1) as u32,
             line,
-            block: u32::MAX,
+            block: None,
         }
     };
     let notice = |line: u32| {
@@ -108,7 +108,7 @@ fn queued(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<Notic
 
 impl Notice {
     /// What Kimi Code records of the end of a task.
-    fn recorded(at: FactLocation, line: &[u8]) -> Option<Notice> {
+    fn recorded(at: TellingLocation, line: &[u8]) -> Option<Notice> {
         let [kind, info] = Value::of(line).fields(["type", "info"]);
         if kind.string() != Some(b"task.terminated") {
             return None;
@@ -130,7 +130,7 @@ impl Notice {
         })
     }
 
-    fn read(at: FactLocation, said: &str) -> Option<Notice> {
+    fn read(at: TellingLocation, said: &str) -> Option<Notice> {
         if !said.starts_with(BEGINS) {
             return None;
         }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use super::acts::Acts;
 use super::block_text;
 use super::error_lines::NOT_THERE;
-use super::exchanges::{Exchange, FactLocation, text_of};
+use super::exchanges::{Exchange, FactLocation, TellingLocation, text_of};
 use super::path::{self, is_relative, on_its_drive, with_slashes};
 use super::refused::never_ran;
 use super::script::{Effects, effects};
@@ -22,7 +22,7 @@ use crate::transcript::{BlockKind, Conversation, LineKind, Role, Transcript, Typ
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Touch {
     /// Where it stands.
-    pub(super) at: FactLocation,
+    pub(super) at: TellingLocation,
     what: What,
 }
 
@@ -102,7 +102,7 @@ fn of_call(
     }
     let mut push = |what: What| {
         touches.push(Touch {
-            at: call.call,
+            at: call.call.into(),
             what,
         })
     };
@@ -183,10 +183,10 @@ fn of_words(transcript: &Transcript<'_>, conversation: &Conversation, touches: &
         }
         for block in conversation.blocks(message) {
             let said = transcript.block(*block);
-            let at = FactLocation {
+            let at = TellingLocation {
                 message: number,
                 line: said.line,
-                block: *block,
+                block: Some(*block),
             };
             let raw = transcript.bytes(said.line, said.value);
             let is_note = CHANGED
@@ -224,10 +224,10 @@ fn of_notes(transcript: &Transcript<'_>, conversation: &Conversation, touches: &
         let messages = &conversation.messages;
         let after = messages.partition_point(|message| conversation.first_line(message) < line);
         touches.push(Touch {
-            at: FactLocation {
+            at: TellingLocation {
                 message: after.saturating_sub(1) as u32,
                 line,
-                block: u32::MAX,
+                block: None,
             },
             what: What::Noted(line),
         });

@@ -54,7 +54,7 @@ pub(super) fn add_file(gather: &mut Gather<'_, '_>, file: &File) {
     }
     let row = Row {
         section: Section::Files,
-        mark: gather.mark_of(last.call, last.result, &text),
+        mark: gather.mark_of(last.call, last.result.map(Into::into), &text),
         label: text,
         text: path_of(gather, file, &last.written).into_owned(),
     };
@@ -114,7 +114,7 @@ pub(super) fn removed_since(gather: &Gather<'_, '_>, path: &str, row: &mut Row) 
     }
     row.label = text;
     let named = row.mark.line;
-    row.mark = gather.mark_of(operation.call, operation.result, &row.label);
+    row.mark = gather.mark_of(operation.call, operation.result.map(Into::into), &row.label);
     // Of a folder, the command does not name what is in it.
     if !stray.names(path) {
         row.mark.and = Some(named);

@@ -17,7 +17,7 @@ use super::names::{Counted, Speaker, hash};
 use super::task_changes::TaskChanges;
 use super::units::{Claim, Unit, UnitKind, Units};
 use super::weights::Weights;
-use crate::facts::{Acts, Earlier, Ending, FactLocation, MessageOrigin};
+use crate::facts::{Acts, Earlier, Ending, FactLocation, MessageOrigin, TellingLocation};
 use crate::ids::{IdMap, IdSet};
 use crate::policy::Policy;
 use crate::scan::unescape;
@@ -153,7 +153,7 @@ impl Gather<'_, '_> {
     pub(super) fn mark_of(
         &self,
         call: FactLocation,
-        result: Option<FactLocation>,
+        result: Option<TellingLocation>,
         label: &str,
     ) -> Mark {
         Mark {
