@@ -2,6 +2,7 @@
 //!
 //! PURE. Knows which files may still be there, which a command may have hit without naming them, and which have gone into a stash.
 
+mod file;
 mod gone;
 
 use std::collections::BTreeMap;
@@ -21,22 +22,7 @@ use crate::policy::ToolKind;
 use crate::transcript::Transcript;
 use gone::Gone;
 
-/// A file and the operations on it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct File {
-    /// Its normalised path: without `.` and doubled slashes, and absolute if the working folder is recorded.
-    pub path: String,
-    /// In the order of the calls; at least one.
-    pub operations: Vec<Operation>,
-}
-
-impl File {
-    /// What was done last to the file that may have changed it.
-    fn last_change(&self) -> Option<&Operation> {
-        let mut operations = self.operations.iter();
-        operations.rfind(|o| o.done != Done::Failed && !o.what.is_look())
-    }
-}
+pub use file::File;
 
 /// The files, call after call.
 pub(super) struct Ledger<'t, 'a> {
@@ -299,7 +285,7 @@ impl<'t, 'a> Ledger<'t, 'a> {
                 continue;
             }
             self.gone.file(&file.path, number);
-            file.operations.push(Operation {
+            file.hit(Operation {
                 written: file.path.clone(),
                 done: match done {
                     Done::Yes => Done::Yes,
@@ -469,8 +455,7 @@ impl<'t, 'a> Ledger<'t, 'a> {
         });
         for file in &files {
             let file_of = &mut self.files[*file];
-            let operation = call.operation(&file_of.path, what, Done::Unclear);
-            file_of.operations.push(operation);
+            file_of.hit(call.operation(&file_of.path, what, Done::Unclear));
             self.there.insert(file_of.path.clone(), *file);
         }
         files.extend(named);
@@ -523,8 +508,7 @@ impl<'t, 'a> Ledger<'t, 'a> {
                 if is_sure {
                     file.operations.retain(|o| !is_it(o));
                 } else if file.last_change().is_some_and(is_it) {
-                    let operation = call.operation(&file.path, FileAction::Unstash, Done::Unclear);
-                    file.operations.push(operation);
+                    file.hit(call.operation(&file.path, FileAction::Unstash, Done::Unclear));
                 }
             }
         }
@@ -537,8 +521,7 @@ impl<'t, 'a> Ledger<'t, 'a> {
                 let file = &mut self.files[file];
                 let is_it = |o: &Operation| o.what == FileAction::Stash && o.call == stashed;
                 if file.last_change().is_some_and(is_it) {
-                    let operation = call.operation(&file.path, FileAction::Revert, Done::Unclear);
-                    file.operations.push(operation);
+                    file.hit(call.operation(&file.path, FileAction::Revert, Done::Unclear));
                 }
             }
         }
@@ -565,8 +548,7 @@ impl<'t, 'a> Ledger<'t, 'a> {
             let file = &mut self.files[file];
             let is_new = |o: &Operation| matches!(o.what, FileAction::Write | FileAction::Arrive);
             if file.last_change().is_some_and(is_new) {
-                let operation = call.operation(&file.path, FileAction::Delete, Done::Unclear);
-                file.operations.push(operation);
+                file.hit(call.operation(&file.path, FileAction::Delete, Done::Unclear));
             }
         }
     }

@@ -474,3 +474,32 @@ fn a_call_that_removes_and_makes_very_much_takes_little() {
             .all(|stray| stray.operation.done == Done::Unclear)
     );
 }
+
+#[test]
+fn what_may_be_removed_again_and_again_is_noted_a_bounded_number_of_times() {
+    const MANY: usize = 200;
+    let write = |number| format!(r#"{{"file_path":"/w/src/{number}.rs","content":"x"}}"#);
+    let written: Vec<String> = (0..20).map(write).collect();
+    let written = written.iter().map(|input| ("Write", &input[..], FINE));
+    let commands = [
+        r#"{"command":"rm -rf /w/src/*"}"#,
+        r#"{"command":"mv /w/src/* /w/t"}"#,
+        r#"{"command":"git checkout -- /w/src"}"#,
+    ];
+    let commands = commands.map(|input| ("Bash", input, ResultText::Nothing));
+    let calls: Vec<_> = written.chain(commands.repeat(MANY)).collect();
+    let transcript = anthropic(&calls);
+    let acts = Acts::of(&transcript, &transcript.conversations[0], &Tools::default());
+    let inside = acts
+        .files
+        .iter()
+        .filter(|file| file.path.starts_with("/w/src/"));
+    let inside: Vec<&File> = inside.collect();
+    assert_eq!(inside.len(), 20);
+    for file in inside {
+        assert!(file.operations.len() < MANY, "{}", file.operations.len());
+        let last = file.last().unwrap();
+        assert_eq!((last.what, last.done), (FileAction::Revert, Done::Unclear));
+        assert_eq!(last.call.line, transcript.lines().len() as u32 - 1);
+    }
+}
