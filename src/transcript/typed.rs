@@ -1,4 +1,5 @@
-//! What of a text in a user's message the user typed: agents add context to it, and notes of their own.
+//! What of a text in a user's message the user typed, or the one who gives an agent its tasks: agents add context to it, and notes
+//! of their own.
 //!
 //! PURE. Knows the words that agents have for that.
 
@@ -18,6 +19,9 @@ pub fn typed_in(text: &str) -> Option<&str> {
 /// What follows the part of the agent's that a text begins with.
 fn after_added(text: &str) -> Option<&str> {
     let begin = text.trim_start();
+    if begin.starts_with(OF_THE_LEAD) {
+        return None;
+    }
     if let Some(after) = TAGS.iter().find_map(|tag| after_element(begin, tag)) {
         return Some(after.trim_start());
     }
@@ -76,6 +80,10 @@ const TAGS: [&str; 9] = [
     "teammate-message",
     "user_action",
 ];
+
+/// How the messages of a team's lead begin. Only its teammates get them, who have no other user: like the prompt of a subagent, they
+/// are what was asked for. What teammates tell each other, or the lead, is not.
+const OF_THE_LEAD: &str = "<teammate-message teammate_id=\"team-lead\"";
 
 /// What follows the element with such a tag, perhaps with attributes, that a text begins with. Without its end it is none: who only
 /// writes about a tag does not close it.
@@ -268,6 +276,16 @@ mod tests {
             (
                 "<teammate-message teammate_id=\"x\">hi</teammate-message>",
                 None,
+            ),
+            (
+                "<teammate-message teammate_id=\"team-lead\">\nhi\n</teammate-message>",
+                Some("<teammate-message teammate_id=\"team-lead\">\nhi\n</teammate-message>"),
+            ),
+            (
+                "<teammate-message teammate_id=\"x\">done</teammate-message>\n\n<teammate-message teammate_id=\"team-lead\" summary=\"s\">go on</teammate-message>",
+                Some(
+                    "<teammate-message teammate_id=\"team-lead\" summary=\"s\">go on</teammate-message>",
+                ),
             ),
             (
                 "<user-prompt-submit-hook>hi</user-prompt-submit-hook>\ngo",
