@@ -48,7 +48,7 @@ pub(super) fn replacements(body: &str) -> Vec<Replacement> {
 pub(super) fn of<'i>(input: &'i Input<'_>) -> Option<Cow<'i, str>> {
     const BEGIN: &str = "*** Begin Patch";
     let is_one = |text: &Cow<'_, str>| text.contains(BEGIN);
-    let own = input.text(&["input", "patch"]).filter(is_one);
+    let own = input.text(&["input", "patch", "patchText"]).filter(is_one);
     // A shell may be given one, too.
     let command = || input.text(&["command", "cmd"]).filter(is_one);
     let argument = || {

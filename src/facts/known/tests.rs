@@ -307,33 +307,35 @@ fn a_part_is_known_as_a_part() {
 #[test]
 fn a_patch_names_its_files() {
     let patch = "*** Begin Patch\n*** Add File: new.rs\n+fn n() {}\n+\n*** Update File: ./old.rs\n@@\n-a\n+b\n*** Delete File: gone.rs\n*** Update File: from.rs\n*** Move to: to.rs\n@@\n-x\n+y\n*** End Patch";
-    let input = serde_json::json!({ "input": patch }).to_string();
-    let transcript = anthropic(&[("apply_patch", &input, ResultText::Fine("Success."))]);
-    let found = in_main(&transcript, files);
-    let found: Vec<(&str, FileAction, Option<Content>)> = found
-        .iter()
-        .map(|file| {
-            (
-                file.path.as_str(),
-                file.operations.last().unwrap().what,
-                file.content(&transcript),
-            )
-        })
-        .collect();
-    let new = Content {
-        text: "fn n() {}\n\n".to_owned(),
-        lines: Lines::ALL,
-    };
-    assert_eq!(
-        found,
-        [
-            ("new.rs", FileAction::Write, Some(new)),
-            ("old.rs", FileAction::Edit, None),
-            ("gone.rs", FileAction::Delete, None),
-            ("from.rs", FileAction::Leave, None),
-            ("to.rs", FileAction::Edit, None),
-        ]
-    );
+    for key in ["input", "patch", "patchText"] {
+        let input = serde_json::json!({ key: patch }).to_string();
+        let transcript = anthropic(&[("apply_patch", &input, ResultText::Fine("Success."))]);
+        let found = in_main(&transcript, files);
+        let found: Vec<(&str, FileAction, Option<Content>)> = found
+            .iter()
+            .map(|file| {
+                (
+                    file.path.as_str(),
+                    file.operations.last().unwrap().what,
+                    file.content(&transcript),
+                )
+            })
+            .collect();
+        let new = Content {
+            text: "fn n() {}\n\n".to_owned(),
+            lines: Lines::ALL,
+        };
+        assert_eq!(
+            found,
+            [
+                ("new.rs", FileAction::Write, Some(new)),
+                ("old.rs", FileAction::Edit, None),
+                ("gone.rs", FileAction::Delete, None),
+                ("from.rs", FileAction::Leave, None),
+                ("to.rs", FileAction::Edit, None),
+            ]
+        );
+    }
 }
 
 #[test]
