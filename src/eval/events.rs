@@ -86,6 +86,7 @@ pub(super) fn events(
         transcript,
         events: Vec::new(),
         calls: IdMap::default(),
+        by_block: IdMap::default(),
         nameless: None,
     };
     let mut typed = match queued {
@@ -115,6 +116,8 @@ struct Reader<'t, 'a> {
     events: Vec<Event>,
     /// The events of calls, by their ids.
     calls: IdMap<&'t [u8], usize>,
+    /// The same by their blocks.
+    by_block: IdMap<u32, usize>,
     /// The last call without an id.
     nameless: Option<usize>,
 }
@@ -156,6 +159,7 @@ impl Reader<'_, '_> {
                     std::mem::take(&mut call.refers),
                     std::mem::take(&mut call.body),
                 );
+                self.by_block.insert(at, self.events.len());
                 match bytes(block.call_id) {
                     [] => self.nameless = Some(self.events.len()),
                     id => drop(self.calls.insert(id, self.events.len())),
@@ -166,9 +170,10 @@ impl Reader<'_, '_> {
                 }
             }
             BlockKind::Result => {
-                let of = match bytes(block.call_id) {
-                    [] => self.nameless.take(),
-                    id => self.calls.get(id).copied(),
+                let of = match (transcript.call_beside(at), bytes(block.call_id)) {
+                    (Some(call), _) => self.by_block.get(&call).copied(),
+                    (None, []) => self.nameless.take(),
+                    (None, id) => self.calls.get(id).copied(),
                 };
                 let (end, text) = self.result(block, of);
                 self.push(number, Some(at), EventKind::Result { of, end }, text);

@@ -1,6 +1,6 @@
 //! Calls and their results, paired.
 //!
-//! By id; older calls without ids by the tool's name. Only within a conversation, since ids are unique only there.
+//! By id, unless both are in one element; older calls without ids by the tool's name. Only within a conversation, since ids are unique only there.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -163,6 +163,7 @@ pub fn exchanges(
     let mut exchanges: Vec<Exchange> = Vec::new();
     // If two calls have the same id, each gets the results that follow it.
     let mut by_id: IdMap<&[u8], usize> = IdMap::default();
+    let mut by_block: IdMap<u32, usize> = IdMap::default();
     let mut without_id = None;
     for (message, number) in conversation.all_blocks() {
         let block = transcript.block(number);
@@ -179,6 +180,7 @@ pub fn exchanges(
                 } else {
                     by_id.insert(id, exchanges.len());
                 }
+                by_block.insert(number, exchanges.len());
                 let input = || Input::of(transcript, block);
                 let (kind, basis) = recognised(&name(transcript, number), input, added);
                 exchanges.push(Exchange {
@@ -191,7 +193,10 @@ pub fn exchanges(
                 });
             }
             BlockKind::Result => {
-                let of = if id.is_empty() {
+                let beside = transcript.call_beside(number);
+                let of = if let Some(call) = beside {
+                    by_block.get(&call).copied()
+                } else if id.is_empty() {
                     let answers =
                         |of: &usize| exchanges[*of].tool(transcript) == name(transcript, number);
                     without_id.take().filter(answers)

@@ -110,7 +110,10 @@ impl<'t, 'a> Results<'t, 'a> {
                     conversation: number as u32,
                     message: message as u32,
                     block: number_of_block,
-                    named_by: calls.get(id()).copied().unwrap_or(number_of_block),
+                    named_by: transcript
+                        .call_beside(number_of_block)
+                        .or_else(|| calls.get(id()).copied())
+                        .unwrap_or(number_of_block),
                 }),
                 BlockKind::Call
                 | BlockKind::Text

@@ -11,6 +11,7 @@ use crate::transcript::{Block, BlockKind, ChangeSet, Mirror, Replace, Transcript
 pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> ChangeSet {
     let mut replace = Vec::with_capacity(changes.len() * 2);
     let by_call = by_call(transcript, changes);
+    let mut by_block: IdMap<u32, &Change> = IdMap::default();
     let mut by_line: IdMap<u32, (usize, &Change)> = IdMap::default();
     let copies = copies(transcript, changes);
     for change in changes {
@@ -29,6 +30,7 @@ pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> Chang
                 by_line.entry(copy.line).or_insert((0, change)).0 += 1;
             }
         }
+        by_block.insert(change.block, change);
         by_line.entry(block.line).or_insert((0, change)).0 += 1;
     }
     let mut owners: IdMap<u32, u32> = IdMap::default();
@@ -45,6 +47,8 @@ pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> Chang
             changed
                 .filter(|(changed, _)| *changed == results)
                 .map(|(_, change)| *change)
+        } else if let beside @ [_, ..] = &beside(transcript, mirror)[..] {
+            beside.iter().find_map(|b| by_block.get(b)).copied()
         } else {
             owners.get(&mirror.line).and_then(|owner| {
                 let id = transcript.bytes(mirror.line, mirror.of);
@@ -109,6 +113,18 @@ fn change_at<'c>(calls: &Calls<'c>, at: Place) -> Option<&'c Change> {
     let (_, results) = before.or_else(|| calls.first_key_value())?;
     let all: Option<Vec<&Change>> = results.iter().copied().collect();
     all?.pop()
+}
+
+/// The results that a mirror is written with, in one element of a file: it repeats these, whatever others have their id.
+fn beside(transcript: &Transcript<'_>, mirror: &Mirror) -> Vec<u32> {
+    let is_its = |number: &u32| {
+        let block = transcript.block(*number);
+        block.kind == BlockKind::Result && block.call_id == mirror.of
+    };
+    transcript
+        .blocks_of_line(mirror.line)
+        .filter(is_its)
+        .collect()
 }
 
 /// The blocks that repeat changed results, by the block that they repeat.

@@ -175,6 +175,7 @@ impl<'p> Counter<'p> {
         let mut calls: Vec<Call> = Vec::new();
         // If two calls have the same id, each gets the results that follow it.
         let mut by_id: IdMap<&[u8], usize> = IdMap::default();
+        let mut by_block: IdMap<u32, usize> = IdMap::default();
         let mut results = Vec::new();
         for part in self.parts(conversation, growth, transcript, sizes, counts) {
             let Part {
@@ -202,11 +203,16 @@ impl<'p> Counter<'p> {
                     if !block.call_id.is_empty() {
                         by_id.insert(transcript.bytes(block.line, block.call_id), calls.len());
                     }
+                    by_block.insert(part.block, calls.len());
                     calls.push(call);
                 }
                 BlockKind::Result => {
                     let id = transcript.bytes(block.line, block.call_id);
-                    results.push((part, by_id.get(id).copied()));
+                    let call = match transcript.call_beside(part.block) {
+                        Some(beside) => by_block.get(&beside),
+                        None => by_id.get(id),
+                    };
+                    results.push((part, call.copied()));
                 }
                 BlockKind::Text
                 | BlockKind::Image

@@ -395,6 +395,16 @@ impl<'a> Transcript<'a> {
         start..end
     }
 
+    /// The call that a result is written with, in one element of a file: nothing else can be meant, whatever ids the program gave.
+    pub fn call_beside(&self, result: u32) -> Option<u32> {
+        let answers = self.block(result);
+        let is_beside = |other: &Block| {
+            other.line == answers.line && other.tool == answers.tool && !answers.tool.is_empty()
+        };
+        let mut before = (0..result).rev().take_while(|b| is_beside(self.block(*b)));
+        before.find(|b| self.block(*b).kind == BlockKind::Call)
+    }
+
     /// The texts of a block's content that a model reads.
     pub fn texts(&self, block: &Block) -> &[Text] {
         &self.texts[block.texts.0 as usize..block.texts.1 as usize]

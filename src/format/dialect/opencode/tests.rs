@@ -273,3 +273,28 @@ fn a_message_that_says_nothing_any_more_leaves() {
         document(&[asked(1, "one"), answered(3, 1, SAID)])
     );
 }
+
+#[test]
+fn results_belong_to_the_calls_in_their_parts_whatever_ids_these_have() {
+    use crate::facts::calls;
+    use crate::policy::Tools;
+
+    let done = |output: &str| {
+        call(&format!(
+            r#""status":"completed","output":"{output}","metadata":{{"exit":0}},"time":{{"start":1,"end":2}}"#
+        ))
+    };
+    let running = call(r#""status":"running","time":{}"#);
+    let parts = [done("first"), running, done("last")].join(",");
+    for parts in [parts.clone(), parts.replace(r#""callID":"c","#, "")] {
+        let text = document(&[asked(1, "go"), answered(2, 1, &parts)]);
+        let transcript = read(&text);
+        let calls = calls(&transcript, &transcript.conversations[0], &Tools::default());
+        let said = calls.iter().map(|call| {
+            let result = call.result?;
+            Some(transcript.block_text(transcript.block(result.block)))
+        });
+        let said: Vec<Option<_>> = said.collect();
+        assert_eq!(said, [Some("first".into()), None, Some("last".into())]);
+    }
+}
