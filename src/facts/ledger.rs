@@ -4,19 +4,20 @@
 
 mod file;
 mod gone;
+mod stash;
 
 use std::collections::BTreeMap;
 
 use super::commands;
-use super::evidence::{answered, flags_failures};
+use super::evidence::{answered, flags_failures, of_read};
 use super::exchanges::{Exchange, FactLocation, text_of};
 use super::exit::Exit;
 use super::input::Input;
 use super::operation::{Done, FileAction, Operation};
 use super::path::{Folders, below_folder, is_of_windows, on_its_drive};
 use super::refused::{is_empty, never_ran};
-use super::removals::{self, Entry, How, Place, Scope, Status, Sure, Target, What};
-use super::shell::is_shell_tool;
+use super::removals::{self, How, Place, Scope, Status, Sure, Target, What};
+use super::shell::{is_shell_tool, output, shows};
 use super::site::{Site, Stray};
 use crate::policy::ToolKind;
 use crate::transcript::Transcript;
@@ -130,14 +131,28 @@ impl<'t, 'a> Ledger<'t, 'a> {
         if removals::may_record(&text) {
             self.recorded = Some(exchange.call);
         }
-        let Some(changes) = removals::changes(&text) else {
-            return;
-        };
         let call = Call {
             exchange,
             input: &input,
         };
-        self.gone.begin(exchange.call);
+        let was_removed = |place: &Place| match place {
+            Place::At(written) => self.gone.has(&self.spelled(&call, written).0),
+            Place::Like { .. } => false,
+        };
+        let seen = shows(&text).map(Place::At).filter(was_removed);
+        let before: removals::Before<'_> = match self.gone.is_empty() {
+            true => None,
+            false => Some(&was_removed),
+        };
+        let changes = removals::changes(&text, before);
+        if let Some(place) = seen
+            && self.is_shown(exchange)
+        {
+            self.put_back(&call, &place, How::Perhaps, Done::Unclear);
+        }
+        let Some(changes) = changes else {
+            return;
+        };
         let answered = answered(self.transcript, exchange);
         if answered == Done::Failed && never_ran(self.transcript, exchange) {
             return;
@@ -183,6 +198,15 @@ impl<'t, 'a> Ledger<'t, 'a> {
                 What::Clean(place) => self.clean(&call, &place, &text),
             }
         }
+    }
+
+    /// Whether a command that shows a file has shown it.
+    fn is_shown(&self, exchange: &Exchange) -> bool {
+        exchange.result.is_some_and(|result| {
+            let said = text_of(self.transcript, result, exchange.inner.as_deref());
+            let answered = answered(self.transcript, exchange);
+            of_read(self.transcript, exchange, answered, &output(said)) == Done::Yes
+        })
     }
 
     /// Whether it would be known if a command had failed: its result has a status, or what it would say has been printed.
@@ -335,38 +359,32 @@ impl<'t, 'a> Ledger<'t, 'a> {
     fn replace(&mut self, call: &Call<'_, '_>, to: Target, done: Done) {
         let (path, written, _) = self.target(call, to);
         let operation = call.operation(&written, FileAction::Edit, done);
-        match self.there.get(&path) {
-            Some(file) => self.files[*file].operations.push(operation),
-            // Removed by the same call, it is there again.
-            None if self.was_removed_by(call, &path) => {
-                let file = self.by_path[&path];
+        match (self.there.get(&path).copied(), self.removed(&path)) {
+            (Some(file), _) => self.files[file].operations.push(operation),
+            // Removed before, it is there again.
+            (None, Some(file)) => {
                 self.files[file].operations.push(Operation {
                     what: FileAction::Write,
                     ..operation
                 });
                 self.there.insert(path, file);
             }
-            None => self.strays.push(Stray {
+            (None, None) => self.strays.push(Stray {
                 site: Site::File(path),
                 operation,
             }),
         }
     }
 
-    /// Whether a call has removed the file of this path.
-    fn was_removed_by(&self, call: &Call<'_, '_>, path: &str) -> bool {
-        let file = self.by_path.get(path).map(|file| &self.files[*file]);
-        let last = file.and_then(|file| file.operations.last());
-        last.is_some_and(|last| last.call == call.exchange.call && last.done != Done::Failed)
+    /// The file of this path, if removing it is what was done to it last.
+    fn removed(&self, path: &str) -> Option<usize> {
+        let file = *self.by_path.get(path)?;
+        self.files[file].removal().map(|_| file)
     }
 
-    /// What this call has removed is there again, or may be.
+    /// What was removed is there again, or may be.
     fn put_back(&mut self, call: &Call<'_, '_>, place: &Place, how: How, done: Done) {
         let site = self.site(call, place);
-        let is_its = |operation: &Operation| {
-            operation.call == call.exchange.call
-                && matches!(operation.what, FileAction::Delete | FileAction::Leave)
-        };
         let written = match (place, how) {
             (Place::At(written), How::Written) => Some(below_folder(call.input, written)),
             (Place::At(_) | Place::Like { .. }, _) => None,
@@ -379,7 +397,7 @@ impl<'t, 'a> Ledger<'t, 'a> {
         }
         for file in files {
             let of = &mut self.files[file];
-            let Some(last) = of.operations.last_mut().filter(|last| is_its(last)) else {
+            let Some(last) = of.removal() else {
                 continue;
             };
             match &written {
@@ -387,8 +405,7 @@ impl<'t, 'a> Ledger<'t, 'a> {
                     let operation = call.operation(written, FileAction::Write, done);
                     of.operations.push(operation);
                 }
-                Some(_) | None if last.done == Done::Yes => last.done = Done::Unclear,
-                Some(_) | None => {}
+                Some(_) | None => of.operations[last].done = Done::Unclear,
             }
             self.there.insert(of.path.clone(), file);
         }
@@ -474,57 +491,6 @@ impl<'t, 'a> Ledger<'t, 'a> {
             let mut changes = operations.filter(|o| o.done != Done::Failed && o.what.is_change());
             changes.any(|change| change.call < recorded)
         })
-    }
-
-    /// The entries of the stash that are meant; they are no longer there if it is known which.
-    fn entries(&mut self, entry: Entry) -> Vec<(FactLocation, Vec<usize>)> {
-        match entry {
-            Entry::Last => self.stash.pop().into_iter().collect(),
-            Entry::All => std::mem::take(&mut self.stash),
-            Entry::Some => self.stash.clone(),
-        }
-    }
-
-    /// What was kept in a stash is back.
-    fn unstash(&mut self, call: &Call<'_, '_>, entry: Entry, done: Done) {
-        let is_sure = done == Done::Yes && entry == Entry::Last;
-        let entries = self.entries(entry);
-        if entries.is_empty() {
-            let operation = call.operation("", FileAction::Unstash, Done::Unclear);
-            self.strays.push(Stray {
-                site: Site::Repository(None),
-                operation,
-            });
-        }
-        for (stashed, files) in entries {
-            let is_it = |o: &Operation| o.what == FileAction::Stash && o.call == stashed;
-            if is_sure {
-                // It is as if nothing had been done.
-                self.strays.retain(|stray| !is_it(&stray.operation));
-                self.gone.strays_moved(&self.strays);
-            }
-            for file in files {
-                let file = &mut self.files[file];
-                if is_sure {
-                    file.operations.retain(|o| !is_it(o));
-                } else if file.last_change().is_some_and(is_it) {
-                    file.hit(call.operation(&file.path, FileAction::Unstash, Done::Unclear));
-                }
-            }
-        }
-    }
-
-    /// What was kept in a stash is thrown away.
-    fn drop(&mut self, call: &Call<'_, '_>, entry: Entry) {
-        for (stashed, files) in self.entries(entry) {
-            for file in files {
-                let file = &mut self.files[file];
-                let is_it = |o: &Operation| o.what == FileAction::Stash && o.call == stashed;
-                if file.last_change().is_some_and(is_it) {
-                    file.hit(call.operation(&file.path, FileAction::Revert, Done::Unclear));
-                }
-            }
-        }
     }
 
     /// Files that git does not know are deleted: it says which, unless it is told not to.

@@ -20,6 +20,14 @@ impl File {
         operations.rfind(|o| o.done != Done::Failed && !o.what.is_look())
     }
 
+    /// Its removal, if nothing else was done to it since.
+    pub(super) fn removal(&self) -> Option<usize> {
+        let mut operations = self.operations.iter();
+        let last = operations.rposition(|o| o.done != Done::Failed && !o.what.is_look())?;
+        let what = self.operations[last].what;
+        matches!(what, FileAction::Delete | FileAction::Leave).then_some(last)
+    }
+
     /// Notes what a command did that does not name the file, but a place that it is in, or what git knows.
     ///
     /// Every such command hits every file there, so that many commands and many files would make far more operations than a

@@ -1,11 +1,9 @@
-//! What the call that is followed has removed, by its paths: what a later command of that call makes again is found without a look at
-//! everything else.
+//! What commands have removed, by its paths: what a later command makes again is found without a look at everything else.
 //!
 //! PURE. Holds numbers, no files: whether the last thing done to one is still its removal, the ledger knows.
 
 use std::collections::BTreeMap;
 
-use crate::facts::exchanges::FactLocation;
 use crate::facts::operation::{Done, FileAction};
 use crate::facts::path::is_relative;
 use crate::facts::site::{Site, Stray};
@@ -15,21 +13,21 @@ const LONGEST: usize = 8_192;
 
 #[derive(Debug, Default)]
 pub(super) struct Gone {
-    call: Option<FactLocation>,
     files: BTreeMap<String, usize>,
     /// Those whose removal is sure.
     strays: BTreeMap<String, Vec<usize>>,
 }
 
 impl Gone {
-    /// Another command is followed; several may be of one call.
-    pub(super) fn begin(&mut self, call: FactLocation) {
-        if self.call != Some(call) {
-            *self = Gone {
-                call: Some(call),
-                ..Gone::default()
-            };
-        }
+    pub(super) fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.strays.is_empty()
+    }
+
+    /// Whether a path, or a folder that it is in, is one of what was removed.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.files.contains_key(path)
+            || self.strays.contains_key(path)
+            || folders(path).any(|folder| self.strays.contains_key(folder))
     }
 
     /// Notes that a file was removed.
@@ -54,10 +52,8 @@ impl Gone {
 
     /// The strays have other numbers now.
     pub(super) fn strays_moved(&mut self, all: &[Stray]) {
-        let is_its = |stray: &&Stray| Some(stray.operation.call) == self.call;
-        let its = all.iter().rev().take_while(is_its).count();
         self.strays.clear();
-        self.strays(all, all.len() - its);
+        self.strays(all, 0);
     }
 
     /// The files in a place; nobody is told of them again unless they are removed again.
@@ -73,6 +69,13 @@ impl Gone {
         };
         let files = paths.iter().filter_map(|path| self.files.remove(path));
         files.collect()
+    }
+
+    /// All that was removed.
+    pub(super) fn take_all(&mut self) -> (Vec<usize>, Vec<usize>) {
+        let Gone { files, strays } = std::mem::take(self);
+        let strays = strays.into_values().flatten();
+        (files.into_values().collect(), strays.collect())
     }
 
     /// The strays that name a place, what is in it, or a folder that it is in; the same holds for them.

@@ -342,6 +342,62 @@ fn what_one_command_removes_and_makes_again_is_there() {
     assert_eq!(gone, (FileAction::Delete, Done::Yes));
 }
 
+#[test]
+fn what_a_later_command_makes_again_is_not_told_as_deleted() {
+    let wrote = (FileAction::Write, Done::Yes);
+    let perhaps = (FileAction::Delete, Done::Unclear);
+    let gone = (FileAction::Delete, Done::Yes);
+    for (command, expected) in [
+        ("cat > src/a.rs <<'E'\nx\nE", wrote),
+        ("echo x > src/a.rs", wrote),
+        ("cd src && echo x > a.rs", wrote),
+        ("cp /t/b.rs src/a.rs", wrote),
+        ("echo x > src/a.rs; ls", (FileAction::Write, Done::Unclear)),
+        ("touch src/a.rs", perhaps),
+        ("python3 gen.py --out src/a.rs", perhaps),
+        ("git stash pop", perhaps),
+        ("cat src/b.rs > src/c.rs", gone),
+        ("touch src/b.rs", gone),
+        ("ls src/a.rs", gone),
+        ("git add src/a.rs && git commit -m x", gone),
+        ("npx eslint src", gone),
+        ("git stash && git stash pop", gone),
+    ] {
+        let found = after(&[("rm src/a.rs", FINE), (command, FINE)]);
+        assert_eq!(found, expected, "{command}");
+        // That it was not there in between changes nothing.
+        let failed = ResultText::Failed("Exit code 1\ncat: src/a.rs: No such file or directory");
+        let found = after(&[
+            ("rm src/a.rs", FINE),
+            ("cat src/a.rs", failed),
+            (command, FINE),
+        ]);
+        assert_eq!(found, expected, "{command}");
+    }
+    // Of a folder, what is made in it.
+    let cloned = after(&[("rm -r src", FINE), ("git clone https://h/x/y src", FINE)]);
+    assert_eq!(cloned, perhaps);
+    // What else has made it, nothing shows but that it is there.
+    let seen = |said| {
+        after(&[
+            ("rm src/a.rs", FINE),
+            ("make", FINE),
+            ("cat src/a.rs", said),
+        ])
+    };
+    assert_eq!(seen(ResultText::Fine("fn a() {}")), perhaps);
+    let missing = "cat: src/a.rs: No such file or directory";
+    assert_eq!(seen(ResultText::Fine(missing)), gone);
+    assert_eq!(seen(ResultText::Failed(missing)), gone);
+    // Once more it is gone.
+    let again = [
+        ("rm src/a.rs", FINE),
+        ("echo x > src/a.rs", FINE),
+        ("rm src/a.rs", FINE),
+    ];
+    assert_eq!(after(&again), gone);
+}
+
 /// What was done last to each file of a session on Windows, of which all are edited first, after a command.
 fn on_windows(command: &str) -> Vec<(String, FileAction)> {
     let line = |kind: &str, content: serde_json::Value, uuid: u32| {

@@ -1,7 +1,7 @@
-//! Files that a text makes again after it has removed them.
+//! Files that a text makes again after it, or one before it, has removed them.
 //!
 //! PURE. Where the output of a command goes, there is a file; what else a command makes of the paths that it is given, nobody says,
-//! unless the rules know that it makes nothing. Looks only at what was removed by the same text.
+//! unless the rules know that it makes nothing. What was removed before the text, it is told.
 
 use std::collections::BTreeSet;
 
@@ -66,22 +66,22 @@ fn plain(path: &str) -> &str {
     path.trim_start_matches("./").trim_end_matches('/')
 }
 
-impl Walk {
+impl Walk<'_> {
     /// Follows what a command may make of what was removed before it.
     pub(super) fn again(&mut self, command: &Simple, words: &[Word], sure: Sure) {
-        if self.removed.0.is_empty() {
+        if self.removed.0.is_empty() && self.before.is_none() {
             return;
         }
         for output in command.outputs.iter().take(MOST) {
             for (place, its) in self.places(&[Argument::Word(output)], By::Shell) {
-                if self.removed.concerns(&place) {
+                if self.was_removed(&place) {
                     let how = How::Written;
                     self.push(What::Again { place, how }, sure.and(its));
                 }
             }
         }
         let mut places = self.named(words);
-        places.retain(|place| self.removed.concerns(place));
+        places.retain(|place| self.was_removed(place));
         if places.is_empty() || !may_make(command) {
             return;
         }
@@ -89,6 +89,11 @@ impl Walk {
             let how = How::Perhaps;
             self.push(What::Again { place, how }, Sure::No);
         }
+    }
+
+    /// Whether what is at a place was removed, by this text or before it.
+    fn was_removed(&self, place: &Place) -> bool {
+        self.removed.concerns(place) || self.before.is_some_and(|was_removed| was_removed(place))
     }
 
     /// The paths of which a command may make files.

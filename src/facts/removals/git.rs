@@ -5,7 +5,7 @@
 use super::place::{By, LONGEST, below};
 use super::{Argument, Entry, Folder, Pattern, Place, Scope, Sure, Walk, What};
 
-impl Walk {
+impl Walk<'_> {
     /// Follows a command of git.
     pub(super) fn git(&mut self, arguments: &[Argument<'_>], sure: Sure) {
         let mut folder = self.folder().clone();

@@ -7,7 +7,7 @@ use super::{Argument, Place, Sure, Walk, What, row};
 use crate::facts::script::{Joint, Simple};
 
 /// The names that the command behind these reads: what the pipe gives it, of which they may be the end.
-pub(super) fn names(before: &[Simple], walk: &Walk) -> Vec<Pattern> {
+pub(super) fn names(before: &[Simple], walk: &Walk<'_>) -> Vec<Pattern> {
     let pipe = before.iter().rev();
     let pipe = pipe.take_while(|command| command.joint == Joint::Pipe);
     // Each command of a long pipe reads these again.
@@ -51,7 +51,7 @@ pub(super) fn skip_flags(words: &mut Vec<Argument<'_>>) {
 }
 
 /// The paths that a search with these arguments finds, and perhaps more.
-fn found(arguments: &[Argument<'_>], walk: &Walk) -> Vec<Pattern> {
+fn found(arguments: &[Argument<'_>], walk: &Walk<'_>) -> Vec<Pattern> {
     let is_start = |word: &&Argument<'_>| !word.text().starts_with(['-', '(', '!']);
     let starts = arguments.iter().take_while(is_start);
     let mut starts: Vec<Pattern> = starts
@@ -97,7 +97,7 @@ fn found(arguments: &[Argument<'_>], walk: &Walk) -> Vec<Pattern> {
     starts.iter().flat_map(below).collect()
 }
 
-impl Walk {
+impl Walk<'_> {
     /// Follows a search that deletes what it finds, or has it deleted.
     pub(super) fn find(&mut self, program: &str, arguments: &[Argument<'_>]) {
         const RUNS: [&str; 8] = [

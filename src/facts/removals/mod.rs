@@ -124,8 +124,11 @@ const MOST_OPEN: usize = 64;
 /// How deep a text may stand in others.
 const DEEPEST: usize = 4;
 
-/// What a text does to files. `None`, which is nearly always so, if nothing.
-pub(super) fn changes(text: &str) -> Option<Changes> {
+/// Which places earlier texts have removed; `None` if they have removed nothing.
+pub(super) type Before<'b> = Option<&'b dyn Fn(&Place) -> bool>;
+
+/// What a text does to files, given what those before it have removed. `None`, which is nearly always so, if nothing.
+pub(super) fn changes(text: &str, before: Before<'_>) -> Option<Changes> {
     const WORDS: [&str; 10] = [
         "rm",
         "mv ",
@@ -138,7 +141,7 @@ pub(super) fn changes(text: &str) -> Option<Changes> {
         "git ",
         "-delete",
     ];
-    if !WORDS.iter().any(|word| text.contains(word)) {
+    if before.is_none() && !WORDS.iter().any(|word| text.contains(word)) {
         return None;
     }
     let mut walk = Walk {
@@ -149,11 +152,14 @@ pub(super) fn changes(text: &str) -> Option<Changes> {
         values: Values::new(),
         found: Vec::new(),
         removed: Removed::default(),
+        before,
     };
     let number = walk.text(text, Sure::Yes, 0)?;
-    let status = match (number, &walk.found[..]) {
-        (1, [change]) if change.is_of_one_path() => Status::Own,
-        _ => Status::Shared,
+    let is_again = |change: &&Change| matches!(change.what, What::Again { .. });
+    let mut others = walk.found.iter().filter(|change| !is_again(change));
+    let status = match (number, others.next(), others.next()) {
+        (1, Some(change), None) if change.is_of_one_path() => Status::Own,
+        (_, _, _) => Status::Shared,
     };
     (!walk.found.is_empty()).then_some(Changes {
         all: walk.found,
@@ -193,13 +199,14 @@ struct Folder {
 }
 
 /// The commands of a text, one after the other.
-struct Walk {
+struct Walk<'b> {
     /// The folder of the commands, and of those that the brackets around them are in.
     folders: Vec<Folder>,
     values: Values,
     found: Vec<Change>,
     /// The paths that these remove.
     removed: Removed,
+    before: Before<'b>,
 }
 
 /// An argument of a command.
@@ -235,7 +242,7 @@ impl Argument<'_> {
     }
 }
 
-impl Walk {
+impl Walk<'_> {
     /// Follows a text; returns the number of its commands.
     fn text(&mut self, text: &str, outer: Sure, depth: usize) -> Option<usize> {
         let commands = commands(text).filter(|_| depth < DEEPEST)?;

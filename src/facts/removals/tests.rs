@@ -46,7 +46,7 @@ fn of(text: &str) -> Vec<String> {
             Sure::No => format!("?{what}"),
         }
     };
-    let changes = changes(text).map(|changes| changes.all);
+    let changes = changes(text, None).map(|changes| changes.all);
     changes.iter().flatten().map(words).collect()
 }
 

@@ -31,7 +31,7 @@ struct Parts<'a, 'w> {
     into: Option<Argument<'w>>,
 }
 
-impl Walk {
+impl Walk<'_> {
     /// Follows a command that deletes, moves or copies the paths behind it.
     pub(super) fn verb(&mut self, verb: &str, arguments: &[Argument<'_>], by: By, sure: Sure) {
         let parts = Parts::of(verb, by, arguments);
