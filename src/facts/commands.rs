@@ -1,6 +1,6 @@
 //! Commands that were run and services that were called, and how that ended if the results say so.
 
-use super::error_lines::is_error_message;
+use super::error_lines::{is_error_message, is_of_success, is_source};
 use super::exchanges::{Ended, Exchange, FactLocation, TellingLocation};
 use super::exit::Exit;
 use super::looks::{ended, name};
@@ -248,7 +248,7 @@ fn flags_success(transcript: &Transcript<'_>, result: &Block) -> bool {
 }
 
 /// Whether the status of a command is that of a part of it, so that the others may have failed.
-fn hides_failures(command: &str) -> bool {
+pub(super) fn hides_failures(command: &str) -> bool {
     let command = command.trim();
     command.contains(['|', ';', '\n'])
 }
@@ -270,7 +270,9 @@ fn tells_of_a_failure(output: &str) -> bool {
     output.lines().any(|line| {
         !is_none(line)
             && (is_error_message(line, Outcome::Fine)
-                || WORDS.iter().any(|word| line.contains(word)))
+                || WORDS.iter().any(|word| line.contains(word))
+                    && !is_of_success(line)
+                    && !is_source(line))
     })
 }
 

@@ -4,21 +4,41 @@
 
 use crate::transcript::Outcome;
 
-/// Phrases that occur only in error messages of programs.
-pub(super) const ALWAYS: [&str; 6] = [
+/// Of these, each line of an error message that a successful command may print has one.
+pub(super) const ALWAYS: [&str; 13] = [
     "error:",
     "error[",
+    "error TS",
     "Error:",
     "fatal:",
-    "FAILED",
+    "FAIL",
+    "not ok ",
     "panicked at",
+    "undefined reference",
+    "not found",
+    "o such file",
+    "ermission denied",
+    "is not recognized as",
 ];
 
 /// Words with which systems and tools say that a file is not there; their first letter may be a capital.
 pub(super) const NOT_THERE: [&str; 4] = ["o such file", "ENOENT", "ile not found", "ath not found"];
 
-/// Whether a line is an error message of a compiler, interpreter, shell or test runner.
-pub fn is_error_message(line: &str, outcome: Outcome) -> bool {
+/// How surely a line is an error message, the surest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Strength {
+    /// With it, a shell or a program says that a command or a file is not there, or not for it.
+    Complains,
+    /// It says that something failed.
+    Says,
+    /// It stands in the report of a test that failed.
+    Reports,
+    /// It has a word of one, as any file may have that a command shows.
+    Resembles,
+}
+
+/// How surely a line is an error message of a compiler, interpreter, shell or test runner; `None` if it is none.
+pub(super) fn strength(line: &str) -> Option<Strength> {
     /// Phrases that also occur in files, which a successful command may show. In lower case.
     const WHERE_IT_FAILED: [&str; 18] = [
         "error",
@@ -40,7 +60,176 @@ pub fn is_error_message(line: &str, outcome: Outcome) -> bool {
         "timed out",
         "exited with",
     ];
-    let has = |line: &str, words: &[&str]| words.iter().any(|word| line.contains(word));
-    has(line, &ALWAYS)
-        || outcome == Outcome::Failed && has(&line.to_ascii_lowercase(), &WHERE_IT_FAILED)
+    let line = line.trim();
+    if is_of_success(line) {
+        return None;
+    }
+    if complains(line) {
+        return Some(Strength::Complains);
+    }
+    if says(line) {
+        return Some(Strength::Says);
+    }
+    // pytest's.
+    if line.starts_with("E   ") {
+        return Some(Strength::Reports);
+    }
+    let lower = line.to_ascii_lowercase();
+    let resembles = WHERE_IT_FAILED.iter().any(|word| lower.contains(word));
+    resembles.then_some(Strength::Resembles)
+}
+
+/// Whether a line is an error message, given how its call ended.
+pub fn is_error_message(line: &str, outcome: Outcome) -> bool {
+    match (strength(line), outcome) {
+        (Some(Strength::Complains | Strength::Says), _) => true,
+        (Some(Strength::Reports | Strength::Resembles), Outcome::Failed) => true,
+        (Some(Strength::Reports | Strength::Resembles), Outcome::Fine) | (None, _) => false,
+    }
+}
+
+/// Whether a line says that a test has not failed, whatever that is called.
+pub(super) fn is_of_success(line: &str) -> bool {
+    const BEFORE: [&str; 7] = ["PASSED ", "PASS ", "--- PASS", "ok ", "✓", "✔", "√"];
+    const AFTER: [&str; 4] = [" PASSED", " SKIPPED", " XFAIL", " ... ok"];
+    let line = line.trim();
+    // Behind it, pytest writes how many tests are done.
+    let result = match line.rsplit_once('[') {
+        Some((result, share)) if share.ends_with("%]") => result.trim_end(),
+        Some(_) | None => line,
+    };
+    BEFORE.iter().any(|before| line.starts_with(before))
+        || AFTER.iter().any(|after| result.ends_with(after))
+}
+
+/// Whether a line is one of source, not of what a program says: a comment, or the beginning of more.
+pub(super) fn is_source(line: &str) -> bool {
+    const COMMENTS: [&str; 5] = ["#", "//", "/*", "* ", "<!--"];
+    let line = line.trim();
+    COMMENTS.iter().any(|sign| line.starts_with(sign)) || line.ends_with(['{', '(', ',', ';'])
+}
+
+fn says(line: &str) -> bool {
+    const WORDS: [&str; 6] = [
+        "error[",
+        "error TS",
+        "FAILED",
+        "--- FAIL",
+        "panicked at",
+        "undefined reference to ",
+    ];
+    const BEGINNINGS: [&str; 3] = ["FAIL ", "FAIL\t", "not ok "];
+    const BEFORE_ONE: [&str; 3] = ["error:", "Error:", "fatal:"];
+    let is_one = |word: &str| {
+        let mut places = line.match_indices(word);
+        places.any(|(at, _)| is_said(&line[..at], word, &line[at + word.len()..]))
+    };
+    !is_source(line)
+        && (WORDS.iter().any(|word| line.contains(word))
+            || BEGINNINGS.iter().any(|begin| line.starts_with(begin))
+            || BEFORE_ONE.iter().any(|word| is_one(word)))
+}
+
+/// Whether `error:` between two texts begins a message, and is no key of a setting: `continue-on-error: false`.
+fn is_said(before: &str, word: &str, after: &str) -> bool {
+    const VALUES: [&str; 5] = ["true", "false", "null", "none", "0"];
+    let is_name = match before.chars().next_back() {
+        // `TypeError:` has a name before it, and is one.
+        Some(c) if c.is_alphanumeric() || c == '_' => word.starts_with(char::is_lowercase),
+        Some('-' | '`') => true,
+        // A command for whoever reads the log.
+        Some(':') => before.ends_with("::"),
+        Some(_) | None => false,
+    };
+    let value = after.split_whitespace().next().unwrap_or_default();
+    !is_name && !after.starts_with(':') && !VALUES.contains(&value)
+}
+
+/// Whether a shell or a program says so: `bash: line 1: go: command not found`.
+fn complains(line: &str) -> bool {
+    const ENDS: [&str; 4] = [
+        ": not found",
+        ": command not found",
+        ": No such file or directory",
+        ": Permission denied",
+    ];
+    // What a search shows has the number of a line there.
+    let is_program = |name: &str| !name.is_empty() && !name.contains([' ', ':', '"', '`']);
+    let program = line.split_once(": ").map(|(program, _)| program);
+    let names_it =
+        ENDS.iter().any(|end| line.ends_with(end)) || line.contains(": command not found: ");
+    // Windows.
+    let is_unknown = line.contains("' is not recognized as ");
+    is_unknown || names_it && program.is_some_and(is_program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_says_that_something_failed_comes_before_what_only_may() {
+        for (line, expected) in [
+            ("error: could not compile `a`", Some(Strength::Says)),
+            ("a.c:1:2: error: no", Some(Strength::Says)),
+            ("a.c:1: fatal: no input", Some(Strength::Says)),
+            ("TypeError: x is no function", Some(Strength::Says)),
+            ("java.io.Error: x", Some(Strength::Says)),
+            ("error[E0425]: cannot find value", Some(Strength::Says)),
+            ("FAILED tests/a.py::test_b - assert", Some(Strength::Says)),
+            ("tests/a.py::test_b FAILED [ 50%]", Some(Strength::Says)),
+            ("thread 'main' panicked at a.rs:1", Some(Strength::Says)),
+            (
+                "/usr/bin/bash: line 1: go: command not found",
+                Some(Strength::Complains),
+            ),
+            ("zsh: command not found: go", Some(Strength::Complains)),
+            ("sh: 1: go: not found", Some(Strength::Complains)),
+            (
+                "head: cannot open 'a' for reading: No such file or directory",
+                Some(Strength::Complains),
+            ),
+            (
+                "'go' is not recognized as an internal or external command,",
+                Some(Strength::Complains),
+            ),
+            ("E   assert 61 == 58", Some(Strength::Reports)),
+            ("continue-on-error: false", Some(Strength::Resembles)),
+            (
+                "fail_on_error: false    # never halt (default)",
+                Some(Strength::Resembles),
+            ),
+            ("error: null", Some(Strength::Resembles)),
+            (
+                "# Strictly non-fatal: a hook is no worse than none.",
+                Some(Strength::Resembles),
+            ),
+            (
+                "- `error: \"stale_conflict_state\"`.",
+                Some(Strength::Resembles),
+            ),
+            (
+                "694 +      error: skippedEvaluatorError,",
+                Some(Strength::Resembles),
+            ),
+            (
+                "echo \"::error::Invalid publish action\"",
+                Some(Strength::Resembles),
+            ),
+            (
+                "src/a.rs:12: assert!(said, \"x: No such file or directory",
+                Some(Strength::Resembles),
+            ),
+            (
+                "t.py::TestHandleError::test_datadog_api_404 PASSED [  3%]",
+                None,
+            ),
+            ("t.py::test_error SKIPPED", None),
+            ("✓ shows an error: x", None),
+            ("test facts::an_error_is_one ... ok", None),
+            ("all is well", None),
+        ] {
+            assert_eq!(strength(line), expected, "{line}");
+        }
+    }
 }

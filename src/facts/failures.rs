@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use memchr::memmem;
 
-use super::error_lines::{ALWAYS, is_error_message};
+use super::commands::{exit, hides_failures};
+use super::error_lines::{ALWAYS, Strength, strength};
 use super::exchanges::{Ended, Exchange, FactLocation, text_of};
 use super::exit::Exit;
 use super::looks;
@@ -47,7 +48,9 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
         }
         // Most commands succeed, and most outputs do not mention errors at all.
         if outcome == Outcome::Fine
-            && (!may_contain(transcript, block, &ALWAYS) || shows_files(transcript, exchange))
+            && (!may_contain(transcript, block, &ALWAYS)
+                || shows_files(transcript, exchange)
+                || went_well(transcript, exchange))
         {
             return None;
         }
@@ -59,21 +62,28 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
                 || line.starts_with("<status>")
                 || line.ends_with("(none)")
         };
-        let mut errors: Vec<String> = lines()
-            .filter(|line| !is_status(line) && is_error_message(line, outcome))
-            .take(ERRORS)
-            .map(str::to_owned)
-            .collect();
+        let said_why = lines().filter(|line| !is_status(line));
+        let is_of_files = outcome == Outcome::Failed && shows_files(transcript, exchange);
+        let least = match (outcome, is_of_files) {
+            (Outcome::Failed, false) => Strength::Resembles,
+            (Outcome::Failed, true) => Strength::Complains,
+            (Outcome::Fine, _) => Strength::Reports,
+        };
+        let mut errors = messages(said_why.clone(), least);
         if outcome == Outcome::Failed {
             // If warnings are treated as errors, there may be no other message.
-            let warnings = lines().filter(|line| line.to_ascii_lowercase().contains("warning"));
+            let warnings = lines().filter(|_| !is_of_files);
+            let warnings = warnings.filter(|line| line.to_ascii_lowercase().contains("warning"));
             let warnings = warnings.filter(|line| !errors.iter().any(|error| error == line));
             let warnings: Vec<&str> = warnings.take(Failure::LINES - errors.len()).collect();
             errors.extend(warnings.into_iter().map(str::to_owned));
         }
-        if errors.is_empty() && outcome == Outcome::Failed {
-            let says = lines().filter(|line| !is_status(line));
-            errors = says.take(ERRORS).map(str::to_owned).collect();
+        // Of files that are shown, it is not known which lines are not theirs.
+        if errors.is_empty()
+            && outcome == Outcome::Failed
+            && !(is_of_files && said_why.clone().count() > ERRORS)
+        {
+            errors = said_why.take(ERRORS).map(str::to_owned).collect();
         }
         let is_one = outcome == Outcome::Failed || !errors.is_empty();
         is_one.then_some(Failure {
@@ -84,6 +94,30 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
         })
     };
     exchanges.iter().filter_map(failure).collect()
+}
+
+/// The error messages among lines, in their order: the surest of them, none less sure than `least`. What only resembles one counts
+/// where nothing else is there.
+fn messages<'l>(lines: impl Iterator<Item = &'l str>, least: Strength) -> Vec<String> {
+    let found = lines.enumerate();
+    let mut found: Vec<_> = found
+        .filter_map(|(at, line)| Some((strength(line)?, at, line)))
+        .filter(|(strength, ..)| *strength <= least)
+        .collect();
+    found.sort();
+    found.truncate(ERRORS);
+    if let Some((first, ..)) = found.first()
+        && *first < Strength::Resembles
+    {
+        found.retain(|(strength, ..)| *strength < Strength::Resembles);
+    }
+    // A report that nothing says to be one is a text like others.
+    if least == Strength::Reports {
+        let is_said = found.iter().any(|(strength, ..)| *strength < least);
+        found.retain(|_| is_said);
+    }
+    found.sort_by_key(|(_, at, _)| *at);
+    found.iter().map(|(.., line)| (*line).to_owned()).collect()
 }
 
 /// The blocks of the results that report a failure of `calls`. That of a cell does if one of the calls in it has failed.
@@ -150,6 +184,24 @@ fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, at: FactLocation) -
     }
 }
 
+/// Whether it is known that nothing of a command failed, whatever it printed.
+fn went_well(transcript: &Transcript<'_>, exchange: &Exchange) -> bool {
+    let has_ended_well = || match &exchange.inner {
+        Some(inner) => inner.ended == Ended::Status(0),
+        None => matches!(exit(transcript, exchange), Exit::Code(0) | Exit::Well),
+    };
+    let command = match exchange.kind {
+        ToolKind::Shell => exchange.input(transcript).command(),
+        ToolKind::Read
+        | ToolKind::Write
+        | ToolKind::Edit
+        | ToolKind::Search
+        | ToolKind::Web
+        | ToolKind::Other => None,
+    };
+    command.is_some_and(|command| !hides_failures(&command)) && has_ended_well()
+}
+
 /// Whether a command only shows contents of files.
 fn shows_files(transcript: &Transcript<'_>, exchange: &Exchange) -> bool {
     let input = exchange.input(transcript);
@@ -198,9 +250,8 @@ mod tests {
         let source =
             "fn main() {\n    eprintln!(\"error: {e}\");\n    panic!(\"Error: {e}\");\n}\n";
         let shown = |command: &str| {
-            let input = serde_json::json!({"command": command}).to_string();
-            let transcript = anthropic(&[("Bash", &input, ResultText::Fine(source))]);
-            !in_main(&transcript, failures).is_empty()
+            let said = format!("{source}error: no input");
+            !errors(command, ResultText::Fine(&said)).is_empty()
         };
         for command in [
             "cat src/main.rs",
@@ -219,6 +270,69 @@ mod tests {
         ] {
             assert!(shown(command), "{command}");
         }
+    }
+
+    /// The error messages of a command.
+    fn errors(command: &str, said: ResultText<'_>) -> Vec<String> {
+        let input = serde_json::json!({"command": command}).to_string();
+        let transcript = anthropic(&[("Bash", &input, said)]);
+        let found = in_main(&transcript, failures);
+        found
+            .into_iter()
+            .flat_map(|failure| failure.lines)
+            .collect()
+    }
+
+    #[test]
+    fn the_tests_that_failed_are_told_and_not_those_that_passed() {
+        let passed = "a.py::TestError::test_404 PASSED [  1%]\na.py::test_exception PASSED [  2%]\na.py::test_timeout_error PASSED\n";
+        let failed = "    def test_count(error):\nE   assert 61 == 58\nFAILED a.py::test_count - assert 61 == 58\n1 failed, 3 passed";
+        let all = format!("{passed}{failed}");
+        let found = errors(
+            "pytest -v",
+            ResultText::Failed(&format!("Exit code 1\n{all}")),
+        );
+        let expected = [
+            "E   assert 61 == 58",
+            "FAILED a.py::test_count - assert 61 == 58",
+        ];
+        assert_eq!(found, expected);
+        let found = errors("pytest -v | tail -20", ResultText::Fine(&all));
+        assert_eq!(found, expected);
+        let found = errors("pytest -v | tail -20", ResultText::Fine(passed));
+        assert!(found.is_empty());
+        let found = errors("make | tail", ResultText::Fine("E   assert 61 == 58"));
+        assert!(found.is_empty());
+    }
+
+    #[test]
+    fn of_shown_files_only_what_is_not_theirs_is_an_error() {
+        let source = "messages: Record<string, unknown>[] | undefined,\nlogs error: x\nverdict (pass/fail)\nmore\n";
+        let missing = "sed: can't read b.ts: No such file or directory";
+        let found = errors(
+            "sed -n 1,9p a.ts && printf '--' && sed -n 1,9p b.ts",
+            ResultText::Failed(&format!("Exit code 2\n{source}{missing}")),
+        );
+        assert_eq!(found, [missing]);
+        let found = errors(
+            "cat a.ts && grep x a.ts",
+            ResultText::Failed(&format!("Exit code 1\n{source}")),
+        );
+        assert!(found.is_empty(), "{found:?}");
+    }
+
+    #[test]
+    fn what_a_command_that_went_well_prints_is_no_error() {
+        let shown = "jobs:\n  continue-on-error: false\n# Strictly non-fatal: a hook\n- `error: \"stale\"`\n";
+        let found = errors("gh api x | base64 -d", ResultText::Fine(shown));
+        assert!(found.is_empty(), "{found:?}");
+        let well = |command: &str| {
+            let said = "Process exited with code 0\nOutput:\nwrites error: as a key";
+            errors(command, ResultText::Fine(said))
+        };
+        assert!(well("agentv skills get x").is_empty());
+        // The status is that of the last one.
+        assert_eq!(well("make | tail").len(), 1);
     }
 
     #[test]

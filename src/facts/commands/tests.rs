@@ -424,3 +424,35 @@ fn each_of_several_commands_has_its_own_end() {
         r#"[{"type":"text","text":"[Output of run_commands cleared - run it again if needed]"}]"#;
     assert_eq!(of(cleared), [("a\nb".to_owned(), Exit::Unknown)]);
 }
+
+#[test]
+fn a_pipe_of_which_a_command_was_not_found_has_not_ended_well() {
+    for (command, said, is_known) in [
+        (
+            "go test ./... 2>&1 | tail -8 && node --test | tail -6",
+            "/usr/bin/bash: line 1: go: command not found\nℹ pass 50",
+            false,
+        ),
+        ("go vet 2>&1 | tail", "zsh: command not found: go", false),
+        (
+            "head -1 a | jq .cwd",
+            "head: cannot open 'a' for reading: No such file or directory",
+            false,
+        ),
+        ("make docs | head", "a.md:3: says: command not found", true),
+        ("make x | base64 -d", "continue-on-error: false", true),
+        ("make a; make b", "# Failed tests failed once", true),
+        ("cargo test | tail", "test an_error_failed ... ok", true),
+    ] {
+        let transcript = anthropic(&[(
+            "Bash",
+            &serde_json::json!({ "command": command }).to_string(),
+            ResultText::Fine(&format!("Exit code: 0\n{said}")),
+        )]);
+        let expected = match is_known {
+            true => Exit::Code(0),
+            false => Exit::Unknown,
+        };
+        assert_eq!(ended(&transcript)[0].1, expected, "{command}");
+    }
+}
