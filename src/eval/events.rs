@@ -6,12 +6,10 @@
 use std::borrow::Cow;
 
 use super::call::{CELL_TOOL, Call, End, end, end_in_cell};
-use crate::facts::block_text;
+use crate::facts::{block_text, queued};
 use crate::ids::IdMap;
 use crate::scan::unescape;
-use crate::transcript::{
-    Author, Block, BlockKind, Conversation, LineKind, Message, Role, Transcript, Typed,
-};
+use crate::transcript::{Author, Block, BlockKind, Conversation, Message, Role, Transcript, Typed};
 
 /// An event.
 #[derive(Debug)]
@@ -229,22 +227,13 @@ impl Reader<'_, '_> {
 
 /// Text that a person typed while the agent was working, with its line.
 fn typed_meanwhile(transcript: &Transcript<'_>) -> Vec<(u32, String)> {
-    let queued = |line: u32| {
-        let is_session = transcript.lines()[line as usize].kind == LineKind::Session;
-        let bytes = transcript.line(line);
-        if !is_session || memchr::memmem::find(bytes, b"queue-operation").is_none() {
-            return None;
-        }
-        let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
-        let is_one = value["type"] == "queue-operation" && value["operation"] == "enqueue";
-        let text = value["content"].as_str().filter(|_| is_one)?;
+    let is_typed = |text: &str| {
         // Notices of the program are queued too, and events of its tasks.
         let is_event = text.starts_with("{\"task_id\":") && text.contains("\"task_type\":");
-        (!is_event && !text.trim_start().starts_with('<')).then(|| (line, text.to_owned()))
+        !is_event && !text.trim_start().starts_with('<')
     };
-    (0..transcript.lines().len() as u32)
-        .filter_map(queued)
-        .collect()
+    let queued = queued(transcript).into_iter();
+    queued.filter(|(_, text)| is_typed(text)).collect()
 }
 
 /// The arguments of a command that a person typed, if any.

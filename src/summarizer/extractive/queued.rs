@@ -5,9 +5,9 @@
 
 use super::gather::Gather;
 use super::requests;
-use crate::facts::queued_pictures;
+use crate::facts::{queued, queued_pictures};
 use crate::scan::{Kind, Value};
-use crate::transcript::{Block, LineKind};
+use crate::transcript::Block;
 
 /// Adds what was queued on the lines of the span.
 pub(super) fn gather(gather: &mut Gather<'_, '_>) {
@@ -23,18 +23,13 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>) {
     let (Some(first), Some(last)) = (lines.iter().min(), lines.iter().max()) else {
         return;
     };
-    for line in *first..=*last {
-        if transcript.lines()[line as usize].kind != LineKind::Session {
-            continue;
-        }
-        let bytes = transcript.line(line);
-        let [kind, operation, content] = strings(bytes, ["type", "operation", "content"]);
-        if kind == "queue-operation" && operation == "enqueue" {
+    for (line, text) in queued(transcript) {
+        if (*first..=*last).contains(&line) {
             let before = lines
                 .partition_point(|other| *other < line)
                 .saturating_sub(1);
             let message = gather.span.start + before;
-            add(gather, &content, message as u32, line);
+            add(gather, &text, message as u32, line);
         }
     }
 }

@@ -1,0 +1,73 @@
+//! What the user typed while the agent was working, as Claude Code records it when it is queued.
+//!
+//! PURE. What the user took back from the queue was never sent, and is nobody's request. Says nothing of what became of the rest: it
+//! may come again as a message, as an attachment, or not at all.
+
+use std::borrow::Cow;
+
+use crate::scan::Value;
+use crate::transcript::{LineKind, Transcript};
+
+/// The texts that were queued on lines that are no messages, with these lines, in order.
+pub fn queued(transcript: &Transcript<'_>) -> Vec<(u32, String)> {
+    let mut queued: Vec<(u32, String)> = Vec::new();
+    for (number, line) in (0..).zip(transcript.lines()) {
+        let bytes = transcript.line(number);
+        if line.kind != LineKind::Session
+            || memchr::memmem::find(bytes, b"\"queue-operation\"").is_none()
+        {
+            continue;
+        }
+        let [kind, operation, content] = Value::of(bytes).fields(["type", "operation", "content"]);
+        if kind.string() != Some(b"queue-operation") {
+            continue;
+        }
+        let text = content.unescaped().unwrap_or(Cow::Borrowed(b""));
+        let text = String::from_utf8_lossy(&text).into_owned();
+        match operation.string() {
+            Some(b"enqueue") => queued.push((number, text)),
+            // Into the line that the user types in. Other operations are the agent's, which sends what it takes out.
+            Some(b"popAll") => {
+                if let Some(at) = queued.iter().rposition(|(_, queued)| *queued == text) {
+                    queued.remove(at);
+                }
+            }
+            Some(_) | None => {}
+        }
+    }
+    queued
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::tests::read_as;
+    use crate::format::Format;
+
+    #[test]
+    fn what_the_user_took_back_was_not_said() {
+        let operation = |operation: &str, content: &str| {
+            format!(
+                r#"{{"type":"queue-operation","operation":"{operation}","timestamp":"t","sessionId":"s"{content}}}"#
+            )
+        };
+        let text = |text: &str| format!(r#","content":"{text}""#);
+        let lines = [
+            r#"{"uuid":"a","parentUuid":null,"sessionId":"s","type":"user","message":{"role":"user","content":"go"}}"#.to_owned(),
+            operation("enqueue", &text("and stop")),
+            operation("enqueue", &text("delete it")),
+            operation("enqueue", &text("and wait")),
+            operation("popAll", &text("delete it")),
+            operation("dequeue", ""),
+            operation("remove", ""),
+            operation("enqueue", &text("once more")),
+            operation("popAll", &text("once more")),
+            operation("enqueue", &text("once more")),
+        ];
+        let lines = lines.join("\n");
+        let transcript = read_as(Format::ClaudeCode, &lines);
+        let expected = [(1, "and stop"), (3, "and wait"), (9, "once more")];
+        let expected = expected.map(|(line, text)| (line, text.to_owned()));
+        assert_eq!(queued(&transcript), expected);
+    }
+}
