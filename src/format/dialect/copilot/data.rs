@@ -6,7 +6,7 @@
 use crate::format::shapes::blocks::{self, quoted};
 use crate::scan::{Cursor, Kind, Parse, Span, Text, Value};
 use crate::transcript::{
-    Block, BlockKind, Compaction, LineKind, Link, LinkKind, Outcome, Record, Role, Shape,
+    Author, Block, BlockKind, Compaction, LineKind, Link, LinkKind, Outcome, Record, Role, Shape,
 };
 
 /// The values of a result that repeat it or belong to it, beside the text that a model reads.
@@ -54,7 +54,9 @@ pub(super) fn user(
             let around: Vec<Text> = around.collect();
             if !around.is_empty() {
                 around.into_iter().for_each(|text| record.text(text));
-                record.block(Block::bare(BlockKind::Text, quoted(sent)), texts);
+                let mut block = Block::bare(BlockKind::Text, quoted(sent));
+                block.author = Author::Program;
+                record.block(block, texts);
             }
         }
         (_, Some(only), None) | (Some(only), None, _) => {

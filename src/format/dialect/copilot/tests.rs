@@ -75,6 +75,20 @@ fn words_are_apart_from_what_is_sent_around_them() {
 }
 
 #[test]
+fn what_a_mode_and_reminders_add_is_not_the_users() {
+    let sent =
+        "[[PLAN]] I want to create a plan.\\nMy request: split it\\n\\n<reminder>x</reminder>";
+    let data = format!(r#"{{"content":"split it","transformedContent":"{sent}"}}"#);
+    let text = log(&[("user.message", &data)]);
+    let transcript = read(&text);
+    let main = &transcript.conversations[0];
+    let blocks = main.blocks(&main.messages[0]).iter();
+    let words: Vec<bool> = blocks.map(|b| transcript.block(*b).is_words()).collect();
+    assert_eq!(words, [true, false]);
+    assert_eq!(main.messages[0].typed, Typed::Yes);
+}
+
+#[test]
 fn what_was_said_since_a_compaction_began_stays_behind_its_summary() {
     let user = |text: &str| format!(r#"{{"content":"{text}"}}"#);
     let done = |text: &str| format!(r#"{{"success":true,"summaryContent":"{text}"}}"#);
