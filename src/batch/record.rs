@@ -13,7 +13,7 @@ use serde_json::json;
 use super::packed::{BASE64, PATH, TEXT, safe_path};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Detector, Format};
-use crate::outcome::FaultKind;
+use crate::outcome::{FaultKind, Outcome};
 use crate::scan::{Cursor, Kind, Span, Value, lines};
 
 /// The member that says why a record comes back unchanged.
@@ -273,8 +273,17 @@ pub(super) fn with_error(line: &[u8], kind: &FaultKind, message: &str) -> Vec<u8
     with_last(line, ERROR, &value)
 }
 
+/// Whether a record has a member of this name that is not an entry of a report as [`with_member`] writes it.
+pub(super) fn has_another(line: &[u8], name: &str) -> bool {
+    if !is_object(line) {
+        return false;
+    }
+    let there = Value::of(line).field(name);
+    there.is_there() && serde_json::from_slice::<Outcome>(there.raw()).is_err()
+}
+
 /// The line with this value as its last member; a line that is no JSON object stays as it is, and a member of that name is
-/// replaced where it is.
+/// replaced where it is: see [`has_another`].
 pub(super) fn with_member(line: &[u8], name: &str, value: &str) -> Vec<u8> {
     if !is_object(line) {
         return line.to_vec();

@@ -56,7 +56,7 @@ pub(super) struct Filter {
     /// the store]
     #[arg(long, value_name = "DIR", requires = "store", help_heading = OUTPUT)]
     out_dir: Option<PathBuf>,
-    /// Add to each record its entry of the report, as the last member NAME
+    /// Add to each record its entry of the report, as the last member NAME; a record that has another NAME gets an error instead
     #[arg(long, value_name = "NAME", help_heading = OUTPUT)]
     stats_field: Option<String>,
     #[command(flatten)]

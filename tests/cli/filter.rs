@@ -78,6 +78,16 @@ fn a_record_that_cannot_be_compacted_comes_back_with_its_error() {
     ]);
 }
 
+/// An `error` of the user's own is data of the record.
+#[test]
+fn a_record_with_an_error_of_its_own_is_compacted_and_keeps_it() {
+    let place = Place::new();
+    let (before, after) = sample();
+    let record = |text: &str| json!({"error": "boom", "path": "a.jsonl", "text": text}).to_string();
+    let out = place.pipe("filter", record(&before)).exits(0).text();
+    assert_eq!(out, record(&after));
+}
+
 #[test]
 fn bytes_that_are_no_text_come_back_as_they_are() {
     let place = Place::new();
@@ -340,4 +350,27 @@ fn a_record_can_bring_its_entry_of_the_report() {
         let args = format!("filter --field talk --stats-field {name}");
         place.pipe(&args, "").exits(2).says(&["--stats-field"]);
     }
+}
+
+#[test]
+fn a_member_that_is_no_entry_of_a_report_is_never_replaced_by_one() {
+    let place = Place::new();
+    let (before, _) = sample();
+    let record = json!({"id": 7, "user": "bob", "path": "d/a.jsonl", "text": before}).to_string();
+    for name in ["user", "id"] {
+        let args = format!("filter --stats-field {name}");
+        let ran = place.pipe(&args, &record).exits(0);
+        let line: Value = serde_json::from_str(&ran.text()).unwrap();
+        assert_eq!(line["error"]["kind"], "exists");
+        let there = serde_json::from_str::<Value>(&record).unwrap();
+        let is_there = |(key, value): (&String, &Value)| line[key] == *value;
+        assert!(there.as_object().unwrap().iter().all(is_there), "{line}");
+        ran.says(&["1 with an error", name]);
+    }
+    // The entry of an earlier run is.
+    let once = place.pipe("filter --stats-field entry", &record).exits(0);
+    let twice = place.pipe("filter --stats-field entry", &once.out).exits(0);
+    let twice: Value = serde_json::from_str(&twice.text()).unwrap();
+    assert_eq!(twice["entry"]["status"], "unchanged");
+    assert_eq!(twice["error"], Value::Null);
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::super::budget::Budget;
 use super::super::hooks::{HookContext, PreHook};
-use super::super::record::{Record, with_error, with_member};
+use super::super::record::{Record, has_another, with_error, with_member};
 use super::super::target::RunStore;
 use super::super::{Destination, Source, Target, is_crowded, one};
 use super::Stream;
@@ -47,16 +47,21 @@ pub(super) struct Work<'r> {
 
 impl Work<'_> {
     /// What becomes of a record, with its entry of the report where that is asked for; a panic is an error of this record.
+    ///
+    /// A record that has something else where its entry should be gets none: it comes back unchanged, with an error.
     pub(super) fn answer(&self, task: &Task) -> Answer {
+        let stats = self.stream.stats.as_deref();
+        if let Some(name) = stats.filter(|name| has_another(&task.line, name)) {
+            let message =
+                format!("the record has a member {name:?} of its own, which --stats-field names");
+            return Ok(refused(task, &Error::new(ErrorKind::Exists, message)));
+        }
         let compacted = catch_unwind(AssertUnwindSafe(|| self.compacted(task)));
         let (line, outcome) = compacted.unwrap_or_else(|_| {
             let message = "internal error on this record; it is unchanged";
-            let error = Error::new(ErrorKind::Internal, message);
-            let outcome = Outcome::failed(&name_of(task.number), &error);
-            let line = with_error(&task.line, &FaultKind::Error(error.kind), &error.message);
-            Ok((line, outcome))
+            Ok(refused(task, &Error::new(ErrorKind::Internal, message)))
         })?;
-        let Some(name) = &self.stream.stats else {
+        let Some(name) = stats else {
             return Ok((line, outcome));
         };
         let stats = serde_json::to_string(&outcome);
@@ -70,13 +75,7 @@ impl Work<'_> {
         let record = Record::of(line, self.stream.field.as_deref(), format);
         let record = match record {
             Ok(record) => record,
-            Err(error) => {
-                let outcome = Outcome::failed(&name_of(*number), &error);
-                return Ok((
-                    with_error(line, &FaultKind::Error(error.kind), &error.message),
-                    outcome,
-                ));
-            }
+            Err(error) => return Ok(refused(task, &error)),
         };
         let path = record.path.clone().unwrap_or_else(|| name_of(*number));
         let tried = self.compact(&record, &path);
@@ -151,6 +150,12 @@ impl Work<'_> {
                 .compact_record(&target, path, transcript, &mut output, share, &before)?;
         Ok((outcome, output))
     }
+}
+
+/// What becomes of a record that cannot be compacted: its line with the reason.
+fn refused(task: &Task, error: &Error) -> (Vec<u8>, Outcome) {
+    let line = with_error(&task.line, &FaultKind::Error(error.kind), &error.message);
+    (line, Outcome::failed(&name_of(task.number), error))
 }
 
 /// The line of a record that was read and comes back unchanged, with the reason.
