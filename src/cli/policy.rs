@@ -136,10 +136,16 @@ fn whole(chosen: ResolvedPolicy) -> Result<()> {
     if !text.is_empty() {
         text.push('\n');
     }
-    let policy = Policy {
+    let mut policy = Policy {
         extends: preset,
         ..effective.policy
     };
+    // What is printed may be saved in any folder, and a file names folders from its own.
+    if !policy.restore.root.is_empty()
+        && let Ok(path) = std::path::absolute(&policy.restore.root)
+    {
+        policy.restore.root = path_text(&path);
+    }
     text.push_str(&policy.to_toml()?);
     print(&text)
 }

@@ -71,6 +71,8 @@ pub use write::{descriptions, literal};
 const EXTENDS: &str = "extends";
 /// The key whose value may be in a file.
 pub const PROMPT: &str = "summary.prompt";
+/// The key whose value is a folder.
+pub const ROOT: &str = "restore.root";
 
 key::policy! {
     /// When and how a conversation is made smaller: one field for each key, in the order of the file.

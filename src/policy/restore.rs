@@ -17,7 +17,8 @@ table! {
         tokens_total: u64 = 3_000, unit("tokens");
         /// Whether files are left out that the kept messages still show.
         skip_visible: bool = true;
-        /// The folder that files are read from and that no read leaves; "" means from the transcript only.
+        /// The folder that files are read from and that no read leaves; "" means from the transcript only. In a policy file it is
+        /// relative to that file.
         root: String = "", found(Empty("would read files from a folder"));
         /// What comes back after the files.
         extras: Vec<Extra> = &[Extra::Plan, Extra::Todos];

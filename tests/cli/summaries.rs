@@ -170,6 +170,39 @@ fn files_come_back_from_the_folder_that_is_named_and_from_nowhere_else() {
 }
 
 #[test]
+fn a_policy_file_names_the_folder_of_files_from_its_own() {
+    let place = Place::with(&[
+        ("in.jsonl", session("stations.txt").as_str()),
+        ("p/stations.txt", "of the current folder\n"),
+        ("q/p/stations.txt", "beside the policy\n"),
+        ("q/r.toml", "[restore]\nroot = \"p\"\n"),
+        ("q/below/s.toml", "extends = \"../r.toml\"\n"),
+        ("fx/a/input.jsonl", session("stations.txt").as_str()),
+        ("fx/a/policy.toml", "[restore]\nroot = \"gone\"\n"),
+    ]);
+    let args = "--summarize always --set clear.keep=0 -o -";
+    let above = place.run(&format!("compact in.jsonl --policy q/r.toml {args}"));
+    let above = above.exits(0).text();
+    assert!(above.contains("beside the policy"), "{above}");
+    let run_in = |folder: &str, policy: &str| {
+        let args = format!("compact ../in.jsonl --policy {policy} {args}");
+        place.run_in(folder, &args).exits(0).text()
+    };
+    assert_eq!(run_in("q", "r.toml"), above);
+    assert_eq!(run_in("p", "../q/below/s.toml"), above);
+    // A flag names it from the current folder.
+    let flag = format!("compact in.jsonl --policy q/r.toml {args} --files-root p");
+    let flag = place.run(&flag).exits(0).text();
+    assert!(flag.contains("of the current folder"), "{flag}");
+    place.run("check fx").exits(3).says(&["fx/a/gone"]);
+    // What is shown may be saved anywhere.
+    let shown = place.run("policy show q/r.toml").exits(0);
+    place.write("copy.toml", shown.out);
+    let copy = format!("compact in.jsonl --policy copy.toml {args}");
+    assert_eq!(place.run(&copy).exits(0).text(), above);
+}
+
+#[test]
 fn a_policy_that_always_archives_keeps_a_copy_of_what_it_summarises() {
     let place = Place::with(&[("in.jsonl", session("/p/stations.txt"))]);
     let big = "--policy layered --set window.context=30000 --set trigger.min_savings=1";

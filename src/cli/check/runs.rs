@@ -309,10 +309,11 @@ fn policy_of<'c>(
     Ok((Some(file), Cow::Owned(effective)))
 }
 
+/// An error of a policy, with its file unless it names what is missing.
 fn at(error: Error, file: Option<&Path>) -> Error {
-    match file {
-        Some(file) => error.at(file),
-        None => error,
+    match (file, &error.path) {
+        (Some(file), None) => error.at(file),
+        (_, Some(_)) | (None, None) => error,
     }
 }
 
