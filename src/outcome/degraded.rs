@@ -108,6 +108,8 @@ pub enum WarningKind {
     ParameterRefused,
     /// A summary was due and would have been empty.
     EmptySummary,
+    /// Fewer messages were kept beside a summary than the policy asks for.
+    KeptLess,
     /// A file could not be read from the files' folder.
     FileNotRead,
     /// A file was not restored, because files of that name contain secrets.
@@ -146,6 +148,7 @@ impl WarningKind {
             WarningKind::CutOff => "cut_off",
             WarningKind::ParameterRefused => "parameter_refused",
             WarningKind::EmptySummary => "empty_summary",
+            WarningKind::KeptLess => "kept_less",
             WarningKind::FileNotRead => "file_not_read",
             WarningKind::FileWithheld => "file_withheld",
             WarningKind::Redacted => "redacted",
@@ -173,6 +176,7 @@ impl WarningKind {
             | WarningKind::CutOff
             | WarningKind::ParameterRefused
             | WarningKind::EmptySummary
+            | WarningKind::KeptLess
             | WarningKind::FileNotRead
             | WarningKind::FileWithheld
             | WarningKind::Hook
@@ -202,6 +206,9 @@ impl WarningKind {
             WarningKind::Coverage => Some(
                 "name the tools by what they do: [tools] shell, read, write, edit, search, web",
             ),
+            WarningKind::KeptLess => {
+                Some("a higher trigger.tokens or target.tokens leaves room for them")
+            }
             WarningKind::OtherFormat => {
                 Some("leave out --input-format to detect the format from the content of the file")
             }

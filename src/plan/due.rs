@@ -5,7 +5,7 @@
 use super::{Cut, Cutter, Goal};
 use crate::facts::{Asked, agent_request_kind, asked_for};
 use crate::format::Format;
-use crate::policy::{Compare, Layer, Policy, SummaryWhen, TooLarge};
+use crate::policy::{Compare, Layer, Policy, Summary, SummaryWhen, TooLarge};
 use crate::text::thousands;
 use crate::transcript::{Conversation, Transcript};
 
@@ -175,20 +175,49 @@ pub fn due(policy: &Policy, force: &Force, cutter: &Cutter<'_>, live: Live<'_>) 
     }
 }
 
-/// `cut`, unless the turns that it keeps are over the trigger by themselves: then the last round of them alone is kept, since
-/// the conversation would stay over its trigger for ever. A policy that keeps a number of messages, or that has another answer
-/// to a result that is too large, means that.
+/// `cut`, unless the turns that it keeps are over the trigger by themselves: the conversation would stay over its trigger for
+/// ever. Then as many of these turns are kept as are not over it; if not even the last one is, its last round, or what the other
+/// rules keep. A policy that keeps a number of messages, or that has another answer to a result that is too large, means that.
 fn below_trigger(policy: &Policy, cutter: &Cutter<'_>, cut: Cut, tokens: &[u64]) -> Cut {
     let summary = &policy.summary;
-    let kept: u64 = tokens[cut.first_kept.min(tokens.len())..].iter().sum();
+    let stays_over = |cut: Cut| {
+        let kept: u64 = tokens[cut.first_kept.min(tokens.len())..].iter().sum();
+        is_over(policy, kept)
+    };
     if summary.keep_turns == 0
         || summary.keep_messages > 0
         || summary.too_large == TooLarge::LastTurns
-        || !is_over(policy, kept)
+        || !stays_over(cut)
     {
         return cut;
     }
-    cutter.with_last_round_only(cut)
+    let of_turns = |keep_turns: u64| {
+        let keep = Summary {
+            keep_turns,
+            ..summary.clone()
+        };
+        cutter.by_policy(&keep, tokens)
+    };
+    // More turns are more tokens, so that the number of turns is found by halving.
+    let (mut fits, mut over) = (0, summary.keep_turns.min(tokens.len() as u64));
+    while over - fits > 1 {
+        let turns = fits + (over - fits) / 2;
+        match stays_over(of_turns(turns)) {
+            true => over = turns,
+            false => fits = turns,
+        }
+    }
+    let fewer = of_turns(fits);
+    match fits {
+        0 => {
+            let last_round = cutter.with_last_round_only(cut);
+            [fewer, last_round]
+                .into_iter()
+                .min_by_key(|cut| cut.first_kept)
+                .unwrap_or(last_round)
+        }
+        _ => fewer,
+    }
 }
 
 #[cfg(test)]
@@ -291,5 +320,40 @@ mod tests {
                 "only 60 tokens precede the kept messages; at least 61 are required".to_owned()
             )
         );
+    }
+
+    #[test]
+    fn turns_over_the_trigger_keep_as_many_of_them_as_are_not() {
+        let lines = [
+            r#"{"role":"user","content":"do it"}"#,
+            r#"{"role":"assistant","content":"so"}"#,
+        ];
+        let bytes = lines.repeat(3).join("\n").into_bytes();
+        let transcript = Format::OpenAi.read(&bytes, 1, &mut Warnings::default());
+        let origins = vec![MessageOrigin::Session; 6];
+        let cutter = Cutter::new(&transcript, &transcript.conversations[0], origins);
+        let tokens = [30; 6];
+        let first_kept = |trigger: u64, keep_turns: u64, keep_tokens: u64| {
+            let mut policy = preset("").unwrap();
+            (policy.trigger.on, policy.trigger.tokens) = (TriggerOn::Tokens, trigger);
+            let summary = &mut policy.summary;
+            (summary.keep_messages, summary.keep_turns) = (0, keep_turns);
+            summary.keep_tokens = keep_tokens;
+            let cut = cutter.by_policy(&policy.summary, &tokens);
+            below_trigger(&policy, &cutter, cut, &tokens).first_kept
+        };
+        for (trigger, keep_turns, keep_tokens, expected) in [
+            (180, 3, 0, 0),
+            (179, 3, 0, 2),
+            (119, 3, 0, 4),
+            (119, 9, 0, 4),
+            // Not even the last turn: its last round, or what another rule keeps.
+            (59, 2, 0, 4),
+            (59, 2, 30, 4),
+            (59, 2, 99, 3),
+        ] {
+            let cut = first_kept(trigger, keep_turns, keep_tokens);
+            assert_eq!(cut, expected, "{trigger} {keep_turns} {keep_tokens}");
+        }
     }
 }

@@ -45,7 +45,8 @@ table! {
         /// The newest messages that are kept. Of this, `summary.keep_turns` and `summary.keep_tokens`, the rule that keeps
         /// most applies; if all are 0, nothing is kept.
         keep_messages: u64 = 0, unit("messages"), common();
-        /// The newest turns that are kept; a turn begins with a typed message.
+        /// The newest turns that are kept; a turn begins with a typed message. Where these are over the trigger by themselves, as
+        /// many of them as are not, or the last round of the last one.
         keep_turns: u64 = 0, unit("turns"), common();
         /// The newest messages that are kept, up to this size; a call is never separated from its result.
         ///

@@ -159,6 +159,8 @@ impl Planned<'_> {
         };
         let notices = notices::of_summary(subject.first_line, artifacts, summarised);
         settlement.warnings.extend(notices);
+        let kept_less = notices::kept_less(subject, self.cut, summarised);
+        settlement.warnings.extend(kept_less);
         let summary = summarised.message.as_ref().map(|message| format::Summary {
             role: message.role,
             text: &message.text,

@@ -3,6 +3,8 @@
 use super::{KeptMessages, LossReason, Summarised, SummaryResult, Tried};
 use crate::artifacts::{Ending, ModelError, NotRead, PromptCut, SummaryArtifacts, UnreadFile};
 use crate::outcome::{Degraded, DegradedKind, NO_SUMMARY, WAITS_FOR, Warning, WarningKind};
+use crate::plan::{Cut, Subject};
+use crate::policy::{Summary, TargetKind};
 use crate::text::{count, printable};
 
 /// Why there is no summary although one was requested.
@@ -137,6 +139,41 @@ pub(super) fn of_summary<'s>(
     let pictures = summarised.pictures.iter();
     let pictures = pictures.map(move |line| warning(WarningKind::Pictures, PICTURES, line));
     unread.chain(words).chain(pictures)
+}
+
+/// A warning that fewer messages are kept than the numbers of turns and of messages ask for; `cut` is where the trigger allows to
+/// cut. Not where a cap is the reason: who gives one asks for less.
+pub(super) fn kept_less(
+    subject: &Subject<'_>,
+    cut: Cut,
+    summarised: &Summarised,
+) -> Option<Warning> {
+    let keep = &subject.policy.summary;
+    let is_cap = subject
+        .goal
+        .is_some_and(|goal| goal.kind == TargetKind::Cap);
+    let by_number = Summary {
+        keep_tokens: 0,
+        ..keep.clone()
+    };
+    if is_cap || keep.keep_turns == 0 && keep.keep_messages == 0 || summarised.message.is_none() {
+        return None;
+    }
+    let asked = subject.cutter.by_policy(&by_number, &subject.tokens());
+    if summarised.first_kept <= asked.first_kept {
+        return None;
+    }
+    let why = match cut.first_kept > asked.first_kept {
+        true => "they are over the trigger by themselves",
+        false => "the target leaves no room for them",
+    };
+    Some(Warning {
+        kind: WarningKind::KeptLess,
+        line: Some(subject.first_line),
+        message: format!(
+            "fewer messages are kept than summary.keep_turns and summary.keep_messages ask for: {why}"
+        ),
+    })
 }
 
 const PICTURES: &str =

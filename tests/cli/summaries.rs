@@ -202,6 +202,46 @@ fn a_policy_file_names_the_folder_of_files_from_its_own() {
     assert_eq!(place.run(&copy).exits(0).text(), above);
 }
 
+/// Turns of a question and an answer of this many words.
+fn turns(count: usize, words: usize) -> String {
+    let turn = |i: usize| {
+        let answer: Vec<String> = (0..words).map(|n| format!("gauge-{i}-{n}")).collect();
+        let question = json!({"role": "user", "content": format!("And station {i}?")});
+        let answer = json!({"role": "assistant", "content": answer.join(" ")});
+        format!("{question}\n{answer}\n")
+    };
+    (0..count).map(turn).collect()
+}
+
+/// A larger number never keeps less, and what does not fit is said.
+#[test]
+fn turns_that_are_over_the_trigger_keep_as_many_as_are_not() {
+    let place = Place::with(&[("in.jsonl", turns(6, 100))]);
+    let kept = |args: &str| {
+        let args =
+            format!("compact in.jsonl --report r.json --overwrite --set target.tokens=0 {args}");
+        let ran = place.run(&args).exits(0);
+        let summary = conversation(&place, "r.json")["summary"].clone();
+        (summary["preserved_messages"].as_u64().unwrap(), ran)
+    };
+    let keys = "--set trigger.tokens=1500 --set summary.keep_tokens=0 --set summary.keep_turns=";
+    let all: Vec<u64> = (0..6).map(|n| kept(&format!("{keys}{n}")).0).collect();
+    assert!(all.is_sorted(), "{all:?}");
+    assert_eq!(all[..2], [0, 2]);
+    assert!(all[5] > 2 && all[5] < 10, "{all:?}");
+    let said = "fewer messages are kept than summary.keep_turns and summary.keep_messages ask for";
+    kept(&format!("{keys}5"))
+        .1
+        .says(&[said, "over the trigger"]);
+    assert!(!kept(&format!("{keys}1")).1.err.contains(said));
+    place.write("in.jsonl", turns(40, 100));
+    let keys = "--set trigger.tokens=9000 --set summary.keep_messages=30";
+    place
+        .run(&format!("compact in.jsonl -n {keys}"))
+        .exits(0)
+        .says(&[said, "the target leaves no room for them"]);
+}
+
 #[test]
 fn a_policy_that_always_archives_keeps_a_copy_of_what_it_summarises() {
     let place = Place::with(&[("in.jsonl", session("/p/stations.txt"))]);
