@@ -67,9 +67,11 @@ table! {
         /// The assistant's message after it; "" means none.
         ack: String = "";
 
-        /// The size of the summary; 0 means `summary.share` of what it replaces.
+        /// The size of the summary; 0 means `summary.share` of what it replaces. If a target is set and `summary.too_large` is
+        /// `"shrink"`, the summary takes the room that the target leaves instead.
         tokens: u64 = 4_000, unit("tokens");
-        /// The size as a share of what the summary replaces.
+        /// The size as a share of what the summary replaces. A summary does not become smaller for a target that is an aim, unless
+        /// `summary.tokens` is.
         share: f64 = 0.05, share();
         /// The least that `summary.share` may come to.
         min_tokens: u64 = 2_000, unit("tokens");

@@ -58,10 +58,11 @@ impl Composer<'_> {
         }
     }
 
-    /// The size that a summary may have whatever the goal is, in tokens.
+    /// The size that a summary may have whatever the goal is, in tokens: for an aim, what its share gives, up to the size asked for.
     pub(super) fn min_size(&self, cut: Cut) -> u64 {
+        let (policy, span) = (&self.subject.policy.summary, self.subject.span(cut));
         match self.is_over_aim() {
-            true => self.subject.policy.summary.share_of(self.subject.span(cut)),
+            true => policy.share_of(span).min(policy.size(span)),
             false => 0,
         }
     }

@@ -242,6 +242,27 @@ fn turns_that_are_over_the_trigger_keep_as_many_as_are_not() {
         .says(&[said, "the target leaves no room for them"]);
 }
 
+/// An aim is missed for the smallest summary, which is no larger than the one that was asked for.
+#[test]
+fn the_share_makes_no_summary_larger_than_its_size() {
+    let place = Place::with(&[("in.jsonl", turns(150, 100))]);
+    let after = |args: &str| {
+        place
+            .run(&format!(
+                "compact in.jsonl -n --report r.json --overwrite {args}"
+            ))
+            .exits(0);
+        conversation(&place, "r.json")["tokens_after"]
+            .as_u64()
+            .unwrap()
+    };
+    let plain = after("");
+    assert!(
+        after("--set summary.share=0.5") <= plain.max(10_000),
+        "{plain}"
+    );
+}
+
 #[test]
 fn a_policy_that_always_archives_keeps_a_copy_of_what_it_summarises() {
     let place = Place::with(&[("in.jsonl", session("/p/stations.txt"))]);
