@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::config::{KeyArgs, POLICY, PolicyArgs};
+use super::apart::tell_apart;
+use super::config::{KeyArgs, POLICY, PolicyArgs, ResolvedPolicy};
 use super::gates::{FailedGate, GATES};
 use super::messages::policy_ref;
 use super::reading::{Reading, not_understood, say};
@@ -92,11 +93,21 @@ impl Eval {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         let clock = self.timings.clock();
         let planned = self.reports.checked()?;
+        let budgets = self.budgets.clone();
         let names: Vec<Option<String>> = match &self.policies[..] {
             [] => vec![None],
             named => named.iter().cloned().map(Some).collect(),
         };
-        let chosen = names.into_iter().map(|name| self.chosen(context, name));
+        let resolved = names.into_iter().map(|name| {
+            let args = PolicyArgs {
+                policy: name,
+                keys: self.keys.clone(),
+            };
+            args.resolve(context)
+        });
+        let mut resolved = resolved.collect::<Result<Vec<_>>>()?;
+        tell_apart(&mut resolved);
+        let chosen = resolved.into_iter().map(|one| self.chosen(one, &budgets));
         let chosen = chosen.collect::<Result<Vec<_>>>()?;
         let candidates = chosen.iter().map(|chosen| {
             let of_budgets = chosen.of_budgets.iter().map(|effective| &effective.policy);
@@ -116,7 +127,7 @@ impl Eval {
         let evaluator = Evaluator::new(
             candidates.collect::<Result<_>>()?,
             baselines,
-            self.budgets.clone(),
+            budgets.clone(),
             cutting,
         )?
         .held_out(held_out);
@@ -130,7 +141,7 @@ impl Eval {
         self.say_unfolded(context, &evaluator, &files);
         not_read.add_files(&files);
         let policies = chosen.iter().map(|chosen| policy_ref(&chosen.effective));
-        let evals = Evals::new(policies.collect(), self.budgets.clone(), files)
+        let evals = Evals::new(policies.collect(), budgets, files)
             .with_not_read(not_read.into_list())
             .with_timings(wall(clock.as_ref()));
         let failed = !write_all(context, &planned, &evals) || failed;
@@ -183,15 +194,10 @@ impl Eval {
     }
 
     /// A policy, made fit to be measured.
-    fn chosen(&self, context: &Context, name: Option<String>) -> Result<Chosen> {
-        let args = PolicyArgs {
-            policy: name,
-            keys: self.keys.clone(),
-        };
-        let chosen = args.resolve(context)?;
-        let replies = scripted_answers(chosen.file.as_deref(), &chosen.effective.policy)?;
-        let asked = without_server(chosen.effective, "eval")?;
-        let (effective, of_budgets) = measured(asked, &self.budgets)?;
+    fn chosen(&self, resolved: ResolvedPolicy, budgets: &[Budget]) -> Result<Chosen> {
+        let replies = scripted_answers(resolved.file.as_deref(), &resolved.effective.policy)?;
+        let asked = without_server(resolved.effective, "eval")?;
+        let (effective, of_budgets) = measured(asked, budgets)?;
         Ok(Chosen {
             of_budgets,
             effective,
@@ -256,7 +262,9 @@ pub(super) fn measured(
     let with = |others: &[(&str, &str)]| {
         let all = Candidate::SETTINGS.iter().chain(others);
         let all: Vec<Setting> = all.map(|(key, value)| setting(key, value)).collect();
-        policy::resolve(asked.policy.clone(), &all)
+        let mut effective = policy::resolve(asked.policy.clone(), &all)?;
+        effective.overrides.splice(0..0, asked.overrides.clone());
+        Ok(effective)
     };
     let of_budgets = budgets.iter().map(|budget| match budget {
         Budget::Percent(percent) => with(&[
@@ -267,11 +275,10 @@ pub(super) fn measured(
     });
     let of_budgets = of_budgets.collect::<Result<_>>()?;
     // What reports name, without the budgets.
-    let mut effective = match budgets.iter().all(|budget| *budget == Budget::Own) {
+    let effective = match budgets.iter().all(|budget| *budget == Budget::Own) {
         true => with(&[])?,
         false => with(&[Candidate::FOR_BUDGETS])?,
     };
-    effective.overrides.splice(0..0, asked.overrides);
     Ok((effective, of_budgets))
 }
 

@@ -6,6 +6,7 @@
 //! at once. Decides nothing about content.
 
 mod aligned;
+mod apart;
 mod batched;
 mod check;
 mod compact;

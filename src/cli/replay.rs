@@ -5,7 +5,8 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::config::{KeyArgs, POLICY, PolicyArgs};
+use super::apart::tell_apart;
+use super::config::{KeyArgs, POLICY, PolicyArgs, ResolvedPolicy};
 use super::gates::{BudgetArgs, SavingsArgs};
 use super::messages::policy_ref;
 use super::reading::{Reading, not_understood, say};
@@ -68,10 +69,15 @@ impl Replay {
                 keys: self.keys.clone(),
             };
             let chosen = args.resolve(context)?;
-            Ok((chosen.file, without_server(chosen.effective, "replay")?))
+            Ok(ResolvedPolicy {
+                effective: without_server(chosen.effective, "replay")?,
+                ..chosen
+            })
         });
-        let policies = chosen.collect::<Result<Vec<_>>>()?;
-        let replaying = replaying(policies.iter().map(|(file, e)| (file.as_deref(), e)))?;
+        let mut policies = chosen.collect::<Result<Vec<_>>>()?;
+        tell_apart(&mut policies);
+        let named = policies.iter();
+        let replaying = replaying(named.map(|one| (one.file.as_deref(), &one.effective)))?;
         let (files, mut not_read) =
             self.reading
                 .each(context, (Workload::Replay, clock.as_ref()), |over| {
@@ -80,8 +86,8 @@ impl Replay {
         let failed = say(context, &files);
         context.notices(not_understood(&files, "not replayed"));
         not_read.add_files(&files);
-        let policies = policies.iter().map(|(_, e)| policy_ref(e)).collect();
-        let replays = Replays::new(policies, replaying.estimator(), files)
+        let policies = policies.iter().map(|one| policy_ref(&one.effective));
+        let replays = Replays::new(policies.collect(), replaying.estimator(), files)
             .with_not_read(not_read.into_list())
             .with_timings(wall(clock.as_ref()));
         let failed = !write_all(context, &planned, &replays) || failed;

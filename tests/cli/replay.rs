@@ -192,3 +192,30 @@ fn wrong_arguments_are_said_before_anything_is_read() {
         assert_eq!(place.run(args).code, Some(2), "{args}");
     }
 }
+
+/// The policies of a branch and of its base have one name in two folders.
+#[test]
+fn policies_of_one_name_are_told_apart_by_their_folders() {
+    let place = Place::with(&[("a.jsonl", session(9))]);
+    for (name, keep) in [("base/ci/policy.toml", 1), ("head/ci/policy.toml", 2)] {
+        place.write(name, format!("[clear]\nkeep = {keep}\n"));
+    }
+    place.write("policy.toml", "[clear]\nkeep = 3\n");
+    let both = "--policy base/ci/policy.toml --policy head/ci/policy.toml";
+    let names = |args: &str| -> Vec<String> {
+        let json = json(&place, args);
+        let policies = json["policies"].as_array().unwrap().iter();
+        let names = policies.map(|policy| policy["name"].as_str().unwrap().to_owned());
+        names.collect()
+    };
+    let long = ["base/ci/policy", "head/ci/policy"];
+    assert_eq!(names(&format!("replay a.jsonl {both} --json")), long);
+    assert_eq!(names(&format!("eval a.jsonl {both} --json")), long);
+    assert_eq!(names(&format!("diff a.jsonl {both} --json")), long);
+    let short = "replay a.jsonl --policy base/ci/policy.toml --policy policy.toml --json";
+    assert_eq!(names(short), ["ci/policy", "policy"]);
+    let one = "replay a.jsonl --policy base/ci/policy.toml --policy auto --json";
+    assert_eq!(names(one), ["policy", "auto"]);
+    let same = "replay a.jsonl --policy policy.toml --policy policy.toml --json";
+    assert_eq!(names(same), ["policy", "policy"]);
+}

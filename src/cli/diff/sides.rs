@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::slice;
 
-use super::super::config::{KeyArgs, PolicyArgs};
+use super::super::apart::tell_apart;
+use super::super::config::{KeyArgs, PolicyArgs, ResolvedPolicy};
 use super::super::messages::policy_ref;
 use super::super::without_server::without_server;
 use super::super::{Context, scripted_answers};
@@ -155,10 +156,13 @@ impl Input<'_> {
     ) -> Result<(ComparisonReport, Exit)> {
         let loaded = self.loading.file(file)?;
         let input = self.known(file, &loaded)?;
-        let [first, second] = policies;
-        let (first, replies) = self.policy(context, Some(first))?;
+        let [first, second] = policies.map(|name| self.resolved(context, Some(name)));
+        let mut both = [first?, second?];
+        tell_apart(&mut both);
+        let [first, second] = both.map(ready);
+        let (first, replies) = first?;
         let (left, left_bytes) = self.compact(file, &loaded, &first, replies)?;
-        let (second, replies) = self.policy(context, Some(second))?;
+        let (second, replies) = second?;
         let (right, right_bytes) = self.compact(file, &loaded, &second, replies)?;
         let exit = said(context, &[left.clone(), right.clone()]);
         let differ = Differ::new(&first.policy)?;
@@ -255,16 +259,23 @@ impl Input<'_> {
         }
     }
 
-    /// The policy of that name, or the one in effect here. It asks no server.
+    /// The policy of that name, or the one in effect here, with its scripted answers.
     fn policy(&self, context: &Context, name: Option<&str>) -> Result<(Effective, Replies)> {
+        let resolved = self.resolved(context, name)?;
+        ready(resolved)
+    }
+
+    /// The policy of that name, or the one in effect here. It asks no server.
+    fn resolved(&self, context: &Context, name: Option<&str>) -> Result<ResolvedPolicy> {
         let args = PolicyArgs {
             policy: name.map(str::to_owned),
             keys: self.keys.clone(),
         };
         let chosen = args.resolve(context)?;
-        let effective = without_server(chosen.effective, "diff")?;
-        let replies = scripted_answers(chosen.file.as_deref(), &effective.policy)?;
-        Ok((effective, replies))
+        Ok(ResolvedPolicy {
+            effective: without_server(chosen.effective, "diff")?,
+            ..chosen
+        })
     }
 
     /// Compacts a file in memory. What a policy would move to a store counts as moved.
@@ -323,6 +334,12 @@ impl Input<'_> {
         }
         Ok(None)
     }
+}
+
+/// A policy with its scripted answers.
+fn ready(resolved: ResolvedPolicy) -> Result<(Effective, Replies)> {
+    let replies = scripted_answers(resolved.file.as_deref(), &resolved.effective.policy)?;
+    Ok((resolved.effective, replies))
 }
 
 /// Says what a run in memory lacks, as `compact` would; the exit code.
