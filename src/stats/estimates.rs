@@ -191,7 +191,16 @@ impl Estimates {
 }
 
 impl AddAssign<&Estimates> for Estimates {
+    /// A sum of what not all have counted is none: it would seem to be of all. The default is a sum of nothing.
     fn add_assign(&mut self, other: &Estimates) {
+        let nothing = Estimates::default();
+        if *other == nothing {
+            return;
+        }
+        if *self == nothing {
+            *self = *other;
+            return;
+        }
         add(&mut self.chars, other.chars);
         add(&mut self.classes, other.classes);
         add(&mut self.o200k_base, other.o200k_base);
@@ -200,7 +209,7 @@ impl AddAssign<&Estimates> for Estimates {
 }
 
 impl AddAssign<&PresetCounts> for PresetCounts {
-    /// Both are of one run: the same policies in the same order, or none yet.
+    /// Both have the same policies in the same order, or none yet. What one of them has not counted has no sum.
     fn add_assign(&mut self, other: &PresetCounts) {
         if self.0.is_empty() {
             self.0.clone_from(&other.0);
@@ -213,9 +222,7 @@ impl AddAssign<&PresetCounts> for PresetCounts {
     }
 }
 
-/// Adds counts; a missing one adds nothing.
+/// Adds counts; there is no sum where one is missing.
 fn add(sum: &mut Option<u64>, other: Option<u64>) {
-    if let Some(other) = other {
-        *sum = Some(sum.unwrap_or(0) + other);
-    }
+    *sum = sum.zip(other).map(|(sum, other)| sum + other);
 }

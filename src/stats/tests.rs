@@ -339,3 +339,28 @@ fn totals_add_up_and_choose_the_largest_of_all() {
         [(Some("a"), 103), (Some("a"), 102), (Some("b"), 102)]
     );
 }
+
+#[test]
+fn what_not_all_have_counted_has_no_sum() {
+    let with = |o200k_base: Option<u64>| Estimates {
+        chars: Some(3),
+        classes: Some(4),
+        o200k_base,
+        cl100k_base: None,
+    };
+    let sum = |parts: &[Estimates]| {
+        let mut sum = Estimates::default();
+        parts.iter().for_each(|part| sum += part);
+        (sum.classes, sum.o200k_base)
+    };
+    let nothing = Estimates::default();
+    assert_eq!(
+        sum(&[nothing, with(Some(5)), nothing, with(Some(6))]),
+        (Some(8), Some(11))
+    );
+    assert_eq!(
+        sum(&[with(Some(5)), with(None), with(Some(6))]),
+        (Some(12), None)
+    );
+    assert_eq!(sum(&[with(None), with(Some(5))]), (Some(8), None));
+}
