@@ -431,3 +431,26 @@ fn a_key_that_no_report_has_is_not_as_expected() {
     place.write(golden, "{\"files\": [{\"error\": null}]}\n");
     place.run("check").exits(0);
 }
+
+#[test]
+fn line_ends_alone_are_told_as_what_they_are() {
+    let place = passing();
+    let expected: Vec<String> = place
+        .all_files()
+        .into_keys()
+        .filter(|name| name.ends_with("expected.jsonl"))
+        .collect();
+    let text = place.text(&expected[0]);
+    let ends = "the lines are the same; how they end differs";
+    for other in [text.replace('\n', "\r\n"), text.trim_end().to_owned()] {
+        place.write(&expected[0], other);
+        let ran = place.run("check -v").exits(1);
+        ran.shows(&[ends, "the first byte that differs: "]);
+    }
+    // Counted from 1, as by `cmp`.
+    place.write(&expected[0], text.replacen('{', "[", 1));
+    place
+        .run("check -v")
+        .exits(1)
+        .shows(&["the first byte that differs: 1\n"]);
+}

@@ -69,13 +69,15 @@ pub(super) fn difference(
     let differ = Differ::new(policy)?;
     let compared = differ.outputs(sources.0, sources.1, [&[], told]);
     let first = match (detail, compared.first_byte) {
-        (Detail::Bytes, Some(byte)) => format!("  the first byte that differs: {byte}\n"),
+        (Detail::Bytes, Some(byte)) => format!("  the first byte that differs: {}\n", byte + 1),
         (Detail::Bytes, None) | (Detail::Messages, _) => String::new(),
     };
     if compared.is_same() {
-        let text = format!(
-            "  the messages are the same; ids, times or links that follow from them differ\n{first}"
-        );
+        let what = match have_same_lines(expected, output) {
+            true => "the lines are the same; how they end differs (\\n, \\r\\n or nothing)",
+            false => "the messages are the same; ids, times or links that follow from them differ",
+        };
+        let text = format!("  {what}\n{first}");
         return Ok(Told {
             text,
             changed: None,
@@ -103,6 +105,18 @@ pub(super) fn difference(
         text,
         changed: Some(Changed::of(&compared)),
     })
+}
+
+/// Whether two files have the same lines but for their ends, as after a checkout that converts them.
+fn have_same_lines(one: &[u8], other: &[u8]) -> bool {
+    fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+        let lines = bytes
+            .strip_suffix(b"\n")
+            .unwrap_or(bytes)
+            .split(|b| *b == b'\n');
+        lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+    }
+    lines(one).eq(lines(other))
 }
 
 fn detected(bytes: &[u8]) -> Detected {
