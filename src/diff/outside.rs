@@ -4,6 +4,7 @@
 //! window: these are in the rows.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::transcript::LineKind;
 
@@ -68,7 +69,7 @@ pub(super) fn count(before: &Side<'_>, after: &Side<'_>, counts: &mut LineCounts
                 let is_other = before.transcript.line(line) != after.transcript.line(new);
                 is_other
                     && messages_on(before, line) == messages_on(after, new)
-                    && masks.masked(before, line) != masks_now.masked(after, new)
+                    && says_other(&masks.masked(before, line), &masks_now.masked(after, new))
             }));
             continue;
         }
@@ -99,6 +100,16 @@ pub(super) fn count(before: &Side<'_>, after: &Side<'_>, counts: &mut LineCounts
         alignment.old_of(*line).is_none() && !masks_now.live.contains(&(*line as u32))
     });
     counts.inserted += added.count() as u64;
+}
+
+/// Whether two lines say different things: spaces between values say nothing.
+fn says_other(old: &[u8], new: &[u8]) -> bool {
+    let value = |line| serde_json::from_slice::<Value>(line);
+    old != new
+        && match (value(old), value(new)) {
+            (Ok(old), Ok(new)) => old != new,
+            (Err(_), _) | (_, Err(_)) => true,
+        }
 }
 
 /// Which lines are the same ones.

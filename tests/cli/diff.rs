@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::harness::{KEPT, Place, Ran, conversations, sample, samples};
+use super::harness::{KEPT, Place, Ran, anthropic, conversations, sample, samples};
 
 fn json(ran: &Ran) -> Value {
     serde_json::from_slice(&ran.out).unwrap()
@@ -700,4 +700,15 @@ fn another_tool_is_a_difference_wherever_its_name_stands() {
     ]);
     let found = json(&place.run("diff a.json b.json --exit-code --json").exits(1));
     assert_eq!(with_fate(&rows(&found), "edited").len(), 1, "{found}");
+}
+
+#[test]
+fn a_space_between_values_is_no_difference() {
+    let place = Place::with(&[("a.jsonl", anthropic(3, 0))]);
+    let other = place
+        .text("a.jsonl")
+        .replacen("\"role\":", "\"role\" :  ", 1);
+    place.write("b.jsonl", &other);
+    let ran = place.run("diff a.jsonl b.jsonl --exit-code").exits(0);
+    assert!(!ran.text().contains("mended"));
 }
