@@ -268,7 +268,12 @@ impl Sessions {
         self.unseen.extend(walked.errors);
         self.skipped.extend(walked.skipped);
         for path in walked.files {
-            let modified = fs::metadata(&path).and_then(|metadata| metadata.modified());
+            let metadata = fs::metadata(&path);
+            // An agent makes the file before it writes to it.
+            if metadata.as_ref().is_ok_and(|metadata| metadata.len() == 0) {
+                continue;
+            }
+            let modified = metadata.and_then(|metadata| metadata.modified());
             let id = path
                 .strip_prefix(folder)
                 .ok()

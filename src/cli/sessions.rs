@@ -18,6 +18,7 @@ use super::progress::Bar;
 use super::reading::note_skipped;
 use super::since::since;
 use super::table::{Aligned, Table};
+use super::useless_flags::given;
 use super::{Context, flush, json_line, put};
 use crate::batch::{
     self, BadLines, Contents, Filter, Limits, NO_HOME, Over, Session, Sessions, SkipReason,
@@ -86,6 +87,10 @@ impl SessionsCommand {
         let until = self.until;
         let is_then = |at: SystemTime| at >= since && until.is_none_or(|until| at < until);
         let project = Filter::new(None, None, self.project.as_deref())?;
+        let filters: Vec<&str> = match sessions.list.is_empty() {
+            true => Vec::new(),
+            false => self.filters().collect(),
+        };
         sessions.list.retain(|session| {
             is_then(session.modified) && project.takes(&session.path) && !session.is_spawned()
         });
@@ -118,12 +123,21 @@ impl SessionsCommand {
         } else {
             put(
                 &mut out,
-                to_text(&rows, &ids, more, context, &sessions).as_bytes(),
+                to_text(&rows, &ids, more, context, (&sessions, &filters)).as_bytes(),
             )?;
         }
         flush(&mut out)?;
         drop(out);
         Ok(say(context, unseen, skipped, &rows))
+    }
+
+    /// The flags that choose among the sessions.
+    fn filters(&self) -> impl Iterator<Item = &'static str> {
+        given([
+            ("--since", self.since.map(drop)),
+            ("--until", self.until.map(drop)),
+            ("--project", self.project.as_ref().map(drop)),
+        ])
     }
 
     fn count(
@@ -234,13 +248,18 @@ fn to_text(
     ids: &BTreeMap<String, String>,
     more: usize,
     context: &Context,
-    sessions: &Sessions,
+    (sessions, filters): (&Sessions, &[&str]),
 ) -> String {
     if rows.is_empty() && sessions.folders.is_empty() {
         return format!("no sessions: {NO_HOME}\n");
     }
     if rows.is_empty() {
-        return format!("no sessions in {}\n", printable(&sessions.looked_into()));
+        let folders = sessions.looked_into();
+        let folders = printable(&folders);
+        return match filters {
+            [] => format!("no sessions in {folders}\n"),
+            filters => format!("no sessions in {folders} match {}\n", filters.join(" and ")),
+        };
     }
     let mut table = Table::new(&[
         ("agent", Aligned::Left),

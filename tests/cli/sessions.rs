@@ -415,3 +415,16 @@ fn what_an_agent_has_begun_for_itself_is_no_session_to_continue() {
         .exits(0)
         .says(&[&format!("codex session {SPAWNED}")]);
 }
+
+#[test]
+fn a_filter_that_nothing_matches_is_named_and_an_empty_file_is_no_session() {
+    let place = home();
+    for filter in ["--project nosuch", "--since 2999-01-01"] {
+        let flag = filter.split(' ').next().unwrap();
+        let ran = run(&place, &format!("sessions {filter}")).exits(0);
+        ran.shows(&["no sessions in ", &format!(" match {flag}\n")]);
+    }
+    let before = listed(&place, "sessions --json");
+    place.write(&claude_file("5c030e11-0000-4000-8000-00000000ffff"), "");
+    assert_eq!(listed(&place, "sessions --json"), before);
+}
