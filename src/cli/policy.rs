@@ -1,7 +1,7 @@
 //! `ctxpack policy`: the presets, a whole policy as text, a file to begin with. `ctxpack config`: which policy holds here,
 //! and where each of its keys comes from.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -44,7 +44,7 @@ enum PolicyVerb {
     },
     /// Write a policy file for this folder and the folders below it
     Init {
-        /// The file; an existing one is not replaced
+        /// The file; an existing one is not replaced; - is standard output
         #[arg(default_value = FILE)]
         file: PathBuf,
         /// The preset to begin with
@@ -62,7 +62,7 @@ pub(super) struct ConfigCommand {
 
 #[derive(Debug, Subcommand)]
 enum ConfigVerb {
-    /// Print every key with its value and where that comes from
+    /// Print every key that changes outputs, with its value and where that comes from
     Show {
         #[command(flatten)]
         policy: PolicyArgs,
@@ -152,6 +152,9 @@ fn whole(chosen: ResolvedPolicy) -> Result<()> {
 
 fn init(context: &Context, file: &Path, preset: &str) -> Result<()> {
     let text = policy::preset(preset)?.starter()?;
+    if file == Path::new("-") {
+        return print(&text);
+    }
     write(
         OpenPath::named(file, Missing::Refuse)?,
         text.as_bytes(),
@@ -203,8 +206,12 @@ fn keys(chosen: &ResolvedPolicy) -> Result<Vec<Row>> {
 }
 
 fn table(chosen: &ResolvedPolicy, rows: &[Row]) -> Result<String> {
-    /// The width of the column of values; longer values are cut.
+    /// The width of the column of values; longer values are cut where a person looks.
     const WIDEST: usize = 56;
+    let most = match io::stdout().is_terminal() {
+        true => WIDEST,
+        false => usize::MAX,
+    };
     let ResolvedPolicy {
         effective, preset, ..
     } = chosen;
@@ -221,7 +228,7 @@ fn table(chosen: &ResolvedPolicy, rows: &[Row]) -> Result<String> {
     let width = rows.iter().map(|row| row.key.len()).max().unwrap_or(0);
     for Row { key, value, origin } in rows {
         let value = policy::literal(value)?;
-        let mut shown: String = printable(&value).chars().take(WIDEST).collect();
+        let mut shown: String = printable(&value).chars().take(most).collect();
         if shown.chars().count() < printable(&value).chars().count() {
             shown.pop();
             shown.push('…');

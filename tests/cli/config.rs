@@ -327,6 +327,11 @@ fn the_table_names_the_file_and_steers_no_terminal() {
     assert_eq!(lines[1], "file    ctxpack.toml (found)");
     assert!(lines.contains(&"clear.keep                      5                                                         preset auto"), "{table}");
     assert!(!table.contains('\u{1b}'));
+    // Where no person looks, nothing is cut.
+    assert!(
+        table.contains("\"summarize\", \"restore\"]") && !table.contains('…'),
+        "{table}"
+    );
     let none = place.run("config show --isolated").exits(0).text();
     assert_eq!(none.lines().nth(1), Some("file    none (default)"));
 }
