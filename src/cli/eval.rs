@@ -13,7 +13,7 @@ use super::messages::policy_ref;
 use super::reading::{Reading, not_understood, say};
 use super::reports::{ReportArgs, write_all};
 use super::shape::{TableShape, TableShapeArgs};
-use super::shorthand::percent;
+use super::shorthand::{percent, tokens};
 use super::timings::{TimingArgs, wall};
 use super::without_server::without_server;
 use super::{Context, flush, scripted_answers, stdout_failed};
@@ -55,7 +55,7 @@ pub(super) struct Eval {
     #[arg(long, value_name = "N", conflicts_with = "cuts", value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: Option<u32>,
     /// Leave out sessions of fewer than N tokens: they say little [default: 0]
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = least)]
     min_tokens: u64,
     /// Weights of the built-in summary by fold, so that no session is measured with weights fitted to it
     #[arg(long, value_name = "FILE")]
@@ -93,7 +93,7 @@ impl Eval {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         let clock = self.timings.clock();
         let planned = self.reports.checked()?;
-        let budgets = self.budgets.clone();
+        let budgets = once(&self.budgets);
         let names: Vec<Option<String>> = match &self.policies[..] {
             [] => vec![None],
             named => named.iter().cloned().map(Some).collect(),
@@ -243,6 +243,18 @@ impl Eval {
 fn folds(path: &Path) -> Result<HeldOut> {
     let text = fs::read_to_string(path).map_err(|e| Error::io(path, "read the weights", e))?;
     HeldOut::parse(&text).map_err(|e| e.at(path))
+}
+
+/// Budgets without those that were named before.
+fn once(budgets: &[Budget]) -> Vec<Budget> {
+    let is_new = |(at, budget): &(usize, &Budget)| !budgets[..*at].contains(budget);
+    let new = budgets.iter().enumerate().filter(is_new);
+    new.map(|(_, budget)| *budget).collect()
+}
+
+/// A number of tokens, as other flags take it.
+fn least(text: &str) -> Result<u64, String> {
+    tokens(text).ok_or_else(|| "a number of tokens, such as 8000 or 8k".to_owned())
 }
 
 fn budget(text: &str) -> Result<Budget, String> {

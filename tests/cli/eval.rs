@@ -464,3 +464,17 @@ fn weights_of_other_folds_are_used_where_an_input_is_in_one() {
     );
     assert_eq!(place.run("eval . --held-out none.json").code, Some(2));
 }
+
+#[test]
+fn a_budget_that_is_named_twice_is_measured_once() {
+    let place = Place::with(&[("a.jsonl", session(30))]);
+    let csv = |budgets: &str| {
+        let args = format!("eval a.jsonl --cut 50 --no-baselines --csv {budgets}");
+        place.run(&args).exits(0).text()
+    };
+    assert_eq!(csv("--budget 5,10,5 --budget 10"), csv("--budget 5,10"));
+    place
+        .run("eval a.jsonl --cut 50 --min-tokens 1000k")
+        .exits(0)
+        .shows(&["too small"]);
+}
