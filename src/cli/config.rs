@@ -47,6 +47,15 @@ pub(super) struct KeyArgs {
     isolated: bool,
 }
 
+/// What flags other than `--set` set.
+#[derive(Debug, Default)]
+pub(super) struct FlagSettings {
+    /// What they are short for.
+    pub(super) asked: Vec<Setting>,
+    /// What they set as well, so that it has an effect. `--set` may say otherwise.
+    pub(super) implied: Vec<Setting>,
+}
+
 /// The policy in effect, and where it comes from.
 pub(super) struct ResolvedPolicy {
     pub(super) effective: Effective,
@@ -81,14 +90,14 @@ impl KeyArgs {
 impl PolicyArgs {
     /// The policy in effect. Says which variables of the environment are ignored.
     pub(super) fn resolve(&self, context: &Context) -> Result<ResolvedPolicy> {
-        self.resolve_with(context, std::iter::empty())
+        self.resolve_with(context, FlagSettings::default())
     }
 
     /// The policy in effect, with what other flags set.
     pub(super) fn resolve_with(
         &self,
         context: &Context,
-        more: impl Iterator<Item = Setting>,
+        flags: FlagSettings,
     ) -> Result<ResolvedPolicy> {
         let (name, named_by) = self.name()?;
         let loaded = match named_by {
@@ -115,13 +124,18 @@ impl PolicyArgs {
                 Some("correct or unset it; --isolated ignores the environment"),
             );
         }
-        let flags = self.keys.settings.iter().map(|text| setting_of(text));
-        let mut settings = environment.settings;
-        for flag in flags.chain(more.map(Ok)) {
-            settings.push(flag?);
-        }
-        settings.extend(environment.firm);
-        let settings = settings.into_iter().map(with_words);
+        let set = self.keys.settings.iter().map(|text| setting_of(text));
+        let set = set.collect::<Result<Vec<Setting>>>()?;
+        check_agreed(&set, &flags.asked)?;
+        let settings = [
+            environment.settings,
+            flags.implied,
+            set,
+            flags.asked,
+            environment.firm,
+        ];
+        let settings = settings.into_iter().flatten();
+        let settings = settings.map(with_words);
         let settings = settings.collect::<Result<Vec<Setting>>>()?;
         let mut effective = policy::resolve(loaded.policy, &settings)?;
         effective.overrides.splice(0..0, loaded.overrides);
@@ -152,6 +166,21 @@ impl PolicyArgs {
         }
         Ok((String::new(), NamedBy::Nobody))
     }
+}
+
+/// Refuses a key that `--set` and the flag that is short for it set to different values: neither is the last word.
+fn check_agreed(set: &[Setting], asked: &[Setting]) -> Result<()> {
+    for Setting { key, value, .. } in asked {
+        let other = set.iter().rfind(|set| set.key == *key);
+        if let Some(other) = other.filter(|other| other.value != *value) {
+            let message = format!(
+                "{key} is set to {:?} by --set, and to {value:?} by a flag that is short for it",
+                other.value
+            );
+            return Err(Error::new(ErrorKind::Usage, message).hint("leave one of them out"));
+        }
+    }
+    Ok(())
 }
 
 /// A policy before the environment and flags.

@@ -5,6 +5,7 @@
 
 use clap::Args;
 
+use super::config::FlagSettings;
 use super::config::POLICY;
 use super::useless_flags::{Needing, given};
 use crate::policy::{Need, Setting};
@@ -111,22 +112,26 @@ impl Shorthands {
     }
 
     /// The settings that the given flags are short for.
-    pub(super) fn settings(&self) -> impl Iterator<Item = Setting> + '_ {
+    pub(super) fn settings(&self) -> FlagSettings {
         // A cap without a trigger would have no effect, so the target also becomes the trigger, whatever it saves.
-        let target: Vec<(&str, String)> = match &self.target {
-            None => Vec::new(),
-            Some(Target::Percent(percent)) => vec![
-                ("target.percent", percent.to_string()),
-                ("summary.when", "always".to_owned()),
-            ],
-            Some(Target::Tokens(tokens)) => vec![
-                ("target.percent", "0".to_owned()),
-                ("target.tokens", tokens.to_string()),
-                ("trigger.on", "tokens".to_owned()),
-                ("trigger.tokens", tokens.to_string()),
-                ("trigger.compare", ">".to_owned()),
-                ("trigger.min_savings", "0".to_owned()),
-            ],
+        let (target, implied): (Vec<_>, Vec<_>) = match &self.target {
+            None => (Vec::new(), Vec::new()),
+            Some(Target::Percent(percent)) => (
+                vec![("target.percent", percent.to_string())],
+                vec![("summary.when", "always".to_owned())],
+            ),
+            Some(Target::Tokens(tokens)) => (
+                vec![
+                    ("target.percent", "0".to_owned()),
+                    ("target.tokens", tokens.to_string()),
+                ],
+                vec![
+                    ("trigger.on", "tokens".to_owned()),
+                    ("trigger.tokens", tokens.to_string()),
+                    ("trigger.compare", ">".to_owned()),
+                    ("trigger.min_savings", "0".to_owned()),
+                ],
+            ),
         };
         let texts = [
             ("history", &self.history),
@@ -141,11 +146,15 @@ impl Shorthands {
         let texts = texts
             .into_iter()
             .filter_map(|(key, value)| Some((key, value.clone()?)));
-        target.into_iter().chain(texts).map(|(key, value)| Setting {
+        let setting = |(key, value): (&str, String)| Setting {
             key: key.to_owned(),
             value,
             origin: "flag".to_owned(),
-        })
+        };
+        FlagSettings {
+            asked: target.into_iter().chain(texts).map(setting).collect(),
+            implied: implied.into_iter().map(setting).collect(),
+        }
     }
 }
 

@@ -158,3 +158,22 @@ fn a_target_that_was_not_due_is_told() {
         assert!(!err.contains("was not applied"), "{flags}: {err}");
     }
 }
+
+#[test]
+fn a_flag_and_a_setting_of_its_key_must_agree() {
+    let place = place();
+    let run = |flags: &str| place.run(&format!("compact in.jsonl -n {flags}"));
+    for flags in [
+        "--summarize always --set summary.when=never",
+        "--set summary.when=always --summarize never",
+    ] {
+        run(flags).exits(2).says(&["summary.when is set to"]);
+    }
+    run("--target 5k --set target.tokens=20000")
+        .exits(2)
+        .says(&["target.tokens is set to \"20000\" by --set, and to \"5000\" by a flag"]);
+    run("--summarize always --set summary.when=always").exits(0);
+    // What a flag sets besides gives way.
+    let ran = run("--target 900 --set trigger.tokens=90000").exits(0);
+    ran.says(&["below its trigger of 90 000, so target.tokens (from flag) was not applied"]);
+}
