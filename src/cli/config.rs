@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use clap::Args;
 
 use super::Context;
+use super::useless_flags::given;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::path_text;
 use crate::policy::{self, Effective, Override, POLICY_NAME, Policy, Prompt, Setting};
@@ -88,6 +89,14 @@ impl KeyArgs {
 }
 
 impl PolicyArgs {
+    /// Those of these flags that were given and say what the policy is.
+    pub(super) fn given(&self) -> impl Iterator<Item = &'static str> {
+        given([
+            ("--policy", self.policy.as_ref().map(drop)),
+            ("--set", self.keys.are_given().then_some(())),
+        ])
+    }
+
     /// The policy in effect. Says which variables of the environment are ignored.
     pub(super) fn resolve(&self, context: &Context) -> Result<ResolvedPolicy> {
         self.resolve_with(context, FlagSettings::default())

@@ -22,7 +22,7 @@ use crate::batch::{self, Workload};
 use crate::error::{Error, Result};
 use crate::eval::{Baseline, Budget, Candidate, Cutting, Evaluator, FileEval, Kind, Metric};
 use crate::outcome::Examined;
-use crate::policy::{self, Effective, Setting};
+use crate::policy::{self, Effective, Setting, Use};
 use crate::report::{Evals, Render, ReportFormat, Rows, write_eval_csv, write_eval_table};
 use crate::summarizer::extractive::HeldOut;
 use crate::text::count;
@@ -109,6 +109,8 @@ impl Eval {
         tell_apart(&mut resolved);
         let chosen = resolved.into_iter().map(|one| self.chosen(one, &budgets));
         let chosen = chosen.collect::<Result<Vec<_>>>()?;
+        let measured = chosen.iter().flat_map(|chosen| &chosen.of_budgets);
+        context.without_effect(measured, Use::Once);
         let candidates = chosen.iter().map(|chosen| {
             let of_budgets = chosen.of_budgets.iter().map(|effective| &effective.policy);
             let name = chosen.effective.policy.name.clone();

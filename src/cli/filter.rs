@@ -24,7 +24,7 @@ use crate::outcome::{
     Exit, FaultKind, Interrupted, NotReads, NoticeLevel, Notices, Outcome, Status, Totals,
     WarningKind,
 };
-use crate::policy::{Effective, Layer, Policy};
+use crate::policy::{Effective, Layer, Policy, Use};
 use crate::report::{CsvRows, StreamedReport};
 use crate::text::{count, thousands};
 
@@ -80,7 +80,7 @@ impl Filter {
             .policy
             .resolve_with(context, self.shorthands.settings())?;
         self.check(&effective)?;
-        context.without_effect(&effective);
+        context.without_effect([&effective], Use::Once);
         let planned = self.rows.of(self.reports.checked()?, &[CsvRows::Action])?;
         let options = self.options(context, &effective.policy, file.as_deref())?;
         let stream = Stream {

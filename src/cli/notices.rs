@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{Context, Fault, Voice};
 use crate::outcome::{LINES, NAMED, NAMED_AT_MOST, Notice, NoticeLevel, Notices};
-use crate::policy::{Effective, Idle};
+use crate::policy::{self, Effective, Idle, Use};
 use crate::text::{count, printable, shown_name, thousands};
 
 impl Context {
@@ -41,9 +41,13 @@ impl Context {
         }
     }
 
-    /// Says which settings of this run have no effect.
-    pub(super) fn without_effect(&self, effective: &Effective) {
-        for Idle { keys, origin, why } in effective.idle() {
+    /// Says which settings of this run have no effect under any of the policies that it uses.
+    pub(super) fn without_effect<'e>(
+        &self,
+        policies: impl IntoIterator<Item = &'e Effective>,
+        used: Use,
+    ) {
+        for Idle { keys, origin, why } in policy::idle(policies, used) {
             let verb = if keys.len() == 1 { "has" } else { "have" };
             let keys = keys.join(", ");
             let message = format!("{keys} (from {origin}) {verb} no effect here: {why}");

@@ -17,7 +17,7 @@ use super::without_server::without_server;
 use super::{Context, flush, scripted_answers, stdout_failed};
 use crate::batch::{self, Workload};
 use crate::error::Result;
-use crate::policy::{self, Effective};
+use crate::policy::{self, Effective, Use};
 use crate::replay::{Player, Replayer};
 use crate::report::{CsvRows, Detail, Render, Replays, ReportFormat, write_replay_table};
 
@@ -76,6 +76,7 @@ impl Replay {
         });
         let mut policies = chosen.collect::<Result<Vec<_>>>()?;
         tell_apart(&mut policies);
+        context.without_effect(policies.iter().map(|one| &one.effective), Use::InTurns);
         let named = policies.iter();
         let replaying = replaying(named.map(|one| (one.file.as_deref(), &one.effective)))?;
         let (files, mut not_read) =

@@ -26,6 +26,7 @@ use crate::batch::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Notices, path_text};
+use crate::policy::Use;
 use crate::report::Lines;
 use crate::stats::{Counter, Exact};
 use crate::text::{count, printable, shown_path, size, thousands};
@@ -80,6 +81,7 @@ enum Shape {
 impl SessionsCommand {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         let effective = self.policy.resolve(context)?.effective;
+        context.without_effect([&effective], Use::Once);
         let counting = Counter::new(&effective.policy, 0, Exact::No)?;
         let mut sessions = batch::sessions(&surroundings(), self.agent.format()?);
         let ids = short_ids(&sessions.list);

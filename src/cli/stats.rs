@@ -16,6 +16,7 @@ use super::{Context, Voice, flush, stdout_failed};
 use crate::batch::{self, Sorted, Workload, unread};
 use crate::error::Result;
 use crate::outcome::{Entries, Notices};
+use crate::policy::Use;
 use crate::report::{
     CsvRows, Render, ReportFormat, Stats as Report, StatsHeader, Turns, View, write_stats_table,
 };
@@ -76,6 +77,7 @@ impl Stats {
         )?;
         self.check(&planned)?;
         let effective = self.policy.resolve(context)?.effective;
+        context.without_effect([&effective], Use::Once);
         let policy = &effective.policy;
         let exact = if self.exact { Exact::Yes } else { Exact::No };
         let counting = Counter::new(policy, self.top(), exact)?;

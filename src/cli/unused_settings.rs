@@ -10,10 +10,10 @@ use crate::text::thousands;
 /// How what has no effect is called in notices.
 const KIND: &str = "no_effect";
 
-/// Keys that act on a summary alone: each with its flag, and what it needs of the policy.
-const OF_SUMMARIES: [(&str, &str, Need); 2] = [
-    ("summary.instructions", "--instructions", Need::Summaries),
-    ("restore.root", "--files-root", Need::Restored),
+/// Keys that act on a summary alone, each with what it needs of the policy.
+const OF_SUMMARIES: [(&str, Need); 2] = [
+    ("summary.instructions", Need::Summaries),
+    ("restore.root", Need::Restored),
 ];
 
 /// What was asked for, and what the outcomes that were seen say of it.
@@ -37,12 +37,9 @@ impl<'e> UnusedSettings<'e> {
             let origin = effective.origin_of(key);
             origin.filter(|origin| !origin.starts_with("file "))
         };
-        let of_summaries = OF_SUMMARIES.iter().filter_map(|(key, flag, need)| {
+        let of_summaries = OF_SUMMARIES.iter().filter_map(|(key, need)| {
             let origin = set(key).filter(|_| need.missing(policy).is_none())?;
-            Some(match origin {
-                "flag" => (*flag).to_owned(),
-                origin => format!("{key} (from {origin})"),
-            })
+            Some(format!("{key} (from {origin})"))
         });
         let of_summaries: Vec<String> = of_summaries.collect();
         let mut targets = ["target.tokens", "target.percent"].into_iter();

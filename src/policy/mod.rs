@@ -52,7 +52,7 @@ pub use layer::Layer;
 pub use layers::{
     Archive, Clear, Demote, History, Names, Naming, Offload, Redact, Shape, Superseded,
 };
-pub use needs::{Idle, Need};
+pub use needs::{Idle, Need, Use, idle};
 pub use presets::{preset, presets};
 pub use prompt::{INSTRUCTIONS_PLACEHOLDER, Prompt, SIZE_PLACEHOLDER, ShippedPrompt};
 pub use reference::reference;

@@ -28,10 +28,18 @@ pub enum Need {
 /// A value of another key that a key needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Other {
+    /// A trigger that is asked.
+    Trigger,
     /// This kind of threshold.
     On(TriggerOn),
+    /// A limit that depends on the model's window.
+    OnContext,
+    /// A target that is no share.
+    NoShare,
     /// A threshold or a cap on it that depends on the longest answer.
     OnAnswer,
+    /// A size of summaries that no target decides.
+    SizeByTokens,
     /// A size of summaries that is a share of what they replace.
     SizeByShare,
     /// Results that are judged by a limit of their own.
@@ -43,24 +51,26 @@ pub enum Other {
 }
 
 /// What keys need, each by how its name begins; the first that fits holds. Keys without an entry act in themselves, or in more than
-/// one layer. `target.*` has none, since a result says whether its target was reached.
-const NEEDS: [(&str, Need); 46] = [
+/// one layer. Other keys of `target` have none, since a result says whether its target was reached.
+const NEEDS: [(&str, Need); 51] = [
     ("superseded.", Need::Layer(Layer::Superseded)),
     ("demote.", Need::Layer(Layer::Demote)),
     ("clear.", Need::Layer(Layer::Clear)),
     ("offload.", Need::Layer(Layer::Offload)),
     ("restore.", Need::Restored),
-    ("trigger.on", Need::Layer(Layer::Summarize)),
+    ("trigger.on", Need::Key(Other::Trigger)),
     ("trigger.tokens", Need::Key(Other::On(TriggerOn::Tokens))),
     ("trigger.share", Need::Key(Other::On(TriggerOn::Share))),
-    ("trigger.cap_share", Need::Layer(Layer::Summarize)),
-    ("trigger.min_savings", Need::Layer(Layer::Summarize)),
+    ("trigger.cap_share", Need::Key(Other::Trigger)),
+    ("trigger.min_savings", Need::Key(Other::Trigger)),
     ("trigger.manual_tool", Need::Layer(Layer::Summarize)),
     ("trigger.force_on_finish", Need::Layer(Layer::Summarize)),
     ("window.output_cap", Need::Key(Other::On(TriggerOn::Window))),
     ("window.buffer", Need::Key(Other::On(TriggerOn::Window))),
     ("window.max_output", Need::Key(Other::OnAnswer)),
+    ("window.context", Need::Key(Other::OnContext)),
     ("window.", Need::Layer(Layer::Summarize)),
+    ("target.tokens", Need::Key(Other::NoShare)),
     ("tokens.encoding", Need::Key(Other::Encoding)),
     ("tokens.unit", Need::Key(Other::Chars)),
     ("tokens.chars_per_token", Need::Key(Other::Chars)),
@@ -89,7 +99,10 @@ const NEEDS: [(&str, Need); 46] = [
     // Who writes summaries that nobody writes.
     ("summary.source", Need::Summaries),
     ("summary.instructions", Need::Summaries),
+    ("summary.tokens", Need::Key(Other::SizeByTokens)),
     ("summary.share", Need::Key(Other::SizeByShare)),
+    ("summary.min_tokens", Need::Key(Other::SizeByShare)),
+    ("summary.max_tokens", Need::Key(Other::SizeByShare)),
     ("summary.too_large_share", Need::Key(Other::SizeJudged)),
     ("summary.too_large_tokens", Need::Key(Other::SizeJudged)),
     ("summary.", Need::Summaries),
@@ -131,12 +144,38 @@ impl Other {
     fn missing(self, policy: &Policy) -> Option<String> {
         let (trigger, summary) = (&policy.trigger, &policy.summary);
         let summarises = || Need::Layer(Layer::Summarize).missing(policy);
+        let is_asked = || {
+            summarises().or_else(|| {
+                let is_always = summary.when == SummaryWhen::Always;
+                is_always.then(|| "summary.when is \"always\"".to_owned())
+            })
+        };
         let on = || format!("trigger.on is {:?}", trigger.on.name());
         match self {
-            Other::On(needed) => summarises().or_else(|| (trigger.on != needed).then(on)),
-            Other::OnAnswer => summarises().or_else(|| {
+            Other::Trigger => is_asked(),
+            Other::On(needed) => is_asked().or_else(|| (trigger.on != needed).then(on)),
+            Other::OnAnswer => is_asked().or_else(|| {
                 let is_capped = trigger.on == TriggerOn::Window || trigger.cap_share > 0.0;
                 (!is_capped).then(|| format!("{}, and trigger.cap_share is 0", on()))
+            }),
+            Other::OnContext => summarises().or_else(|| {
+                let is_judged = summary.too_large == TooLarge::LastTurns
+                    && summary.too_large_tokens == 0
+                    && summary.too_large_share > 0.0;
+                let is_of_window = trigger.on != TriggerOn::Tokens || trigger.cap_share > 0.0;
+                (!is_judged && !is_of_window).then(on)
+            }),
+            Other::NoShare => policy
+                .target
+                .is_share()
+                .then(|| "target.percent is set".to_owned()),
+            Other::SizeByTokens => Need::Summaries.missing(policy).or_else(|| {
+                // A summary that is only asked for may be one of a conversation within its target.
+                let is_due_above_it = summary.when == SummaryWhen::Auto;
+                let is_fitted = summary.too_large == TooLarge::Shrink;
+                let has_target = policy.target.asked(0).is_some();
+                (has_target && is_fitted && is_due_above_it)
+                    .then(|| "the summary takes the room that the target leaves".to_owned())
             }),
             Other::SizeByShare => Need::Summaries.missing(policy).or_else(|| {
                 // A summary that misses an aim keeps the size that its share gives.
@@ -180,41 +219,73 @@ pub struct Idle {
     pub why: String,
 }
 
-impl Effective {
-    /// The keys that somebody set for this run, by a flag or in the environment, and that have no effect where a policy compacts;
-    /// those with one origin and one reason together. A file may set what this policy does not use: it is shared, and extended.
-    pub fn idle(&self) -> Vec<Idle> {
-        let mut all: Vec<Idle> = Vec::new();
-        for (at, set) in self.overrides.iter().enumerate() {
-            let is_set_again = self.overrides[at + 1..].iter().any(|o| o.key == set.key);
-            let why = match is_set_again {
-                true => None,
-                false => self.why_idle(set),
-            };
-            let Some(why) = why else { continue };
-            let same = |idle: &&mut Idle| idle.origin == set.origin && idle.why == why;
-            match all.iter_mut().find(same) {
-                Some(idle) => idle.keys.push(set.key.clone()),
-                None => all.push(Idle {
-                    keys: vec![set.key.clone()],
-                    origin: set.origin.clone(),
-                    why,
-                }),
-            }
+/// What a command does with a policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// It compacts once, or only counts.
+    Once,
+    /// It plays a session turn by turn.
+    InTurns,
+}
+
+/// The keys that somebody set for this run, by a flag or in the environment, and that have no effect under any of the policies that
+/// it uses; those with one origin and one reason together. The reasons are those of the first policy.
+pub fn idle<'e>(policies: impl IntoIterator<Item = &'e Effective>, used: Use) -> Vec<Idle> {
+    let mut policies = policies.into_iter();
+    let Some(first) = policies.next() else {
+        return Vec::new();
+    };
+    let mut single = first.idle_keys(used);
+    for other in policies {
+        let others = other.idle_keys(used);
+        let is_same = |one: &(&Override, String)| {
+            let mut others = others.iter();
+            others.any(|(set, _)| set.key == one.0.key && set.origin == one.0.origin)
+        };
+        single.retain(is_same);
+    }
+    let mut all: Vec<Idle> = Vec::new();
+    for (set, why) in single {
+        let same = |idle: &&mut Idle| idle.origin == set.origin && idle.why == why;
+        match all.iter_mut().find(same) {
+            Some(idle) => idle.keys.push(set.key.clone()),
+            None => all.push(Idle {
+                keys: vec![set.key.clone()],
+                origin: set.origin.clone(),
+                why,
+            }),
         }
-        all
+    }
+    all
+}
+
+impl Effective {
+    /// The settings without an effect, each with the reason. A file may set what this policy does not use: it is shared, and
+    /// extended.
+    fn idle_keys(&self, used: Use) -> Vec<(&Override, String)> {
+        let mut idle = Vec::new();
+        for (at, set) in self.overrides.iter().enumerate() {
+            if !set.is_users() {
+                continue;
+            }
+            let again = self.overrides[at + 1..].iter().rfind(|o| o.key == set.key);
+            let why = match again {
+                Some(again) => again.why_instead_of(set),
+                None => self.why_idle(set, used),
+            };
+            idle.extend(why.map(|why| (set, why)));
+        }
+        idle
     }
 
-    fn why_idle(&self, set: &Override) -> Option<String> {
-        if set.origin.starts_with("file ") {
-            return None;
+    fn why_idle(&self, set: &Override, used: Use) -> Option<String> {
+        match (keys::find(&set.key)?.acts, used) {
+            (Acts::InReplay, Use::Once) => {
+                return Some("only `ctxpack replay` reads it".to_owned());
+            }
+            (Acts::InReplay, Use::InTurns) | (Acts::Everywhere, _) => {}
         }
-        match keys::find(&set.key)?.acts {
-            Acts::InReplay => return Some("only `ctxpack replay` reads it".to_owned()),
-            Acts::Everywhere => {}
-        }
-        // Users of a published system have set its variables for that system, where there always is a model.
-        if set.origin.starts_with("env ") && !set.origin.starts_with("env CTXPACK_") {
+        if set.is_of_a_system() {
             return None;
         }
         // A target sets what makes a summary due as well, and a result says whether it was reached.
@@ -226,10 +297,36 @@ impl Effective {
         need.missing(&self.policy)
     }
 
-    /// Whether a target was set for this run.
+    /// Whether the user set a target for this run.
     fn sets_target(&self) -> bool {
         let mut overrides = self.overrides.iter();
-        overrides.any(|o| o.key.starts_with("target.") && !o.origin.starts_with("file "))
+        overrides.any(|o| o.key.starts_with("target.") && o.is_users())
+    }
+}
+
+impl Override {
+    /// Whether the user of this run set it, who is told if it has no effect: not a file, nor the command itself.
+    fn is_users(&self) -> bool {
+        self.origin == "flag" || self.origin.starts_with("env ")
+    }
+
+    /// Whether a variable of a published system set it. It was set for that system, where there always is a model.
+    fn is_of_a_system(&self) -> bool {
+        self.origin.starts_with("env ") && !self.origin.starts_with("env CTXPACK_")
+    }
+
+    /// Why this setting holds in place of another one of its key that has another value; `None` if that is no surprise: of a
+    /// variable and a flag the flag holds, and of two flags the last.
+    fn why_instead_of(&self, other: &Override) -> Option<String> {
+        let is_firm = self.is_of_a_system() || !self.is_users();
+        if self.value == other.value || !is_firm || other.is_of_a_system() {
+            return None;
+        }
+        let value = super::literal(&self.value).ok()?;
+        Some(match self.origin.strip_prefix("env ") {
+            Some(name) => format!("{name} in the environment sets it to {value}"),
+            None => format!("`ctxpack {}` sets it to {value}", self.origin),
+        })
     }
 }
 
@@ -248,7 +345,8 @@ mod tests {
         let settings: Vec<Setting> = settings.iter().map(setting).collect();
         let effective = resolve(preset(name).unwrap(), &settings).unwrap();
         let show = |idle: Idle| format!("{} ({}): {}", idle.keys.join(", "), idle.origin, idle.why);
-        effective.idle().into_iter().map(show).collect()
+        let idle = idle([&effective], Use::Once);
+        idle.into_iter().map(show).collect()
     }
 
     #[test]
@@ -316,6 +414,73 @@ mod tests {
                 "summary.too_large_tokens (flag): summary.too_large is \"accept\"",
             ]
         );
+    }
+
+    #[test]
+    fn a_setting_that_another_one_replaces_has_no_effect() {
+        let never = ("summary.when", "never", "flag");
+        let always = ("summary.when", "always", "eval");
+        assert_eq!(
+            said("auto", &[never, always]),
+            ["summary.when (flag): `ctxpack eval` sets it to \"always\""]
+        );
+        let firm = ("summary.when", "always", "env DISABLE_COMPACT");
+        assert_eq!(
+            said("auto", &[never, firm]),
+            ["summary.when (flag): DISABLE_COMPACT in the environment sets it to \"always\""]
+        );
+        let again = ("summary.when", "always", "flag");
+        let variable = ("summary.when", "never", "env CTXPACK_SUMMARY__WHEN");
+        assert_eq!(
+            said("auto", &[variable, never, again]),
+            Vec::<String>::new()
+        );
+        let trigger = ("trigger.tokens", "9", "flag");
+        assert_eq!(
+            said("auto", &[trigger, always]),
+            ["trigger.tokens (flag): summary.when is \"always\""]
+        );
+        let target = [
+            ("target.tokens", "9", "flag"),
+            ("target.percent", "5", "eval"),
+        ];
+        assert_eq!(
+            said("auto", &target),
+            ["target.tokens (flag): target.percent is set"]
+        );
+    }
+
+    #[test]
+    fn of_several_policies_each_must_be_without_it() {
+        let of = |name: &str, key: &str| {
+            let set = Setting {
+                key: key.to_owned(),
+                value: "3".to_owned(),
+                origin: "flag".to_owned(),
+            };
+            resolve(preset(name).unwrap(), &[set]).unwrap()
+        };
+        let both = |key: &str| idle([&of("boundary", key), &of("layered", key)], Use::Once).len();
+        assert_eq!(both("clear.keep"), 0);
+        assert_eq!(both("offload.min_chars"), 1);
+        let turns = of("turns", "trigger.max_compactions");
+        assert_eq!(idle([&turns], Use::Once).len(), 1);
+        assert_eq!(idle([&turns], Use::InTurns).len(), 0);
+    }
+
+    #[test]
+    fn the_size_of_a_summary_is_decided_by_one_key() {
+        let set = [
+            ("summary.tokens", "500", "flag"),
+            ("summary.max_tokens", "3000", "flag"),
+        ];
+        let room = "summary.tokens (flag): the summary takes the room that the target leaves";
+        assert_eq!(said("auto", &set), [room]);
+        let none = ("target.tokens", "0", "flag");
+        let asked = "summary.max_tokens (flag): summary.tokens is 500";
+        assert_eq!(said("auto", &[set[0], set[1], none]), [asked]);
+        let always = ("summary.when", "always", "flag");
+        assert_eq!(said("auto", &[set[0], always]), Vec::<String>::new());
     }
 
     #[test]

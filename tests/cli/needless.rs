@@ -125,7 +125,7 @@ fn a_key_of_a_layer_that_is_off_is_told() {
 #[test]
 fn what_acts_on_a_summary_is_told_where_none_was_written() {
     let place = place();
-    let said = "warning: --instructions had no effect: no summary was written\n";
+    let said = "warning: summary.instructions (from flag) had no effect: no summary was written\n";
     let run = |flags: &str| {
         place
             .run(&format!("compact in.jsonl -n {flags}"))
@@ -134,7 +134,7 @@ fn what_acts_on_a_summary_is_told_where_none_was_written() {
     };
     assert!(run("--instructions x").contains(said));
     assert!(!run("--instructions x --summarize always").contains(said));
-    assert!(run("--files-root .").contains("warning: --files-root had no effect: "));
+    assert!(run("--files-root .").contains("warning: restore.root (from flag) had no effect: "));
 }
 
 #[test]
@@ -176,4 +176,61 @@ fn a_flag_and_a_setting_of_its_key_must_agree() {
     // What a flag sets besides gives way.
     let ran = run("--target 900 --set trigger.tokens=90000").exits(0);
     ran.says(&["below its trigger of 90 000, so target.tokens (from flag) was not applied"]);
+}
+
+/// Whatever the command is, one mechanism says what has no effect.
+#[test]
+fn each_command_says_what_has_no_effect_in_it() {
+    let place = place();
+    place.write("own/a/input.jsonl", anthropic(9, 0));
+    place.write("own/a/policy.toml", "extends = \"none\"\n");
+    place.write("fx/a/input.jsonl", anthropic(9, 0));
+    place.run("check --update own fx -q --policy none").exits(0);
+    let none = "warning: clear.keep (from flag) has no effect here: the policy's layers do not";
+    for command in [
+        "stats in.jsonl",
+        "replay in.jsonl",
+        "eval in.jsonl",
+        "diff in.jsonl",
+        "sessions",
+        "check fx",
+    ] {
+        let ran = place.run(&format!("{command} --policy none --set clear.keep=1"));
+        ran.exits(0).says(&[none]);
+    }
+    let own = place
+        .run("check own --policy layered --set clear.keep=1")
+        .exits(0);
+    for flag in ["--policy", "--set"] {
+        let said = format!("warning: {flag} had no effect: every case has a policy of its own");
+        assert!(own.err.contains(&said), "{}", own.err);
+    }
+    // A key that one of several policies reads has an effect.
+    let both = "replay in.jsonl --policy none --policy layered --set clear.keep=1";
+    let both = place.run(both).exits(0);
+    assert!(!both.err.contains("no effect"), "{}", both.err);
+    for (set, why) in [
+        ("summary.when=never", "`ctxpack eval` sets it to \"always\""),
+        ("tokens.method=chars", "`ctxpack eval` sets it to \"bpe\""),
+        (
+            "summary.source=anthropic",
+            "`ctxpack eval` sets it to \"extractive\"",
+        ),
+        ("target.tokens=3000", "target.percent is set"),
+        ("trigger.tokens=1000000", "summary.when is \"always\""),
+    ] {
+        let ran = place.run(&format!("eval in.jsonl --budget 10 --set {set}"));
+        ran.exits(0).says(&["has no effect here: ", why]);
+    }
+    place
+        .run("replay in.jsonl --policy auto --set summary.source=anthropic")
+        .exits(0)
+        .says(&["summary.source (from flag) has no effect here: `ctxpack replay` sets it"]);
+    place
+        .run_with(
+            &[("DISABLE_COMPACT", "1")],
+            "compact in.jsonl -n --policy boundary --summarize always",
+        )
+        .exits(0)
+        .says(&["summary.when (from flag) has no effect here: DISABLE_COMPACT in the environment sets it to \"never\""]);
 }

@@ -47,6 +47,7 @@ use super::reports::OUTPUT;
 use super::{Context, Voice, flush, stdout_failed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{NoticeLevel, Notices, path_text};
+use crate::policy::Use;
 
 /// Compare fixtures with their expected output.
 ///
@@ -142,6 +143,14 @@ impl Check {
             (listed.case, verdict.unwrap_or_else(Verdict::Failed))
         };
         let has_own = |listed: &&Listed| listed.case.has(Part::Policy);
+        if cases.iter().any(|listed| !has_own(&listed)) {
+            context.without_effect([&chosen.effective], Use::Once);
+        } else if !cases.is_empty() {
+            for flag in self.policy.given() {
+                let message = format!("{flag} had no effect: every case has a policy of its own");
+                context.remark("no_effect", &message, None);
+            }
+        }
         let mut checked = Checked {
             version: env!("CARGO_PKG_VERSION").into(),
             policy: policy_ref(&chosen.effective),

@@ -22,7 +22,7 @@ use crate::cli::shape::Shape;
 use crate::cli::sibling_reports::{BesideReports, ReportTiming};
 use crate::cli::{Context, all_paths, format_named, scripted_answers};
 use crate::error::{Error, ErrorKind, Result};
-use crate::policy::{Effective, Layer, Policy};
+use crate::policy::{Effective, Layer, Policy, Use};
 use crate::report::{CsvRows, ReportFormat};
 use crate::store::atomic::sweep_beside;
 use crate::store::{Missing, OpenPath};
@@ -54,7 +54,7 @@ impl Compact {
             .policy
             .resolve_with(context, self.shorthands.settings())?;
         self.check(&effective)?;
-        context.without_effect(&effective);
+        context.without_effect([&effective], Use::Once);
         let asked = self.rows.of(self.reports.planned()?, &[CsvRows::Action])?;
         let replies = scripted_answers(file.as_deref(), &effective.policy)?;
         let paths = self.named(context)?;

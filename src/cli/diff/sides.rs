@@ -18,7 +18,7 @@ use crate::format::{Detected, Detector, Format, Layout};
 use crate::outcome::{Exit, NoticeLevel, Notices, Outcome, path_text};
 use crate::pipeline::Pipeline;
 use crate::plan::Keeping;
-use crate::policy::{self, Effective, Setting};
+use crate::policy::{self, Effective, Setting, Use};
 use crate::report::{Compared, ComparisonReport, DiffReport, PolicyRef, Report, read};
 use crate::store::undo::{State, Undo};
 use crate::store::{FOLDER, read_regular};
@@ -159,6 +159,7 @@ impl Input<'_> {
         let [first, second] = policies.map(|name| self.resolved(context, Some(name)));
         let mut both = [first?, second?];
         tell_apart(&mut both);
+        context.without_effect(both.iter().map(|one| &one.effective), Use::Once);
         let [first, second] = both.map(ready);
         let (first, replies) = first?;
         let (left, left_bytes) = self.compact(file, &loaded, &first, replies)?;
@@ -262,6 +263,7 @@ impl Input<'_> {
     /// The policy of that name, or the one in effect here, with its scripted answers.
     fn policy(&self, context: &Context, name: Option<&str>) -> Result<(Effective, Replies)> {
         let resolved = self.resolved(context, name)?;
+        context.without_effect([&resolved.effective], Use::Once);
         ready(resolved)
     }
 
