@@ -19,27 +19,28 @@ use crate::text::printable;
 /// [`ErrorKind::Config`], with the line: something that it may not set, or an error of [`super::parse`].
 pub fn check_found(text: &str, file: &str) -> Result<()> {
     for given in read::read(text)? {
-        let refused = |what: String| {
+        let refused = |what: String, at: usize| {
             let message = format!("{what}, and this file was found, not named");
             Error::new(ErrorKind::Config, message)
-                .on_line(read::line(text, given.at))
+                .on_line(read::line(text, at))
                 .hint(format!(
                     "--policy {} allows it, if you trust the file; --isolated ignores it",
                     printable(file)
                 ))
         };
         if let Some(why) = forbidden(given.key, &given.value) {
-            return Err(refused(why));
+            return Err(refused(why, given.at));
         }
         let (Value::Object(names), Domain::TextTable) = (&given.value, given.key.domain) else {
             continue;
         };
         for (name, spec) in names {
-            let on_line = |error: Error| error.on_line(read::line(text, given.at));
+            let at = given.at_entry(name);
+            let on_line = |error: Error| error.on_line(read::line(text, at));
             let targets = env::targets(spec.as_str().unwrap_or_default()).map_err(on_line)?;
             for (key, fixed) in targets {
                 if let Some(what) = forbidden_variable(name, key, fixed) {
-                    return Err(refused(what));
+                    return Err(refused(what, at));
                 }
             }
         }

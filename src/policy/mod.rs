@@ -220,8 +220,10 @@ pub fn parse_over(
     let mut policy = own.to_json()?;
     for given in given {
         if let (Value::Object(names), Domain::TextTable) = (&given.value, given.key.domain) {
-            for spec in names.values().filter_map(Value::as_str) {
-                env::targets(spec).map_err(|error| error.on_line(read::line(text, given.at)))?;
+            for (name, spec) in names {
+                let at = given.at_entry(name);
+                env::targets(spec.as_str().unwrap_or_default())
+                    .map_err(|error| error.on_line(read::line(text, at)))?;
             }
         }
         given.key.set(&mut policy, given.value);

@@ -2,6 +2,8 @@
 //!
 //! The text comes from the caller: no file is read here.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -19,6 +21,15 @@ pub(super) struct Given {
     pub(super) value: Value,
     /// The byte at which it begins.
     pub(super) at: usize,
+    /// The bytes at which the entries of a table begin, by their names.
+    entries: BTreeMap<String, usize>,
+}
+
+impl Given {
+    /// The byte at which an entry begins.
+    pub(super) fn at_entry(&self, name: &str) -> usize {
+        self.entries.get(name).copied().unwrap_or(self.at)
+    }
 }
 
 /// What `text` sets, in the order of its lines, followed by what these keys imply.
@@ -51,16 +62,28 @@ pub(super) fn read(text: &str) -> Result<Vec<Given>> {
                 DeValue::Table(_) => "a table",
                 _ => text.get(leaf.value.span()).unwrap_or_default(),
             };
+            let table = leaf.value.get_ref().as_table().into_iter().flatten();
+            let entries = table.map(|(name, _)| (name.get_ref().to_string(), name.span().start));
+            let entries = entries.collect();
             let value = json(leaf.value)
                 .and_then(|value| key.domain.fit(&value))
                 .ok_or_else(|| keys::misfit(key, written).on_line(line(text, at)))?;
-            Ok(Given { key, value, at })
+            Ok(Given {
+                key,
+                value,
+                at,
+                entries,
+            })
         })
         .collect::<Result<Vec<Given>>>()?;
     let implied = |given: &Given| {
         let (key, value) = keys::implied(given.key, &given.value)?;
-        let at = given.at;
-        Some(Given { key, value, at })
+        Some(Given {
+            key,
+            value,
+            at: given.at,
+            entries: BTreeMap::new(),
+        })
     };
     let implied: Vec<Given> = given.iter().filter_map(implied).collect();
     for new in implied {

@@ -276,11 +276,11 @@ fn a_found_file_sends_and_reads_nothing_and_lets_no_secret_through() {
         ),
         (
             "[env]\nHOME = \"restore.root\"\n",
-            "ctxpack.toml:1: HOME would set restore.root",
+            "ctxpack.toml:2: HOME would set restore.root",
         ),
         (
             "[env]\nHOME = \"summary.ack\"\n",
-            "ctxpack.toml:1: summary.ack would put the text of HOME",
+            "ctxpack.toml:2: summary.ack would put the text of HOME",
         ),
     ] {
         let place = Place::with(&[("in.jsonl", sample().0.as_str()), ("ctxpack.toml", text)]);
@@ -334,6 +334,25 @@ fn the_table_names_the_file_and_steers_no_terminal() {
     );
     let none = place.run("config show --isolated").exits(0).text();
     assert_eq!(none.lines().nth(1), Some("file    none (default)"));
+}
+
+#[test]
+fn an_entry_of_env_is_named_by_its_own_line() {
+    let text = "[env]\n# a comment\nA = \"clear.keep\"\nB = \"clear.kep\"\n";
+    let place = Place::with(&[("p.toml", text)]);
+    place
+        .run("config show --policy p.toml")
+        .exits(2)
+        .says(&["p.toml:4: "]);
+}
+
+#[test]
+fn a_file_to_begin_with_goes_to_standard_output_too() {
+    let place = Place::new();
+    let printed = place.run("policy init -").exits(0).out;
+    assert_eq!(place.names(), Vec::<String>::new());
+    place.run("policy init p.toml").exits(0);
+    assert_eq!(place.read("p.toml"), printed);
 }
 
 #[test]

@@ -342,7 +342,7 @@ fn what_a_policy_file_maps_must_exist() {
         let error = parse("mine", &format!("schema = 1\n\n[env]\nA = {spec:?}\n")).unwrap_err();
         assert_eq!(
             (error.message.as_str(), error.line),
-            (what, Some(3)),
+            (what, Some(4)),
             "{spec}"
         );
     }
