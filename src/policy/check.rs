@@ -2,9 +2,11 @@
 //!
 //! Never corrects a policy: it says which two keys contradict each other.
 
+use std::collections::BTreeMap;
+
 use crate::error::{Error, ErrorKind, Result};
 
-use super::{Layer, Policy, TriggerOn, keys};
+use super::{Layer, Policy, Tools, TriggerOn, keys};
 
 /// Checks that the keys of `policy` agree.
 pub(super) fn check(policy: &Policy) -> Result<()> {
@@ -35,6 +37,7 @@ pub(super) fn check(policy: &Policy) -> Result<()> {
         .hint("set both"));
     }
 
+    check_tools(&policy.tools)?;
     let window = &policy.window;
     let kept_free = window.output_reserve() + window.buffer;
     if policy.has(Layer::Summarize)
@@ -49,6 +52,28 @@ pub(super) fn check(policy: &Policy) -> Result<()> {
             ),
         )
         .hint("raise window.context, or lower window.max_output or window.buffer"));
+    }
+    Ok(())
+}
+
+/// Refuses a tool of two kinds: only one could hold.
+fn check_tools(tools: &Tools) -> Result<()> {
+    let kinds = [
+        ("tools.shell", &tools.shell),
+        ("tools.read", &tools.read),
+        ("tools.write", &tools.write),
+        ("tools.edit", &tools.edit),
+        ("tools.search", &tools.search),
+        ("tools.web", &tools.web),
+    ];
+    let mut known: BTreeMap<&str, &str> = BTreeMap::new();
+    for (kind, names) in kinds {
+        for name in names {
+            if let Some(other) = known.insert(name, kind).filter(|other| *other != kind) {
+                let message = format!("{name:?} is in {other} and in {kind}");
+                return Err(Error::new(ErrorKind::Config, message).hint("a tool is of one kind"));
+            }
+        }
     }
     Ok(())
 }

@@ -238,6 +238,13 @@ fn keys_that_contradict_each_other_are_named() {
     );
     assert_eq!(
         shown(with(&[
+            ("tools.read", "mine"),
+            ("tools.write", "other,mine")
+        ])),
+        "\"mine\" is in tools.read and in tools.write\nhint: a tool is of one kind"
+    );
+    assert_eq!(
+        shown(with(&[
             ("trigger.on", "window"),
             ("window.context", "29384")
         ])),
