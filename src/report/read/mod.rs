@@ -297,7 +297,7 @@ struct TotalsOf<T> {
 
 /// Whose report it is. Fails for what has no version that is known.
 fn command_of(source: &mut Source<'_>) -> Result<Command> {
-    let mark: Mark = source.head("any command")?;
+    let mark: Mark = source.head(source::ANY)?;
     let Some(version) = mark.schema_version else {
         let why = "it is not a report, or its end is missing";
         return Err(source

@@ -16,6 +16,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::ReadBack;
 use crate::report::ReportFormat;
 
+/// What is read whatever command a report is on.
+pub(super) const ANY: &str = "any command";
 /// Size of the read buffer, in bytes.
 const READ_BUFFER: usize = 256 << 10;
 /// Bytes of entries that are parsed at once, and the number of entries from which several threads parse them.
@@ -226,6 +228,7 @@ impl<'r> Source<'r> {
             return self.unread(kind.into());
         }
         let message = match error.is_data() {
+            true if of == ANY => "it is not a report".to_owned(),
             true => format!("it is not a report on `{of}`: {error}"),
             false => format!("it is not JSON: {error}"),
         };

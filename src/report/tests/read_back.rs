@@ -66,10 +66,12 @@ fn what_is_no_report_is_refused_with_its_line() {
             "not a report on compact, stats, replay, eval, check or diff",
         ),
         ("r.json", "{}", 1, "it is not a report"),
+        ("r.json", "[]", 1, "it is not a report"),
     ] {
         let error = read_compact(Path::new(name), content.as_bytes()).unwrap_err();
         assert_eq!(error.line, Some(line), "{error}");
         assert!(error.message.contains(message), "{error}");
+        assert!(!error.message.contains("struct"), "{error}");
     }
     assert!(read_compact(Path::new("r.csv"), b"").is_err());
 }

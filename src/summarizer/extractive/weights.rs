@@ -17,6 +17,7 @@
 //!
 //! Chooses nothing, and reads no file.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -47,12 +48,32 @@ impl HeldOut {
     /// The folds in the text of a file.
     ///
     /// # Errors
-    /// If it is not such a file, with the line.
+    /// If it is not such a file, with the line; if a session is in two folds, whose weights would both be its own.
     pub fn parse(text: &str) -> Result<HeldOut> {
-        serde_json::from_str(text).map_err(|e| {
+        let held_out: HeldOut = serde_json::from_str(text).map_err(|e| {
             let what = format!("not a file of held-out weights: {e}");
             Error::new(ErrorKind::Config, what).hint("`scripts/fit-summary` writes one")
-        })
+        })?;
+        match held_out.in_two() {
+            None => Ok(held_out),
+            Some((path, one, other)) => {
+                let what = format!("{path:?} is in two folds: {one:?} and {other:?}");
+                Err(Error::new(ErrorKind::Config, what))
+            }
+        }
+    }
+
+    /// A path that is in two folds, and their names.
+    fn in_two(&self) -> Option<(&str, &str, &str)> {
+        let mut known: BTreeMap<&str, &str> = BTreeMap::new();
+        for Fold { fold, paths, .. } in &self.folds {
+            for path in paths {
+                if let Some(other) = known.insert(path, fold).filter(|other| other != fold) {
+                    return Some((path, other, fold));
+                }
+            }
+        }
+        None
     }
 
     /// The weights for an input; `None` if it is in no fold.
@@ -259,5 +280,13 @@ mod tests {
             let error = HeldOut::parse(wrong).unwrap_err().to_string();
             assert!(error.contains("line 1"), "{error}");
         }
+        let fold =
+            |name: &str| format!(r#"{{"fold":"{name}","paths":["x.jsonl"],"weights":{{}}}}"#);
+        let twice = format!(r#"{{"folds":[{},{}]}}"#, fold("a"), fold("b"));
+        let error = HeldOut::parse(&twice).unwrap_err().to_string();
+        assert!(
+            error.contains(r#""x.jsonl" is in two folds: "a" and "b""#),
+            "{error}"
+        );
     }
 }
