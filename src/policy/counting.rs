@@ -24,11 +24,11 @@ table! {
         scope: Scope = Scope::Content;
         /// What images and documents count as.
         images: Images = Images::Flat;
-        /// What an image counts as with `tokens.images = "flat"`, whatever its size.
+        /// What an image counts as with `tokens.images = "flat"`, whatever its size. A number above 0 implies that.
         ///
         /// No published system has such a number.
         image_tokens: u64 = 1_600, unit("tokens"), implies("tokens.images", "flat");
-        /// What a document without text counts as with `tokens.images = "flat"`.
+        /// What a document without text counts as with `tokens.images = "flat"`. A number above 0 implies that, for images, too.
         ///
         /// No published system has such a number.
         document_tokens: u64 = 3_000, unit("tokens"), implies("tokens.images", "flat");

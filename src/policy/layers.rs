@@ -56,7 +56,7 @@ table! {
 table! {
     /// Oversize tool results, the newest included.
     "demote" Demote {
-        /// A tool result that is larger than this goes to the store and leaves a preview.
+        /// A tool result that is larger than this goes to the store and leaves a preview; 0 means each one that this makes smaller.
         min_tokens: u64 = 10_000, unit("tokens"), common();
         /// The length of the preview.
         preview_chars: u64 = 2_000, unit("characters");
