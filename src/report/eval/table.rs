@@ -140,7 +140,7 @@ pub(super) fn note(totals: &Totals) -> String {
     });
     if unreachable > 0 {
         note.push_str(&format!(
-            "\nover the budget: {}, {} of them because more than that has to be kept",
+            "\nover the budget: {}, {} of them because the policy cannot leave less",
             count(over, "time"),
             thousands(unreachable)
         ));

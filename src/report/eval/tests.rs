@@ -86,7 +86,7 @@ head+tail      -      50.0    -     -    -    -    -      -     -   9.9     0   
 ";
     let note = "\
 2 cuts in 1 session; percent, tokens by cl100k_base
-over the budget: 2 times, 1 of them because more than that has to be kept
+over the budget: 2 times, 1 of them because the policy cannot leave less
 not measured: 1 with no place for a cut
 ";
     let totals = text(|out| write_eval_table(&evals(), Rows::Totals, Screen::plain(100), out));
