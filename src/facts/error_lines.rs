@@ -141,8 +141,9 @@ fn is_said(before: &str, word: &str, after: &str) -> bool {
         Some(':') => before.ends_with("::"),
         Some(_) | None => false,
     };
-    let value = after.split_whitespace().next().unwrap_or_default();
-    !is_name && !after.starts_with(':') && !VALUES.contains(&value)
+    // Without anything behind it, it is a heading, and the message is below.
+    let value = after.split_whitespace().next();
+    !is_name && !after.starts_with(':') && value.is_some_and(|value| !VALUES.contains(&value))
 }
 
 /// Whether a shell or a program says so: `bash: line 1: go: command not found`.
@@ -200,6 +201,7 @@ mod tests {
                 Some(Strength::Resembles),
             ),
             ("error: null", Some(Strength::Resembles)),
+            ("Script error:", Some(Strength::Resembles)),
             (
                 "# Strictly non-fatal: a hook is no worse than none.",
                 Some(Strength::Resembles),

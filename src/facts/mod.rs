@@ -50,6 +50,7 @@ mod status;
 mod todos;
 mod tools;
 mod touches;
+mod understood;
 mod whose;
 
 use std::borrow::Cow;

@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use super::input::Input;
 use super::shape::kind_by_shape;
-use super::{patch, path, service};
 use crate::format::{Format, ToolNames};
 use crate::ids::{IdMap, IdSet};
 use crate::policy::{ToolKind, Tools};
@@ -67,38 +66,6 @@ pub(super) fn recognised<'i>(
     }
 }
 
-/// Whether it is known what a call does.
-pub(super) fn understands<'i>(
-    name: &str,
-    input: impl FnOnce() -> Input<'i>,
-    added: &Tools,
-) -> bool {
-    if steers(name) {
-        return true;
-    }
-    let input = input();
-    match kind_of(name, added) {
-        ToolKind::Other => {
-            kind_by_shape(name, &input) != ToolKind::Other || service::said(name, &input).is_some()
-        }
-        kind => input.names().next().is_none() || names_its_object(kind, &input),
-    }
-}
-
-/// Whether an input says what a tool of that kind works on, under a name that is known: a patch under another one changes files that
-/// nothing here sees.
-fn names_its_object(kind: ToolKind, input: &Input<'_>) -> bool {
-    let has_path = || path::of(input).is_some() || input.has(&["files", "paths", "include"]);
-    let has_patch = || patch::of(input).is_some_and(|patch| !patch::parts(&patch).is_empty());
-    match kind {
-        // A command that runs is given more input.
-        ToolKind::Shell => input.command().is_some() || input.has(&["session_id"]) || has_patch(),
-        ToolKind::Read => has_path(),
-        ToolKind::Write | ToolKind::Edit => has_path() || has_patch(),
-        ToolKind::Search | ToolKind::Web | ToolKind::Other => true,
-    }
-}
-
 /// Whether a tool of that name steers the agent.
 pub(super) fn steers(name: &str) -> bool {
     STEERING.contains(name)
@@ -131,30 +98,5 @@ mod tests {
             assert_eq!(kind_of(name, &Tools::default()), kind, "{name}");
         }
         assert_eq!(kind_of("mcp__x__bash", &Tools::default()), ToolKind::Other);
-    }
-
-    #[test]
-    fn a_known_tool_whose_object_has_an_unknown_name_is_not_understood() {
-        let patch = r#""*** Begin Patch\n*** Delete File: a\n*** End Patch""#;
-        for (name, input, understood) in [
-            ("apply_patch", format!(r#"{{"patchText":{patch}}}"#), true),
-            ("apply_patch", format!(r#"{{"somePatch":{patch}}}"#), false),
-            ("apply_patch", patch.to_owned(), true),
-            ("Read", r#"{"file_path":"/a"}"#.to_owned(), true),
-            ("Read", r#"{"where":"/a","limit":3}"#.to_owned(), false),
-            ("Write", r#"{"where":"/a","content":"x"}"#.to_owned(), false),
-            ("Bash", r#"{"script":"ls"}"#.to_owned(), false),
-            ("Bash", "{}".to_owned(), true),
-            (
-                "write_stdin",
-                r#"{"session_id":3,"chars":"y"}"#.to_owned(),
-                true,
-            ),
-            ("LS", r#"{"depth":3}"#.to_owned(), true),
-        ] {
-            let is_understood =
-                understands(name, || Input::in_json(input.as_bytes()), &Tools::default());
-            assert_eq!(is_understood, understood, "{name} {input}");
-        }
     }
 }

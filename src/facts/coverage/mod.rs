@@ -14,7 +14,7 @@ use self::raw_calls::Repeats;
 use super::exchanges::{Exchange, FactLocation, name};
 use super::inner::understands_cell;
 use super::input::Input;
-use super::tools::understands;
+use super::understood::understands;
 use crate::ids::{IdMap, IdSet};
 use crate::policy::Tools;
 use crate::text::{count, printable};
