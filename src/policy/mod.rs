@@ -14,6 +14,7 @@ mod counting;
 mod domain;
 mod env;
 mod found;
+mod idle;
 mod key;
 mod keys;
 mod layer;
@@ -48,11 +49,12 @@ use self::key::{Key, Purpose};
 pub use counting::{Encoding, Images, Method, Per, Rounding, Scope, Tokens, Unit};
 pub use env::{Environment, POLICY_NAME, environment, name_of};
 pub use found::check_found;
+pub use idle::{Idle, Use, idle};
 pub use layer::Layer;
 pub use layers::{
     Archive, Clear, Demote, History, Names, Naming, Offload, Redact, Shape, Superseded,
 };
-pub use needs::{Idle, Need, Use, idle};
+pub use needs::Need;
 pub use presets::{preset, presets};
 pub use prompt::{INSTRUCTIONS_PLACEHOLDER, Prompt, SIZE_PLACEHOLDER, ShippedPrompt};
 pub use reference::reference;
