@@ -31,7 +31,7 @@ pub(super) enum Strength {
     Complains,
     /// It says that something failed.
     Says,
-    /// It stands in the report of a test that failed.
+    /// It stands in the report of a test that failed, or names the place in a file that it is about.
     Reports,
     /// It has a word of one, as any file may have that a command shows.
     Resembles,
@@ -76,7 +76,18 @@ pub(super) fn strength(line: &str) -> Option<Strength> {
     }
     let lower = line.to_ascii_lowercase();
     let resembles = WHERE_IT_FAILED.iter().any(|word| lower.contains(word));
-    resembles.then_some(Strength::Resembles)
+    resembles.then_some(match names_a_place(line) {
+        true => Strength::Reports,
+        false => Strength::Resembles,
+    })
+}
+
+/// Whether a line begins with a file and a line of it: `a.go:3:4: undefined: x`.
+fn names_a_place(line: &str) -> bool {
+    let place = line.split_once(": ").map_or("", |(place, _)| place);
+    let (file, rest) = place.split_once(':').unwrap_or_default();
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    file.contains('.') && !file.contains(' ') && rest.split(':').all(is_number)
 }
 
 /// Whether a line is an error message, given how its call ended.
@@ -118,7 +129,7 @@ fn says(line: &str) -> bool {
         "panicked at",
         "undefined reference to ",
     ];
-    const BEGINNINGS: [&str; 3] = ["FAIL ", "FAIL\t", "not ok "];
+    const BEGINNINGS: [&str; 2] = ["FAIL ", "not ok "];
     const BEFORE_ONE: [&str; 3] = ["error:", "Error:", "fatal:"];
     let is_one = |word: &str| {
         let mut places = line.match_indices(word);
@@ -154,6 +165,8 @@ fn complains(line: &str) -> bool {
         ": No such file or directory",
         ": Permission denied",
     ];
+    // Programs in Rust name the number of the error behind it.
+    let line = line.split(" (os error ").next().unwrap_or(line);
     // What a search shows has the number of a line there.
     let is_program = |name: &str| !name.is_empty() && !name.contains([' ', ':', '"', '`']);
     let program = line.split_once(": ").map(|(program, _)| program);
@@ -194,7 +207,14 @@ mod tests {
                 "'go' is not recognized as an internal or external command,",
                 Some(Strength::Complains),
             ),
+            (
+                "rg: a.json: No such file or directory (os error 2)",
+                Some(Strength::Complains),
+            ),
             ("E   assert 61 == 58", Some(Strength::Reports)),
+            ("./a.go:3:4: undefined: x", Some(Strength::Reports)),
+            ("a_test.go:699: failed to encode", Some(Strength::Reports)),
+            ("FAIL\tx.io/cmd [build failed]", Some(Strength::Resembles)),
             ("continue-on-error: false", Some(Strength::Resembles)),
             (
                 "fail_on_error: false    # never halt (default)",
@@ -220,7 +240,7 @@ mod tests {
             ),
             (
                 "src/a.rs:12: assert!(said, \"x: No such file or directory",
-                Some(Strength::Resembles),
+                Some(Strength::Reports),
             ),
             (
                 "t.py::TestHandleError::test_datadog_api_404 PASSED [  3%]",

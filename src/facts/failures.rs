@@ -306,6 +306,16 @@ mod tests {
     }
 
     #[test]
+    fn a_cause_is_told_beside_what_says_that_something_failed() {
+        let said = "Exit code 1\n# x.io/cmd\n./a.go:3:4: undefined: x\n--- FAIL: TestA (0.00s)\nFAIL\tx.io/cmd [build failed]";
+        let found = errors("go test ./...", ResultText::Failed(said));
+        assert_eq!(
+            found,
+            ["./a.go:3:4: undefined: x", "--- FAIL: TestA (0.00s)"]
+        );
+    }
+
+    #[test]
     fn of_shown_files_only_what_is_not_theirs_is_an_error() {
         let source = "messages: Record<string, unknown>[] | undefined,\nlogs error: x\nverdict (pass/fail)\nmore\n";
         let missing = "sed: can't read b.ts: No such file or directory";
