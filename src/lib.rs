@@ -102,7 +102,7 @@
 //! | `facts` | what happened in a conversation, as data |
 //! | `summarizer` | a span of messages in few tokens |
 //! | `plan` | what each layer would do, as data with reasons |
-//! | `artifacts` | what a plan needs from outside: results for the store, files, answers of a model |
+//! | `artifacts` | external inputs of a plan: results for the store, files, answers of a model |
 //! | `http` | servers that write summaries |
 //! | `settle` | a plan and its artifacts become a change set, by actual sizes |
 //! | `apply` | a change set becomes lines: the only way a transcript changes |

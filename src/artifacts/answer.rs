@@ -128,7 +128,7 @@ fn unusable(checked: &Checked, prompt: &str, given: &Given) -> Option<String> {
     if checked.share() > FOREIGN && checked.invented.len() > SHOWN {
         let shown = checked.invented[..SHOWN].join(", ");
         return Some(format!(
-            "the answer contains names that it was not given: {shown}"
+            "the answer contains names that are not in the transcript: {shown}"
         ));
     }
     let no_summary = floor(&checked.text, prompt, given).err()?;
@@ -140,8 +140,7 @@ fn reproach(checked: &Checked) -> String {
     let names = checked.invented.iter().take(TOLD);
     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     format!(
-        "\n\nAn earlier answer named what the record does not contain: {}. Write the summary anew, and name only what stands in \
-         the record.",
+        "\n\nYour previous answer used names that do not occur in the record: {}. Rewrite the summary and use only names from the record.",
         names.join(", ")
     )
 }
@@ -210,7 +209,7 @@ mod tests {
         assert_eq!(
             text,
             Err(
-                "the answer contains names that it was not given: src/gone.rs, src/a.rs, src/b.rs"
+                "the answer contains names that are not in the transcript: src/gone.rs, src/a.rs, src/b.rs"
                     .to_owned()
             )
         );

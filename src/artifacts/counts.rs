@@ -1,4 +1,4 @@
-//! Whether a server cuts prompts in silence, by the tokens that it counts and by our estimate of what it was sent.
+//! Detects silent prompt truncation by comparing the server's token count with the estimate.
 //!
 //! PURE. A server that counts far fewer tokens than were sent has cut the prompt, or the estimate is too high for its model. A
 //! smaller prompt tells these apart: if it is counted at about the same share of its estimate, nothing was cut.

@@ -56,12 +56,14 @@ impl NotRead {
         match self {
             NotRead::Outside => "its path leads out of the folder",
             NotRead::Secret => "files with this name usually contain secrets",
-            NotRead::Missing => "it is not there",
+            NotRead::Missing => "the file does not exist",
             NotRead::NoFile => "it is not a regular file, or its path goes through a link",
             NotRead::NoText => "it is not text in UTF-8",
-            NotRead::Refused => "the system refused",
+            NotRead::Refused => "the system denied access",
             NotRead::MayHaveChanged => "something may have changed it since it was read",
-            NotRead::Unclear => "its last read has no line numbers, which this tool always writes",
+            NotRead::Unclear => {
+                "its last read lacks the tool's usual line numbers, so its content is uncertain"
+            }
         }
     }
 }
@@ -98,7 +100,7 @@ impl Root {
                 "files cannot be read from a folder on this system",
             )
             .at(given)
-            .hint("without it, files come back as the transcript shows them"),
+            .hint("without --files-root, files are restored from the transcript"),
             _ => Error::io(given, "read files below it", error),
         };
         let plain = given.canonicalize().map_err(failed)?;

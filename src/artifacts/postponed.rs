@@ -1,4 +1,4 @@
-//! The interface to a server that is sent many requests together and answers them hours later.
+//! The interface to a batch API.
 //!
 //! Data and a trait, which is implemented where requests are sent. In one run the requests are collected, while their
 //! conversations stay as they are; in a later one their answers are in the store, where summaries find them.

@@ -45,7 +45,7 @@ impl Replies {
                 )
             };
             let line: Line = serde_json::from_slice(line.as_bytes())
-                .map_err(|e| wrong(format!("no scripted answer: {e}")))?;
+                .map_err(|e| wrong(format!("invalid scripted answer: {e}")))?;
             let ending = match line.cut_off {
                 true => Ending::CutOff,
                 false => Ending::Whole,
@@ -53,7 +53,11 @@ impl Replies {
             replies.push(match (line.text, line.error) {
                 (Some(text), None) => Ok((text, ending)),
                 (None, Some(error)) if ending == Ending::Whole => Err(error),
-                _ => return Err(wrong("an answer and a failure, or neither".to_owned())),
+                _ => {
+                    return Err(wrong(
+                        "exactly one of `text` and `error` is required".to_owned(),
+                    ));
+                }
             });
         }
         Ok(Replies(replies))

@@ -218,7 +218,7 @@ impl HookContext<'_> {
                 match instructions_from(&done.printed) {
                     Ok(said) => Answer::Go(said),
                     Err(why) => {
-                        Answer::Failed(warning(format!("the pre-hook's output is not used: {why}")))
+                        Answer::Failed(warning(format!("the pre-hook's output was ignored: {why}")))
                     }
                 }
             }

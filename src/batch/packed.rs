@@ -37,7 +37,7 @@ pub fn packed_path(file: &FileSource) -> Result<String> {
         .map(|part| part.as_os_str().to_str())
         .collect();
     let path = parts.map(|parts| parts.join("/")).ok_or_else(|| {
-        let message = "the path is not Unicode, so no record can say it";
+        let message = "the path is not Unicode and cannot be written to a record";
         Error::new(ErrorKind::Usage, message)
             .at(&file.path)
             .hint("rename the file")
@@ -188,7 +188,7 @@ pub(super) fn safe_path(text: &str) -> Result<PathBuf> {
     }
     let is_other = |part: &&str| is_another_on_windows(part);
     if text.contains(['\\', '\0']) || cfg!(windows) && parts.iter().any(is_other) {
-        return refused("has characters that lead elsewhere on some systems");
+        return refused("contains characters with a special meaning on some systems");
     }
     // Some systems leave out what a name ends with.
     let is_store = |part: &&str| trimmed(part).eq_ignore_ascii_case(FOLDER);

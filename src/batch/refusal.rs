@@ -27,7 +27,7 @@ impl Refusal {
         match self.0.get() {
             None => Ok(()),
             Some(why) => {
-                let message = format!("the server writes no summary for this run: {why}");
+                let message = format!("the server rejects all requests of this run: {why}");
                 Err(Error::new(ErrorKind::Summary, message).hint(
                     "check the key (ANTHROPIC_API_KEY, OPENAI_API_KEY), --model and --base-url",
                 ))

@@ -52,7 +52,7 @@ pub(super) struct Diff {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     agent: AgentArgs,
-    /// Compact FILE in memory by this preset or policy file; two are compared. With OLD and NEW: count tokens as it does
+    /// Compact FILE in memory by this preset or policy file; two are compared. With OLD and NEW: count tokens under this policy
     #[arg(long = "policy", value_name = "NAME|FILE", help_heading = POLICY)]
     policies: Vec<String>,
     #[command(flatten)]

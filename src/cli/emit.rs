@@ -14,8 +14,8 @@ use crate::text::count;
 pub(super) struct EmitArgs {
     /// Write each conversation as messages of a provider's API, on a line of its own, instead of a transcript
     ///
-    /// in.jsonl becomes in.messages.jsonl. The output is what the model would see after the compaction; with --policy none, what it
-    /// sees now. The report lists what the messages cannot hold. undo gives back the transcript.
+    /// in.jsonl becomes in.messages.jsonl. The output is what the model would see after the compaction; with --policy none, what
+    /// it sees now. The report lists what cannot be represented. undo gives back the transcript.
     #[arg(long, value_name = "FORM", conflicts_with_all = ["in_place", "fork", "retry_degraded"], help_heading = OUTPUT)]
     emit: Option<Form>,
 }

@@ -30,7 +30,7 @@ use crate::text::count;
 /// Where sessions are cut, in percent of their tokens.
 pub(super) const CUTS: [f64; 4] = [35.0, 50.0, 65.0, 80.0];
 
-/// Measure how much of what the agent needed next each policy keeps.
+/// Measure how much each policy keeps of what the agent needed next.
 ///
 /// Cuts recorded sessions, compacts what comes before each cut to a budget, and checks how much of what the session needs after
 /// the cut is still there. Writes no files and sends no requests: summaries are scripted or extractive.
@@ -51,7 +51,8 @@ pub(super) struct Eval {
     /// Where to cut sessions, in percent of their tokens
     #[arg(long = "cut", value_name = "P", value_delimiter = ',', default_values_t = CUTS, value_parser = percent)]
     cuts: Vec<f64>,
-    /// Compact each session at N places in a row, each time the previous round's result and the next stretch; no baselines
+    /// Compact each session at N places in a row, each round compacts the previous result plus the next part of the session; no
+    /// baselines
     #[arg(long, value_name = "N", conflicts_with = "cuts", value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: Option<u32>,
     /// Leave out sessions of fewer than N tokens: they say little [default: 0]

@@ -28,11 +28,11 @@ use crate::policy::{Effective, Layer, Policy, Use};
 use crate::report::{CsvRows, StreamedReport};
 use crate::text::{count, thousands};
 
-/// Compact a stream: one conversation a line in, exactly one line out, in order.
+/// Compact a stream: reads one conversation per line, writes one line for each, in order.
 ///
 /// Reads records from standard input until it ends, and writes them to standard output: lines with a list of messages, lines of
-/// pack-lines, or with --field any record that holds a conversation. Records that are not compacted stay byte for byte. A record
-/// that cannot be compacted gets a member error, {kind, message}; the exit code is still 0.
+/// pack-lines, or with --field any record that holds a conversation. Records that are not compacted are written unchanged. A
+/// record that cannot be compacted gets a member error, {kind, message}; the exit code is still 0.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -52,8 +52,8 @@ pub(super) struct Filter {
     /// Folder for originals and offloaded outputs; without one, nothing is offloaded
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     store: Option<PathBuf>,
-    /// Folder where pack-lines records will be unpacked; store paths in texts are relative to it [default: the folder that holds
-    /// the store]
+    /// Folder where pack-lines records will be unpacked; store paths in the output are relative to it [default: the folder that
+    /// holds the store]
     #[arg(long, value_name = "DIR", requires = "store", help_heading = OUTPUT)]
     out_dir: Option<PathBuf>,
     /// Add to each record its entry of the report, as the last member NAME; a record that has another NAME gets an error instead

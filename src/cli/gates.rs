@@ -71,7 +71,7 @@ pub(super) struct CompactGates {
     budget: BudgetArgs,
     #[command(flatten)]
     savings: SavingsArgs,
-    /// Fail if a result breaks a rule of its provider, even if the input did, too, or if a file could not be checked
+    /// Fail if a result violates a provider rule (even one that the input violated), or if a file could not be checked
     #[arg(long, help_heading = GATES)]
     require_valid: bool,
     /// Fail if summaries contain more than N names that do not occur in the original

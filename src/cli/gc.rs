@@ -14,7 +14,7 @@ use crate::store::folder::Durability;
 use crate::store::gc::{Sweep, Swept};
 use crate::text::{count, printable};
 
-/// Delete from a store what nothing refers to.
+/// Delete unreferenced files from a store.
 ///
 /// Killed runs leave such files. Records stay, and so does everything that a record or an existing output refers to. If that cannot
 /// be determined (a damaged record, an unreadable output, a run in progress), nothing is deleted. -v names each file.

@@ -16,7 +16,7 @@ const HOOKS: &str = "Hooks";
 /// Commands before and after an input is compacted.
 #[derive(Debug, Args)]
 pub(super) struct HookArgs {
-    /// Run CMD (with sh -c) before an input is compacted, with a line of JSON about it on standard input; its output joins the
+    /// Run CMD (with sh -c) before an input is compacted, with one line of JSON on standard input; its output is added to the
     /// instructions, exit code 2 skips the input
     #[arg(long, value_name = "CMD", help_heading = HOOKS)]
     pre_hook: Option<String>,

@@ -10,7 +10,7 @@ pub(super) const INPUT: &str = "Input";
 /// What is taken from inputs.
 #[derive(Debug, Args)]
 pub(super) struct LimitArgs {
-    /// The largest input, unpacked, such as 500M; a larger file fails, the others do not [default: what fits into memory]
+    /// The largest input, unpacked, such as 500M; larger files fail; the run continues [default: what fits into memory]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = INPUT)]
     max_file_bytes: Option<u64>,
     /// The longest line; a file with a longer one fails, the others do not

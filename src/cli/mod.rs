@@ -79,7 +79,7 @@ use crate::policy::{Policy, Source};
 use crate::store::read_regular;
 use crate::text::{printable, printable_json, shown_name};
 
-/// Makes the transcripts of coding agents smaller, keeps them valid, and can undo it.
+/// Compacts transcripts of coding agents, keeps them valid, and can undo it.
 #[derive(Debug, Parser)]
 #[command(
     name = "ctxpack",
@@ -146,7 +146,7 @@ enum ErrorFormat {
     Json,
 }
 
-/// So large may the answers of a scripted summariser be.
+/// Maximum size of the answers of a scripted summariser.
 const MOST_ANSWERS: u64 = 256 << 20;
 
 /// The answers of a scripted summariser: `summaries.jsonl` beside the policy that asks for it.

@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Exit, NoticeLevel, Notices, path_text};
 use crate::text::{count, thousands};
 
-/// Write a tree of files as records, one a line.
+/// Write a tree of files as records, one per line.
 ///
 /// A record is {"path":…,"text":…}; a file that is not UTF-8, such as a compressed one, has its bytes in base64 instead. Paths are
 /// relative to the folder that is named. unpack-lines makes the files again, byte for byte.
@@ -35,7 +35,7 @@ pub(super) struct PackLines {
     /// Transcripts, folders, patterns
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Read more paths from FILE, one per line or separated by NUL bytes; - is standard input
+    /// Read more paths from FILE, newline- or NUL-separated; - is standard input
     #[arg(long, value_name = "FILE", help_heading = INPUT)]
     files_from: Option<PathBuf>,
     #[command(flatten)]
@@ -107,7 +107,7 @@ impl PackLines {
 /// at the end.
 #[derive(Debug, Args)]
 pub(super) struct UnpackLines {
-    /// The records; - or nothing is standard input
+    /// File of records; - or omitted: standard input
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// Write the files below DIR

@@ -29,7 +29,7 @@ pub(super) struct Reading {
     /// Threads; 0 = one per processor
     #[arg(short, long, value_name = "N", default_value_t = 0, value_parser = jobs, help_heading = INPUT)]
     jobs: usize,
-    /// Read more paths from FILE, one per line or separated by NUL bytes; - is standard input
+    /// Read more paths from FILE, newline- or NUL-separated; - is standard input
     #[arg(long, value_name = "FILE", help_heading = INPUT)]
     files_from: Option<PathBuf>,
     #[command(flatten)]

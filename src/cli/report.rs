@@ -34,7 +34,7 @@ pub(super) struct ReportCommand {
     /// The report
     #[arg(required = true, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Others, to be told how several are added up
+    /// More reports (an error: use `report merge`)
     #[arg(hide = true, value_name = "FILE")]
     others: Vec<PathBuf>,
     #[command(flatten)]
@@ -213,7 +213,7 @@ fn check_size(path: &Path, metadata: &Metadata) -> Result<()> {
     }
     let message = format!("it has more than {}", count(MAX_REPORT_BYTES, "byte"));
     let error = Error::new(ErrorKind::Io, message).at(path);
-    Err(error.hint("files of ctxpack are smaller; check what it is"))
+    Err(error.hint("ctxpack never writes files this large; check what it is"))
 }
 
 /// Writes what was asked for, or else the table to stdout.

@@ -37,8 +37,7 @@ pub(super) struct Shorthands {
     /// Restore files from DIR as they are now, instead of as the transcript shows them [key: restore.root]
     #[arg(long, value_name = "DIR", help_heading = POLICY)]
     files_root: Option<String>,
-    /// The most tokens that a conversation may have afterwards, like 8000, 8k or 10% of the original: one with more is
-    /// summarised down to that
+    /// Maximum tokens per conversation after compaction: 8000, 8k, or 10% (of the original); larger conversations are summarised
     #[arg(long, value_name = "N|P%", value_parser = target, help_heading = POLICY)]
     target: Option<Target>,
 }

@@ -24,8 +24,8 @@ const NOT_CHECKED: &str = "not checked";
 
 /// Check histories against their provider's rules.
 ///
-/// The exit code is 1 if a rule is broken, or if a file could not be checked that is named, or of which a part is a transcript. For
-/// other files in a folder there is only a warning. Warnings do not affect the exit code.
+/// The exit code is 1 if a rule is broken, or if a named file, or a file that is partly a transcript, could not be checked. Other
+/// files in a folder cause only a warning. Warnings do not affect the exit code.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -1,8 +1,8 @@
 //! The parts of a call: fields that refer to things, bodies that it writes, files, the command; and how it ended, by its
 //! result.
 //!
-//! Read independently of `facts`, which summaries are made from, because these are judged here. An input that is not JSON counts
-//! as a text that refers.
+//! Read independently of `facts`, which summaries are made from, because this module evaluates summaries. An input that is not
+//! JSON counts as a text that refers.
 
 use serde_json::Value;
 

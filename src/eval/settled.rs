@@ -1,4 +1,4 @@
-//! How commands ended that still ran when their results were written, for the judge of summaries.
+//! How background commands ended; used to evaluate summaries.
 //!
 //! PURE. Read independently of `facts`, from which summaries are made. Knows what Codex and Claude Code write.
 

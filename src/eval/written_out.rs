@@ -1,5 +1,5 @@
-//! A cell of code mode with its loops written out, for the judge: `for (const x of list) …` and `list.map(x => …)` once for each
-//! value, with the value in the place of its name.
+//! Unrolls loops in code-mode cells, for evaluation: `for (const x of list) …` and `list.map(x => …)` once for each value, with
+//! the value in the place of its name.
 //!
 //! Read independently of `facts`: by words and brackets alone. What it does not understand stays as it is.
 

@@ -1,4 +1,4 @@
-//! What an agent did in a conversation: its calls and the files that they name, found once for all who ask.
+//! An agent's calls and the files they name, collected once per conversation.
 //!
 //! PURE. Adds no fact of its own.
 

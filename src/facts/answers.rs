@@ -1,7 +1,7 @@
-//! What the user said through tools: answers to questions that an agent asks by a call, and words beside a refusal.
+//! User input delivered through tools: answers to questions, and comments on a refusal.
 //!
-//! PURE. Knows the words in which agents hand these on, and takes them away; the user's own stay as they are. A result of any other
-//! tool is never read as an answer, whatever it says.
+//! PURE. Strips the agents' fixed wording around such input and keeps the user's text. A result of any other tool is never read as
+//! an answer, whatever it says.
 
 use std::collections::hash_map::Entry;
 

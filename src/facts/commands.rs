@@ -20,13 +20,13 @@ use crate::transcript::{Block, Outcome, Shape, Transcript};
 pub struct Command {
     /// The call.
     pub call: FactLocation,
-    /// Its result, if there is one; of a command that went on, what was said of it last.
+    /// Its result; for a background command, the latest status update.
     pub result: Option<TellingLocation>,
     /// The command as passed to the shell, or the call in its own words.
     pub text: String,
     /// How it ended.
     pub exit: Exit,
-    /// The name by which its agent can ask how it goes on, if it had not ended.
+    /// The id for polling a command that was still running.
     pub name: Option<String>,
     /// The folder that the shell was in, normalised, where the call or the format says it; `None` if the command begins by going to one
     /// that does not depend on it.
@@ -132,7 +132,7 @@ fn several(transcript: &Transcript<'_>, exchange: &Exchange) -> Option<Vec<(Stri
     (exits.len() == texts.len()).then(|| texts.into_iter().zip(exits).collect())
 }
 
-/// Whether a shell does not wait for the last command of a text, apart from what only says that it has begun.
+/// Whether the last command runs in the background (a trailing `echo started` does not count).
 fn is_left_to_itself(text: &str) -> bool {
     let text = text.trim_end();
     let is_note = |line: &str| {

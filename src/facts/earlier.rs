@@ -39,7 +39,7 @@ const PUT_BACK: [&str; 4] = [
     "[Skill restored",
 ];
 
-/// The text around the number of tokens of the original, in the last line of a summary whose target is a share of them.
+/// Prefix and suffix of the line `[Original: N tokens]`, which ends a summary with a relative target.
 const ORIGINAL: (&str, &str) = ("[Original: ", " tokens]");
 
 /// The last line of a summary whose target is a share of the original, which had `tokens` tokens: a later run with the same share

@@ -1,4 +1,4 @@
-//! What Codex notes for a viewer of how a command ended, on lines that its model does not see.
+//! Codex's viewer events that record how a command ended; the model does not see them.
 //!
 //! PURE. Such an event may come after the result of the call, and then tells what the result could not.
 

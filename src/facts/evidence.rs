@@ -1,4 +1,4 @@
-//! How a call ended, by evidence: it is done, it failed, or that is not clear.
+//! The outcome of a call: succeeded, failed or unknown.
 //!
 //! PURE. A call failed only where its result says so: by a flag, by a status, or in the words that this very tool has for a
 //! failure. What only looks like an error may be the content of a file. Where no agent flags its results, it may be either.
@@ -169,8 +169,8 @@ pub(super) fn of_change(transcript: &Transcript<'_>, exchange: &Exchange, answer
     }
 }
 
-/// Whether a result is what a tool has to say of a change that it has made. If the agent does not flag
-/// results, an unrecognised text may be an error message, in any program's words and in any language.
+/// Whether a result is a tool's confirmation of a change. If the agent does not flag results, an unrecognised text may be an error
+/// message, in any program's words and in any language.
 fn says_it_is_done(said: &str) -> bool {
     /// Words of the first line, in lower case, and parts of it.
     const WORDS: [&str; 19] = [

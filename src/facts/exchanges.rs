@@ -59,7 +59,7 @@ pub struct Exchange {
     pub result: Option<FactLocation>,
     /// The call in the cell that this one runs, if it is one of those.
     pub(super) inner: Option<Arc<InnerCall>>,
-    /// What is said later of a command that went on when its result was written, in order.
+    /// Later status updates of a command that was still running, in order.
     pub(super) looks: Vec<Look>,
 }
 

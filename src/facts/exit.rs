@@ -11,11 +11,11 @@ pub enum Exit {
     Badly,
     /// It was interrupted.
     Interrupted,
-    /// The shell has begun it and did not wait for it: how it goes on, nothing says.
+    /// Started in the background; its end is not recorded.
     Begun,
     /// It had not ended when it was last looked at.
     Running,
-    /// The same, and nothing would have told the agent of its end since.
+    /// Was running when last polled; the agent would not have been told of its end.
     WasRunning,
     /// The user did not let the agent run it.
     Refused,

@@ -1,6 +1,6 @@
 //! The calls in the cells of code mode, as calls of their own.
 //!
-//! PURE. A cell's result belongs to all its calls together; what it says of each is taken apart here, as far as it is sure.
+//! PURE. A cell has one result for all of its calls; this splits it where the assignment is certain.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -309,7 +309,7 @@ impl File {
         known
     }
 
-    /// What is still known after something that may have changed it.
+    /// The known content after a possible change.
     fn after(
         &self,
         transcript: &Transcript<'_>,

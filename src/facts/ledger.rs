@@ -1,4 +1,4 @@
-//! The files that calls have named, with what was done to them, and what shell commands did to these and to others.
+//! The history of each file: operations by calls and by shell commands.
 //!
 //! PURE. Knows which files may still be there, which a command may have hit without naming them, and which have gone into a stash.
 
@@ -209,7 +209,7 @@ impl<'t, 'a> Ledger<'t, 'a> {
         })
     }
 
-    /// Whether it would be known if a command had failed: its result has a status, or what it would say has been printed.
+    /// Whether a failure would be visible in the result.
     fn shows_failures(&self, exchange: &Exchange, text: &str) -> bool {
         /// Ways to print nothing of what goes wrong, and how that begins.
         const HIDING: [&str; 3] = ["2>", "&>", ">&"];
@@ -333,7 +333,7 @@ impl<'t, 'a> Ledger<'t, 'a> {
         self.gone.strays(&self.strays, self.strays.len() - 1);
     }
 
-    /// Where something is put, if that may be a folder.
+    /// The target of a copy or move, which may be a folder.
     fn target(&self, call: &Call<'_, '_>, to: Target) -> (String, String, Sure) {
         let written = below_folder(call.input, &to.path);
         let (path, sure) = self.spelled(call, &to.path);
@@ -414,7 +414,7 @@ impl<'t, 'a> Ledger<'t, 'a> {
         }
     }
 
-    /// Git takes back what was done to files; returns those of which it is not sure.
+    /// Applies a git revert; returns the files for which it is uncertain.
     fn take_back(
         &mut self,
         call: &Call<'_, '_>,

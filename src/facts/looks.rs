@@ -1,4 +1,4 @@
-//! Commands that went on when their result was written, and what is said of them later.
+//! Background commands and their later status updates.
 //!
 //! PURE. Agents give such a command a name: of a session, a task or a shell. Calls that read from it, and notices of the agent,
 //! tell how it ended. Never guesses an end: where nothing says it, the command still runs.
@@ -142,8 +142,8 @@ pub(super) fn settle(
     settle_by_events(transcript, &open, calls);
 }
 
-/// Commands of which no later result tells: Codex may have noted for a viewer how they ended. Where it has not, it would not have
-/// told the agent either.
+/// Applies Codex's viewer events to commands without a later result. Without such an event, the agent would not have been told of
+/// the end either.
 fn settle_by_events(
     transcript: &Transcript<'_>,
     open: &IdMap<String, usize>,

@@ -1,4 +1,4 @@
-//! Notices of Claude Code that a task has ended which ran in the background, and Kimi Code's records of that.
+//! Claude Code's notices that a background task has ended, and Kimi Code's records of that.
 //!
 //! PURE. A notice stands in a message of the user's role, in an attachment, or on a line of the queue of what is to be sent; often
 //! in more than one of them. Only what the agent itself writes is one: not what a result shows.

@@ -40,15 +40,15 @@ pub enum FileAction {
     Edit,
     /// Deletes the file.
     Delete,
-    /// Moves it to another place, or gives it another name.
+    /// Moves the file away, or renames it.
     Leave,
-    /// Puts another file in its place, as it was where it was.
+    /// Makes the file the target of a move or copy.
     Arrive,
-    /// Has git give it the content that it has recorded.
+    /// Has git restore the content of a commit or of the index.
     Revert,
-    /// The same; what it was is kept in a stash.
+    /// The same, with the earlier content kept in a stash.
     Stash,
-    /// Puts back what a stash has kept.
+    /// Applies the content of a stash.
     Unstash,
 }
 

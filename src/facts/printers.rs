@@ -1,7 +1,7 @@
 //! Commands that print what somebody else has written: files, logs, pages, answers of servers.
 //!
-//! PURE. Their output may hold any words, those included in which agents say how a command ended. Says rather too often that a
-//! command is one of these: then a status is unknown that was there, which is better than a status that was not.
+//! PURE. Their output may hold any words, those included in which agents say how a command ended. Errs on the side of listing a
+//! command: an unknown status is better than a wrong one.
 
 /// Programs that print texts of others.
 const PRINTERS: [&str; 62] = [

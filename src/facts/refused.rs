@@ -1,4 +1,4 @@
-//! Recognises results that show no content but a message why not, by the wording of tools.
+//! Recognises results that are a refusal or placeholder instead of content, by the tools' wording.
 //!
 //! A file may begin with any text, including error messages, so a text counts only if all of it is such a message, and a refusal
 //! only where it is the agent's. Other results with a flag need no test of their text.

@@ -1,7 +1,7 @@
 //! What may have changed files without a call that names them: commands, agents of the agent, other tools, the user.
 //!
-//! PURE. Says what may have happened, never what did: whoever asks what a file contains must not answer with what was shown before.
-//! Takes what it does not know for a change. The exceptions are builds and tests, which are taken to leave sources alone.
+//! PURE. Reports possible changes only: after one, earlier content must not be taken as current. Takes what it does not know for a
+//! change. The exceptions are builds and tests, which are taken to leave sources alone.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Whose words the result of a call are: those of the agent that made the call, or those of what it shows.
+//! Who wrote a result's text: the agent, or the file or program that it shows.
 //!
 //! PURE. An agent may say in an output how a command ended; so may any file that a command prints. Who has said it is known where
 //! the agent flags or records an end elsewhere. Where it does not, what shows files and answers may be either's.

@@ -204,7 +204,7 @@ impl Warnings {
         self.line = line;
         self.add(
             WarningKind::NotUnderstood,
-            "a conversation that no reader knows, passed through",
+            "a conversation of unknown kind, passed through",
         );
     }
 
@@ -213,7 +213,7 @@ impl Warnings {
         if says_something(bytes) {
             self.add(
                 WarningKind::UnknownLine,
-                "lines that no reader understands: their content is not counted",
+                "unknown line type with text: its content is not counted",
             );
         }
     }
@@ -246,7 +246,7 @@ impl Warnings {
         self.line = line;
         self.add(
             WarningKind::NotUnderstood,
-            "a conversation that no reader knows, left out",
+            "a conversation of unknown kind, left out",
         );
     }
 
@@ -383,7 +383,7 @@ fn unreadable(bytes: &[u8], bad: Bad, warnings: &mut Warnings) {
         warnings.add(
             WarningKind::Nul,
             format!(
-                "NUL byte, so no JSON (at byte {}); passed through",
+                "NUL byte, so not JSON (at byte {}); passed through",
                 bad.at + 1
             ),
         );

@@ -398,8 +398,7 @@ impl SummaryModel for Server {
         };
         let result = if request.model.is_empty() {
             Err(Failure::RunLimit(
-                "the transcript does not say which model it used; choose one with --model"
-                    .to_owned(),
+                "the transcript does not record its model; choose one with --model".to_owned(),
             ))
         } else {
             self.summary(&mut job, request.rounds)

@@ -89,7 +89,8 @@ impl Server {
             Network::Offline => self.count_only(job, parts, &form, id),
             Network::Collected => {
                 let _ = self.count_only(job, parts, &form, id);
-                let what = "a request that has not been sent yet: run the same command with --batch submit";
+                let what =
+                    "the request has not been sent yet: run the same command with --batch submit";
                 Err(Failure::Waiting(what.to_owned()))
             }
             Network::Postponed => {

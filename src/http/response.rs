@@ -258,7 +258,7 @@ fn ending(reason: Option<&str>) -> Result<Ending, Failure> {
         "tool_use" | "tool_calls" | "function_call" | "malformed_function_call" => Err(tool_call()),
         // The server stumbled: DeepSeek, OpenRouter and Mistral, vLLM, GLM.
         "insufficient_system_resource" | "error" | "abort" | "network_error" => Err(
-            Failure::Transient(format!("the answer was broken off: {lower}")),
+            Failure::Transient(format!("the response was cut off: {lower}")),
         ),
         // Gemini's endpoint adds the kind.
         other if other.starts_with("content_filter") => Err(refusal()),

@@ -125,7 +125,7 @@ pub(super) fn reject(
         return Some(Rejected {
             why: Rejection::NewFinding,
             message: format!(
-                "the result would break a rule that the input keeps: {}",
+                "the result would violate a rule that the input satisfies: {}",
                 finding.message
             ),
             line: Some(finding.line + first_line - 1),

@@ -1,4 +1,4 @@
-//! Masks the secrets of a transcript before any other step, if the policy says so.
+//! Masks the secrets of a transcript first of all, if `redact = "outputs"`.
 //!
 //! Every line is searched, dead lines included, because a shared file is shared as a whole. Pictures, and what only a provider
 //! can read (signatures, encrypted reasoning), stay as they are: known by their keys, but never by these alone, since a tool's

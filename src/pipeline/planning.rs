@@ -143,7 +143,7 @@ impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
     /// What makes a summary due below the policy's trigger.
     fn force(&self, conversation: &Conversation, summaries: SummaryGate) -> Force {
         match summaries {
-            SummaryGate::Forced => Force::Outside("the last answer broke off".to_owned()),
+            SummaryGate::Forced => Force::Outside("the last answer was cut off".to_owned()),
             SummaryGate::Due | SummaryGate::Asked | SummaryGate::Never => plan::forced(
                 self.view.input.format,
                 self.pipeline.policy,

@@ -8,7 +8,7 @@
 use crate::outcome::{Action, ActionKind, ConversationOutcome};
 
 /// Why a sidechain has left.
-const WITH_ITS_TASK: &str = "removed with the task that it belongs to";
+const WITH_ITS_TASK: &str = "removed together with its task";
 
 /// Makes the actions of a conversation add up; `line` is its first line in the input, from 1.
 pub(super) fn add_up(outcome: &mut ConversationOutcome, line: u64) {

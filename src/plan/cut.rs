@@ -155,7 +155,7 @@ impl<'c> Cutter<'c> {
         self.at(requested.unwrap_or(self.conversation.messages.len()))
     }
 
-    /// `cut`, or, where that keeps less, the cut before the last message that is not the assistant's: a user's or a result.
+    /// The later of `cut` and the start of the last user or tool message.
     pub fn with_last_round_only(&self, cut: Cut) -> Cut {
         let is_sent = |n: &&usize| match self.conversation.messages[**n].role {
             Role::User | Role::Tool => true,

@@ -80,7 +80,7 @@ impl Why {
     pub fn reason(self, number: impl Fn(u32) -> Option<u64>) -> String {
         let no_room = |target: u64| {
             let target = thousands(target);
-            format!("more than the target of {target} tokens leaves room for")
+            format!("too large for the target of {target} tokens")
         };
         match self {
             Why::Superseded { line, message } => match number(line) {

@@ -45,7 +45,7 @@ choice! {
 }
 
 table! {
-    /// Reads that a later read covers and that no other layer replaces.
+    /// Reads superseded by a later read of the same lines.
     "superseded" Superseded {
         /// What replaces the older result; may contain `{tool}`.
         placeholder: Template = "[Superseded: this file was read again later]",
@@ -73,7 +73,8 @@ table! {
         keep: u64 = 5, unit("results"), common();
         /// The kinds of tool whose results are cleared; an empty list means all.
         tools: Vec<ToolKind> = &[], common();
-        /// A result is cleared if it is larger than this and longer than `clear.min_chars`; 0 means no limit.
+        /// Minimum size of a result to be cleared; both `clear.min_tokens` and `clear.min_chars` must be exceeded; 0 means no
+        /// limit.
         min_tokens: u64 = 250, unit("tokens"), common();
         /// A result is cleared if it is longer than this and larger than `clear.min_tokens`; 0 means no limit.
         min_chars: u64 = 0, unit("characters");
@@ -119,7 +120,7 @@ table! {
     "offload" Offload {
         /// Offloading starts at this number of live tokens, compared as `trigger.compare` says.
         tokens: u64 = 0, unit("tokens");
-        /// How many of the messages are considered, from the oldest: the share of their number, rounded down.
+        /// The share of messages, counted from the oldest, whose results may be offloaded.
         share: f64 = 0.0, share();
         /// A result is offloaded if it is longer than this and if that saves tokens.
         min_chars: u64 = 0, unit("characters");

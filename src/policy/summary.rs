@@ -42,8 +42,8 @@ table! {
         /// messages that are within it as a whole.
         input_chars: u64 = 0, unit("characters");
 
-        /// The newest messages that are kept. Of this, `summary.keep_turns` and `summary.keep_tokens`, the rule that keeps
-        /// most applies; if all are 0, nothing is kept.
+        /// The newest messages that are kept. Of `keep_messages`, `keep_turns` and `keep_tokens`, the one that keeps the most
+        /// applies; if all are 0, nothing is kept.
         keep_messages: u64 = 0, unit("messages"), common();
         /// The newest turns that are kept; a turn begins with a typed message. Where these are over the trigger by themselves, as
         /// many of them as are not, or the last round of the last one.
@@ -77,7 +77,7 @@ table! {
         min_tokens: u64 = 2_000, unit("tokens");
         /// The most that `summary.share` may come to.
         max_tokens: u64 = 10_000, unit("tokens");
-        /// A provider may write the size of the summary times this.
+        /// The output limit of a request, as a multiple of the summary's size.
         output_factor: f64 = 1.2;
         /// Whether your own words count in the size.
         user_words: UserWords = UserWords::Verbatim;
@@ -96,15 +96,14 @@ table! {
         drop_rounds: u64 = 0, unit("requests"), found(AtMost(10));
         /// What happens if the conversation is too long for the provider's model.
         too_long: TooLong = TooLong::Parts;
-        /// How much the provider's model reads and writes in one request; 0 means that it is what the session recorded
-        /// of its own model (Codex does), or learned from the first "too long".
+        /// The context window of the provider's model; 0 means that it is what the session recorded of its own model (Codex does),
+        /// or learned from the first "too long".
         ///
         /// No published system has such a key.
         window: u64 = 0, unit("tokens");
         /// What becomes of an answer that ended at its size limit.
         cut_off: CutOff = CutOff::Retry;
-        /// After this many failures in a row no more requests are made; 0 means no limit, neither on failures nor on how often
-        /// all conversations of a run together try again.
+        /// After this many failures in a row no more requests are made; 0 disables the breaker.
         breaker: u64 = 3, unit("failures");
         /// Whose failures count.
         breaker_scope: BreakerScope = BreakerScope::Host;
@@ -117,9 +116,8 @@ table! {
         too_large_share: f64 = 0.0, share();
         /// A result is too large if it has more live tokens than this; if above 0, `summary.too_large_share` is ignored.
         too_large_tokens: u64 = 0, unit("tokens");
-        /// A provider's summary with more names than this that the transcript does not contain, and with a larger share of them
-        /// than `summary.max_invented_share`, is asked for once more. The sentences that still hold one are left out. -1 means
-        /// that nothing is checked.
+        /// Maximum number of invented names in a provider's summary; if this and `summary.max_invented_share` are both exceeded,
+        /// the summary is requested once more. The sentences that still hold one are left out. -1 means that nothing is checked.
         ///
         /// Names are paths, addresses, ids, flags, and identifiers with a dot, an underscore or a call.
         max_invented: i64 = 0, at_least(-1), unit("names");

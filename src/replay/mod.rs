@@ -20,7 +20,7 @@
 //! | figure | what it is |
 //! | --- | --- |
 //! | `sent` | the tokens of all requests, added up |
-//! | `cache_lost` | tokens of messages that were also in the previous request, but at or after the first difference, so that a prompt cache held them in vain |
+//! | `cache_lost` | tokens of messages that were also in the previous request, but at or after the first difference, so that they were cached but could not be reused |
 //! | `peak` | the largest request |
 //! | `final` | the window at the end |
 //!

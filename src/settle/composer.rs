@@ -2,7 +2,7 @@
 //!
 //! The methods of [`Composer`] are in six more files: `summary.rs` decides whether there is a summary and finishes it, `draft.rs`
 //! writes drafts until one fits its budget, `put_back.rs` and `files.rs` put files back, `words.rs` looks up which words of the
-//! user are in the result, and `budget.rs` has how many tokens it may have.
+//! user are in the result, and `budget.rs` computes token limits.
 
 use crate::artifacts::{Answer, SummaryArtifacts};
 use crate::plan::{Recents, Subject, SummaryRequest};

@@ -45,7 +45,7 @@ pub(super) fn empty(
     Some(Warning {
         kind: WarningKind::EmptySummary,
         line: Some(first_line),
-        message: format!("a summary is due and would be empty: {what}"),
+        message: format!("a summary was due but would have been empty: {what}"),
     })
 }
 
@@ -78,10 +78,10 @@ pub(super) fn of_answer(first_line: u64, artifacts: &SummaryArtifacts<'_>) -> Ve
     });
     let silent = (reading.cut == PromptCut::InSilence).then(|| {
         let what = match reading.rounds.parts {
-            0 | 1 => "its summary may cover only a part of the conversation",
+            0 | 1 => "the summary may cover only part of the conversation",
             _ => "smaller parts were sent",
         };
-        let message = format!("the server silently reads only a part of the prompt: {what}");
+        let message = format!("the server truncated the prompt without an error:  {what}");
         warning(WarningKind::SilentCut, message)
     });
     let cut_off = answer.reply.text.is_ok() && answer.reply.ending == Ending::CutOff;

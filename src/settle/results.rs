@@ -1,5 +1,5 @@
-//! Runs the candidates of each result in the order of the layers, on actual sizes: a result that was demoted is as large as its
-//! preview when clearing looks at it. A change that does not save tokens is not made.
+//! Applies the layers to each result in order, using actual sizes: a result that was demoted is as large as its preview when
+//! clearing looks at it. A change that does not save tokens is not made.
 //!
 //! PURE. Newest first, because a later read replaces an earlier one only if no layer removes what the later one shows.
 

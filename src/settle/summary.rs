@@ -218,7 +218,7 @@ impl Composer<'_> {
             return stays("a summary would not be smaller");
         }
         if self.is_over_aim() && draft.total > self.lenient_budget() {
-            return stays("a summary would save too little: nearly all tokens have to be kept");
+            return stays("a summary would save too little: almost everything must be kept");
         }
         let reached = cap.filter(|cap| now <= *cap && *cap < self.baseline());
         if reached.is_some_and(|cap| draft.total > cap) {
@@ -228,7 +228,7 @@ impl Composer<'_> {
         let summarised = self.finish(draft);
         if reached.is_some() && !tells_more && summarised.restored.is_empty() {
             return stays(
-                "the target is reached, and a summary would say nothing about what was cleared",
+                "the target is reached, and a summary would add nothing about the cleared results",
             );
         }
         SummaryResult::Summarised(Box::new(summarised))

@@ -98,7 +98,7 @@ impl Store {
         if !is_archive_name(name) {
             return Err(Error::new(
                 ErrorKind::Store,
-                "a manifest names an archive in a way that ctxpack never does",
+                "a manifest contains a malformed archive name",
             )
             .at(&self.root)
             .hint("names have the form archive/<32 hexadecimal digits>.zst"));

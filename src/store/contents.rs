@@ -1,6 +1,6 @@
 //! Whether contents that an output needs are as they were when they were noted.
 //!
-//! One look at each tells it, if it has not been touched since; otherwise its bytes do, whose hash its name holds. Writes nothing.
+//! Unchanged metadata suffices; otherwise the bytes are hashed and compared with the name. Writes nothing.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;

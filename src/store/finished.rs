@@ -1,4 +1,4 @@
-//! What runs have done, so that the same command need not do it again: one line an input, with all that a report says of it.
+//! The log of finished inputs, which lets a rerun skip them: one line per input with its report entry.
 //!
 //! Each run appends to a file of its own as its work ends, `finished/<work>-<number>-<random>.part.jsonl`, after the output has
 //! its name. A run that comes to its end takes the `.part` away. Of two lines on one input, that of the higher number counts.

@@ -308,7 +308,7 @@ pub(super) fn not_plain(path: &Path, doing: &str, error: io::Error) -> Error {
     };
     let hint = match why {
         NotPlain::Link => {
-            "ctxpack makes no links and follows none here; remove it if you did not make it"
+            "ctxpack neither creates nor follows links in a store; remove it if it is not yours"
         }
         NotPlain::NoFile | NotPlain::NoFolder | NotPlain::Names(_) => {
             "ctxpack did not make it; move it away"
@@ -334,7 +334,7 @@ pub(super) fn split(path: &Path) -> Option<(&Path, &OsStr)> {
     system::split(path).or_else(|| Some((folder_of(path), path.file_name()?)))
 }
 
-/// What of the path of something in a folder is below `folder`; `None` if it is not there.
+/// What of the path of something in a folder is below `folder`; `None` if the file does not exist.
 pub fn below<'p>(path: &'p Path, folder: &Path) -> Option<&'p Path> {
     system::below(path, folder).or_else(|| path.strip_prefix(folder).ok())
 }

@@ -1,4 +1,4 @@
-//! Compresses what is archived: as Zstandard frames of a few megabytes, each at once.
+//! Compresses what is archived: in Zstandard frames of a few MB, each compressed in one call.
 //!
 //! A frame that is compressed at once costs two thirds of the same bytes through a stream, which copies them into a window first.
 //! Every decoder reads frames one after the other as one content. Knows nothing of names or hashes.

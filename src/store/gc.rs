@@ -108,10 +108,12 @@ impl Store {
         if ledger.records().is_empty() && !kept.is_empty() {
             return Err(Error::new(
                 ErrorKind::Store,
-                "the store has no records, so it is not certain what is needed",
+                "the store has no records, so nothing can be proved unreferenced",
             )
             .at(&self.root)
-            .hint("if its manifests are not lost, no output needs it: delete the folder"));
+            .hint(
+                "if the manifests were not lost, nothing refers to this store: delete the folder",
+            ));
         }
         let released = released(&ledger, &kept);
         for name in ledger.records().iter().flat_map(named) {

@@ -1,4 +1,4 @@
-//! What a file looks like, to tell later whether it was written to since.
+//! File metadata for detecting later writes.
 //!
 //! Plain data: decides nothing, and looks at no file but the one in which the system says which start of it this is.
 

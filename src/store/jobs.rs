@@ -147,7 +147,7 @@ impl Store {
 fn job_file(name: &str) -> Result<&OsStr> {
     match is_content_name(name, BATCHES, ENDING) {
         true => Ok(OsStr::new(&name[BATCHES.len() + 1..])),
-        false => Err(Error::new(ErrorKind::Store, "no name of a batch's record").at(name)),
+        false => Err(Error::new(ErrorKind::Store, "not a batch record name").at(name)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Numbers for texts.
+//! 64-bit hash keys for strings.
 //!
 //! PURE. Two texts can have one number: a caller that finds something by it compares the texts.
 

@@ -254,9 +254,9 @@ impl Store {
             highest = highest.max(number_in(&name));
         }
         let sequence = highest.checked_add(1).ok_or_else(|| {
-            Error::new(ErrorKind::Store, "the store has no number left for a run")
+            Error::new(ErrorKind::Store, "run numbers are exhausted")
                 .at(self.root())
-                .hint("a file in its manifests or journal is not ctxpack's; look for the one with the highest number")
+                .hint("a file in manifests/ or journal/ was not written by ctxpack: check the highest number")
         })?;
         Ok(RunOrder { sequence, overlaps })
     }

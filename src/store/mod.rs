@@ -241,7 +241,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Store`] when it is not there, or is anything but a regular file.
+    /// [`ErrorKind::Store`] when the file does not exist, or is anything but a regular file.
     fn open_content(&self, name: &str, doing: &str, hint: &str) -> Result<File> {
         let path = self.root.join(name);
         let failed = |e| match folder::NotPlain::of(&e) {

@@ -178,7 +178,10 @@ impl Store {
                 .as_ref()
                 .map_err(|error| Error::new(error.kind, error.message.clone()).at(&self.root))?;
             if !owners.is_offload_of(name, output) {
-                return Err(Error::new(ErrorKind::Store, "another output names it"));
+                return Err(Error::new(
+                    ErrorKind::Store,
+                    "another output still refers to it",
+                ));
             }
             let path = self.root.join(name);
             let failed = |e| not_plain(&path, "delete", e);
@@ -235,9 +238,8 @@ fn file_of(name: &str) -> Result<&OsStr> {
         return Ok(OsStr::new(&name[OFFLOADED.len() + 1..]));
     }
     // The name itself is not shown: it may be very long or contain control characters.
-    Err(Error::new(
-        ErrorKind::Store,
-        "a transcript names an offloaded content in a way that ctxpack never does",
+    Err(
+        Error::new(ErrorKind::Store, "malformed name of an offloaded result")
+            .hint("names have the form offloaded/<32 hexadecimal digits>.txt"),
     )
-    .hint("names have the form offloaded/<32 hexadecimal digits>.txt"))
 }

@@ -111,7 +111,7 @@ impl OpenPath {
 
     pub(super) fn in_folder(folder: Folder, path: &Path) -> Result<Self> {
         let (_, name) = split(path).ok_or_else(|| {
-            Error::new(ErrorKind::Usage, "this names no file")
+            Error::new(ErrorKind::Usage, "not a file name")
                 .at(path)
                 .hint("name a file")
         })?;

@@ -57,7 +57,7 @@ pub fn read_regular(path: &Path, most: u64) -> Result<Vec<u8>> {
         let message = format!("it has more than {}", crate::text::count(most, "byte"));
         return Err(Error::new(ErrorKind::Io, message)
             .at(path)
-            .hint("files of ctxpack are smaller; check what it is"));
+            .hint("ctxpack never writes files this large; check what it is"));
     }
     Ok(bytes)
 }

@@ -1,4 +1,4 @@
-//! Rows of numbers that are found by their first: what is asked of many files takes some bytes for each, and no names.
+//! A sorted table of integer rows, searched by the first column, in memory or on disk.
 //!
 //! Some millions of rows are held; if there are more, all are on the disk, and a look costs a read of a few of them. Knows nothing
 //! of what the numbers mean.

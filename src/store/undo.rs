@@ -52,8 +52,7 @@ impl Undo {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Store`] when no store knows the file, or when these bytes came from several different
-    /// originals; [`ErrorKind::Changed`] when a store knows the path, but with other bytes;
+    /// [`ErrorKind::Store`] when no store knows the file, or when several originals compact to these bytes; [`ErrorKind::Changed`] when a store knows the path, but with other bytes;
     /// [`ErrorKind::NotFound`] or [`ErrorKind::Io`] when something cannot be read.
     pub fn find(&mut self, file: &Path) -> Result<Found> {
         match self.search(file, SearchScope::Everywhere)? {

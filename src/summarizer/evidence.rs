@@ -1,5 +1,5 @@
-//! What a model is given for a narrative: the conversation as it was before anything was cleared, each part under the line that it
-//! stands on, with outputs as large as its window allows.
+//! The model's input for a narrative: the conversation before anything was cleared, with line labels, and outputs clipped to the
+//! context window.
 //!
 //! PURE. An output that is too large keeps its head, its tail, and lines with errors between them, and says what it lost. An
 //! earlier summary is given as one, without the numbers of its lines, which are of another file. The messages that are kept come last,

@@ -109,7 +109,10 @@ impl Rule {
     fn name_and_description(self) -> (&'static str, &'static str) {
         match self {
             Rule::MissingResult => ("missing-result", "a call has no result right after it"),
-            Rule::OrphanResult => ("orphan-result", "a result answers no call right before it"),
+            Rule::OrphanResult => (
+                "orphan-result",
+                "a result has no matching call directly before it",
+            ),
             Rule::DuplicateCall => ("duplicate-call", "two calls have the same id"),
             Rule::DuplicateResult => ("duplicate-result", "a call has two results"),
             Rule::InvalidId => ("invalid-id", "a call's id is missing or malformed"),
@@ -129,13 +132,10 @@ impl Rule {
                 "arguments-not-string",
                 "a call's arguments are not a string",
             ),
-            Rule::MalformedCall => (
-                "malformed-call",
-                "a call has no name, or not the input that the provider asks for",
-            ),
+            Rule::MalformedCall => ("malformed-call", "a call has no name or an invalid input"),
             Rule::MisplacedBlock => (
                 "misplaced-block",
-                "a call is not in an answer, or a result is",
+                "a call outside an assistant message, or a result inside one",
             ),
             Rule::EmptyText => ("empty-text", "a text block is empty"),
             Rule::EmptyMessage => ("empty-message", "a message has no content"),
@@ -159,7 +159,7 @@ impl Rule {
             ),
             Rule::ChainBroken => (
                 "chain-broken",
-                "messages after the last compaction hang on a line whose parent is not in the file",
+                "messages after the last compaction are attached to a line whose parent is missing",
             ),
             Rule::BoundaryAlone => ("boundary-alone", "nothing follows a compaction's boundary"),
             Rule::SummaryNotSent => (
@@ -180,7 +180,7 @@ impl Rule {
                 "header-missing",
                 "the file does not begin with the header that its agent looks for",
             ),
-            Rule::ContentNotList => ("content-not-list", "a content is not a list"),
+            Rule::ContentNotList => ("content-not-list", "the content is not a list"),
             Rule::UsageMissing => ("usage-missing", "the last answer has no usage"),
         }
     }

@@ -114,7 +114,7 @@ fn instructions_that_are_too_long_are_not_used_and_that_is_said() {
     compact(&place, "--pre-hook", "head -c 40000 /dev/zero | tr '\\0' x").exits(0);
     assert_eq!(
         warnings(&place),
-        ["the pre-hook's output is not used: it is longer than 32768 bytes"]
+        ["the pre-hook's output was ignored: it is longer than 32768 bytes"]
     );
 }
 

@@ -89,7 +89,7 @@ fn what_a_report_says_was_written_is_ours_also_without_the_store() {
         fs::remove_dir_all(&store).unwrap();
         place.append(&output("a"), "{\"role\":\"user\",\"content\":\"more\"}\n");
         let changed = place.read(&output("a"));
-        let says = "neither the store nor a report shows that ctxpack wrote its present content";
+        let says = "and neither the store nor a report shows that ctxpack wrote it";
         place.run(command).exits(3).says(&[says, "--overwrite"]);
         assert!(place.read(&output("a")) == changed);
         fs::remove_dir_all(&store).unwrap();

@@ -496,7 +496,7 @@ fn a_summary_that_would_say_nothing_is_not_written_and_that_is_said() {
                 "compact in.jsonl --policy {preset} --summarize always"
             ))
             .exits(0)
-            .says(&["in.jsonl:1: warning: a summary is due and would be empty: the messages stay"]);
+            .says(&["in.jsonl:1: warning: a summary was due but would have been empty: the messages stay"]);
         assert_eq!(place.text("in.compact.jsonl"), lines(&values), "{preset}");
         let file = place.json("in.compact.stats.json")["files"][0].clone();
         assert_eq!(file["warnings"][0]["kind"], "empty_summary", "{preset}");

@@ -1,4 +1,4 @@
-//! What a request for the summary of some rounds is answered, and what the answer says of the model's window.
+//! Interprets the reply to a partial-summary request, and what it reveals about the context window.
 //!
 //! Sends nothing itself, and decides nothing about the rounds.
 

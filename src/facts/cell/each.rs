@@ -1,7 +1,7 @@
 //! Code that runs once for each value of a list that is known: `for (const x of list) …` and `Promise.all(list.map(x => …))`.
 //!
-//! PURE. Says where that code is and what its names mean in each round; the reader reads it, once for each. Never guesses: where
-//! anything in it may end a round or the cell, the rounds are unknown.
+//! PURE. Finds the loop body and the bindings of each iteration; the reader then reads the body once per iteration. Never guesses:
+//! where anything in it may end a round or the cell, the rounds are unknown.
 
 use serde_json::Value;
 

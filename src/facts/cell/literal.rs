@@ -16,7 +16,8 @@ const DEEPEST: u32 = 64;
 #[derive(Debug)]
 pub(super) struct Constants {
     values: BTreeMap<String, Option<Value>>,
-    /// How many bytes of values may still be copied: a short cell must not grow without end, as `b = a + a; c = b + b` would.
+    /// Remaining bytes of values that may be copied, so that a short cell cannot grow without bound, as `b = a + a; c = b + b`
+    /// would.
     room: usize,
 }
 

@@ -39,7 +39,7 @@ pub(super) fn read(code: &str) -> Cell {
 /// How deep statements and brackets may be nested; what is nested deeper is not read.
 const DEEPEST: u32 = 64;
 
-/// Whether code surely runs, once.
+/// Whether code runs exactly once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sure {
     Yes,
@@ -111,7 +111,7 @@ impl<'c> Reader<'c> {
         }
     }
 
-    /// What comes next runs if what came `before` did, unless the cell may have ended since.
+    /// The next statement runs if the one before it did, unless the cell may have ended in between.
     fn go_on(&mut self, before: Sure) {
         self.sure = match (before, self.ending) {
             (Sure::Yes, Ending::MayHaveEnded) => Sure::No,

@@ -37,7 +37,7 @@ pub struct Coverage {
     pub unknown: BTreeMap<String, u64>,
 }
 
-/// Fewer understood calls in a hundred deserve a warning.
+/// Percentage of understood calls below which a warning is given.
 const ENOUGH: u128 = 90;
 
 impl Coverage {

@@ -19,7 +19,7 @@ use crate::transcript::{BlockKind, Transcript};
 
 /// Values that are nested more deeply are left to `serde_json`, which does not read them, either.
 const DEEPEST: u32 = 100;
-/// A text of fewer bytes is looked through faster than it is left out.
+/// Texts shorter than this are searched: skipping them would cost more.
 const LONG: u32 = 64;
 /// A line without any of these has no call: the ends of the names of types, of which each is one call at most ...
 const TYPE_MARKS: [&str; 4] = ["tool_use\"", "_call\"", "tool-call\"", "toolCall\""];

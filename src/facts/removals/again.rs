@@ -1,7 +1,7 @@
 //! Files that a text makes again after it, or one before it, has removed them.
 //!
-//! PURE. Where the output of a command goes, there is a file; what else a command makes of the paths that it is given, nobody says,
-//! unless the rules know that it makes nothing. What was removed before the text, it is told.
+//! PURE. A redirection creates its file; the effect of other arguments is unknown, unless the rules know that it makes nothing.
+//! What was removed before the text, it is told.
 
 use std::collections::BTreeSet;
 

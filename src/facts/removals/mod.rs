@@ -1,8 +1,8 @@
 //! What a shell command does to files as far as its words say it: it deletes, moves or replaces them, or git takes back what was
 //! done to them.
 //!
-//! PURE. Says which paths each command means, and whether it was carried out if the whole text has ended well. Says nothing of a
-//! command that only would do it, and of a text that cannot be taken apart.
+//! PURE. Returns the paths of each command and whether it ran, given that the whole script succeeded. Says nothing of a command
+//! that only would do it, and of a text that cannot be taken apart.
 
 mod again;
 mod git;

@@ -1,6 +1,6 @@
 //! Which paths a command means: one that it names, or those that fit a pattern.
 //!
-//! PURE. A pattern never fits too little: where a shell puts in something that the text does not tell, anything fits.
+//! PURE. A pattern over-approximates: an unknown expansion matches anything.
 
 use std::collections::BTreeMap;
 

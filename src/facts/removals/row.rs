@@ -1,5 +1,4 @@
-//! How the commands of a text hang together: which of them have run to their end if the text has ended well, and what only runs
-//! another one.
+//! The control flow of a script: which commands must have succeeded if the script did.
 //!
 //! PURE.
 

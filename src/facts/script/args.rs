@@ -1,7 +1,6 @@
 //! The arguments of a command: its flags in all their spellings, their values, and what is no flag.
 //!
-//! PURE. Takes words apart by a list of the flags that a program has. Never guesses what a flag means that is not in the list: it says
-//! that it does not know it.
+//! PURE. Takes words apart by a list of the flags that a program has. A flag that is not in the list is reported as unknown.
 
 use super::{Missing, Word, WordKind};
 

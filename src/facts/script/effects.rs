@@ -1,7 +1,7 @@
 //! What commands may do to the files of a project: nothing, something to files that they name, or anything.
 //!
-//! PURE. A program counts as harmless only where it is known to be: of any other one, and of a flag that is not known where flags
-//! decide, nobody knows what has been written. Builds and tests are taken to leave sources alone.
+//! PURE. A program counts as harmless only where it is known to be: any other program, and any unknown flag that matters, may have
+//! written anything. Builds and tests are taken to leave sources alone.
 
 use super::args::{Args, Means, Reach};
 use super::call::{Call, Effects, NOTHING, Run, named, or_anything};

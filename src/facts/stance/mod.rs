@@ -4,7 +4,7 @@
 //! ten languages (`phrases/`). A question does none of these. What a sentence means is not understood: a phrase that may as
 //! well mean something else is left out, because a wrong decision is worse than a missed one. Never looks at other sentences.
 //!
-//! Measured on sentences that were written before the phrases (`sentences/`).
+//! Evaluated on a test set written before the phrase lists (`sentences/`).
 
 mod rules;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Replaces old messages with a summary, in formats whose messages are whole objects on a line or in a list.
+//! Replaces old messages with a summary, in formats with one JSON object per message.
 //!
 //! The messages are removed, except system messages, which stay where they are; the summary is inserted before the first
 //! message that is kept. The caller chooses the cut.

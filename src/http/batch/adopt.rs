@@ -48,7 +48,7 @@ impl Caller<'_> {
                 return Ok(());
             };
             let (list, skew) = self.list(first / 1_000).map_err(|failure| {
-                let message = "it is unknown whether a batch was sent";
+                let message = "cannot tell whether a batch was sent";
                 let error = self.error(&failure);
                 Error {
                     message: format!("{message}: {}", error.message),

@@ -361,7 +361,7 @@ fn an_error_inside_of_an_answer_is_one_with_its_own_code() {
         ),
         (
             r#"{"choices":[{"message":{"content":"half"},"finish_reason":"error"}]}"#,
-            "transient: the answer was broken off: error",
+            "transient: the response was cut off: error",
         ),
     ] {
         assert_eq!(of(body), expected, "{body}");

@@ -1,8 +1,8 @@
 //! What is noted of one input: as it is written, and as far as it is read again.
 //!
-//! A line is `{"check":"<8 digits>","head":[…],"outcome":{…}}`. The digits are those of a sum of all behind them, so that a line of
-//! which any byte differs from what was written counts as missing. The head has what a run needs of an input that it takes over:
-//! where the outcome goes to a report as it is, it is not parsed.
+//! A line is `{"check":"<8 digits>","head":[…],"outcome":{…}}`. The check is a checksum of the rest of the line; a corrupted line
+//! counts as missing. The head has what a run needs of an input that it takes over: where the outcome goes to a report as it is,
+//! it is not parsed.
 //!
 //! Plain data. The caller checks first that a note still holds.
 

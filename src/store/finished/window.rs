@@ -1,4 +1,4 @@
-//! Pieces of a file of finished work: inputs are met about as they were the last time, so their lines are near each other.
+//! Pieces of a file of finished work: inputs come in about the same order as last time, so their lines are near each other.
 //!
 //! Knows nothing of what lines say.
 

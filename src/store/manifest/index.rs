@@ -1,5 +1,5 @@
-//! Where the records of each output are, by its name or its bytes, and whose each offloaded content is: what is asked of few
-//! outputs needs no more than their records.
+//! An index from outputs (by name or hash) and offloaded contents to the positions of their records; a query reads only the
+//! records that it needs.
 //!
 //! Holds some bytes a record, however long the records are, and no file open but those of runs that have not ended.
 

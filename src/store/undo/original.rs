@@ -29,7 +29,7 @@ pub(super) fn one_original(
             if rest.iter().any(is_other) {
                 return Err(several(
                     file,
-                    "these bytes came from several different originals",
+                    "several originals compact to these bytes",
                     records,
                     "move the file back to where it was written, so that its own original is known",
                 ));

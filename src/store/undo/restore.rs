@@ -155,7 +155,7 @@ impl Found {
                     ),
                 )
                 .at(&self.file)
-                .hint("`--discard-appended` gives the original without them"));
+                .hint("`--discard-appended` restores the original and drops the appended bytes"));
             }
             State::AlreadyOriginal(written) => (Source::File, written.clone()),
             State::Compacted | State::Grown(_) => self.source()?,

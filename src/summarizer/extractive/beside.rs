@@ -1,4 +1,4 @@
-//! What a user wrote in a message with results: words beside them, and words that a tool hands on in its result.
+//! User text in messages with tool results: next to them, or delivered inside one.
 //!
 //! What the agent added itself is none of it: notices in tags, and notes that the user interrupted something.
 

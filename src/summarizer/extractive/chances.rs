@@ -1,4 +1,4 @@
-//! The chance that each name will be needed: that the agent mentions it again before anything shows it again.
+//! The probability that the agent will use a name again before it is shown again.
 //!
 //! A logistic model of a few features of a name, fitted over recorded sessions. The arithmetic is exact on every machine: no
 //! logarithms or exponentials of the system's library.

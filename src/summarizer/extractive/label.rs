@@ -2,7 +2,7 @@
 
 use crate::facts::{Command, Exit};
 
-/// The label of a command that had not ended, of one that may have ended since, and of one of which nobody knows how it did.
+/// Labels for running, possibly ended, and unknown commands.
 const IS_RUNNING: &str = "running";
 pub(super) const WAS_RUNNING: &str = "was running";
 const HAS_RUN: &str = "ran";

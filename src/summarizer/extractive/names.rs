@@ -1,6 +1,6 @@
 //! Counts the names of a conversation: how often, how recently and by whom each was mentioned.
 //!
-//! What that makes a name worth, others say.
+//! Does not score names.
 
 use std::hash::BuildHasher;
 use std::ops::Range;

@@ -96,7 +96,7 @@ fn number(text: &str) -> Option<&str> {
     is_number.then_some(number)
 }
 
-/// What a to-do of an earlier summary is now; `None` if a newer list replaces it, or if it is no more.
+/// The current state of a to-do from an earlier summary; `None` if it was replaced or removed.
 pub(super) fn carried(gather: &Gather<'_, '_>, mut row: Row) -> Option<Row> {
     if is_plan(&row) {
         return Some(row);

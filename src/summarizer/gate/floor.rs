@@ -1,4 +1,4 @@
-//! Whether a model's answer is a summary at all, in whatever language.
+//! Rejects answers that are not summaries (refusals, echoes), in any language.
 //!
 //! PURE. Knows refusals and echoes by their form; what is merely a bad summary passes.
 

@@ -80,7 +80,7 @@ fn a_key_or_a_model_that_is_refused_ends_the_run_before_anything_is_written() {
             let ran = place.run(&format!("{line} {}", flags(&server))).exits(2);
             let host = server.url().replace("http://", "");
             let said =
-                format!("the server writes no summary for this run: {host}: status {status}: ");
+                format!("the server rejects all requests of this run: {host}: status {status}: ");
             let _ = ran.says(&[&said, "\nhint: check the key"]);
             assert_eq!(server.requests().len() - sent, 1, "{line}, {body}");
             let transcripts = |files: &std::collections::BTreeMap<String, _>| {

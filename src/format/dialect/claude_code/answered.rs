@@ -1,4 +1,4 @@
-//! The line that records the session's model for the agent, where no answer is kept that would.
+//! An empty assistant line that preserves the session's model when no answer is kept.
 //!
 //! 2.1.330 takes the model from the newest answer on the chain, even across compactions; without an answer it uses its own
 //! default. So the parent of a compaction is an empty copy of the last answer's line: no model sees what is before a

@@ -109,7 +109,7 @@ pub(super) fn rollout(f: &mut Findings<'_, '_>) {
     let links = transcript.links();
     for (number, link) in (0u32..).zip(links) {
         if link.kind == LinkKind::Compaction(Compaction::Unreadable) {
-            let words = "a compaction without a time or a message, which the agent ignores";
+            let words = "a compaction without timestamp or message, which the agent ignores";
             f.report(Rule::SummaryMalformed, Severity::Error, number, b"", words);
         }
     }

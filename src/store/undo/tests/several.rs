@@ -13,7 +13,7 @@ fn several_originals_of_one_output_are_listed_unless_the_path_decides() {
     assert_eq!(
         error.message,
         format!(
-            "these bytes came from several different originals: a, b (archive/{}.zst)",
+            "several originals compact to these bytes: a, b (archive/{}.zst)",
             &hash(b"original b")[7..39]
         )
     );

@@ -1,4 +1,4 @@
-//! The last pass over the chosen rows: names that are told twice go, and rows that were cut become whole where there is room.
+//! The final pass: removes duplicate names and restores clipped rows where space allows.
 //!
 //! Chooses no unit.
 

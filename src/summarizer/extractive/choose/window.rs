@@ -1,8 +1,7 @@
 //! The part of a row that tells most for its length: a line around its names, a command from its start.
 //!
 //! Cuts fall between words, and three words at least stay together, so that a name is told in the words of the transcript. A
-//! sentence is never cut at its beginning, and nothing is left out that may turn what stays into its opposite. Chooses among the
-//! parts of one unit, not among units.
+//! sentence is never cut at its beginning, and a cut never drops a negation. Chooses among the parts of one unit, not among units.
 
 use std::ops::Range;
 use std::sync::LazyLock;

@@ -126,7 +126,7 @@ fn a_parameter_that_is_refused_is_left_out_next_time() {
         )
     };
     place.run(&line("submit")).exits(3);
-    let more = "2 of 2 conversations wait for a request that has not been sent yet";
+    let more = "2 of 2 conversations wait for the request has not been sent yet";
     let _ = place.run(&line("collect")).exits(3).says(&[more]);
     place.run(&line("submit")).exits(3);
     let _ = place

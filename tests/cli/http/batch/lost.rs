@@ -88,7 +88,7 @@ fn a_batch_that_never_arrived_is_sent_again() {
         let ran = step(&place, &provider, "collect").exits(3);
         let _ = ran.says(&[
             "a batch that may have been sent is not on the server",
-            "2 of 2 conversations wait for a request that has not been sent yet",
+            "2 of 2 conversations wait for the request has not been sent yet",
         ]);
         step(&place, &provider, "wait").exits(0);
         provider.has_been_paid(2, 1);

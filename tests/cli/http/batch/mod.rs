@@ -146,7 +146,7 @@ fn a_collection_that_needs_more_says_so_and_leaves_its_file() {
     });
     let place = many(2);
     step(&place, &provider, "submit").exits(3);
-    let more = "2 of 2 conversations wait for a request that has not been sent yet: run the same command with --batch submit";
+    let more = "2 of 2 conversations wait for the request has not been sent yet: run the same command with --batch submit";
     let _ = step(&place, &provider, "collect").exits(3).says(&[more]);
     assert_eq!(outputs(&place), 0);
     step(&place, &provider, "submit").exits(3);
@@ -236,7 +236,7 @@ fn an_answer_that_no_longer_fits_stays_unused() {
     step(&place, &provider, "submit").exits(3);
     place.write("in/1.jsonl", session("Of another number."));
     let ran = step(&place, &provider, "collect").exits(3);
-    let _ = ran.says(&["1 of 2 conversations waits for a request that has not been sent yet"]);
+    let _ = ran.says(&["1 of 2 conversations waits for the request has not been sent yet"]);
     assert_eq!(outputs(&place), 1);
     step(&place, &provider, "wait").exits(0);
     provider.has_been_paid(3, 2);
