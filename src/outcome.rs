@@ -20,8 +20,8 @@ pub use crate::policy::TargetKind;
 pub use crate::tokens::{Usage, Voice};
 
 pub use conversation::{
-    Action, ActionKind, ConversationOutcome, EmittedOutcome, LossOutcome, Missed, Narrative,
-    Restored, RestoredFrom, RoundsRead, Spent, SummaryOutcome, TargetOutcome,
+    Action, ActionKind, ConversationOutcome, EmittedOutcome, LossOutcome, Narrative, Restored,
+    RestoredFrom, RoundsRead, Spent, SummaryOutcome, TargetOutcome, UnrecognizedCalls,
 };
 pub use degraded::{Degraded, DegradedKind, Warning, WarningKind};
 #[doc(hidden)]

@@ -3,7 +3,7 @@
 //! Looks only at the answer and at what its writer was given. Where the policy sets no limit on invented names (the published
 //! systems accept any answer), an answer is counted and left as it is.
 
-use super::long::ReadCoverage;
+use super::chunked::ReadCoverage;
 use super::{ModelError, ModelReply};
 use crate::policy::Summary;
 use crate::summarizer::gate::{Checked, CitedLines, Given, check, floor};

@@ -4,14 +4,14 @@
 //! the names that they would have there. `disk` reads files to restore, `summary` asks for summaries.
 
 mod answer;
+mod batch_client;
+mod chunked;
 mod counts;
 mod disk;
-mod long;
 mod model;
 mod offloaded;
 mod outputs;
 mod parts;
-mod postponed;
 mod recents;
 mod replies;
 mod sources;
@@ -28,16 +28,16 @@ use crate::tokens::Sizes;
 use crate::transcript::{Block, Transcript};
 
 pub use answer::Answer;
+pub use batch_client::{BatchClient, BatchReport, Demand};
+pub use chunked::ReadCoverage;
 pub use counts::PromptCut;
 pub use disk::{NotRead, Root};
-pub use long::ReadCoverage;
 pub use model::{
     CUT_OFF, EMPTY, Ending, Excess, InstructionSource, MORE, ModelError, ModelReply, ModelRequest,
     SummaryModel,
 };
 pub use offloaded::{offloaded, returned};
 pub use outputs::{Output, OutputContent};
-pub use postponed::{BatchClient, Batched, Demand};
 pub use recents::UnreadFile;
 pub use replies::Replies;
 pub use sources::{Context, Sources};

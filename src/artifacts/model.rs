@@ -30,7 +30,7 @@ pub struct ModelRequest<'q> {
     pub max_tokens: u64,
     /// Names the input and the command that the summary is for. An answer that an interrupted run has paid for the same asker, and
     /// has not reported, is reported as paid. `None`: every answer from the store costs nothing.
-    pub asker: Option<&'q str>,
+    pub requester: Option<&'q str>,
 }
 
 /// The result of a [`ModelRequest`].

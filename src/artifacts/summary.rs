@@ -4,7 +4,7 @@
 //! left it. `answer` judges what it answers.
 
 use super::answer::{Answer, judged};
-use super::long::{PartReader, PartRequest, SummaryReply};
+use super::chunked::{PartReader, PartRequest, SummaryReply};
 use super::offloaded::stored_contents;
 use super::{Context, ModelRequest, Sources, UnreadFile, recents};
 use crate::ids::IdMap;
@@ -162,7 +162,7 @@ impl Sources<'_> {
                         rounds: &asked.rounds,
                         given,
                         max_tokens: asked.max_tokens,
-                        asker: context.asker,
+                        requester: context.requester,
                     };
                     server.summarize(&request, context.store)
                 };

@@ -34,7 +34,7 @@ impl Releases {
         target: &Target,
         sum: &mut Sum,
         effect: Effect,
-    ) -> Result<Vec<manifest::Cleaned>> {
+    ) -> Result<Vec<manifest::ArchivedOffload>> {
         let released = std::mem::take(&mut sum.released);
         let Some(kept) = target.store.as_ref().filter(|_| !released.is_empty()) else {
             return Ok(Vec::new());
@@ -52,7 +52,7 @@ impl Releases {
                 let archived = kept_content
                     .and_then(|content| kept.store.put_archive(&content, &store::hash(&content)));
                 match archived {
-                    Ok(archived) => cleaned.push(manifest::Cleaned {
+                    Ok(archived) => cleaned.push(manifest::ArchivedOffload {
                         name: name.clone(),
                         archive: archived.name,
                     }),

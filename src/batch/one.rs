@@ -64,8 +64,8 @@ pub(super) struct Run<'r> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InputContext<'s> {
     pub(super) before: &'s PreHook<'s>,
-    /// Who asks for summaries: see [`ModelRequest::asker`](crate::artifacts::ModelRequest::asker).
-    pub(super) asker: Option<&'s str>,
+    /// Who asks for summaries: see [`ModelRequest::requester`](crate::artifacts::ModelRequest::asker).
+    pub(super) requester: Option<&'s str>,
 }
 
 /// An input that is finished.

@@ -195,7 +195,7 @@ impl<'r> Earlier<'r> {
 
     /// Who asks for the summaries of an input: an answer that the same asker paid for in a run that was interrupted counts as paid by
     /// this run. `None` where a whole run has reported the input already, and where nothing is noted.
-    pub(super) fn asker(&self, target: &Target) -> Option<String> {
+    pub(super) fn requester(&self, target: &Target) -> Option<String> {
         self.options.server.as_ref()?;
         let (work, kept) = (self.work.as_ref()?, target.store.as_deref()?);
         let known = self.by_store.get(kept.store.root())?;
@@ -203,7 +203,7 @@ impl<'r> Earlier<'r> {
         let is_reported = || known.finished.line(&name)?.read();
         match is_reported() {
             Some(note) if note.ended == Ended::Whole => None,
-            Some(_) | None => Some(work.asker(&name)),
+            Some(_) | None => Some(work.requester(&name)),
         }
     }
 

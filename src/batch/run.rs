@@ -364,10 +364,10 @@ impl<'r> Running<'r> {
         share: Reservation<'_>,
         before: &PreHook<'r>,
     ) -> Result<Processed> {
-        let asker = self.earlier.asker(target);
+        let requester = self.earlier.requester(target);
         let context = InputContext {
             before,
-            asker: asker.as_deref(),
+            requester: requester.as_deref(),
         };
         attempt(&self.run, target, share, context)
     }

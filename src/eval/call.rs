@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::written_out::written_out;
+use super::unroll::written_out;
 use super::{cell, todos};
 use crate::facts::kind_of_call;
 use crate::policy::{ToolKind, Tools};

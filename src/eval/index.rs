@@ -1,10 +1,10 @@
 //! An index of a session: the names in each event, and where each name and each sequence of three words first occurs.
 
+use super::background_ends::settled;
 use super::call::End;
 use super::events::{Event, EventKind};
 use super::names::{Folders, names};
-use super::settled::settled;
-use super::sought::Sought;
+use super::sought::PatternSet;
 use crate::ids::{IdMap, IdSet};
 
 /// An index of a session.
@@ -205,7 +205,7 @@ impl Index {
 
 /// Those of `names` that `text` does not contain.
 pub(super) fn missing(mut names: Vec<String>, text: &[u8]) -> Vec<String> {
-    let mut found = Sought::new(names.iter().cloned())
+    let mut found = PatternSet::new(names.iter().cloned())
         .found_in(text)
         .into_iter();
     names.retain(|_| found.next() == Some(false));

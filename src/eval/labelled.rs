@@ -6,7 +6,7 @@ use super::events::{Queued, events};
 use super::index::Index;
 use super::segment::{bytes_of, folders, lines_before, nearest, places, segments};
 use crate::error::Result;
-use crate::facts::{Acts, Earlier};
+use crate::facts::{Activity, Earlier};
 use crate::format::{Format, Warnings};
 use crate::policy::Policy;
 use crate::summarizer::extractive::{Extract, FEATURES, Source, WEIGHTS};
@@ -74,7 +74,7 @@ pub fn labelled(
             let source = Source {
                 transcript: &prefix,
                 conversation,
-                acts: &Acts::of(&prefix, conversation, &policy.tools),
+                acts: &Activity::of(&prefix, conversation, &policy.tools),
                 origins: &earlier.origins(&prefix, conversation),
                 earlier: &earlier,
                 first_line: 1,

@@ -27,6 +27,7 @@
 //!
 //! PURE. The fields of the results are the JSON's keys, in its order.
 
+mod background_ends;
 mod baselines;
 mod call;
 mod candidate;
@@ -43,12 +44,11 @@ mod references;
 mod rounds;
 mod scores;
 mod segment;
-mod settled;
 mod sought;
 mod state;
 mod todos;
 mod totals;
-mod written_out;
+mod unroll;
 
 use std::fmt;
 

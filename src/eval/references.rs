@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::call::{End, Work};
 use super::events::EventKind;
 use super::index::Index;
-use super::sought::Sought;
+use super::sought::PatternSet;
 
 /// A share of fewer things than this is not meaningful.
 const FEWEST: usize = 3;
@@ -46,13 +46,13 @@ pub(super) struct References {
     /// Names that are used before they are shown again.
     pub(super) needed: Vec<u32>,
     /// Sentences of the user.
-    pub(super) sentences: Sought,
+    pub(super) sentences: PatternSet,
     /// Paths of files that were changed.
-    pub(super) changed: Sought,
+    pub(super) changed: PatternSet,
     /// The beginnings of commands.
-    pub(super) commands: Sought,
+    pub(super) commands: PatternSet,
     /// Error messages, without digits.
-    pub(super) errors: Sought,
+    pub(super) errors: PatternSet,
 }
 
 /// A text to search.
@@ -94,17 +94,17 @@ impl References {
         References {
             cut,
             needed: index.needed(cut),
-            sentences: Sought::new(sentences),
-            changed: Sought::new(changed),
-            commands: Sought::new(commands),
-            errors: Sought::new(errors),
+            sentences: PatternSet::new(sentences),
+            changed: PatternSet::new(changed),
+            commands: PatternSet::new(commands),
+            errors: PatternSet::new(errors),
         }
     }
 
     /// The percentages of the user's sentences, changed files, commands and errors that a text contains; `None` if there are too
     /// few of them.
     pub(super) fn found(&self, remains: &Remains) -> [Option<f64>; 4] {
-        let of = |sought: &Sought, text: &str| {
+        let of = |sought: &PatternSet, text: &str| {
             let found = sought.found_in(text.as_bytes());
             share(found.iter().filter(|found| **found).count(), sought.len())
         };
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn a_command_is_found_where_it_stands_indented() {
         let references = References {
-            commands: Sought::new(["a\nb", "cd x", "rm y"].map(begins)),
+            commands: PatternSet::new(["a\nb", "cd x", "rm y"].map(begins)),
             ..References::default()
         };
         let remains = Remains::new(["- a\n  b", "cd  x"].into_iter());

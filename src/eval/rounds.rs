@@ -16,7 +16,7 @@ use super::index::Index;
 use super::open::open;
 use super::references::{References, Remains, in_one_line, sentences_of};
 use super::segment::{CutPoint, bytes_of, lines_before};
-use super::sought::Sought;
+use super::sought::PatternSet;
 use super::{Budget, Scores, SessionEval};
 use crate::format::{Format, Warnings};
 use crate::ids::IdSet;
@@ -60,7 +60,7 @@ const EXAMPLES: usize = 10;
 
 impl Kept {
     fn of(all: BTreeSet<String>, text: &str) -> Kept {
-        let sought = Sought::new(all.iter().cloned());
+        let sought = PatternSet::new(all.iter().cloned());
         let found = sought.found_in(text.as_bytes());
         let kept = found.iter().filter(|found| **found).count();
         let lost = all.into_iter().zip(found).filter(|(_, found)| !found);

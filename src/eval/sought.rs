@@ -6,17 +6,17 @@ use aho_corasick::AhoCorasick;
 
 /// Texts to look for.
 #[derive(Debug, Default)]
-pub(super) struct Sought {
+pub(super) struct PatternSet {
     texts: Vec<String>,
     /// `None` if there are too many for one automaton.
     automaton: Option<AhoCorasick>,
 }
 
-impl Sought {
-    pub(super) fn new(texts: impl IntoIterator<Item = String>) -> Sought {
+impl PatternSet {
+    pub(super) fn new(texts: impl IntoIterator<Item = String>) -> PatternSet {
         let texts: Vec<String> = texts.into_iter().collect();
         let automaton = AhoCorasick::new(&texts).ok();
-        Sought { texts, automaton }
+        PatternSet { texts, automaton }
     }
 
     /// The number of texts.
@@ -57,11 +57,11 @@ mod tests {
 
     #[test]
     fn texts_are_found_within_and_across_each_other() {
-        let sought = Sought::new(["a.rs", "src/a.rs", "rs and", "b.rs", ""].map(str::to_owned));
+        let sought = PatternSet::new(["a.rs", "src/a.rs", "rs and", "b.rs", ""].map(str::to_owned));
         assert_eq!(
             sought.found_in(b"see src/a.rs and c"),
             [true, true, true, false, true]
         );
-        assert_eq!(Sought::default().found_in(b"x"), [false; 0]);
+        assert_eq!(PatternSet::default().found_in(b"x"), [false; 0]);
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::call::{CELL_TOOL, End, Work};
 use super::events::{Event, EventKind};
 use super::index::Index;
-use super::sought::Sought;
+use super::sought::PatternSet;
 use crate::summarizer::extractive::{Row, Section, parse};
 
 /// The numbers of statements and of true statements.
@@ -188,7 +188,7 @@ impl<'i> State<'i> {
             folders(path).chain([path, file_name(path)])
         });
         let names: BTreeSet<&str> = names.collect();
-        let sought = Sought::new(names.iter().map(|name| (*name).to_owned()));
+        let sought = PatternSet::new(names.iter().map(|name| (*name).to_owned()));
         let mut named = vec![Named::default(); names.len()];
         for (number, command) in self.commands.iter().enumerate() {
             sought.each_in(command.text.as_bytes(), |name| {

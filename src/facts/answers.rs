@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 use super::exchanges::{Exchange, text_of};
 use super::input::Input;
 use super::refused::{is_hint, says_it_was_refused};
-use super::whose::{Whose, whose};
+use super::result_author::{ResultAuthor, whose};
 use super::{beginning, block_text};
 use crate::ids::IdMap;
 use crate::transcript::{Outcome, Transcript};
@@ -354,13 +354,13 @@ fn refusal(transcript: &Transcript<'_>, call: &Exchange) -> Option<String> {
         .iter()
         .find(|(begin, _)| begins.starts_with(begin))?;
     let is_agents = match whose(transcript, call, result) {
-        Whose::Agents => true,
+        ResultAuthor::Agents => true,
         // Where nothing flags a refusal, only a whole sentence of the agent's tells it from a text that a tool shows.
-        Whose::Either => {
+        ResultAuthor::Either => {
             transcript.links().is_empty()
                 && says_it_was_refused(&beginning(transcript, block, SENTENCE))
         }
-        Whose::Shown => false,
+        ResultAuthor::Shown => false,
     };
     if !is_agents {
         return None;

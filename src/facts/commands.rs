@@ -1,16 +1,16 @@
 //! Commands that were run and services that were called, and how that ended if the results say so.
 
+use super::background::{ended, name};
 use super::error_lines::{is_error_message, is_of_success, is_source};
 use super::exchanges::{Ended, Exchange, FactLocation, TellingLocation};
-use super::exit::Exit;
-use super::looks::{ended, name};
+use super::exit::CommandStatus;
 use super::lossy;
 use super::path::{Folders, below_folder};
 use super::refused::{says_it_was_refused, was_refused};
+use super::result_author::{ResultAuthor, whose};
 use super::service::said as called;
 use super::status::{End, Names, ends, is_note_in_place, recorded, status_in};
 use super::tools::steers;
-use super::whose::{Whose, whose};
 use crate::policy::ToolKind;
 use crate::scan::Value;
 use crate::transcript::{Block, Outcome, Shape, Transcript};
@@ -25,7 +25,7 @@ pub struct Command {
     /// The command as passed to the shell, or the call in its own words.
     pub text: String,
     /// How it ended.
-    pub exit: Exit,
+    pub exit: CommandStatus,
     /// The id for polling a command that was still running.
     pub name: Option<String>,
     /// The folder that the shell was in, normalised, where the call or the format says it; `None` if the command begins by going to one
@@ -60,21 +60,21 @@ pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Comm
         let folder = folder().filter(|_| !names_its_folder(&text));
         let exit = match &exchange.inner {
             Some(inner) if inner.ended == Ended::Running => {
-                ended(exchange).unwrap_or(Exit::Running)
+                ended(exchange).unwrap_or(CommandStatus::Running)
             }
             Some(inner) => exit_of_inner(inner.ended),
             None if exchange.kind == ToolKind::Other => answered(transcript, exchange),
             None => exit(transcript, exchange),
         };
         let exit = match exit {
-            Exit::Code(0) | Exit::Well | Exit::Unknown
+            CommandStatus::Code(0) | CommandStatus::Succeeded | CommandStatus::Unknown
                 if exchange.kind == ToolKind::Shell && is_left_to_itself(&text) =>
             {
-                Exit::Begun
+                CommandStatus::Begun
             }
             exit => exit,
         };
-        let goes_on = matches!(exit, Exit::Running | Exit::WasRunning);
+        let goes_on = matches!(exit, CommandStatus::Running | CommandStatus::WasRunning);
         // Its first result names it; the last look tells its end.
         let last = exchange.looks.last().map(|look| look.at);
         Some(Command {
@@ -106,7 +106,10 @@ pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Comm
 }
 
 /// The commands of a call with several, each with how it ended, where the result says that of each of them, as Cline's does.
-fn several(transcript: &Transcript<'_>, exchange: &Exchange) -> Option<Vec<(String, Exit)>> {
+fn several(
+    transcript: &Transcript<'_>,
+    exchange: &Exchange,
+) -> Option<Vec<(String, CommandStatus)>> {
     if exchange.kind != ToolKind::Shell || exchange.inner.is_some() {
         return None;
     }
@@ -124,9 +127,9 @@ fn several(transcript: &Transcript<'_>, exchange: &Exchange) -> Option<Vec<(Stri
             code.trim().parse().ok()
         };
         exits.push(match success.raw() {
-            b"true" => Exit::Well,
-            b"false" => code().map_or(Exit::Badly, Exit::Code),
-            _ => Exit::Unknown,
+            b"true" => CommandStatus::Succeeded,
+            b"false" => code().map_or(CommandStatus::Failed, CommandStatus::Code),
+            _ => CommandStatus::Unknown,
         });
     });
     (exits.len() == texts.len()).then(|| texts.into_iter().zip(exits).collect())
@@ -157,48 +160,48 @@ pub fn names_its_folder(command: &str) -> bool {
 }
 
 /// How a call of a service ended: in other words than a command does.
-fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
+fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> CommandStatus {
     let Some(result) = exchange.result else {
-        return Exit::Unanswered;
+        return CommandStatus::Unanswered;
     };
     let block = transcript.block(result.block);
     let said = ends(transcript, block);
     if says_it_was_refused(&said) {
-        return Exit::Refused;
+        return CommandStatus::Refused;
     }
     let is_error = said.starts_with("Error: ") || said.starts_with("{\"error\":");
     match block.outcome {
-        Outcome::Failed => Exit::Badly,
-        Outcome::Fine if is_error => Exit::Badly,
-        Outcome::Fine => Exit::Unknown,
+        Outcome::Failed => CommandStatus::Failed,
+        Outcome::Fine if is_error => CommandStatus::Failed,
+        Outcome::Fine => CommandStatus::Unknown,
     }
 }
 
-fn exit_of_inner(ended: Ended) -> Exit {
+fn exit_of_inner(ended: Ended) -> CommandStatus {
     match ended {
-        Ended::Status(status) => Exit::Code(status),
-        Ended::Failed => Exit::Badly,
-        Ended::Interrupted => Exit::Interrupted,
-        Ended::Running => Exit::Running,
+        Ended::Status(status) => CommandStatus::Code(status),
+        Ended::Failed => CommandStatus::Failed,
+        Ended::Interrupted => CommandStatus::Interrupted,
+        Ended::Running => CommandStatus::Running,
         // A command that fails raises no error in the cell.
-        Ended::Returned | Ended::Unknown => Exit::Unknown,
+        Ended::Returned | Ended::Unknown => CommandStatus::Unknown,
     }
 }
 
-pub(super) fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
+pub(super) fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> CommandStatus {
     let Some(result) = exchange.result else {
-        return Exit::Unanswered;
+        return CommandStatus::Unanswered;
     };
     let block = transcript.block(result.block);
     if was_refused(transcript, exchange) {
-        return Exit::Refused;
+        return CommandStatus::Refused;
     }
     let recorded = recorded(transcript, result);
     if recorded
         .as_ref()
         .is_some_and(|record| record.is_true(&["interrupted"]))
     {
-        return Exit::Interrupted;
+        return CommandStatus::Interrupted;
     }
     if let Some(exit) = ended(exchange) {
         return exit;
@@ -206,10 +209,10 @@ pub(super) fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
     let said = ends(transcript, block);
     let whose = whose(transcript, exchange, result);
     if is_cut_short(transcript, exchange, result) {
-        return Exit::Interrupted;
+        return CommandStatus::Interrupted;
     }
     if block.outcome == Outcome::Fine && name(transcript, exchange).is_some() {
-        return Exit::Running;
+        return CommandStatus::Running;
     }
     let code = whose
         .forms()
@@ -227,15 +230,17 @@ pub(super) fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
         command.is_some_and(|command| hides_failures(&command)) && tells_of_a_failure(&said)
     };
     match (block.outcome, code) {
-        (Outcome::Fine, None | Some(0)) if may_have_failed() => Exit::Unknown,
-        (Outcome::Fine, None) if is_silent => Exit::Unknown,
-        (Outcome::Failed, Some(0)) => Exit::Badly,
-        (_, Some(code)) => Exit::Code(code),
-        (Outcome::Failed, None) => Exit::Badly,
+        (Outcome::Fine, None | Some(0)) if may_have_failed() => CommandStatus::Unknown,
+        (Outcome::Fine, None) if is_silent => CommandStatus::Unknown,
+        (Outcome::Failed, Some(0)) => CommandStatus::Failed,
+        (_, Some(code)) => CommandStatus::Code(code),
+        (Outcome::Failed, None) => CommandStatus::Failed,
         // A record of this shape comes from an agent that flags every failed command.
-        (Outcome::Fine, None) if recorded.is_some() || names_tools => Exit::Well,
-        (Outcome::Fine, None) if End::of(&said).names == Names::Failures => Exit::Well,
-        (Outcome::Fine, None) => Exit::Unknown,
+        (Outcome::Fine, None) if recorded.is_some() || names_tools => CommandStatus::Succeeded,
+        (Outcome::Fine, None) if End::of(&said).names == Names::Failures => {
+            CommandStatus::Succeeded
+        }
+        (Outcome::Fine, None) => CommandStatus::Unknown,
     }
 }
 
@@ -287,7 +292,7 @@ pub(super) fn is_cut_short(
     is_stopped(&said, block.outcome, whose(transcript, exchange, result))
 }
 
-fn is_stopped(said: &str, outcome: Outcome, whose: Whose) -> bool {
+fn is_stopped(said: &str, outcome: Outcome, whose: ResultAuthor) -> bool {
     const REFUSED: [&str; 3] = [
         "[Operation Cancelled]",
         "[Request interrupted by user",
@@ -309,7 +314,7 @@ fn is_stopped(said: &str, outcome: Outcome, whose: Whose) -> bool {
     if outcome == Outcome::Failed && by_codex() {
         return true;
     }
-    whose == Whose::Agents && begins(&STOPPED)
+    whose == ResultAuthor::Agents && begins(&STOPPED)
         || outcome == Outcome::Failed
             && (begins(&REFUSED) || said.lines().next_back() == Some("Command aborted"))
 }

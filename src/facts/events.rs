@@ -3,7 +3,7 @@
 //! PURE. Such an event may come after the result of the call, and then tells what the result could not.
 
 use super::exchanges::{FactLocation, Look, TellingLocation};
-use super::exit::Exit;
+use super::exit::CommandStatus;
 use super::input::Input;
 use crate::ids::IdMap;
 use crate::transcript::{LineKind, Transcript};
@@ -78,7 +78,7 @@ impl Events {
                 line: *line,
                 block: None,
             },
-            exit: Exit::Code(*code),
+            exit: CommandStatus::Code(*code),
         })
     }
 }
@@ -102,7 +102,7 @@ mod tests {
         };
         for number in 0..MANY - 1 {
             let look = events.end(None, Some("1"), at(2 * number)).unwrap();
-            assert_eq!(look.exit, Exit::Code(i64::from(number) + 1));
+            assert_eq!(look.exit, CommandStatus::Code(i64::from(number) + 1));
         }
         assert!(events.end(None, Some("1"), at(2 * MANY)).is_none());
     }

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::exit::Exit;
+use super::exit::CommandStatus;
 use super::input::Input;
 use super::tools::{Basis, recognised};
 use super::{block_text, lossy};
@@ -69,7 +69,7 @@ pub(super) struct Look {
     /// Where that stands: in the result of a call, or on a line that is no message.
     pub(super) at: TellingLocation,
     /// How it had ended.
-    pub(super) exit: Exit,
+    pub(super) exit: CommandStatus,
 }
 
 /// A call in a cell.
@@ -106,10 +106,10 @@ pub(super) enum Ended {
 
 impl Ended {
     /// How a command had ended, by a call in a cell that reads from it; `None` if the cell does not say so.
-    pub(super) fn of_look(self) -> Option<Exit> {
+    pub(super) fn of_look(self) -> Option<CommandStatus> {
         match self {
-            Ended::Status(status) => Some(Exit::Code(status)),
-            Ended::Running => Some(Exit::Running),
+            Ended::Status(status) => Some(CommandStatus::Code(status)),
+            Ended::Running => Some(CommandStatus::Running),
             Ended::Returned | Ended::Failed | Ended::Interrupted | Ended::Unknown => None,
         }
     }

@@ -2,13 +2,13 @@
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
+pub enum CommandStatus {
     /// With this status.
     Code(i64),
     /// It succeeded: the format flags failed results, and this one is not flagged.
-    Well,
+    Succeeded,
     /// It failed, with an unknown status.
-    Badly,
+    Failed,
     /// It was interrupted.
     Interrupted,
     /// Started in the background; its end is not recorded.

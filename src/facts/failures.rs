@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use memchr::memmem;
 
+use super::background;
 use super::commands::{exit, hides_failures};
 use super::error_lines::{ALWAYS, Strength, strength};
 use super::exchanges::{Ended, Exchange, FactLocation, text_of};
-use super::exit::Exit;
-use super::looks;
+use super::exit::CommandStatus;
+use super::result_author::{ResultAuthor, status, whose};
 use super::shell::{only_shows, output};
-use super::whose::{Whose, status, whose};
 use crate::policy::ToolKind;
 use crate::transcript::{Block, Outcome, Transcript};
 
@@ -42,7 +42,8 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
         let block = transcript.block(result.block);
         let outcome = outcome(transcript, exchange, result);
         // Other tools show files and pages, which may contain any error message.
-        let is_of_command = exchange.kind == ToolKind::Shell || looks::reads(transcript, exchange);
+        let is_of_command =
+            exchange.kind == ToolKind::Shell || background::reads(transcript, exchange);
         if outcome == Outcome::Fine && !is_of_command {
             return None;
         }
@@ -147,28 +148,29 @@ fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, at: FactLocation) -
         if exchange.kind == ToolKind::Shell {
             return status(transcript, exchange, at).is_some_and(|status| status != 0);
         }
-        if !looks::reads(transcript, exchange) {
+        if !background::reads(transcript, exchange) {
             return false;
         }
-        match looks::end(transcript, result) {
-            Some(Exit::Code(code)) => code != 0,
-            Some(Exit::Badly) => true,
+        match background::end(transcript, result) {
+            Some(CommandStatus::Code(code)) => code != 0,
+            Some(CommandStatus::Failed) => true,
             Some(
-                Exit::Well
-                | Exit::Interrupted
-                | Exit::Begun
-                | Exit::Running
-                | Exit::WasRunning
-                | Exit::Refused
-                | Exit::Unanswered
-                | Exit::Unknown,
+                CommandStatus::Succeeded
+                | CommandStatus::Interrupted
+                | CommandStatus::Begun
+                | CommandStatus::Running
+                | CommandStatus::WasRunning
+                | CommandStatus::Refused
+                | CommandStatus::Unanswered
+                | CommandStatus::Unknown,
             )
             | None => false,
         }
     };
     // A command may print such a tag, too.
-    let may_be_tagged =
-        || exchange.kind != ToolKind::Shell || whose(transcript, exchange, at) == Whose::Agents;
+    let may_be_tagged = || {
+        exchange.kind != ToolKind::Shell || whose(transcript, exchange, at) == ResultAuthor::Agents
+    };
     let is_tagged = || {
         let text = transcript.texts(result).first();
         text.is_some_and(|text| {
@@ -188,7 +190,10 @@ fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, at: FactLocation) -
 fn went_well(transcript: &Transcript<'_>, exchange: &Exchange) -> bool {
     let has_ended_well = || match &exchange.inner {
         Some(inner) => inner.ended == Ended::Status(0),
-        None => matches!(exit(transcript, exchange), Exit::Code(0) | Exit::Well),
+        None => matches!(
+            exit(transcript, exchange),
+            CommandStatus::Code(0) | CommandStatus::Succeeded
+        ),
     };
     let command = match exchange.kind {
         ToolKind::Shell => exchange.input(transcript).command(),

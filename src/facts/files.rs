@@ -5,19 +5,19 @@
 use std::borrow::Cow;
 
 use super::attached::attached;
-use super::evidence::{self, answered, lists_a_folder};
 use super::exchanges::{Exchange, text_of};
+use super::file_history::{File, FileHistory};
 use super::input::Input;
-use super::ledger::{File, Ledger};
 use super::lines::Lines;
 use super::operation::{Done, FileAction, Operation};
+use super::outcome::{self, answered, lists_a_folder};
 use super::patch;
 use super::path::{self, Folders};
+use super::path_scope::UnmatchedOperation;
 use super::reads::Reading;
 use super::refused::is_empty;
 use super::shape::{deletes, moved};
 use super::shell::{Look, is_shell, look, output};
-use super::site::Stray;
 use crate::ids::IdMap;
 use crate::policy::ToolKind;
 use crate::transcript::{Conversation, Transcript};
@@ -31,9 +31,9 @@ pub fn files(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<File> {
 pub(super) fn files_and_strays(
     transcript: &Transcript<'_>,
     exchanges: &[Exchange],
-) -> (Vec<File>, Vec<Stray>) {
+) -> (Vec<File>, Vec<UnmatchedOperation>) {
     let folders = Folders::new(transcript);
-    let mut ledger = Ledger::new(transcript, &folders);
+    let mut ledger = FileHistory::new(transcript, &folders);
     for exchange in exchanges {
         for (path, operation) in operations(transcript, &folders, exchange) {
             ledger.push(path, operation);
@@ -119,14 +119,14 @@ fn operations(
             Reading::of(&input, &exchange.tool(transcript)),
         ),
     };
-    let done = || evidence::of_change(transcript, exchange, answered);
+    let done = || outcome::of_change(transcript, exchange, answered);
     let tool = exchange.tool(transcript);
     if exchange.kind == ToolKind::Edit
         && let Some([from, to]) = moved(&tool, &input)
     {
         return vec![
-            operation(&from, FileAction::Leave, done()),
-            operation(&to, FileAction::Arrive, done()),
+            operation(&from, FileAction::MoveFrom, done()),
+            operation(&to, FileAction::MoveTo, done()),
         ];
     }
     let Some(written) = written else {
@@ -179,7 +179,7 @@ fn operations(
     if lists_a_folder(transcript, result, &said) {
         return vec![operation(&written, FileAction::Search, answered)];
     }
-    let done = evidence::of_read(transcript, exchange, answered, &said);
+    let done = outcome::of_read(transcript, exchange, answered, &said);
     let shown = match (done, reading.shown(&said, result.block)) {
         (Done::Yes, Some(shown)) if exchange.kind == ToolKind::Shell => {
             shown.lines().up_to_the_end(&said)

@@ -8,21 +8,21 @@ use std::cell::Cell;
 
 use super::attached;
 use super::block_text;
-use super::evidence::{says_it_has_changed, says_that_user_changed_it};
 use super::exchanges::{FactLocation, input_of, name, text_of};
+use super::file_history::File;
 use super::hints::{Bare, CUT_BY_CLINE, CUT_LINE, Cut, PARTIAL, stands_for_binary};
 use super::input::Input;
-use super::ledger::File;
 use super::lines::Lines;
 use super::numbered::{Numbered, Numbering, Style};
 use super::operation::{Content, Done, FileAction, Occurrences, Operation, Replacement};
+use super::outcome::{says_it_has_changed, says_that_user_changed_it};
 use super::patch;
+use super::possible_changes::PossibleChange;
 use super::reads::mentions_more;
 use super::refused::{is_empty, is_hint, is_unchanged_note};
 use super::shape::{CONTENT, NEW, OLD};
 use super::shell::{is_shell_tool, output};
 use super::tools::Basis;
-use super::touches::Touch;
 use crate::transcript::{BlockKind, Transcript};
 
 impl Operation {
@@ -40,8 +40,8 @@ impl Operation {
                 | FileAction::Search
                 | FileAction::Edit
                 | FileAction::Delete
-                | FileAction::Leave
-                | FileAction::Arrive
+                | FileAction::MoveFrom
+                | FileAction::MoveTo
                 | FileAction::Revert
                 | FileAction::Stash
                 | FileAction::Unstash,
@@ -131,7 +131,7 @@ impl Operation {
                 // A table may begin with its own numbers.
                 let is_sure = file.style != Style::Bare || tool == "Read";
                 let mut lines = file.lines.iter();
-                if file.style == Style::Barred && lines.any(|line| line.ends_with(CUT_BY_CLINE)) {
+                if file.style == Style::Piped && lines.any(|line| line.ends_with(CUT_BY_CLINE)) {
                     return None;
                 }
                 let is_whole = file.lines.iter().all(|line| !line.ends_with(CUT_LINE));
@@ -142,7 +142,7 @@ impl Operation {
             }
             // This tool always numbers lines; text without numbers is not from the file.
             None if tool == "Read" || said.starts_with("<file") => return None,
-            None if numbering == Numbering::Barred => return None,
+            None if numbering == Numbering::Piped => return None,
             // Line numbers, or a list.
             None if numbering == Numbering::Dotted && Numbered::dotted(bare.text).is_some() => {
                 return None;
@@ -228,8 +228,8 @@ impl File {
     pub fn known(
         &self,
         transcript: &Transcript<'_>,
-        touches: &[Touch],
-        effort: &Effort,
+        touches: &[PossibleChange],
+        effort: &WorkBudget,
     ) -> Option<Known> {
         let mut known: Option<Known> = None;
         let mut touches = touches.iter().peekable();
@@ -247,8 +247,8 @@ impl File {
                     | FileAction::Write
                     | FileAction::Edit
                     | FileAction::Delete
-                    | FileAction::Leave
-                    | FileAction::Arrive
+                    | FileAction::MoveFrom
+                    | FileAction::MoveTo
                     | FileAction::Revert
                     | FileAction::Stash
                     | FileAction::Unstash,
@@ -279,8 +279,8 @@ impl File {
                 // What is not clear may have changed it, or shown that it has changed.
                 (
                     FileAction::Delete
-                    | FileAction::Leave
-                    | FileAction::Arrive
+                    | FileAction::MoveFrom
+                    | FileAction::MoveTo
                     | FileAction::Revert
                     | FileAction::Stash
                     | FileAction::Unstash,
@@ -291,15 +291,15 @@ impl File {
                     | FileAction::Write
                     | FileAction::Edit
                     | FileAction::Delete
-                    | FileAction::Leave
-                    | FileAction::Arrive
+                    | FileAction::MoveFrom
+                    | FileAction::MoveTo
                     | FileAction::Revert
                     | FileAction::Stash
                     | FileAction::Unstash,
                     Done::Unclear,
                 ) => None,
             };
-            if !operation.what.is_look() {
+            if !operation.what.is_read_only() {
                 changed = Some(operation.call.message);
             }
         }
@@ -313,7 +313,7 @@ impl File {
     fn after(
         &self,
         transcript: &Transcript<'_>,
-        touch: &Touch,
+        touch: &PossibleChange,
         known: Option<Known>,
     ) -> Option<Known> {
         known.filter(|known| !touch.may_change(transcript, &self.path, &known.content.text))
@@ -322,7 +322,7 @@ impl File {
     /// The same, without the place.
     #[cfg(test)]
     pub(super) fn content(&self, transcript: &Transcript<'_>) -> Option<Content> {
-        let known = self.known(transcript, &[], &Effort::default());
+        let known = self.known(transcript, &[], &WorkBudget::default());
         known.map(|known| known.content)
     }
 }
@@ -348,9 +348,9 @@ impl Content {
 /// How much text may still be processed to find out the contents of a conversation's files. Each edit takes time proportional
 /// to its whole file, so that many edits of a large file would take quadratic time.
 #[derive(Debug)]
-pub struct Effort(Cell<usize>);
+pub struct WorkBudget(Cell<usize>);
 
-impl Effort {
+impl WorkBudget {
     /// In bytes: enough for hundreds of edits of a large source file.
     const MOST: usize = 128 << 20;
 
@@ -362,14 +362,14 @@ impl Effort {
     }
 }
 
-impl Default for Effort {
+impl Default for WorkBudget {
     fn default() -> Self {
-        Effort(Cell::new(Self::MOST))
+        WorkBudget(Cell::new(Self::MOST))
     }
 }
 
 /// A part that matches the known content leaves the whole file known.
-fn after_read(known: Option<Known>, shown: Known, effort: &Effort) -> Option<Known> {
+fn after_read(known: Option<Known>, shown: Known, effort: &WorkBudget) -> Option<Known> {
     match known {
         Some(known) if known.content.lines == Lines::ALL && shown.content.lines != Lines::ALL => {
             let part = &shown.content;
@@ -386,7 +386,7 @@ fn after_read(known: Option<Known>, shown: Known, effort: &Effort) -> Option<Kno
 fn after_edits(
     known: Option<Known>,
     replacements: &[Replacement],
-    effort: &Effort,
+    effort: &WorkBudget,
 ) -> Option<Known> {
     let whole = known.filter(|known| known.content.lines == Lines::ALL);
     let (mut text, shown_by) = match (whole, replacements) {

@@ -3,55 +3,55 @@
 //! PURE. Each fact says where it is in the transcript, so that what is built on it can be traced to a line. Facts are computed
 //! on demand and never guessed: only what a call's input or its result states is a fact. Reads no disk.
 
-mod acts;
+mod activity;
 mod answers;
 mod asked;
 mod attached;
-mod cell;
+mod background;
+mod cell_calls;
+mod code_mode;
 mod commands;
 mod coverage;
 mod decisions;
 mod earlier;
 mod error_lines;
 mod events;
-mod evidence;
 mod exchanges;
 mod exit;
 mod failures;
+mod file_effects;
+mod file_history;
 mod files;
 mod hints;
-mod inner;
 mod input;
 mod known;
 mod later_reads;
-mod ledger;
 mod lines;
-mod looks;
 mod notices;
 mod numbered;
 mod operation;
+mod outcome;
 mod patch;
 mod path;
+mod path_scope;
 mod pictures;
+mod possible_changes;
 mod postings;
 mod printers;
 mod queued;
 mod reads;
 mod refused;
-mod removals;
+mod result_author;
 mod script;
 mod service;
 mod shape;
 mod shell;
-mod site;
 mod skills;
 mod stance;
 mod status;
 mod todos;
 mod tools;
-mod touches;
 mod understood;
-mod whose;
 
 use std::borrow::Cow;
 
@@ -59,30 +59,31 @@ use crate::scan::unescape;
 use crate::text::lossy;
 use crate::transcript::{Block, Transcript};
 
-pub use acts::Acts;
+pub use activity::Activity;
 pub use asked::{Asked, agent_request_kind, asked_for};
+pub use background::{Ending, endings};
+pub use cell_calls::calls;
 pub use commands::{Command, commands, names_its_folder};
-pub use coverage::{Coverage, Missed, coverage, missed};
+pub use coverage::{Coverage, UnrecognizedCalls, coverage, missed};
 pub use decisions::{Decision, decisions, sentences};
 pub use earlier::{Earlier, MessageOrigin, is_restored_header, note_of_original};
 pub use error_lines::is_error_message;
 pub use exchanges::{Exchange, FactLocation, TellingLocation, exchanges};
-pub use exit::Exit;
+pub use exit::CommandStatus;
 pub use failures::{Failure, failed_results, failures};
+pub use file_history::File;
 pub use files::{files, with_attached};
-pub use inner::calls;
-pub use known::{Effort, Known};
+pub use known::{Known, WorkBudget};
 pub use later_reads::LaterReads;
-pub use ledger::File;
 pub use lines::Lines;
-pub use looks::{Ending, endings};
 pub use operation::{Content, Done, FileAction, Occurrences, Operation, Replacement};
 pub use path::{folder, is_relative, spelled};
+pub use path_scope::UnmatchedOperation;
 pub use pictures::{Picture, describes_pictures, picture, queued_pictures};
+pub use possible_changes::{PossibleChange, touches};
 pub use queued::queued;
 pub use reads::{Read, Shown, reads};
 pub use shell::output;
-pub use site::Stray;
 pub use skills::{Skill, skills};
 pub use stance::{corrects, decides, leaves_open, refuses};
 pub use todos::{
@@ -90,7 +91,6 @@ pub use todos::{
     proposal, todos, writes_list,
 };
 pub use tools::{kind_of, kind_of_call};
-pub use touches::{Touch, touches};
 
 /// The texts of a block, separated by line breaks. Invalid UTF-8 is replaced.
 pub fn block_text<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {

@@ -4,7 +4,7 @@
 //! in more than one of them. Only what the agent itself writes is one: not what a result shows.
 
 use super::exchanges::TellingLocation;
-use super::exit::Exit;
+use super::exit::CommandStatus;
 use super::{block_text, lossy};
 use crate::scan::Value;
 use crate::transcript::{Block, BlockKind, Conversation, LineKind, Role, Transcript};
@@ -24,7 +24,7 @@ pub(super) struct Notice {
     /// The task's command, or what the agent has described it as.
     pub(super) text: Option<String>,
     /// How it ended.
-    pub(super) exit: Exit,
+    pub(super) exit: CommandStatus,
 }
 
 /// The notices of ends, in the order of their places.
@@ -117,10 +117,10 @@ impl Notice {
             info.fields(["taskId", "command", "status", "exitCode"]);
         let code = std::str::from_utf8(code.raw()).ok();
         let exit = match (code.and_then(|code| code.parse().ok()), status.string()) {
-            (Some(code), _) => Exit::Code(code),
-            (None, Some(b"failed")) => Exit::Badly,
-            (None, Some(b"killed" | b"stopped")) => Exit::Interrupted,
-            (None, _) => Exit::Unknown,
+            (Some(code), _) => CommandStatus::Code(code),
+            (None, Some(b"failed")) => CommandStatus::Failed,
+            (None, Some(b"killed" | b"stopped")) => CommandStatus::Interrupted,
+            (None, _) => CommandStatus::Unknown,
         };
         Some(Notice {
             at,
@@ -149,17 +149,17 @@ impl Notice {
 }
 
 /// How a task has ended, by the tags in a notice or before its output; `None` if it goes on.
-pub(super) fn end(said: &str) -> Option<Exit> {
+pub(super) fn end(said: &str) -> Option<CommandStatus> {
     let status = tag(said, "status")?;
     let code = tag(said, "exit_code").or_else(|| {
         let (_, code) = tag(said, "summary")?.rsplit_once("exit code ")?;
         Some(code.trim_end_matches(')'))
     });
     match (code.and_then(|code| code.trim().parse().ok()), status) {
-        (Some(code), _) => Some(Exit::Code(code)),
-        (None, "completed") => Some(Exit::Unknown),
-        (None, "failed") => Some(Exit::Badly),
-        (None, "killed" | "stopped") => Some(Exit::Interrupted),
+        (Some(code), _) => Some(CommandStatus::Code(code)),
+        (None, "completed") => Some(CommandStatus::Unknown),
+        (None, "failed") => Some(CommandStatus::Failed),
+        (None, "killed" | "stopped") => Some(CommandStatus::Interrupted),
         (None, _) => None,
     }
 }

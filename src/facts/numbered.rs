@@ -27,7 +27,7 @@ pub(super) enum Style {
     /// `12. text`, which may also be an item of a list
     Dotted,
     /// `  12 | text`, as wide as the last number
-    Barred,
+    Piped,
 }
 
 /// Which line numbers a tool may write.
@@ -38,7 +38,7 @@ pub(super) enum Numbering {
     /// Those of Copilot CLI, too, which has not written them in every version.
     Dotted,
     /// Only those of Cline.
-    Barred,
+    Piped,
 }
 
 impl Numbering {
@@ -46,7 +46,7 @@ impl Numbering {
     pub(super) fn of(tool: &str) -> Numbering {
         match tool {
             "view" | "str_replace_editor" => Numbering::Dotted,
-            "read_files" => Numbering::Barred,
+            "read_files" => Numbering::Piped,
             _ => Numbering::Plain,
         }
     }
@@ -60,9 +60,9 @@ impl<'t> Numbered<'t> {
         {
             return file.is_no_list().then_some(file);
         }
-        if numbering == Numbering::Barred {
+        if numbering == Numbering::Piped {
             let (first, _) = barred(line_of(text).0)?;
-            return Some(Numbered::lines(text, first, Style::Barred));
+            return Some(Numbered::lines(text, first, Style::Piped));
         }
         let (first, style) = match number(line_of(text).0) {
             Some((number, _, style)) => (number, style),
@@ -95,7 +95,7 @@ impl<'t> Numbered<'t> {
             let (line, next) = line_of(text);
             let numbered = match style {
                 Style::Dotted => dotted(line).map(|(number, line)| (number, line, style)),
-                Style::Barred => barred(line).map(|(number, line)| (number, line, style)),
+                Style::Piped => barred(line).map(|(number, line)| (number, line, style)),
                 Style::Arrow | Style::Padded | Style::Bare => number(line),
             };
             match numbered {
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn bars_are_numbers_where_the_tool_writes_them() {
-        let read = |text| Numbered::read(text, Numbering::Barred);
+        let read = |text| Numbered::read(text, Numbering::Piped);
         let lines = |text| read(text).map(|file| (file.first, file.lines, file.after));
         let text = "  9 | use a;\n 10 | \n 11 | a | b\n\n[Showing lines 9-11 of 80.]";
         let after = "\n[Showing lines 9-11 of 80.]";

@@ -41,9 +41,9 @@ pub enum FileAction {
     /// Deletes the file.
     Delete,
     /// Moves the file away, or renames it.
-    Leave,
+    MoveFrom,
     /// Makes the file the target of a move or copy.
-    Arrive,
+    MoveTo,
     /// Has git restore the content of a commit or of the index.
     Revert,
     /// The same, with the earlier content kept in a stash.
@@ -54,14 +54,14 @@ pub enum FileAction {
 
 impl FileAction {
     /// Whether it only looks.
-    pub fn is_look(self) -> bool {
+    pub fn is_read_only(self) -> bool {
         match self {
             FileAction::Read(_) | FileAction::Search => true,
             FileAction::Write
             | FileAction::Edit
             | FileAction::Delete
-            | FileAction::Leave
-            | FileAction::Arrive
+            | FileAction::MoveFrom
+            | FileAction::MoveTo
             | FileAction::Revert
             | FileAction::Stash
             | FileAction::Unstash => false,
@@ -74,8 +74,8 @@ impl FileAction {
             FileAction::Write
             | FileAction::Edit
             | FileAction::Delete
-            | FileAction::Leave
-            | FileAction::Arrive => true,
+            | FileAction::MoveFrom
+            | FileAction::MoveTo => true,
             FileAction::Read(_)
             | FileAction::Search
             | FileAction::Revert

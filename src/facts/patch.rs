@@ -90,7 +90,7 @@ pub(super) fn parts(patch: &str) -> Vec<Part<'_>> {
             if header == "*** Move to: "
                 && let Some(old) = parts.last_mut()
             {
-                old.what = FileAction::Leave;
+                old.what = FileAction::MoveFrom;
                 // What the new path held before is gone, too.
                 parts.push(Part {
                     path,

@@ -76,7 +76,7 @@ const BEFORE: [&str; 12] = [
 ];
 
 /// Whether a command, or one that it consists of, prints texts of others. What only filters the output of another one does not.
-pub(super) fn prints_texts(command: &str) -> bool {
+pub(super) fn prints_foreign_text(command: &str) -> bool {
     // What is fed by another command filters it.
     let mut is_fed = false;
     let mut rest = command;
@@ -140,7 +140,7 @@ mod tests {
             "r=$(cat log)",
             "cat a 2>/dev/null",
         ] {
-            assert!(prints_texts(command), "{command}");
+            assert!(prints_foreign_text(command), "{command}");
         }
     }
 
@@ -155,7 +155,7 @@ mod tests {
             "cat > a.txt <<'E'\nx\nE",
             "./cat-it",
         ] {
-            assert!(!prints_texts(command), "{command}");
+            assert!(!prints_foreign_text(command), "{command}");
         }
     }
 }

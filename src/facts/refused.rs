@@ -4,7 +4,7 @@
 //! only where it is the agent's. Other results with a flag need no test of their text.
 
 use super::exchanges::Exchange;
-use super::whose::{Whose, whose};
+use super::result_author::{ResultAuthor, whose};
 use super::{beginning, block_text};
 use crate::policy::ToolKind;
 use crate::transcript::{Block, Outcome, Transcript};
@@ -47,10 +47,10 @@ pub(super) fn was_refused(transcript: &Transcript<'_>, call: &Exchange) -> bool 
     };
     (says_it_was_refused(&said) || is_by_whom())
         && match whose(transcript, call, result) {
-            Whose::Agents => true,
+            ResultAuthor::Agents => true,
             // In the log of an agent: Claude Code and Gemini CLI flag it, these do not.
-            Whose::Either => !transcript.links().is_empty() && is_never_flagged(&said),
-            Whose::Shown => false,
+            ResultAuthor::Either => !transcript.links().is_empty() && is_never_flagged(&said),
+            ResultAuthor::Shown => false,
         }
 }
 

@@ -296,12 +296,12 @@ fn says_something(line: &[u8]) -> bool {
 
 /// Looks at what is around the messages of a document, which is no value of its own.
 pub(super) fn frame(bytes: &[u8], warnings: &mut Warnings) -> (LineKind, Anomalies) {
-    let mut oddities = Anomalies::default();
+    let mut anomalies = Anomalies::default();
     if simdutf8::basic::from_utf8(bytes).is_err() {
-        oddities.insert(Anomalies::INVALID_UTF8);
+        anomalies.insert(Anomalies::INVALID_UTF8);
         warnings.add(WarningKind::InvalidUtf8, "bytes that are not UTF-8, kept");
     }
-    (LineKind::Session, oddities)
+    (LineKind::Session, anomalies)
 }
 
 /// Reads one line with `object`, which is called with a cursor before an object and reads exactly this object. `strings` are long
@@ -313,7 +313,7 @@ pub(super) fn read(
 ) -> (LineKind, Anomalies) {
     let mut cursor = Cursor::knowing(bytes, strings);
     if simdutf8::basic::from_utf8(bytes).is_err() {
-        cursor.oddities.insert(Anomalies::INVALID_UTF8);
+        cursor.anomalies.insert(Anomalies::INVALID_UTF8);
         warnings.add(WarningKind::InvalidUtf8, "bytes that are not UTF-8, kept");
     }
     let is_object = cursor.kind() == Ok(Kind::Object);
@@ -334,15 +334,15 @@ pub(super) fn read(
                     "JSON, but not an object; passed through",
                 );
             }
-            odd(cursor.oddities, warnings);
+            odd(cursor.anomalies, warnings);
             kind
         }
     };
-    (kind, cursor.oddities)
+    (kind, cursor.anomalies)
 }
 
-fn odd(oddities: Anomalies, warnings: &mut Warnings) {
-    if oddities.is_empty() {
+fn odd(anomalies: Anomalies, warnings: &mut Warnings) {
+    if anomalies.is_empty() {
         return;
     }
     for (oddity, kind, message) in [
@@ -367,7 +367,7 @@ fn odd(oddities: Anomalies, warnings: &mut Warnings) {
             "nested deeper than 127 levels, kept",
         ),
     ] {
-        if oddities.contains(oddity) {
+        if anomalies.contains(oddity) {
             warnings.add(kind, message);
         }
     }

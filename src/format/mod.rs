@@ -253,13 +253,13 @@ impl Format {
     ) -> LineKind {
         let dialect = self.dialect();
         let before = record.block_mark();
-        let (kind, oddities) = match record.eol() {
+        let (kind, anomalies) = match record.eol() {
             Eol::Frame | Eol::Within => line::frame(bytes, warnings),
             Eol::Lf | Eol::CrLf | Eol::None | Eol::Element => {
                 line::read((bytes, strings), warnings, |c| dialect.line(c, record))
             }
         };
-        record.oddities(oddities);
+        record.anomalies(anomalies);
         if kind == LineKind::Unknown || kind == LineKind::Message && record.reads_nothing(before) {
             warnings.unknown(bytes);
         }

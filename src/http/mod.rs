@@ -219,8 +219,8 @@ impl Server {
     ) -> Result<CachedAnswer, Failure> {
         let request = job.request;
         // A dry run pays nothing, whoever has.
-        let asker = match self.network {
-            Network::Online | Network::Postponed | Network::Collected => request.asker,
+        let requester = match self.network {
+            Network::Online | Network::Postponed | Network::Collected => request.requester,
             Network::Offline => None,
         };
         let store = job.store;
@@ -289,7 +289,7 @@ impl Server {
         if let Some(cached) = answer.filter(is_taken) {
             match self
                 .reported
-                .owed(asker, entry(&name), cached.paid.as_ref())
+                .owed(requester, entry(&name), cached.paid.as_ref())
             {
                 Some(cost) => job.cost.add(cost),
                 None => job.cost.spent.cached += 1,
@@ -306,9 +306,9 @@ impl Server {
             .store
             .filter(|_| request.policy.too_long == TooLong::Parts);
         if let Some(refused) = kept.and_then(|store| cached::<CachedRefusal>(store, &refusal)) {
-            if let Some(cost) = self
-                .reported
-                .owed(asker, entry(&refusal), refused.paid.as_ref())
+            if let Some(cost) =
+                self.reported
+                    .owed(requester, entry(&refusal), refused.paid.as_ref())
             {
                 job.cost.add(cost);
             }
@@ -323,7 +323,7 @@ impl Server {
         if let (Some(store), Err(Failure::PromptTooLong { why, excess })) = (kept, &result) {
             let (too_long, excess) = (self.without_key(why), *excess);
             let cost = job.cost.since(before);
-            let paid = self.reported.pay(asker, entry(&refusal), cost);
+            let paid = self.reported.pay(requester, entry(&refusal), cost);
             keep(
                 store,
                 &refusal,
@@ -350,7 +350,7 @@ impl Server {
             counted: job.counted,
             paid: self
                 .reported
-                .pay(asker, entry(&name), job.cost.since(before)),
+                .pay(requester, entry(&name), job.cost.since(before)),
         };
         if let Some(store) = job.store.filter(|_| is_kept(&answer)) {
             keep(store, &name, &answer);

@@ -37,8 +37,8 @@ impl Cost {
 /// What an entry of the cache cost, and for whom.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Paid {
-    /// See [`ModelRequest::asker`](crate::artifacts::ModelRequest::asker).
-    asker: String,
+    /// See [`ModelRequest::requester`](crate::artifacts::ModelRequest::asker).
+    requester: String,
     #[serde(flatten)]
     cost: Cost,
 }
@@ -59,23 +59,23 @@ impl Reported {
     /// An entry was paid for now. What to keep with it, if it is known who asked.
     pub(super) fn pay(
         &self,
-        asker: Option<&str>,
+        requester: Option<&str>,
         entry: Option<Entry<'_>>,
         cost: Cost,
     ) -> Option<Paid> {
-        let asker = asker?.to_owned();
+        let requester = requester?.to_owned();
         self.insert(entry?);
-        Some(Paid { asker, cost })
+        Some(Paid { requester, cost })
     }
 
     /// The cost of an entry, if this asker paid it in a run that has not reported it.
     pub(super) fn owed(
         &self,
-        asker: Option<&str>,
+        requester: Option<&str>,
         entry: Option<Entry<'_>>,
         paid: Option<&Paid>,
     ) -> Option<Cost> {
-        let paid = paid.filter(|paid| Some(paid.asker.as_str()) == asker)?;
+        let paid = paid.filter(|paid| Some(paid.requester.as_str()) == requester)?;
         self.insert(entry?).then_some(paid.cost)
     }
 

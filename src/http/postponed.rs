@@ -15,7 +15,7 @@ use super::refused::RequestVariant;
 use super::response::Failure;
 use super::sending::random_bits;
 use super::{Job, Network, Server};
-use crate::artifacts::{BatchClient, Batched, Demand, ModelReply, ModelRequest, SummaryModel};
+use crate::artifacts::{BatchClient, BatchReport, Demand, ModelReply, ModelRequest, SummaryModel};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::Tokens;
 use crate::store::Store;
@@ -163,11 +163,11 @@ impl BatchClient for Server {
         self.batches.demand()
     }
 
-    fn fetch(&self, stores: &[PathBuf]) -> Batched {
+    fn fetch(&self, stores: &[PathBuf]) -> BatchReport {
         self.batches.fetch(&self.calls(), stores)
     }
 
-    fn submit(&self) -> Batched {
+    fn submit(&self) -> BatchReport {
         self.batches.submit(&self.calls())
     }
 
@@ -176,7 +176,7 @@ impl BatchClient for Server {
         written.map_err(|e| Error::io("", "write the requests", e))
     }
 
-    fn read(&self, results: &mut dyn BufRead) -> Result<Batched> {
+    fn read(&self, results: &mut dyn BufRead) -> Result<BatchReport> {
         self.batches.read(self.client.endpoint(), results)
     }
 

@@ -41,8 +41,8 @@ pub struct Stored<'s> {
     pub archive: Option<&'s str>,
     /// The live tokens of its conversations before the first compaction, by their ids in a report, if known.
     pub originals: Option<&'s BTreeMap<String, u64>>,
-    /// Who asks for summaries: see [`ModelRequest::asker`](crate::artifacts::ModelRequest::asker).
-    pub asker: Option<&'s str>,
+    /// Who asks for summaries: see [`ModelRequest::requester`](crate::artifacts::ModelRequest::asker).
+    pub requester: Option<&'s str>,
 }
 
 impl Default for Stored<'_> {
@@ -53,7 +53,7 @@ impl Default for Stored<'_> {
             folder: FOLDER,
             archive: None,
             originals: None,
-            asker: None,
+            requester: None,
         }
     }
 }

@@ -140,7 +140,7 @@ impl Run<'_, '_, '_> {
         let context = Context {
             format: view.input.format,
             store: view.input.stored.store,
-            asker: view.input.stored.asker,
+            requester: view.input.stored.requester,
             folder: view.input.stored.folder,
             instruction_source: view.input.instruction_source,
         };

@@ -9,15 +9,15 @@ use std::cell::OnceCell;
 
 use crate::error::Result;
 use crate::facts::{
-    self, Acts, Content, Done, Effort, FactLocation, File, FileAction, Known, Operation, Touch,
-    touches, with_attached,
+    self, Activity, Content, Done, FactLocation, File, FileAction, Known, Operation,
+    PossibleChange, WorkBudget, touches, with_attached,
 };
 use crate::outcome::RestoredFrom;
 use crate::policy::{Policy, Replacement, Template, presets};
 use crate::redact::is_secret_file;
 use crate::transcript::{BlockKind, Conversation, Transcript};
 
-pub use section::{PutBack, Section};
+pub use section::{RestoredEntry, Section};
 
 /// A file that was read, with what is known of its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,9 +68,9 @@ pub struct Recents<'t> {
     /// The operations on each file, and its content once that was asked for.
     files: Vec<(File, OnceCell<Recent>)>,
     /// What may have changed files besides.
-    touches: Vec<Touch>,
+    touches: Vec<PossibleChange>,
     /// The effort that is left for finding out contents.
-    effort: Effort,
+    effort: WorkBudget,
 }
 
 /// The files of a conversation that may be restored.
@@ -80,7 +80,7 @@ pub struct Recents<'t> {
 pub fn recent<'t>(
     transcript: &'t Transcript<'t>,
     conversation: &Conversation,
-    acts: &Acts,
+    acts: &Activity,
     placeholders: &'t Placeholders,
 ) -> Recents<'t> {
     let files = with_attached(transcript, conversation, acts.files.clone());
@@ -97,7 +97,7 @@ pub fn recent<'t>(
             .into_iter()
             .map(|(_, file)| (file, OnceCell::new()))
             .collect(),
-        effort: Effort::default(),
+        effort: WorkBudget::default(),
     }
 }
 
@@ -180,7 +180,7 @@ impl Recents<'_> {
     }
 
     /// What is known of a file after these touches.
-    fn known(&self, file: &File, touches: &[Touch]) -> Option<Known> {
+    fn known(&self, file: &File, touches: &[PossibleChange]) -> Option<Known> {
         // The result was replaced: it shows nothing of the file any more.
         let is_gone =
             |o: &&Operation| is_read(o) && self.placeholders.stand_for(self.transcript, o);

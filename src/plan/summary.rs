@@ -5,7 +5,7 @@
 use std::cell::OnceCell;
 
 use super::{Cut, Cutter, Goal};
-use crate::facts::{Acts, Asked, Earlier};
+use crate::facts::{Activity, Asked, Earlier};
 use crate::format::Summaries;
 use crate::ids::IdSet;
 use crate::outcome::TargetOutcome;
@@ -68,7 +68,7 @@ pub struct Subject<'t> {
     /// The conversation in that transcript.
     pub conversation: &'t Conversation,
     /// What the agent did in it, computed on first use.
-    pub acts: OnceCell<Acts>,
+    pub acts: OnceCell<Activity>,
     /// The transcript as it is now.
     pub current: &'t Transcript<'t>,
     /// Finds the cut, and knows which messages earlier compactions have written.
@@ -103,9 +103,9 @@ pub struct Subject<'t> {
 
 impl Subject<'_> {
     /// What the agent did.
-    pub fn acts(&self) -> &Acts {
+    pub fn acts(&self) -> &Activity {
         let tools = &self.policy.tools;
-        let found = || Acts::of(self.transcript, self.conversation, tools);
+        let found = || Activity::of(self.transcript, self.conversation, tools);
         self.acts.get_or_init(found)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Pure, and no word to anybody: commands say it. Only what the user of this run set counts; a file is shared.
 
-use super::key::Acts;
+use super::key::Activity;
 use super::needs::Need;
 use super::{Effective, Override, keys};
 
@@ -78,10 +78,10 @@ impl Effective {
 
     fn why_idle(&self, set: &Override, used: Use) -> Option<String> {
         match (keys::find(&set.key)?.acts, used) {
-            (Acts::InReplay, Use::Once) => {
+            (Activity::InReplay, Use::Once) => {
                 return Some("only `ctxpack replay` reads it".to_owned());
             }
-            (Acts::InReplay, Use::InTurns) | (Acts::Everywhere, _) => {}
+            (Activity::InReplay, Use::InTurns) | (Activity::Everywhere, _) => {}
         }
         if set.is_of_a_system() {
             return None;

@@ -44,12 +44,12 @@ pub(super) struct Key {
     /// The key and value that a value above 0 sets too, unless that key is also set.
     pub(super) implies: Option<(&'static str, &'static str)>,
     /// Which commands read it.
-    pub(super) acts: Acts,
+    pub(super) acts: Activity,
 }
 
 /// Which commands read a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Acts {
+pub(super) enum Activity {
     /// All that compact.
     Everywhere,
     /// `replay` alone, since it depends on the order of turns.
@@ -104,13 +104,13 @@ impl Key {
             audience: Audience::Few,
             needed_by: None,
             implies: None,
-            acts: Acts::Everywhere,
+            acts: Activity::Everywhere,
         }
     }
 
-    /// [`Acts::InReplay`].
+    /// [`Activity::InReplay`].
     pub(super) const fn in_replay(mut self) -> Self {
-        self.acts = Acts::InReplay;
+        self.acts = Activity::InReplay;
         self
     }
 

@@ -60,7 +60,7 @@ pub struct Cursor<'a> {
     depth: usize,
     memory: Memory<'a>,
     /// The oddities found so far.
-    pub oddities: Anomalies,
+    pub anomalies: Anomalies,
 }
 
 impl<'a> Cursor<'a> {
@@ -72,7 +72,7 @@ impl<'a> Cursor<'a> {
             at: 0,
             depth: 0,
             memory: Memory::None,
-            oddities: Anomalies::default(),
+            anomalies: Anomalies::default(),
         }
     }
 
@@ -195,7 +195,7 @@ impl<'a> Cursor<'a> {
                 .iter()
                 .any(|k| k.len == key.span.len && k.of(self.line) == raw)
             {
-                self.oddities.insert(Anomalies::DUPLICATE_KEY);
+                self.anomalies.insert(Anomalies::DUPLICATE_KEY);
             }
             keys.seen[keys.compared] = key.span;
             keys.compared += 1;
@@ -236,8 +236,8 @@ impl<'a> Cursor<'a> {
             self.at = known.span.end() + 1;
             return Ok(known);
         }
-        let (text, next) = self.scanner.string(self.line, start, &mut self.oddities)?;
-        if !self.oddities.contains(Anomalies::LONE_SURROGATE) {
+        let (text, next) = self.scanner.string(self.line, start, &mut self.anomalies)?;
+        if !self.anomalies.contains(Anomalies::LONE_SURROGATE) {
             self.memory.note(text);
         }
         self.at = next;
@@ -286,7 +286,7 @@ impl<'a> Cursor<'a> {
                     self.at += 1;
                     open.push(kind);
                     if self.depth + open.depth > DEEP_LEVELS {
-                        self.oddities.insert(Anomalies::DEEP);
+                        self.anomalies.insert(Anomalies::DEEP);
                     }
                     if !self.close_bare(if kind == Kind::Object { b'}' } else { b']' }) {
                         if kind == Kind::Object {
@@ -370,7 +370,7 @@ impl<'a> Cursor<'a> {
             self.digits()?;
         }
         if digits > LONG_NUMBER_DIGITS {
-            self.oddities.insert(Anomalies::LONG_NUMBER);
+            self.anomalies.insert(Anomalies::LONG_NUMBER);
         }
         Ok(())
     }

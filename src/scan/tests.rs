@@ -9,7 +9,7 @@ fn read(line: &str) -> Parse<(Span, Anomalies)> {
     let mut cursor = Cursor::new(line.as_bytes());
     let span = cursor.skip()?;
     cursor.end()?;
-    Ok((span, cursor.oddities))
+    Ok((span, cursor.anomalies))
 }
 
 /// `serde_json`'s verdict. `RawValue` has no depth limit and keeps lone surrogates, like this parser.
@@ -126,7 +126,7 @@ fn oddities_are_seen() {
     );
     let mut cursor = Cursor::new(br#"{"a":1,"b":2,"a":3}"#);
     cursor.object(|_, c| c.skip().map(drop)).unwrap();
-    assert_eq!(cursor.oddities, Anomalies::DUPLICATE_KEY);
+    assert_eq!(cursor.anomalies, Anomalies::DUPLICATE_KEY);
 }
 
 #[test]

@@ -12,14 +12,14 @@ mod draft;
 mod files;
 mod fitting;
 mod notices;
-mod put_back;
+mod restored;
 mod results;
 mod summary;
 mod words;
 
 use crate::artifacts::{Artifacts, SummaryArtifacts};
 use crate::format::{self, Format, Splice};
-use crate::outcome::{Degraded, Missed, Warning};
+use crate::outcome::{Degraded, UnrecognizedCalls, Warning};
 use crate::plan::{Cut, Decision, Plan, Subject, SummaryRequest};
 use crate::policy::Policy;
 use crate::tokens::Sizes;
@@ -193,7 +193,7 @@ impl Planned<'_> {
                 settlement.result = SummaryResult::Unchanged {
                     why: settlement.why.clone(),
                     tried: Tried::No,
-                    target: target.map(|target| target.because(Missed::KeptMessages)),
+                    target: target.map(|target| target.because(UnrecognizedCalls::KeptMessages)),
                 };
             }
         }

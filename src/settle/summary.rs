@@ -13,7 +13,9 @@ use super::words::TypedMessages;
 use crate::artifacts::ModelError;
 use crate::facts::MessageOrigin;
 use crate::format::Summaries;
-use crate::outcome::{Missed, Narrative, Restored, Spent, SummaryOutcome, TargetOutcome};
+use crate::outcome::{
+    Narrative, Restored, Spent, SummaryOutcome, TargetOutcome, UnrecognizedCalls,
+};
 use crate::plan::{Cut, Goal};
 use crate::policy::{OnFailure, Role as Speaker, TargetKind, TooLarge, UserWords};
 use crate::transcript::{BlockKind, Conversation, Role, Typed};
@@ -344,9 +346,11 @@ impl Composer<'_> {
         let target = self.subject.goal.map(|goal| {
             let content = goal.content(total).unwrap_or(total);
             let missed = match content.saturating_sub(words) {
-                rest if rest <= goal.tokens => Missed::UserWords,
-                rest if rest.saturating_sub(summary.counted) <= goal.tokens => Missed::SummaryRoom,
-                _ => Missed::KeptMessages,
+                rest if rest <= goal.tokens => UnrecognizedCalls::UserWords,
+                rest if rest.saturating_sub(summary.counted) <= goal.tokens => {
+                    UnrecognizedCalls::SummaryRoom
+                }
+                _ => UnrecognizedCalls::KeptMessages,
             };
             goal.outcome(total).because(missed)
         });
@@ -419,8 +423,8 @@ impl Composer<'_> {
         let content = goal.content(total).unwrap_or(total);
         let words = self.typed(0..self.subject.sizes.len());
         let missed = match content.saturating_sub(words) {
-            rest if rest <= goal.tokens => Missed::UserWords,
-            _ => Missed::KeptMessages,
+            rest if rest <= goal.tokens => UnrecognizedCalls::UserWords,
+            _ => UnrecognizedCalls::KeptMessages,
         };
         Some(goal.outcome(total).because(missed))
     }

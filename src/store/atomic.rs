@@ -392,7 +392,7 @@ pub(super) fn remove_opened(folder: &Folder, name: &OsStr, file: &File) -> io::R
 
 /// Renames `file` to `target`, or returns the reason why not.
 #[cfg(not(unix))]
-fn put(mut file: temp::Nameless, target: &OsStr, stamp: &FileVersion) -> io::Result<Option<Why>> {
+fn put(mut file: temp::TempFile, target: &OsStr, stamp: &FileVersion) -> io::Result<Option<Why>> {
     let seen = file.name.folder.look(target)?;
     if seen.is_none_or(|seen| FileVersion::of(&seen) != *stamp) {
         return Ok(Some(Why::Changed));

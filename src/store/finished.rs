@@ -53,7 +53,7 @@ pub struct Work(String);
 
 impl Work {
     /// Names an input of this work, for what is kept of it outside of the notes.
-    pub fn asker(&self, input: &str) -> String {
+    pub fn requester(&self, input: &str) -> String {
         let Work(digits) = self;
         let hash = blake3::hash(format!("{digits} {input}").as_bytes()).to_hex();
         hash[..WORK_DIGITS].to_owned()

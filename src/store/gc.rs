@@ -13,7 +13,7 @@ use std::io::{self, Read};
 use super::archive::{ARCHIVE, is_archive_name, is_copy_name};
 use super::atomic::{is_temp, remove_leftover, remove_opened};
 use super::folder::{Folder, not_plain};
-use super::manifest::{Cleaned, JOURNAL, Ledger, MANIFESTS, Record, newest};
+use super::manifest::{ArchivedOffload, JOURNAL, Ledger, MANIFESTS, Record, newest};
 use super::offload::OFFLOADED;
 use super::open_path::{Missing, OpenPath};
 use super::unpack::unpacked;
@@ -184,7 +184,7 @@ impl Store {
 fn released(ledger: &Ledger, kept: &BTreeMap<String, u64>) -> BTreeSet<String> {
     let mut released = BTreeSet::new();
     for record in ledger.records() {
-        for Cleaned { name, archive } in &record.cleaned {
+        for ArchivedOffload { name, archive } in &record.cleaned {
             let newest = || {
                 let records: Vec<&Record> = ledger.of_output(&record.output).collect();
                 newest(&records).is_some_and(|newest| !newest.offloads.contains(name))

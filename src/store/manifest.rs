@@ -33,7 +33,7 @@ mod record;
 
 pub use index::{By, OffloadOwners, RecordIndex, RecordedOutputs};
 pub(super) use record::newest;
-pub use record::{Cleaned, Names, Original, Record, name_in_folder, path_in_folder};
+pub use record::{ArchivedOffload, Names, Original, Record, name_in_folder, path_in_folder};
 
 pub(super) const JOURNAL: &str = "journal";
 pub(super) const MANIFESTS: &str = "manifests";

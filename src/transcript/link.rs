@@ -21,7 +21,7 @@ pub struct Link {
     /// For an answer, whether a model wrote it.
     pub answer: Answer,
     /// On a branch of its own: a subagent's conversation.
-    pub is_aside: bool,
+    pub is_sidechain: bool,
     /// Written by the agent in the user's name.
     pub is_injected: bool,
     /// Begins like an echo of a command or a reminder.

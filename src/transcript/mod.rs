@@ -62,7 +62,7 @@ pub struct Line {
     /// What it is.
     pub kind: LineKind,
     /// What is odd about its bytes.
-    pub oddities: Anomalies,
+    pub anomalies: Anomalies,
     /// Whether it is in the input and in the output.
     pub presence: Presence,
     /// Its blocks, by their numbers in the transcript.

@@ -35,8 +35,8 @@ impl Record<'_, '_> {
     }
 
     /// Sets what is odd about the line's bytes.
-    pub fn oddities(&mut self, oddities: Anomalies) {
-        self.transcript.lines[self.line as usize].oddities = oddities;
+    pub fn anomalies(&mut self, anomalies: Anomalies) {
+        self.transcript.lines[self.line as usize].anomalies = anomalies;
     }
 
     /// The place where the next text will go.
@@ -194,7 +194,7 @@ impl<'a> Transcript<'a> {
             len,
             eol: raw.eol,
             kind: LineKind::Bad,
-            oddities: Anomalies::default(),
+            anomalies: Anomalies::default(),
             presence: Presence::Kept,
             blocks: (blocks, blocks),
         });
@@ -301,7 +301,7 @@ impl<'a> Transcript<'a> {
                 len: 0,
                 eol,
                 kind: LineKind::Bad,
-                oddities: Anomalies::default(),
+                anomalies: Anomalies::default(),
                 presence: Presence::Inserted,
                 blocks: (0, 0),
             };

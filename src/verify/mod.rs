@@ -203,7 +203,7 @@ impl<'t, 'a> Findings<'t, 'a> {
     /// Checks that every reader accepts the bytes of a block.
     pub(crate) fn readable(&mut self, block: &Block) {
         // Most lines have no oddities; only where a line has one is this block searched for it.
-        let odd = self.transcript.lines()[block.line as usize].oddities;
+        let odd = self.transcript.lines()[block.line as usize].anomalies;
         if !odd.contains(Anomalies::INVALID_UTF8) && !odd.contains(Anomalies::LONE_SURROGATE) {
             return;
         }
@@ -223,7 +223,7 @@ impl<'t, 'a> Findings<'t, 'a> {
 /// Whether a JSON value has half of a surrogate pair in an escape.
 fn has_lone_surrogate(value: &[u8]) -> bool {
     let mut cursor = Cursor::new(value);
-    cursor.skip().is_ok() && cursor.oddities.contains(Anomalies::LONE_SURROGATE)
+    cursor.skip().is_ok() && cursor.anomalies.contains(Anomalies::LONE_SURROGATE)
 }
 
 #[cfg(test)]

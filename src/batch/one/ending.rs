@@ -182,7 +182,7 @@ impl Work<'_> {
         &mut self,
         written: &Written,
         archive: Option<String>,
-        cleaned: Vec<manifest::Cleaned>,
+        cleaned: Vec<manifest::ArchivedOffload>,
     ) -> Result<Option<Original>> {
         let Job { run, target, .. } = self.job;
         let path = target.input_path();

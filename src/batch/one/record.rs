@@ -39,7 +39,7 @@ impl Run<'_> {
         // What a record cost is not kept for a later run, which has no notes on it either.
         let context = InputContext {
             before,
-            asker: None,
+            requester: None,
         };
         let worked = Work::of(self, target, path, (input, sink), context, laps)?;
         let mut outcome = worked.outcome;

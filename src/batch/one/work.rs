@@ -45,7 +45,7 @@ impl Job<'_> {
         Stored {
             folder: self.folder.as_deref().unwrap_or(FOLDER),
             archive,
-            asker: self.context.asker,
+            requester: self.context.requester,
             ..self.target.stored(originals)
         }
     }

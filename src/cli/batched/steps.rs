@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::artifacts::{BatchClient, Batched};
+use crate::artifacts::{BatchClient, BatchReport};
 use crate::batch::{self, Found, MatchedInputs, Options, Overwrite, Ran, Sorted, Source};
 use crate::cli::progress::Bar;
 use crate::cli::{Context, Voice};
@@ -170,7 +170,7 @@ impl<'s> Steps<'s> {
         (!is_interrupted).then_some(counts)
     }
 
-    fn tell(&mut self, batched: Batched) {
+    fn tell(&mut self, batched: BatchReport) {
         for said in &batched.said {
             self.say(said);
         }

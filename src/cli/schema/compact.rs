@@ -14,7 +14,8 @@ use super::words::{Table, words};
 use crate::cli::topics::Topic;
 use crate::error::Result;
 use crate::outcome::{
-    ActionKind, DegradedKind, Loss, Missed, OriginalKind, Phase, RestoredFrom, Status, Voice,
+    ActionKind, DegradedKind, Loss, OriginalKind, Phase, RestoredFrom, Status, UnrecognizedCalls,
+    Voice,
 };
 use crate::policy::{Source, TargetKind};
 
@@ -221,7 +222,7 @@ fn target() -> Value {
         key("reached", boolean(), "Whether the result is within it."),
         key(
             "reason",
-            one_of(words::<Missed>()),
+            one_of(words::<UnrecognizedCalls>()),
             "Why an aim was missed, if it was.",
         )
         .sometimes(),

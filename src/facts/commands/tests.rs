@@ -3,7 +3,7 @@ use crate::facts::tests::{ResultText, anthropic, in_main, read_as};
 use crate::format::Format;
 
 /// The texts of commands with how they ended.
-fn ended(transcript: &Transcript<'_>) -> Vec<(String, Exit)> {
+fn ended(transcript: &Transcript<'_>) -> Vec<(String, CommandStatus)> {
     let commands = in_main(transcript, commands).into_iter();
     commands
         .map(|command| (command.text, command.exit))
@@ -15,63 +15,72 @@ fn a_status_is_what_the_result_says() {
     for (said, exit) in [
         (
             ResultText::Failed("Exit code 2\nls: no such file"),
-            Exit::Code(2),
+            CommandStatus::Code(2),
         ),
         (
             ResultText::Failed("(eval):1: no matches found"),
-            Exit::Badly,
+            CommandStatus::Failed,
         ),
-        (ResultText::Failed("Exit code 0"), Exit::Badly),
-        (ResultText::Fine("a\nb"), Exit::Unknown),
-        (ResultText::Fine("Exit code: 0\nfine"), Exit::Code(0)),
+        (ResultText::Failed("Exit code 0"), CommandStatus::Failed),
+        (ResultText::Fine("a\nb"), CommandStatus::Unknown),
+        (
+            ResultText::Fine("Exit code: 0\nfine"),
+            CommandStatus::Code(0),
+        ),
         (
             ResultText::Fine(
                 "Chunk ID: 1\nWall time: 0.1\nProcess exited with code 101\nOutput:\n",
             ),
-            Exit::Code(101),
+            CommandStatus::Code(101),
         ),
-        (ResultText::Fine("[exit code: -1]"), Exit::Code(-1)),
+        (ResultText::Fine("[exit code: -1]"), CommandStatus::Code(-1)),
         (
             ResultText::Fine("{\"output\":\"x\",\"metadata\":{\"exit_code\":3}}"),
-            Exit::Code(3),
+            CommandStatus::Code(3),
         ),
         (
             ResultText::Fine("{\"exitCode\":0,\"stdout\":\"\"}"),
-            Exit::Code(0),
+            CommandStatus::Code(0),
         ),
-        (ResultText::Fine("1\n2\n3\n4\nExit code 5"), Exit::Unknown),
+        (
+            ResultText::Fine("1\n2\n3\n4\nExit code 5"),
+            CommandStatus::Unknown,
+        ),
         (
             ResultText::Failed("1\n2\n3\n4\n\nCommand exited with code 5"),
-            Exit::Code(5),
+            CommandStatus::Code(5),
         ),
         (
             ResultText::Failed("1\n\nCommand aborted"),
-            Exit::Interrupted,
+            CommandStatus::Interrupted,
         ),
-        (ResultText::Fine("Command aborted"), Exit::Unknown),
+        (ResultText::Fine("Command aborted"), CommandStatus::Unknown),
         (
             ResultText::Failed("Command timed out after 5 seconds"),
-            Exit::Interrupted,
+            CommandStatus::Interrupted,
         ),
         (
             ResultText::Fine("a\n<shellId: 3 completed with exit code 2>"),
-            Exit::Code(2),
+            CommandStatus::Code(2),
         ),
-        (ResultText::Fine("<exited with exit code 0>"), Exit::Code(0)),
+        (
+            ResultText::Fine("<exited with exit code 0>"),
+            CommandStatus::Code(0),
+        ),
         (
             ResultText::Fine("{\n \"a\": 1\n}\n<shellId: 3 completed with exit code 2>"),
-            Exit::Code(2),
+            CommandStatus::Code(2),
         ),
         (
             ResultText::Fine("a\n[Process exited with code 3]"),
-            Exit::Code(3),
+            CommandStatus::Code(3),
         ),
         (
             ResultText::Fine("<p>it ended with exit code 1>"),
-            Exit::Unknown,
+            CommandStatus::Unknown,
         ),
-        (ResultText::Fine("Exit code five"), Exit::Unknown),
-        (ResultText::Nothing, Exit::Unanswered),
+        (ResultText::Fine("Exit code five"), CommandStatus::Unknown),
+        (ResultText::Nothing, CommandStatus::Unanswered),
     ] {
         let transcript = anthropic(&[("Bash", r#"{"command":"x"}"#, said)]);
         assert_eq!(ended(&transcript), [("x".to_owned(), exit)], "{said:?}");
@@ -82,10 +91,10 @@ fn a_status_is_what_the_result_says() {
 fn a_flag_of_success_is_that_of_the_result_itself() {
     let call = r#"{"type":"message","id":"a","parentId":null,"message":{"role":"assistant","content":[{"type":"toolCall","id":"t","name":"bash","arguments":{"command":"x"}}]}}"#;
     for (flags, exit) in [
-        (r#""isError":false"#, Exit::Well),
-        (r#""isError" : false"#, Exit::Well),
-        (r#""other":{"isError":false}"#, Exit::Unknown),
-        (r#""isError":true"#, Exit::Badly),
+        (r#""isError":false"#, CommandStatus::Succeeded),
+        (r#""isError" : false"#, CommandStatus::Succeeded),
+        (r#""other":{"isError":false}"#, CommandStatus::Unknown),
+        (r#""isError":true"#, CommandStatus::Failed),
     ] {
         let result = format!(
             r#"{{"type":"message","id":"b","parentId":"a","message":{{"role":"toolResult","toolCallId":"t","toolName":"bash","content":[{{"type":"text","text":"[Old output cleared]"}}],{flags}}}}}"#
@@ -102,16 +111,22 @@ fn a_call_of_a_service_failed_where_its_answer_says_so() {
     for (said, exit) in [
         (
             ResultText::Fine("{\"status\": \"cancelled\"}"),
-            Exit::Unknown,
+            CommandStatus::Unknown,
         ),
         (
             ResultText::Fine("Error: reservation not found"),
-            Exit::Badly,
+            CommandStatus::Failed,
         ),
-        (ResultText::Fine("{\"error\": \"not found\"}"), Exit::Badly),
-        (ResultText::Fine("No error: exit code: 3"), Exit::Unknown),
-        (ResultText::Failed("nothing"), Exit::Badly),
-        (ResultText::Nothing, Exit::Unanswered),
+        (
+            ResultText::Fine("{\"error\": \"not found\"}"),
+            CommandStatus::Failed,
+        ),
+        (
+            ResultText::Fine("No error: exit code: 3"),
+            CommandStatus::Unknown,
+        ),
+        (ResultText::Failed("nothing"), CommandStatus::Failed),
+        (ResultText::Nothing, CommandStatus::Unanswered),
     ] {
         let transcript = anthropic(&[
             ("cancel_reservation", input, said),
@@ -130,11 +145,26 @@ fn a_long_output_says_it_at_its_start_or_its_end() {
         let long =
             r#"a \n"b" "#.repeat(700 + more) + &"line\n".repeat(700) + &r"\n".repeat(500 + more);
         for (said, exit) in [
-            (format!("Exit code 3\n{long}\n{long}"), Exit::Code(3)),
-            (format!("{long}\nExit code 4\n{long}"), Exit::Badly),
-            (format!("{long}\nCommand exited with code 5"), Exit::Code(5)),
-            (format!("{long}\nCommand aborted"), Exit::Interrupted),
-            (format!("{long}\nCommand aborted\n{long}"), Exit::Badly),
+            (
+                format!("Exit code 3\n{long}\n{long}"),
+                CommandStatus::Code(3),
+            ),
+            (
+                format!("{long}\nExit code 4\n{long}"),
+                CommandStatus::Failed,
+            ),
+            (
+                format!("{long}\nCommand exited with code 5"),
+                CommandStatus::Code(5),
+            ),
+            (
+                format!("{long}\nCommand aborted"),
+                CommandStatus::Interrupted,
+            ),
+            (
+                format!("{long}\nCommand aborted\n{long}"),
+                CommandStatus::Failed,
+            ),
         ] {
             let transcript =
                 anthropic(&[("Bash", r#"{"command":"x"}"#, ResultText::Failed(&said))]);
@@ -169,7 +199,7 @@ fn openai_says_it_in_a_string() {
 {"role":"tool","tool_call_id":"c","content":"a"}
 "#;
     let found = ended(&read_as(Format::OpenAi, lines));
-    assert_eq!(found, [("echo \"a\"".to_owned(), Exit::Unknown)]);
+    assert_eq!(found, [("echo \"a\"".to_owned(), CommandStatus::Unknown)]);
 }
 
 #[test]
@@ -177,17 +207,17 @@ fn claude_code_records_how_a_command_ended() {
     for (record, exit) in [
         (
             r#""toolUseResult":{"stdout":"a","stderr":"","interrupted":false}"#,
-            Exit::Well,
+            CommandStatus::Succeeded,
         ),
         (
             r#""toolUseResult":{"stdout":"a","stderr":"","interrupted":true}"#,
-            Exit::Interrupted,
+            CommandStatus::Interrupted,
         ),
         (
             r#""toolUseResult":{"stdout":"","backgroundTaskId":"b1","interrupted":false}"#,
-            Exit::Running,
+            CommandStatus::Running,
         ),
-        (r#""version":"2""#, Exit::Unknown),
+        (r#""version":"2""#, CommandStatus::Unknown),
     ] {
         let lines = r#"{"parentUuid":null,"isSidechain":false,"type":"assistant","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"a"}}]},"uuid":"u1"}
 {"parentUuid":"u1","isSidechain":false,"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"a","is_error":false}]},"uuid":"u2",RECORD}
@@ -206,7 +236,10 @@ fn a_session_that_flags_what_failed_says_what_went_well() {
             r#"{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"a","name":"bash","arguments":{"command":"ls"}}],"stopReason":"toolUse"}}"#,
         )
     };
-    for (is_error, exit) in [(false, Exit::Well), (true, Exit::Badly)] {
+    for (is_error, exit) in [
+        (false, CommandStatus::Succeeded),
+        (true, CommandStatus::Failed),
+    ] {
         let transcript = read_as(Format::Pi, &lines(is_error));
         assert_eq!(ended(&transcript), [("ls".to_owned(), exit)]);
     }
@@ -238,7 +271,7 @@ fn what_a_command_prints_is_not_its_status() {
         ),
         ("cat no.txt", "Permission to use Bash has been denied."),
     ] {
-        assert_eq!(of(command, said), Exit::Unknown, "{command}");
+        assert_eq!(of(command, said), CommandStatus::Unknown, "{command}");
     }
     // Nothing else ends in this way.
     for (command, said, exit) in [
@@ -255,36 +288,44 @@ fn what_a_command_prints_is_not_its_status() {
         ),
         ("make 2>&1 | tail -3", "Exit code: 5\nno", 5),
     ] {
-        assert_eq!(of(command, said), Exit::Code(exit), "{said}");
+        assert_eq!(of(command, said), CommandStatus::Code(exit), "{said}");
     }
 }
 
 #[test]
 fn where_an_agent_records_an_end_no_text_counts() {
     for (said, flag, exit) in [
-        (r#"{\"exit_code\":1,\"output\":\"no\"}"#, false, Exit::Well),
-        ("Exit code 1", false, Exit::Well),
-        (r"fine\nCommand exited with code 1", false, Exit::Well),
+        (
+            r#"{\"exit_code\":1,\"output\":\"no\"}"#,
+            false,
+            CommandStatus::Succeeded,
+        ),
+        ("Exit code 1", false, CommandStatus::Succeeded),
+        (
+            r"fine\nCommand exited with code 1",
+            false,
+            CommandStatus::Succeeded,
+        ),
         (
             "Command running in background with ID: abc",
             false,
-            Exit::Well,
+            CommandStatus::Succeeded,
         ),
         (
             "The user doesn't want to proceed with this tool use. The tool use was rejected",
             false,
-            Exit::Well,
+            CommandStatus::Succeeded,
         ),
         (
             "<tool_use_error>Cancelled</tool_use_error>",
             false,
-            Exit::Well,
+            CommandStatus::Succeeded,
         ),
-        (r"Exit code 2\nno", true, Exit::Code(2)),
+        (r"Exit code 2\nno", true, CommandStatus::Code(2)),
         (
             "The user doesn't want to proceed with this tool use. The tool use was rejected",
             true,
-            Exit::Refused,
+            CommandStatus::Refused,
         ),
     ] {
         let record = match flag {
@@ -327,7 +368,7 @@ fn a_command_that_the_shell_does_not_wait_for_is_only_begun() {
         let input = serde_json::json!({ "command": command }).to_string();
         let transcript = anthropic(&[("Bash", &input, ResultText::Fine(""))]);
         let exit = ended(&transcript)[0].1;
-        assert_eq!(exit == Exit::Begun, is_begun, "{command}");
+        assert_eq!(exit == CommandStatus::Begun, is_begun, "{command}");
     }
 }
 
@@ -347,19 +388,19 @@ fn a_cleared_output_says_nothing_of_how_its_command_ended() {
     let of = |output: &str| ended(&of_gemini("false", output))[0].1;
     assert_eq!(
         of("<untrusted_context>\nOutput: x\nProcess Group PGID: 7\n</untrusted_context>"),
-        Exit::Well
+        CommandStatus::Succeeded
     );
     assert_eq!(
         of(
             "<untrusted_context>\nOutput: x\nExit Code: 7\nProcess Group PGID: 7\n</untrusted_context>"
         ),
-        Exit::Code(7)
+        CommandStatus::Code(7)
     );
     for note in [
         "[Output of run_shell_command cleared - run it again if needed]",
         "[Old tool result content cleared]",
     ] {
-        assert_eq!(of(note), Exit::Unknown, "{note}");
+        assert_eq!(of(note), CommandStatus::Unknown, "{note}");
     }
 }
 
@@ -377,8 +418,8 @@ fn what_a_record_says_beside_a_cleared_output_stays() {
         let result = transcript.conversations[0].all_blocks().last().unwrap().1;
         (ended(&transcript)[0].1, transcript.block(result).outcome)
     };
-    assert_eq!(of("7"), (Exit::Code(7), Outcome::Failed));
-    assert_eq!(of("0"), (Exit::Code(0), Outcome::Fine));
+    assert_eq!(of("7"), (CommandStatus::Code(7), Outcome::Failed));
+    assert_eq!(of("0"), (CommandStatus::Code(0), Outcome::Fine));
 }
 
 #[test]
@@ -388,14 +429,17 @@ fn a_command_that_was_moved_to_the_background_goes_on() {
         "Background shell started.\nid: bg_cffced09\npid: 30197",
     ] {
         let exit = ended(&of_gemini("sleep 1; exit 3", said))[0].1;
-        assert_eq!(exit, Exit::Running, "{said}");
+        assert_eq!(exit, CommandStatus::Running, "{said}");
     }
 }
 
 #[test]
 fn no_error_under_the_heading_of_qwen_is_no_error() {
     let output = "Command: a; b\nDirectory: (root)\nOutput: 3.3\nError: (none)\nExit Code: 0\nSignal: (none)\nProcess Group PGID: (none)";
-    assert_eq!(ended(&of_gemini("a; b", output))[0].1, Exit::Code(0));
+    assert_eq!(
+        ended(&of_gemini("a; b", output))[0].1,
+        CommandStatus::Code(0)
+    );
 }
 
 #[test]
@@ -416,13 +460,13 @@ fn each_of_several_commands_has_its_own_end() {
     assert_eq!(
         of(both),
         [
-            ("a".to_owned(), Exit::Well),
-            ("b".to_owned(), Exit::Code(2))
+            ("a".to_owned(), CommandStatus::Succeeded),
+            ("b".to_owned(), CommandStatus::Code(2))
         ]
     );
     let cleared =
         r#"[{"type":"text","text":"[Output of run_commands cleared - run it again if needed]"}]"#;
-    assert_eq!(of(cleared), [("a\nb".to_owned(), Exit::Unknown)]);
+    assert_eq!(of(cleared), [("a\nb".to_owned(), CommandStatus::Unknown)]);
 }
 
 #[test]
@@ -450,8 +494,8 @@ fn a_pipe_of_which_a_command_was_not_found_has_not_ended_well() {
             ResultText::Fine(&format!("Exit code: 0\n{said}")),
         )]);
         let expected = match is_known {
-            true => Exit::Code(0),
-            false => Exit::Unknown,
+            true => CommandStatus::Code(0),
+            false => CommandStatus::Unknown,
         };
         assert_eq!(ended(&transcript)[0].1, expected, "{command}");
     }

@@ -11,8 +11,8 @@ use std::ops::AddAssign;
 use serde::{Deserialize, Serialize, Serializer};
 
 use self::raw_calls::Repeats;
+use super::cell_calls::understands_cell;
 use super::exchanges::{Exchange, FactLocation, name};
-use super::inner::understands_cell;
 use super::input::Input;
 use super::understood::understands;
 use crate::ids::{IdMap, IdSet};
@@ -140,7 +140,7 @@ pub fn coverage(transcript: &Transcript<'_>, added: &Tools) -> Coverage {
 
 /// Calls of a tool that are not understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Missed {
+pub struct UnrecognizedCalls {
     /// The tool's name.
     pub tool: String,
     /// How many they are.
@@ -153,9 +153,13 @@ pub struct Missed {
 
 /// The calls of a conversation that are not understood, by tool, the most first; none if few are. The calls in a cell count as
 /// one.
-pub fn missed(transcript: &Transcript<'_>, calls: &[Exchange], added: &Tools) -> Vec<Missed> {
+pub fn missed(
+    transcript: &Transcript<'_>,
+    calls: &[Exchange],
+    added: &Tools,
+) -> Vec<UnrecognizedCalls> {
     let mut all = Coverage::default();
-    let mut missed: Vec<Missed> = Vec::new();
+    let mut missed: Vec<UnrecognizedCalls> = Vec::new();
     let mut places: IdMap<String, usize> = IdMap::default();
     for of_block in calls.chunk_by(|a, b| a.call.block == b.call.block) {
         let call = of_block[0].call;
@@ -164,7 +168,7 @@ pub fn missed(transcript: &Transcript<'_>, calls: &[Exchange], added: &Tools) ->
             continue;
         };
         let place = *places.entry(tool).or_insert_with_key(|tool| {
-            missed.push(Missed {
+            missed.push(UnrecognizedCalls {
                 tool: tool.clone(),
                 calls: 0,
                 first: call,

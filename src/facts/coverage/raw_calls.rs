@@ -197,7 +197,7 @@ impl Found {
             Anomalies::DEEP,
             Anomalies::LONG_NUMBER,
         ];
-        match are_read_alike.iter().any(|odd| c.oddities.contains(*odd)) {
+        match are_read_alike.iter().any(|odd| c.anomalies.contains(*odd)) {
             true => Err(Bad::new(0, "read by others in another way")),
             false => Ok(()),
         }

@@ -331,7 +331,7 @@ fn a_patch_names_its_files() {
                 ("new.rs", FileAction::Write, Some(new)),
                 ("old.rs", FileAction::Edit, None),
                 ("gone.rs", FileAction::Delete, None),
-                ("from.rs", FileAction::Leave, None),
+                ("from.rs", FileAction::MoveFrom, None),
                 ("to.rs", FileAction::Edit, None),
             ]
         );
@@ -396,7 +396,7 @@ fn what_takes_too_long_to_find_out_is_unknown() {
     let length = "fn a() {}\nfn b() {}\n".len();
     let known = |bytes| {
         edited[0]
-            .known(&transcript, &[], &Effort(Cell::new(bytes)))
+            .known(&transcript, &[], &WorkBudget(Cell::new(bytes)))
             .is_some()
     };
     assert_eq!((known(length - 1), known(length)), (false, true));
@@ -407,13 +407,13 @@ fn what_takes_too_long_to_find_out_is_unknown() {
     let grown = in_main(&transcript, files);
     let known = |bytes| {
         grown[0]
-            .known(&transcript, &[], &Effort(Cell::new(bytes)))
+            .known(&transcript, &[], &WorkBudget(Cell::new(bytes)))
             .is_some()
     };
     let length = length + 2 * "0123456789".len();
     assert_eq!((known(length - 1), known(length)), (false, true));
     // Nor does the next one get what the last one could not take.
-    let effort = Effort(Cell::new(length));
+    let effort = WorkBudget(Cell::new(length));
     assert!(effort.takes(1) && !effort.takes(length) && !effort.takes(1));
 }
 

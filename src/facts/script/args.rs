@@ -12,7 +12,7 @@ pub(super) type FlagList = &'static str;
 
 /// Up to where there are flags.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum FlagScope {
     /// Between and behind other arguments, too, up to `--`.
     All,
     /// Up to the first word that is none: another command begins there.
@@ -36,17 +36,17 @@ pub(super) struct Flag<'w> {
     pub(super) name: String,
     /// Its value; `None` where it has none, or where a shell puts something into it.
     pub(super) value: Option<&'w str>,
-    pub(super) means: Means,
+    pub(super) means: FlagMeaning,
 }
 
 /// What a list of flags says of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Means {
+pub(super) enum FlagMeaning {
     /// It decides nothing.
     Plain,
     Marked,
     /// It begins with a letter that is not in the list, and contains one that is marked.
-    Perhaps,
+    Possibly,
     /// It is not in the list.
     Unknown,
 }
@@ -63,12 +63,12 @@ enum Takes {
 /// A flag of a list.
 #[derive(Clone, Copy)]
 struct Entry {
-    means: Means,
+    means: FlagMeaning,
     takes: Takes,
 }
 
 impl<'w> Args<'w> {
-    pub(super) fn parse(words: &'w [Word], list: FlagList, reach: Reach) -> Self {
+    pub(super) fn parse(words: &'w [Word], list: FlagList, reach: FlagScope) -> Self {
         let mut args = Args::default();
         let mut at = 0;
         while let Some(word) = words.get(at) {
@@ -82,7 +82,7 @@ impl<'w> Args<'w> {
                 || text.starts_with('+') && entry(list, text).is_some();
             if is_flag {
                 at = args.flag(words, at, list);
-            } else if reach == Reach::Leading {
+            } else if reach == FlagScope::Leading {
                 args.rest = &words[at..];
                 return args;
             } else {
@@ -107,7 +107,7 @@ impl<'w> Args<'w> {
         let letters = match text.strip_prefix('-') {
             Some(letters) if !letters.starts_with('-') && !letters.is_empty() => letters,
             Some(_) | None => {
-                self.push(text, None, Means::Unknown);
+                self.push(text, None, FlagMeaning::Unknown);
                 return at + 1;
             }
         };
@@ -121,11 +121,11 @@ impl<'w> Args<'w> {
                 // Where nobody knows what a letter takes, the next ones may be flags.
                 let is_marked = |letter: char| {
                     entry(list, &format!("-{letter}"))
-                        .is_some_and(|found| found.means == Means::Marked)
+                        .is_some_and(|found| found.means == FlagMeaning::Marked)
                 };
                 let means = match behind.chars().any(is_marked) {
-                    true => Means::Perhaps,
-                    false => Means::Unknown,
+                    true => FlagMeaning::Possibly,
+                    false => FlagMeaning::Unknown,
                 };
                 self.push(text, None, means);
                 return at + 1;
@@ -140,7 +140,7 @@ impl<'w> Args<'w> {
         }
         // Letters that a shell puts in.
         if has_gap_at(word, text.len()) {
-            self.push(text, None, Means::Unknown);
+            self.push(text, None, FlagMeaning::Unknown);
         }
         at + 1
     }
@@ -176,7 +176,7 @@ impl<'w> Args<'w> {
         at + 1
     }
 
-    fn push(&mut self, name: &str, value: Option<&'w str>, means: Means) {
+    fn push(&mut self, name: &str, value: Option<&'w str>, means: FlagMeaning) {
         self.flags.push(Flag {
             name: name.to_owned(),
             value,
@@ -185,7 +185,7 @@ impl<'w> Args<'w> {
     }
 
     /// Whether a flag is given that means this.
-    pub(super) fn has(&self, means: Means) -> bool {
+    pub(super) fn has(&self, means: FlagMeaning) -> bool {
         self.flags.iter().any(|flag| flag.means == means)
     }
 }
@@ -198,7 +198,7 @@ struct Named<'n, 'w> {
 
 /// Whether a shell puts something into a word here.
 fn has_gap_at(word: &Word, at: usize) -> bool {
-    let is_there = |gap: &super::Gap| gap.at == at && gap.what != Missing::Pattern;
+    let is_there = |gap: &super::ExpansionSite| gap.at == at && gap.what != Missing::Pattern;
     word.gaps.iter().any(is_there)
 }
 
@@ -206,8 +206,8 @@ fn has_gap_at(word: &Word, at: usize) -> bool {
 fn entry(list: FlagList, name: &str) -> Option<Entry> {
     list.split_ascii_whitespace().find_map(|token| {
         let (token, means) = match token.strip_prefix('!') {
-            Some(token) => (token, Means::Marked),
-            None => (token, Means::Plain),
+            Some(token) => (token, FlagMeaning::Marked),
+            None => (token, FlagMeaning::Plain),
         };
         let endings = [
             ("...", Takes::Command),

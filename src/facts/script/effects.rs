@@ -3,12 +3,12 @@
 //! PURE. A program counts as harmless only where it is known to be: any other program, and any unknown flag that matters, may have
 //! written anything. Builds and tests are taken to leave sources alone.
 
-use super::args::{Args, Means, Reach};
+use super::args::{Args, FlagMeaning, FlagScope};
 use super::call::{Call, Effects, NOTHING, Run, named, or_anything};
 use super::programs::rule;
 use super::rule::{Others, Rule, Special, is_one_of};
-use super::wrappers::{Stripped, assigned, strip};
-use super::{Gap, Missing, Simple, Word, WordKind, commands, special, words};
+use super::wrappers::{Unwrapped, assigned, strip};
+use super::{ExpansionSite, Missing, SimpleCommand, Word, WordKind, commands, special, words};
 
 /// How deep commands may be given to others.
 const DEEPEST: usize = 6;
@@ -20,7 +20,7 @@ pub(in crate::facts) fn effects(text: &str) -> Effects {
 
 /// Whether a command may make a file or a folder where one of its arguments says. What changes nothing that is there does so only
 /// where it is known for that.
-pub(in crate::facts) fn may_make(command: &Simple) -> bool {
+pub(in crate::facts) fn may_make(command: &SimpleCommand) -> bool {
     let makes = |words: &[Word]| {
         let program = words.first().map_or("", |word| &word.text[..]);
         let rule = rule(program.rsplit('/').next().unwrap_or_default());
@@ -28,10 +28,10 @@ pub(in crate::facts) fn may_make(command: &Simple) -> bool {
     };
     of_command(command, 0) != NOTHING
         || match strip(&command.words) {
-            Stripped::Command(words) | Stripped::Elsewhere(words) | Stripped::Unsure(words) => {
+            Unwrapped::Command(words) | Unwrapped::Elsewhere(words) | Unwrapped::Unsure(words) => {
                 makes(words)
             }
-            Stripped::Nothing => false,
+            Unwrapped::Nothing => false,
         }
 }
 
@@ -57,16 +57,16 @@ fn within(text: &str, depth: usize) -> Effects {
     Effects::Paths(paths)
 }
 
-fn of_command(command: &Simple, depth: usize) -> Effects {
+fn of_command(command: &SimpleCommand, depth: usize) -> Effects {
     let document = command.document.as_deref();
     let words = match strip(&command.words) {
-        Stripped::Command(words) | Stripped::Elsewhere(words) => words,
-        Stripped::Unsure(_) => return Effects::Anything,
+        Unwrapped::Command(words) | Unwrapped::Elsewhere(words) => words,
+        Unwrapped::Unsure(_) => return Effects::Anything,
         // A shell that is given a document, perhaps.
-        Stripped::Nothing if document.is_some() && !command.words.is_empty() => {
+        Unwrapped::Nothing if document.is_some() && !command.words.is_empty() => {
             return Effects::Anything;
         }
-        Stripped::Nothing => return NOTHING,
+        Unwrapped::Nothing => return NOTHING,
     };
     let before = &command.words[..command.words.len() - words.len()];
     match words.split_first() {
@@ -113,14 +113,14 @@ impl Call<'_> {
             } => {
                 // What is behind `--` is for another program, which may have such flags, too.
                 let words: Vec<Word> = without_ends(words);
-                let args = Args::parse(&words, flags, Reach::All);
-                if *others == Others::Unknown && args.has(Means::Unknown) {
+                let args = Args::parse(&words, flags, FlagScope::All);
+                if *others == Others::Unknown && args.has(FlagMeaning::Unknown) {
                     return Effects::Anything;
                 }
                 let is_given = args.flags.iter().any(|flag| match flag.means {
-                    Means::Marked => !is_a_stream(flag.value),
-                    Means::Perhaps => !matches!(with, Rule::Reads),
-                    Means::Plain | Means::Unknown => false,
+                    FlagMeaning::Marked => !is_a_stream(flag.value),
+                    FlagMeaning::Possibly => !matches!(with, Rule::Reads),
+                    FlagMeaning::Plain | FlagMeaning::Unknown => false,
                 });
                 match is_given {
                     true => self.judged(with, &words),
@@ -128,8 +128,12 @@ impl Call<'_> {
                 }
             }
             Rule::Sub { flags, rules } => {
-                let args = Args::parse(words, flags, Reach::Leading);
-                if args.flags.iter().any(|flag| flag.means != Means::Plain) {
+                let args = Args::parse(words, flags, FlagScope::Leading);
+                if args
+                    .flags
+                    .iter()
+                    .any(|flag| flag.means != FlagMeaning::Plain)
+                {
                     return Effects::Anything;
                 }
                 let by = |name: &str| rules.iter().find(|(names, _)| *names == name);
@@ -145,9 +149,9 @@ impl Call<'_> {
                 }
             }
             Rule::Operands { flags, most } => {
-                let args = Args::parse(words, flags, Reach::All);
+                let args = Args::parse(words, flags, FlagScope::All);
                 match args.operands.get(*most..) {
-                    _ if args.has(Means::Unknown) => Effects::Anything,
+                    _ if args.has(FlagMeaning::Unknown) => Effects::Anything,
                     None | Some([]) => NOTHING,
                     Some([written]) if written.kind == WordKind::Literal => {
                         Effects::Paths(vec![written.text.clone()])
@@ -156,17 +160,23 @@ impl Call<'_> {
                 }
             }
             Rule::Finds { flags } => {
-                let args = Args::parse(words, flags, Reach::All);
-                let is_known = args.flags.iter().all(|flag| flag.means == Means::Plain);
+                let args = Args::parse(words, flags, FlagScope::All);
+                let is_known = args
+                    .flags
+                    .iter()
+                    .all(|flag| flag.means == FlagMeaning::Plain);
                 or_anything(is_known && args.commands.iter().all(|run| self.only_reads(run)))
             }
             Rule::Runs { flags } => {
-                let args = Args::parse(words, flags, Reach::Leading);
-                let is_known = args.flags.iter().all(|flag| flag.means == Means::Plain);
+                let args = Args::parse(words, flags, FlagScope::Leading);
+                let is_known = args
+                    .flags
+                    .iter()
+                    .all(|flag| flag.means == FlagMeaning::Plain);
                 or_anything(is_known && self.only_reads(args.rest))
             }
             Rule::Tasks { flags, names } => {
-                let args = Args::parse(words, flags, Reach::All);
+                let args = Args::parse(words, flags, FlagScope::All);
                 let is_one = |word: &&Word| {
                     let text = &word.text[..];
                     let last = text.rsplit(':').next().unwrap_or_default();
@@ -184,8 +194,8 @@ impl Call<'_> {
                     return NOTHING;
                 };
                 let behind = without_ends(behind);
-                let args = Args::parse(&behind, words::FIXES, Reach::All);
-                let fixes = args.has(Means::Marked) || args.has(Means::Perhaps);
+                let args = Args::parse(&behind, words::FIXES, FlagScope::All);
+                let fixes = args.has(FlagMeaning::Marked) || args.has(FlagMeaning::Possibly);
                 let is_literal = name.kind == WordKind::Literal;
                 or_anything(is_literal && words::is_of_builds(&name.text) && !fixes)
             }
@@ -244,10 +254,11 @@ impl Call<'_> {
                 let args = Args::parse(
                     words,
                     "-[SWqpm23] -s= --source= --staged --worktree",
-                    Reach::All,
+                    FlagScope::All,
                 );
                 let has = |names: &str| args.flags.iter().any(|f| is_one_of(&f.name, names));
-                match has("-S --staged") && !has("-W --worktree") && !args.has(Means::Unknown) {
+                match has("-S --staged") && !has("-W --worktree") && !args.has(FlagMeaning::Unknown)
+                {
                     true => NOTHING,
                     false => self.named_behind_end(words),
                 }
@@ -256,9 +267,13 @@ impl Call<'_> {
                 let args = Args::parse(
                     words,
                     "!--hard !--merge !--keep --soft --mixed --quiet -[qNp]",
-                    Reach::All,
+                    FlagScope::All,
                 );
-                or_anything(args.flags.iter().all(|flag| flag.means == Means::Plain))
+                or_anything(
+                    args.flags
+                        .iter()
+                        .all(|flag| flag.means == FlagMeaning::Plain),
+                )
             }
         }
     }
@@ -269,10 +284,10 @@ impl Call<'_> {
             Run::Itself(effects) => effects,
             Run::Text(text) => within(text, self.depth + 1),
             Run::Words(words) => {
-                let command = Simple {
+                let command = SimpleCommand {
                     words: words.to_vec(),
                     document: self.document.map(str::to_owned),
-                    ..Simple::default()
+                    ..SimpleCommand::default()
                 };
                 of_command(&command, self.depth + 1)
             }
@@ -291,7 +306,7 @@ impl Call<'_> {
     fn only_reads(&self, words: &[Word]) -> bool {
         let mut words = words.to_vec();
         if !words.is_empty() {
-            let gap = Gap {
+            let gap = ExpansionSite {
                 at: 0,
                 what: Missing::Anything,
             };
@@ -302,9 +317,9 @@ impl Call<'_> {
             };
             words.push(given);
         }
-        let command = Simple {
+        let command = SimpleCommand {
             words,
-            ..Simple::default()
+            ..SimpleCommand::default()
         };
         of_command(&command, self.depth + 1) == NOTHING
     }
@@ -316,7 +331,7 @@ fn formatted(words: &[Word]) -> Effects {
     const FLAGS: &str = "--config= -c= --config-path= --ext= --format= -f= --line-length= -l= --select= --ignore= --rule= \
         --parser= --ignore-path= --cache-location= -r= --fix-type= --max-warnings= --plugin= --fixable= --extend-select= \
         -t= --target-version= --profile= --output-file= -o= --exclude= --style=";
-    let args = Args::parse(words, FLAGS, Reach::All);
+    let args = Args::parse(words, FLAGS, FlagScope::All);
     let is_file = |word: &&Word| {
         let text = &word.text[..];
         word.kind == WordKind::Literal

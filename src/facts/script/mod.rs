@@ -19,14 +19,14 @@ mod wrappers;
 
 pub(super) use call::Effects;
 pub(super) use effects::{effects, may_make};
-pub(super) use parts::{Gap, Joint, Missing, Simple, Word, WordKind};
-pub(super) use wrappers::{Stripped, assigned, strip};
+pub(super) use parts::{ExpansionSite, Missing, Separator, SimpleCommand, Word, WordKind};
+pub(super) use wrappers::{Unwrapped, assigned, strip};
 
 /// How deep commands may stand in others.
 const DEEPEST: usize = 8;
 
 /// The commands of a text, those within others, too; `None` where it cannot be taken apart.
-pub(super) fn commands(text: &str) -> Option<Vec<Simple>> {
+pub(super) fn commands(text: &str) -> Option<Vec<SimpleCommand>> {
     let mut found = Vec::new();
     Reader::new(text, 0, Until::End).all(&mut found)?;
     Some(found)
@@ -41,7 +41,7 @@ struct Reader<'t> {
     /// The brackets that are open, and those that have opened since the last command.
     open: usize,
     opened: usize,
-    command: Simple,
+    command: SimpleCommand,
     word: Option<Word>,
     /// What the next word is.
     next: Next,
@@ -87,7 +87,7 @@ impl<'t> Reader<'t> {
             until,
             open: 0,
             opened: 0,
-            command: Simple::default(),
+            command: SimpleCommand::default(),
             word: None,
             next: Next::Word,
             documents: Vec::new(),
@@ -99,7 +99,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads all of it; returns where it ends.
-    fn all(mut self, found: &mut Vec<Simple>) -> Option<usize> {
+    fn all(mut self, found: &mut Vec<SimpleCommand>) -> Option<usize> {
         if self.depth > DEEPEST {
             return None;
         }
@@ -175,21 +175,21 @@ impl<'t> Reader<'t> {
                     continue;
                 }
                 '\n' => {
-                    self.end_command(found, Joint::Then)?;
+                    self.end_command(found, Separator::Sequence)?;
                     self.at += 1;
                     self.bodies(found)?;
                     continue;
                 }
                 ';' | '&' | '|' => {
                     let joint = match (c, after.starts_with(c)) {
-                        (';', _) => Joint::Then,
-                        ('&', true) => Joint::And,
-                        ('&', false) => Joint::Beside,
-                        (_, true) => Joint::Or,
-                        (_, false) => Joint::Pipe,
+                        (';', _) => Separator::Sequence,
+                        ('&', true) => Separator::And,
+                        ('&', false) => Separator::Background,
+                        (_, true) => Separator::Or,
+                        (_, false) => Separator::Pipe,
                     };
                     self.end_command(found, joint)?;
-                    if after.starts_with(c) || joint == Joint::Pipe && after.starts_with('&') {
+                    if after.starts_with(c) || joint == Separator::Pipe && after.starts_with('&') {
                         self.at += 1;
                     }
                 }
@@ -198,7 +198,7 @@ impl<'t> Reader<'t> {
                     if self.word.is_some() {
                         return None;
                     }
-                    self.end_command(found, Joint::Then)?;
+                    self.end_command(found, Separator::Sequence)?;
                     if after.starts_with('(') {
                         return None;
                     }
@@ -206,7 +206,7 @@ impl<'t> Reader<'t> {
                     self.opened += 1;
                 }
                 ')' => {
-                    self.end_command(found, Joint::End)?;
+                    self.end_command(found, Separator::End)?;
                     match self.open.checked_sub(1) {
                         Some(left) => {
                             self.open = left;
@@ -222,13 +222,13 @@ impl<'t> Reader<'t> {
             }
             self.at += c.len_utf8();
         }
-        self.end_command(found, Joint::End)?;
+        self.end_command(found, Separator::End)?;
         let is_whole = self.documents.is_empty() && self.open == 0 && self.until == Until::End;
         is_whole.then_some(self.at)
     }
 
     /// Reads the commands in brackets that begin here; the position is behind them then.
-    fn nested(&mut self, opening: &str, found: &mut Vec<Simple>) -> Option<()> {
+    fn nested(&mut self, opening: &str, found: &mut Vec<SimpleCommand>) -> Option<()> {
         let inside = self.rest().strip_prefix(opening)?;
         let first = found.len();
         let end = Reader::new(inside, self.depth + 1, Until::Bracket).all(found)?;
@@ -238,7 +238,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Closes brackets that have opened in this text.
-    fn closed(&mut self, found: &mut [Simple]) {
+    fn closed(&mut self, found: &mut [SimpleCommand]) {
         match (self.opened.checked_sub(1), found.last_mut()) {
             // With nothing in them.
             (Some(left), _) => self.opened = left,
@@ -275,7 +275,7 @@ impl<'t> Reader<'t> {
         Some(())
     }
 
-    fn end_command(&mut self, found: &mut Vec<Simple>, joint: Joint) -> Option<()> {
+    fn end_command(&mut self, found: &mut Vec<SimpleCommand>, joint: Separator) -> Option<()> {
         self.end_word()?;
         if !matches!(self.next, Next::Word) {
             return None;
@@ -292,7 +292,10 @@ impl<'t> Reader<'t> {
             command.joint = joint;
             command.opens = std::mem::take(&mut self.opened);
             found.push(command);
-        } else if let Some(before) = found.last_mut().filter(|before| before.joint == Joint::End) {
+        } else if let Some(before) = found
+            .last_mut()
+            .filter(|before| before.joint == Separator::End)
+        {
             // Behind brackets.
             before.joint = joint;
         }
@@ -300,7 +303,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads a text in double quotes, behind the first of them.
-    fn quoted(&mut self, found: &mut Vec<Simple>) -> Option<()> {
+    fn quoted(&mut self, found: &mut Vec<SimpleCommand>) -> Option<()> {
         self.word();
         loop {
             let c = self.rest().chars().next()?;
@@ -331,7 +334,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads what stands for something else: a variable, or the output of commands, which are found.
-    fn expansion(&mut self, found: &mut Vec<Simple>) -> Option<()> {
+    fn expansion(&mut self, found: &mut Vec<SimpleCommand>) -> Option<()> {
         let rest = self.rest();
         self.word().gap(Missing::of(rest));
         if let Some(inside) = rest.strip_prefix('`') {
@@ -381,7 +384,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads where the input of a command comes from.
-    fn input(&mut self, found: &mut Vec<Simple>) -> Option<()> {
+    fn input(&mut self, found: &mut Vec<SimpleCommand>) -> Option<()> {
         let rest = self.rest();
         self.next = if rest.starts_with("<<<") {
             self.at += 3;
@@ -403,7 +406,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads where the output of a command goes.
-    fn output(&mut self, found: &mut Vec<Simple>) -> Option<()> {
+    fn output(&mut self, found: &mut Vec<SimpleCommand>) -> Option<()> {
         // A number before it says which output.
         let _ = self
             .word
@@ -436,7 +439,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads the documents that begin here.
-    fn bodies(&mut self, found: &mut [Simple]) -> Option<()> {
+    fn bodies(&mut self, found: &mut [SimpleCommand]) -> Option<()> {
         for document in std::mem::take(&mut self.documents) {
             let mut body = String::new();
             loop {
@@ -470,10 +473,10 @@ impl<'t> Reader<'t> {
 }
 
 /// Commands whose status is not that of the command that they stand in, and which run in a folder of their own.
-fn apart(commands: &mut [Simple]) {
+fn apart(commands: &mut [SimpleCommand]) {
     if let Some(last) = commands.last_mut() {
         last.closes += 1;
-        last.joint = Joint::Then;
+        last.joint = Separator::Sequence;
     }
     if let Some(first) = commands.first_mut() {
         first.opens += 1;

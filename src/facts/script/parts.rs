@@ -4,14 +4,14 @@
 
 /// A command: a program and its arguments.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::facts) struct Simple {
+pub(in crate::facts) struct SimpleCommand {
     pub(in crate::facts) words: Vec<Word>,
     /// The files that its output goes to.
     pub(in crate::facts) outputs: Vec<Word>,
     /// The document that stands behind it, if there is one.
     pub(in crate::facts) document: Option<String>,
     /// What follows it.
-    pub(in crate::facts) joint: Joint,
+    pub(in crate::facts) joint: Separator,
     /// The brackets that open before it, and those that close behind it: what is in them has a folder of its own.
     pub(in crate::facts) opens: usize,
     pub(in crate::facts) closes: usize,
@@ -19,7 +19,7 @@ pub(in crate::facts) struct Simple {
 
 /// How a command is joined to what follows it.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(in crate::facts) enum Joint {
+pub(in crate::facts) enum Separator {
     /// Nothing follows, or only the end of brackets.
     #[default]
     End,
@@ -30,9 +30,9 @@ pub(in crate::facts) enum Joint {
     /// The next one reads its output.
     Pipe,
     /// The next one runs in any case.
-    Then,
+    Sequence,
     /// The next one does not wait for it.
-    Beside,
+    Background,
 }
 
 /// A word of a command.
@@ -41,7 +41,7 @@ pub(in crate::facts) struct Word {
     pub(in crate::facts) text: String,
     pub(in crate::facts) kind: WordKind,
     /// Where a shell puts something else.
-    pub(in crate::facts) gaps: Vec<Gap>,
+    pub(in crate::facts) gaps: Vec<ExpansionSite>,
 }
 
 /// Whether a word is what it says.
@@ -55,7 +55,7 @@ pub(in crate::facts) enum WordKind {
 
 /// A place in a word where a shell puts something else.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::facts) struct Gap {
+pub(in crate::facts) struct ExpansionSite {
     /// Where in the word's text, in bytes.
     pub(in crate::facts) at: usize,
     /// What is put there.
@@ -100,7 +100,7 @@ impl Word {
     /// Notes that something else is put in here.
     pub(super) fn gap(&mut self, what: Missing) {
         self.kind = WordKind::Expanded;
-        self.gaps.push(Gap {
+        self.gaps.push(ExpansionSite {
             at: self.text.len(),
             what,
         });

@@ -2,15 +2,15 @@
 //!
 //! PURE. Says what they may change, never what they do. What it cannot read may change anything.
 
-use super::args::{Args, Means, Reach};
+use super::args::{Args, FlagMeaning, FlagScope};
 use super::call::{Call, Effects, NOTHING, Run, named, or_anything};
 use super::{Missing, Word, WordKind, inline, streams};
 
 pub(super) fn sed(call: &Call<'_>) -> Effects {
     const FLAGS: &str = "!-i? !-I? !--in-place? -[nErsuza] -l= -e= -f= --expression= --file= --quiet --silent --regexp-extended \
         --null-data --separate --unbuffered --line-length= --posix --debug --sandbox --follow-symlinks";
-    let args = Args::parse(call.arguments, FLAGS, Reach::All);
-    let is_known = !args.has(Means::Unknown) && !args.has(Means::Perhaps);
+    let args = Args::parse(call.arguments, FLAGS, FlagScope::All);
+    let is_known = !args.has(FlagMeaning::Unknown) && !args.has(FlagMeaning::Possibly);
     let scripts: Vec<Option<&str>> = args
         .flags
         .iter()
@@ -32,7 +32,7 @@ pub(super) fn sed(call: &Call<'_>) -> Effects {
     let only_edits = scripts
         .iter()
         .all(|script| script.is_some_and(streams::sed_only_edits));
-    match (only_edits, args.has(Means::Marked)) {
+    match (only_edits, args.has(FlagMeaning::Marked)) {
         (true, true) => named(call.arguments),
         (is_harmless, _) => or_anything(is_harmless),
     }
@@ -40,8 +40,11 @@ pub(super) fn sed(call: &Call<'_>) -> Effects {
 
 pub(super) fn awk_only_reads(words: &[Word]) -> bool {
     const FLAGS: &str = "-F= -v= --field-separator= --assign= -e= --source= -[bcCrtSP] --posix --re-interval --csv -k --version";
-    let args = Args::parse(words, FLAGS, Reach::All);
-    let is_known = args.flags.iter().all(|flag| flag.means == Means::Plain);
+    let args = Args::parse(words, FLAGS, FlagScope::All);
+    let is_known = args
+        .flags
+        .iter()
+        .all(|flag| flag.means == FlagMeaning::Plain);
     let is_program = |name: &str| matches!(name, "-e" | "--source");
     let named: Vec<_> = args
         .flags
@@ -129,8 +132,9 @@ pub(super) fn cmdlet<'w>(call: &Call<'w>) -> Run<'w> {
     let inner = &call.arguments[start + 1..];
     let end = inner.iter().position(|word| word.text == "}");
     let is_property = |word: &Word| {
-        let is_item =
-            |gap: &super::Gap| gap.at == 0 && gap.what == Missing::Variable("_".to_owned());
+        let is_item = |gap: &super::ExpansionSite| {
+            gap.at == 0 && gap.what == Missing::Variable("_".to_owned())
+        };
         word.gaps.iter().any(is_item)
     };
     match &inner[..end.unwrap_or(inner.len())] {
@@ -181,28 +185,32 @@ pub(super) fn tar_only_lists(words: &[Word]) -> bool {
     let letters = first.text.trim_start_matches('-');
     let lists = letters == "list"
         || letters.contains('t') && letters.chars().all(|c| "tvfzjJaZOkpPq".contains(c));
-    let known = Args::parse(rest, FLAGS, Reach::All);
+    let known = Args::parse(rest, FLAGS, FlagScope::All);
     let is_long = |name: &str| name.starts_with("--");
     lists
         && first.kind == WordKind::Literal
         && known
             .flags
             .iter()
-            .all(|flag| !is_long(&flag.name) || flag.means == Means::Plain)
+            .all(|flag| !is_long(&flag.name) || flag.means == FlagMeaning::Plain)
 }
 
 pub(super) fn wget_only_shows(words: &[Word]) -> bool {
     const FLAGS: &str = "-O= --output-document= --spider -[qSvncd46] -T= -t= -U= --timeout= --tries= --header= --user-agent= \
         --quiet --no-verbose --server-response --no-check-certificate --post-data= --user= --password= --max-redirect= \
         --method= --body-data= --content-on-error --show-progress --wait= --retry-connrefused";
-    let args = Args::parse(words, FLAGS, Reach::All);
+    let args = Args::parse(words, FLAGS, FlagScope::All);
     let shows = args.flags.iter().any(|flag| match &flag.name[..] {
         "-O" | "--output-document" => flag
             .value
             .is_some_and(|to| to == "-" || to.starts_with("/dev/")),
         name => name == "--spider",
     });
-    shows && args.flags.iter().all(|flag| flag.means == Means::Plain)
+    shows
+        && args
+            .flags
+            .iter()
+            .all(|flag| flag.means == FlagMeaning::Plain)
 }
 
 fn literal(word: &Word) -> Option<&str> {

@@ -4,7 +4,8 @@ use super::*;
 
 fn words(text: &str) -> Option<Vec<Vec<String>>> {
     let all = commands(text)?;
-    let words = |command: &Simple| command.words.iter().map(|word| word.text.clone()).collect();
+    let words =
+        |command: &SimpleCommand| command.words.iter().map(|word| word.text.clone()).collect();
     Some(all.iter().map(words).collect())
 }
 

@@ -3,11 +3,11 @@
 //! PURE. The one place that knows them and their flags. What runs a command with files that it finds itself (`find`, `xargs`), or
 //! a text (`sh -c`), is none of them.
 
-use super::args::{Args, FlagList, Means, Reach};
+use super::args::{Args, FlagList, FlagMeaning, FlagScope};
 use super::{Word, WordKind};
 
 /// What is left of a command without what only runs it.
-pub(in crate::facts) enum Stripped<'w> {
+pub(in crate::facts) enum Unwrapped<'w> {
     Command(&'w [Word]),
     /// A command that runs in another folder.
     Elsewhere(&'w [Word]),
@@ -161,12 +161,12 @@ const WRAPPERS: &[Wrapper] = &[
 ];
 
 /// The words of a command behind what only runs it.
-pub(in crate::facts) fn strip(words: &[Word]) -> Stripped<'_> {
+pub(in crate::facts) fn strip(words: &[Word]) -> Unwrapped<'_> {
     let mut words = words;
     let (mut is_elsewhere, mut is_unsure) = (false, false);
     loop {
         let Some((first, rest)) = words.split_first() else {
-            return Stripped::Nothing;
+            return Unwrapped::Nothing;
         };
         if assigned(&first.text).is_some() {
             words = rest;
@@ -175,24 +175,27 @@ pub(in crate::facts) fn strip(words: &[Word]) -> Stripped<'_> {
         let Some((wrapper, length)) = wrapper(words) else {
             break;
         };
-        let args = Args::parse(&words[length..], wrapper.flags, Reach::Leading);
-        if args.has(Means::Marked) {
-            return Stripped::Nothing;
+        let args = Args::parse(&words[length..], wrapper.flags, FlagScope::Leading);
+        if args.has(FlagMeaning::Marked) {
+            return Unwrapped::Nothing;
         }
         let has = |names: &[&str]| {
             args.flags
                 .iter()
                 .any(|flag| names.contains(&&flag.name[..]))
         };
-        is_unsure |= args.flags.iter().any(|flag| flag.means != Means::Plain);
+        is_unsure |= args
+            .flags
+            .iter()
+            .any(|flag| flag.means != FlagMeaning::Plain);
         is_unsure |= has(wrapper.writing);
         is_elsewhere |= has(wrapper.folder);
         words = args.rest.get(wrapper.own..).unwrap_or_default();
     }
     match (is_elsewhere, is_unsure) {
-        (true, _) => Stripped::Elsewhere(words),
-        (false, true) => Stripped::Unsure(words),
-        (false, false) => Stripped::Command(words),
+        (true, _) => Unwrapped::Elsewhere(words),
+        (false, true) => Unwrapped::Unsure(words),
+        (false, false) => Unwrapped::Command(words),
     }
 }
 

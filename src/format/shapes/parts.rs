@@ -180,7 +180,7 @@ pub(in crate::format) fn part(
             }
             Ok(())
         })?;
-        c.oddities.insert(at.oddities);
+        c.anomalies.insert(at.anomalies);
         record.block(block, texts);
         return Ok(Found::Call);
     }
@@ -188,7 +188,7 @@ pub(in crate::format) fn part(
         let mut block = by.unwrap_or(Block::new(BlockKind::Result));
         block.value = value;
         function_response(&mut at, record, &mut block)?;
-        c.oddities.insert(at.oddities);
+        c.anomalies.insert(at.anomalies);
         record.block(block, texts);
         return Ok(Found::Result);
     }
@@ -276,7 +276,7 @@ fn function_response(
     (block.images, block.documents) = (images, documents);
     if let Some(mut at) = response {
         output(&mut at, record, block)?;
-        c.oddities.insert(at.oddities);
+        c.anomalies.insert(at.anomalies);
     }
     fail_by_status(block, c.line());
     Ok(())

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use super::calls::Caller;
 use super::job::{Job, State, tag};
 use super::shape::{PAGE, Seen, is_id, seen};
-use crate::artifacts::Batched;
+use crate::artifacts::BatchReport;
 use crate::error::{Error, Result};
 use crate::http::provider::Provider;
 use crate::http::response::Failure;
@@ -36,7 +36,7 @@ impl Caller<'_> {
         &self,
         store: &Store,
         jobs: &mut Vec<(String, Job)>,
-        batched: &mut Batched,
+        batched: &mut BatchReport,
     ) -> Result<()> {
         loop {
             let begun = |job: &Job| job.state == State::Begun;

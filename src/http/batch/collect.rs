@@ -11,7 +11,7 @@ use super::calls::Caller;
 use super::job::{Failed, FailedKind, Job, State};
 use super::results::{Sought, Tally};
 use super::shape::{BatchStatus, seen};
-use crate::artifacts::Batched;
+use crate::artifacts::BatchReport;
 use crate::error::{Error, ErrorKind, Result};
 use crate::http::response::Failure;
 use crate::store::Store;
@@ -26,7 +26,7 @@ impl Caller<'_> {
         &self,
         store: &Store,
         (name, job): (&str, &mut Job),
-        batched: &mut Batched,
+        batched: &mut BatchReport,
     ) -> Result<Option<Tally>> {
         let Some(id) = job.id().map(str::to_owned) else {
             return Ok(None);

@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::client::Client;
 use super::endpoint::Endpoint;
 use super::refused::Rejection;
-use crate::artifacts::{Batched, Demand};
+use crate::artifacts::{BatchReport, Demand};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::Store;
 use crate::store::folder::Durability;
@@ -191,9 +191,9 @@ impl Batches {
     }
 
     /// Sends what is held back.
-    pub(super) fn submit(&self, server: &Calls<'_>) -> Batched {
+    pub(super) fn submit(&self, server: &Calls<'_>) -> BatchReport {
         let wanted = std::mem::take(&mut *locked(&self.wanted));
-        let mut batched = Batched::default();
+        let mut batched = BatchReport::default();
         for ((root, model), waiting) in wanted.held {
             if let Err(error) = self.submit_to(server, &root, &model, waiting, &mut batched) {
                 batched.faults.push(error);
@@ -209,7 +209,7 @@ impl Batches {
         root: &Path,
         model: &str,
         mut waiting: Waiting,
-        batched: &mut Batched,
+        batched: &mut BatchReport,
     ) -> Result<()> {
         let endpoint = server.client.endpoint();
         let addresses = Addresses::of(endpoint)?;
@@ -257,8 +257,8 @@ impl Batches {
     }
 
     /// Collects what has ended of the batches of these stores.
-    pub(super) fn fetch(&self, server: &Calls<'_>, stores: &[PathBuf]) -> Batched {
-        let mut batched = Batched::default();
+    pub(super) fn fetch(&self, server: &Calls<'_>, stores: &[PathBuf]) -> BatchReport {
+        let mut batched = BatchReport::default();
         for root in stores {
             if let Err(error) = self.fetch_from(server, root, &mut batched) {
                 batched.faults.push(error);
@@ -268,7 +268,7 @@ impl Batches {
         batched
     }
 
-    fn fetch_from(&self, server: &Calls<'_>, root: &Path, batched: &mut Batched) -> Result<()> {
+    fn fetch_from(&self, server: &Calls<'_>, root: &Path, batched: &mut BatchReport) -> Result<()> {
         let store = Store::new(root, Durability::Durable);
         let endpoint = server.client.endpoint();
         if Job::all(&store, &endpoint.url)?.is_empty() {
@@ -326,7 +326,11 @@ impl Batches {
     ///
     /// # Errors
     /// When an answer cannot be kept, or the file cannot be read.
-    pub(super) fn read(&self, endpoint: &Endpoint, results: &mut dyn BufRead) -> Result<Batched> {
+    pub(super) fn read(
+        &self,
+        endpoint: &Endpoint,
+        results: &mut dyn BufRead,
+    ) -> Result<BatchReport> {
         let wanted = std::mem::take(&mut *locked(&self.wanted));
         let sought = Sought {
             endpoint,
@@ -351,10 +355,10 @@ impl Batches {
         }
         let said = vec![tally.sentence()];
         self.note(tally);
-        Ok(Batched {
+        Ok(BatchReport {
             said,
             ended: 1,
-            ..Batched::default()
+            ..BatchReport::default()
         })
     }
 

@@ -12,7 +12,7 @@ use super::calls::{Caller, NotMade};
 use super::job::{Job, State};
 use super::shape::{around, creation, is_id};
 use super::spool::{Held, Spool};
-use crate::artifacts::Batched;
+use crate::artifacts::BatchReport;
 use crate::error::{Error, Result};
 use crate::http::client::Content;
 use crate::http::provider::Provider;
@@ -40,7 +40,7 @@ impl Caller<'_> {
         spool: &mut Spool,
         held: &[Held],
         about: &About<'_>,
-        batched: &mut Batched,
+        batched: &mut BatchReport,
     ) -> Result<Job> {
         let endpoint = self.client.endpoint();
         let requests: BTreeSet<String> = held.iter().map(|one| one.id.clone()).collect();

@@ -33,7 +33,7 @@ pub struct Section<'e> {
 
 /// A file whose content was put back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PutBack {
+pub struct RestoredEntry {
     /// Its path as the transcript writes it.
     pub path: String,
     /// Its entry: a header, and the content in a fence.
@@ -77,9 +77,9 @@ impl<'e> Section<'e> {
         &mut self,
         recents: impl IntoIterator<Item = &'r Recent>,
         settings: &Restore,
-    ) -> Vec<PutBack> {
+    ) -> Vec<RestoredEntry> {
         let files = usize::try_from(settings.files).unwrap_or(usize::MAX);
-        let mut back: Vec<PutBack> = Vec::new();
+        let mut back: Vec<RestoredEntry> = Vec::new();
         let mut left = settings.tokens_total;
         for recent in recents {
             if back.len() >= files || left == 0 {
@@ -102,7 +102,7 @@ impl<'e> Section<'e> {
                 continue;
             };
             left -= tokens;
-            back.push(PutBack {
+            back.push(RestoredEntry {
                 path: recent.path.clone(),
                 text,
                 tokens,

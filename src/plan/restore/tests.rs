@@ -1,5 +1,5 @@
 use super::*;
-use crate::facts::{Acts, Lines};
+use crate::facts::{Activity, Lines};
 use crate::format::{Format, Warnings};
 use crate::policy::preset;
 
@@ -24,7 +24,7 @@ fn found_in(calls: &[Call<'_>]) -> Vec<Recent> {
     let policy = preset("auto").unwrap();
     let placeholders = Placeholders::of(&policy).unwrap();
     let conversation = &transcript.conversations[0];
-    let acts = Acts::of(&transcript, conversation, &policy.tools);
+    let acts = Activity::of(&transcript, conversation, &policy.tools);
     let found = recent(&transcript, conversation, &acts, &placeholders);
     found.iter().cloned().collect()
 }
@@ -57,7 +57,7 @@ fn a_read_that_shows_no_file_as_its_tool_does_is_unclear() {
         let policy = preset("auto").unwrap();
         let placeholders = Placeholders::of(&policy).unwrap();
         let conversation = &transcript.conversations[0];
-        let acts = Acts::of(&transcript, conversation, &policy.tools);
+        let acts = Activity::of(&transcript, conversation, &policy.tools);
         recent(&transcript, conversation, &acts, &placeholders).unclear(most)
     };
     let bare = read("fn r() {}\n");

@@ -23,7 +23,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::lease::{Against, Hold, hold};
-use super::nameless::Nameless;
+use super::nameless::TempFile;
 use super::{FileVersion, Why, place};
 use crate::store::folder::Folder;
 
@@ -46,9 +46,9 @@ const RECENT: Duration = Duration::from_secs(2);
 ///
 /// The system's. The old file has its name then, with everything that was appended, unless the file system cannot exchange
 /// names.
-pub(super) fn put(temp: Nameless, target: &OsStr, stamp: &FileVersion) -> io::Result<Option<Why>> {
+pub(super) fn put(temp: TempFile, target: &OsStr, stamp: &FileVersion) -> io::Result<Option<Why>> {
     // The handle is closed before the end; the name stays until then.
-    let Nameless {
+    let TempFile {
         file: new,
         mut name,
     } = temp;

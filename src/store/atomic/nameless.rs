@@ -52,7 +52,7 @@ pub fn halt() -> Halted {
 
 /// A file with a temporary name.
 #[derive(Debug)]
-pub(super) struct Nameless {
+pub(super) struct TempFile {
     pub(super) file: File,
     pub(super) name: TempName,
 }
@@ -68,7 +68,7 @@ pub(super) struct TempName {
     is_taken: bool,
 }
 
-impl Nameless {
+impl TempFile {
     /// A new file with an unpredictable name, locked while it is open so that [`super::remove_leftover`] does not remove it.
     pub(super) fn create(folder: &Folder, access: Access) -> io::Result<Self> {
         loop {
@@ -88,7 +88,7 @@ impl Nameless {
                             number,
                             is_taken: true,
                         };
-                        Nameless { file, name }
+                        TempFile { file, name }
                     }
                 }
             };

@@ -5,17 +5,17 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-use super::nameless::Nameless;
+use super::nameless::TempFile;
 use crate::store::folder::{Access, Folder};
 
 /// The file. Only its owner can read it.
 #[derive(Debug)]
-pub struct Scratch(Nameless);
+pub struct Scratch(TempFile);
 
 impl Scratch {
     /// A new one in `folder`.
     pub(in crate::store) fn create(folder: &Folder) -> io::Result<Self> {
-        Nameless::create(folder, Access::Private).map(Scratch)
+        TempFile::create(folder, Access::Private).map(Scratch)
     }
 
     /// Appends to what has been written.

@@ -10,7 +10,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, Write};
 use std::time::SystemTime;
 
-use super::nameless::{NAMING, Nameless};
+use super::nameless::{NAMING, TempFile};
 use super::{Committed, Durability, FileVersion, Mode, Why, Written, put};
 use crate::store::folder::{Access, Folder};
 
@@ -55,7 +55,7 @@ impl Temp {
         } else {
             Access::Private
         };
-        let file = Nameless::create(folder, access)?;
+        let file = TempFile::create(folder, access)?;
         Ok(Temp {
             out: BufWriter::with_capacity(
                 BUFFER_BYTES,
@@ -130,9 +130,9 @@ impl Temp {
         mut self,
         target: &OsStr,
         durability: Durability,
-    ) -> io::Result<(Nameless, Committed)> {
+    ) -> io::Result<(TempFile, Committed)> {
         let written = self.written()?;
-        let Nameless { file, name } = &self.out.get_ref().file;
+        let TempFile { file, name } = &self.out.get_ref().file;
         let lost = match &self.old {
             Some(old) => dress_like(file, old, name.folder.read(target).ok().as_ref())?,
             None => {
@@ -166,7 +166,7 @@ impl Write for Temp {
 
 #[derive(Debug)]
 struct Hashing {
-    file: Nameless,
+    file: TempFile,
     hasher: blake3::Hasher,
     bytes: u64,
 }

@@ -39,7 +39,7 @@ pub struct Record {
     pub copies: Vec<String>,
     /// Offloaded contents that the input needed and the output does not; they are in the archive now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cleaned: Vec<Cleaned>,
+    pub cleaned: Vec<ArchivedOffload>,
     /// The live tokens that the conversations of the output had before the first compaction, by their ids in a report, if the
     /// target is a share of them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -71,7 +71,7 @@ pub struct Names<'l> {
 
 /// An offloaded content that was moved into the archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cleaned {
+pub struct ArchivedOffload {
     /// Its name among the offloads.
     pub name: String,
     /// Its name in the archive.
@@ -112,7 +112,7 @@ impl Record {
                 archive.as_ref().is_none_or(|archive| *archive == name())
             }
         };
-        let cleaned = |cleaned: &Cleaned| {
+        let cleaned = |cleaned: &ArchivedOffload| {
             is_offload_name(&cleaned.name)
                 && is_archive_name(&cleaned.archive)
                 // Both names come from the hash of the same bytes.

@@ -366,7 +366,7 @@ fn a_record_that_no_run_writes_is_damaged() {
             input: "-".to_owned(),
             offloads: vec![offload.clone()],
             copies: Vec::new(),
-            cleaned: vec![Cleaned {
+            cleaned: vec![ArchivedOffload {
                 name: offload,
                 archive: archive.clone(),
             }],
@@ -430,7 +430,7 @@ fn a_record_that_no_run_writes_is_damaged() {
             ..record(1)
         },
         Record {
-            cleaned: vec![Cleaned {
+            cleaned: vec![ArchivedOffload {
                 name: super::super::offload_name(b"y"),
                 archive,
             }],

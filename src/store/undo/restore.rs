@@ -14,7 +14,7 @@ use crate::store::atomic::{
     AtomicWriter, Existing, FileVersion, Mode, Rights, Written, sweep_beside,
 };
 use crate::store::folder::Durability;
-use crate::store::manifest::{Cleaned, Original, Record};
+use crate::store::manifest::{ArchivedOffload, Original, Record};
 use crate::store::open_path::{Missing, OpenPath};
 use crate::store::{Store, archive_name, open_transcript, pour};
 use crate::text::count;
@@ -248,7 +248,9 @@ impl Found {
     /// Restores the offloads that the original refers to and that a later clean-up has moved into the archive.
     fn put_back_offloads(&self) -> Result<()> {
         let store = Store::new(&self.root, Durability::Durable);
-        for Cleaned { name, archive } in self.records.iter().flat_map(|record| &record.cleaned) {
+        for ArchivedOffload { name, archive } in
+            self.records.iter().flat_map(|record| &record.cleaned)
+        {
             if store.read_offload(name).is_err() {
                 // Nothing is written before it is known to be right.
                 store.read_archive(archive, MOST_CLEANED, &mut io::sink())?;

@@ -20,7 +20,7 @@ use super::form::{FileRows, Labels, Mark, Row, Section};
 use super::gather::BETWEEN;
 use super::names::hash;
 use super::state::CALL;
-use super::todos_of::is_plan;
+use super::todo_units::is_plan;
 use super::units::{Claim, Grounding, Unit, UnitKind};
 use super::weights::UnitWeights;
 use super::{Extract, ExtractiveSummary};

@@ -17,7 +17,7 @@ use super::names::{Counted, Speaker, hash};
 use super::task_changes::TaskChanges;
 use super::units::{Claim, Unit, UnitKind, Units};
 use super::weights::Weights;
-use crate::facts::{Acts, Earlier, Ending, FactLocation, MessageOrigin, TellingLocation};
+use crate::facts::{Activity, Earlier, Ending, FactLocation, MessageOrigin, TellingLocation};
 use crate::ids::{IdMap, IdSet};
 use crate::policy::Policy;
 use crate::scan::unescape;
@@ -42,7 +42,7 @@ pub(super) const BETWEEN: &str = ", ";
 pub(super) struct Gather<'g, 'a> {
     pub(super) transcript: &'g Transcript<'a>,
     pub(super) conversation: &'g Conversation,
-    pub(super) acts: &'g Acts,
+    pub(super) acts: &'g Activity,
     pub(super) origins: &'g [MessageOrigin],
     pub(super) earlier: &'g Earlier,
     /// The messages that are summarised.

@@ -1,6 +1,6 @@
 //! How the rows of commands say how these ended: the words of their labels.
 
-use crate::facts::{Command, Exit};
+use crate::facts::{Command, CommandStatus};
 
 /// Labels for running, possibly ended, and unknown commands.
 const IS_RUNNING: &str = "running";
@@ -21,18 +21,18 @@ pub(super) fn ended(command: &Command) -> String {
 }
 
 /// The same without a name.
-pub(super) fn label(exit: Exit) -> String {
+pub(super) fn label(exit: CommandStatus) -> String {
     match exit {
-        Exit::Code(0) | Exit::Well => "ok".to_owned(),
-        Exit::Code(code) => format!("exit {code}"),
-        Exit::Badly => "failed".to_owned(),
-        Exit::Interrupted => "interrupted".to_owned(),
-        Exit::Begun => "begun in the background".to_owned(),
-        Exit::Running => IS_RUNNING.to_owned(),
-        Exit::WasRunning => WAS_RUNNING.to_owned(),
-        Exit::Refused => "refused".to_owned(),
-        Exit::Unanswered => "unanswered".to_owned(),
-        Exit::Unknown => HAS_RUN.to_owned(),
+        CommandStatus::Code(0) | CommandStatus::Succeeded => "ok".to_owned(),
+        CommandStatus::Code(code) => format!("exit {code}"),
+        CommandStatus::Failed => "failed".to_owned(),
+        CommandStatus::Interrupted => "interrupted".to_owned(),
+        CommandStatus::Begun => "begun in the background".to_owned(),
+        CommandStatus::Running => IS_RUNNING.to_owned(),
+        CommandStatus::WasRunning => WAS_RUNNING.to_owned(),
+        CommandStatus::Refused => "refused".to_owned(),
+        CommandStatus::Unanswered => "unanswered".to_owned(),
+        CommandStatus::Unknown => HAS_RUN.to_owned(),
     }
 }
 

@@ -10,16 +10,14 @@
 //!
 //! Takes a few passes over the span.
 
-mod beside;
-mod carried;
 mod chances;
 mod choose;
 mod clip;
-mod commands_of;
-mod ends;
+mod command_ends;
+mod command_units;
 mod entities;
-mod facts_of;
-mod files_of;
+mod fact_units;
+mod file_units;
 mod focus;
 mod form;
 mod gather;
@@ -27,20 +25,22 @@ mod label;
 mod left_out;
 mod lines;
 mod names;
+mod prior_summary;
 mod queued;
 mod requests;
 mod settings;
 mod span;
 mod state;
 mod task_changes;
-mod todos_of;
+mod todo_units;
 mod units;
 mod weights;
+mod words_in_results;
 
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use crate::facts::{Acts, Earlier, MessageOrigin};
+use crate::facts::{Activity, Earlier, MessageOrigin};
 use crate::ids::{IdMap, IdSet};
 use crate::policy::{Policy, UserWords};
 use crate::summarizer::input::whole_within;
@@ -54,11 +54,11 @@ pub(super) use form::write_unmarked;
 use gather::{Gather, Index};
 use units::Units;
 
-pub use beside::words_with_results;
 pub use chances::FEATURES;
 pub use form::{Mark, Parsed, Row, Section, as_prose, parse};
 pub use left_out::left_out;
 pub use weights::{Fold, HeldOut, NameWeights, UnitWeights, WEIGHTS, Weights};
+pub use words_in_results::words_with_results;
 
 /// The extract of a span of messages, from which summaries of any size are made.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ pub struct Source<'s, 'a> {
     /// The conversation in it.
     pub conversation: &'s Conversation,
     /// What the agent did in it.
-    pub acts: &'s Acts,
+    pub acts: &'s Activity,
     /// Where each of its messages comes from.
     pub origins: &'s [MessageOrigin],
     /// Recognises earlier summaries.

@@ -4,15 +4,15 @@
 
 use std::borrow::Cow;
 
-use super::beside::words_with_results;
-use super::facts_of::{Blocks, Output};
+use super::fact_units::{Blocks, Output};
 use super::form::Section;
 use super::gather::{BETWEEN, Gather, input, line_of};
 use super::lines::{is_outline, key_lines, without_numbers};
 use super::names::{Counted, Speaker, hash};
 use super::settings::settings;
 use super::units::{Claim, Unit, UnitKind, Units};
-use super::{carried, facts_of, queued, requests, state};
+use super::words_in_results::words_with_results;
+use super::{fact_units, prior_summary, queued, requests, state};
 use crate::facts::{
     Exchange, MessageOrigin, block_text, decides, folder, leaves_open, output as printed, sentences,
 };
@@ -62,11 +62,11 @@ impl Gather<'_, '_> {
         let (upto, later) = exchanges.split_at(exchanges.partition_point(before(self.end)));
         let own = &upto[..upto.partition_point(before(self.span.end))];
         let own = &own[own.partition_point(before(self.span.start))..];
-        let blocks = facts_of::gather(&mut self, own, later);
+        let blocks = fact_units::gather(&mut self, own, later);
         for number in self.span.clone() {
             let message = &conversation.messages[number];
             match self.origins[number] {
-                MessageOrigin::Summary => carried::gather(&mut self, number as u32, message),
+                MessageOrigin::Summary => prior_summary::gather(&mut self, number as u32, message),
                 MessageOrigin::Acknowledgement => {}
                 MessageOrigin::Session => self.message(number as u32, message, &blocks),
             }
@@ -87,7 +87,7 @@ impl Gather<'_, '_> {
         for number in self.span.clone() {
             let message = &conversation.messages[number];
             match self.origins[number] {
-                MessageOrigin::Summary => carried::gather(&mut self, number as u32, message),
+                MessageOrigin::Summary => prior_summary::gather(&mut self, number as u32, message),
                 MessageOrigin::Acknowledgement => {}
                 MessageOrigin::Session => self.by_user(number as u32, message),
             }

@@ -49,7 +49,7 @@ pub(super) fn with_source(
     let source = Source {
         transcript,
         conversation,
-        acts: &Acts::of(transcript, conversation, &policy.tools),
+        acts: &Activity::of(transcript, conversation, &policy.tools),
         origins: &origins,
         earlier: &earlier,
         first_line,

@@ -393,8 +393,9 @@ impl Tree<'_> {
     /// The answers that are parents of live compactions, where no live answer records the session's model.
     fn model_lines(&self, main: &Window, live: &BTreeSet<usize>) -> Vec<usize> {
         let is_given = |line: &usize| {
-            let is_aside = self.lines[*line].chained.as_ref().map(|c| c.aside) != Some(Aside::No);
-            matches!(self.lines[*line].what, What::Answer { counted: true, .. }) && !is_aside
+            let is_sidechain =
+                self.lines[*line].chained.as_ref().map(|c| c.aside) != Some(Aside::No);
+            matches!(self.lines[*line].what, What::Answer { counted: true, .. }) && !is_sidechain
         };
         if main.lines.iter().any(is_given) {
             return Vec::new();

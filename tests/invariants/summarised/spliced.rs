@@ -396,10 +396,10 @@ fn check_open_end(
             && line["isApiErrorMessage"] != true
             && line["message"]["model"] != "<synthetic>"
     };
-    let is_aside = |id: &Vec<u8>| before(id)["isSidechain"] == true;
+    let is_sidechain = |id: &Vec<u8>| before(id)["isSidechain"] == true;
     // The parent of other lines stays where it is.
     let is_free = was.last().is_some_and(|last| !is_followed(last));
-    if path.len() == 2 && is_free && !was.iter().any(is_aside) {
+    if path.len() == 2 && is_free && !was.iter().any(is_sidechain) {
         prop_assert!(was.contains(&path[1]), "{:?} is no end of {was:?}", path[1]);
     }
     // A line with a number that serde_json cannot represent may be one, too.

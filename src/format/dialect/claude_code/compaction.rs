@@ -44,15 +44,15 @@ pub(super) fn splice(
     let (old, kept) = path.split_at(at);
     let model = old.iter().rfind(|line| tree.link(**line).role.is_some())?;
     // A sidechain is identified by the line that it starts from, which does not change.
-    let is_aside = matches!(conversation.id, ConversationId::Sidechain(_));
+    let is_sidechain = matches!(conversation.id, ConversationId::Sidechain(_));
     let is_on_chain = |line: &&u32| !conversation.gathered.contains(line);
-    let above = old.iter().rfind(is_on_chain).filter(|_| is_aside);
+    let above = old.iter().rfind(is_on_chain).filter(|_| is_sidechain);
     let above = above.map(|line| transcript.bytes(*line, tree.link(*line).id));
     let new = summary.map(|summary| {
         // The agent may have the session open: the parent of what it appends is the last line that it knows.
         let last = old.iter().rfind(is_on_chain).copied();
-        let last = last.filter(|last| kept.is_empty() && !is_aside && !tree.is_followed(*last));
-        let says_model = is_aside || kept.iter().any(|line| tree.is_answer(*line));
+        let last = last.filter(|last| kept.is_empty() && !is_sidechain && !tree.is_followed(*last));
+        let says_model = is_sidechain || kept.iter().any(|line| tree.is_answer(*line));
         let answer = (!says_model).then(|| tree.last_answer(old)).flatten();
         let place = InsertionPoint {
             model: *model,
@@ -101,7 +101,7 @@ pub(super) fn splice(
     let end = transcript.lines().len() as u32;
     let mut place = kept.iter().min().copied().unwrap_or(end);
     if let Some(pointer) = last_pointer(&tree) {
-        if !is_aside {
+        if !is_sidechain {
             let mended = mended(&tree, pointer, &kept_lines, leaf);
             changes.replace.extend(mended);
         }
@@ -109,7 +109,7 @@ pub(super) fn splice(
         let main = transcript.conversations.first();
         if let Some(last) = main.and_then(|main| older_leaf(&tree, main)) {
             // A sidechain is found from its last line: a summary of all of it cannot be before that line.
-            if is_aside && kept.is_empty() {
+            if is_sidechain && kept.is_empty() {
                 return None;
             }
             place = place.min(pointer).min(last + 1);
@@ -141,7 +141,7 @@ fn after_compactions(tree: &Tree<'_, '_>, of: u32) -> u32 {
     let links = (0u32..).zip(tree.transcript.links());
     let recorded = links.filter(|(line, link)| {
         let is_one = link.is_boundary() || link.is_summary;
-        is_one && tree.link(*line).is_aside == tree.link(of).is_aside
+        is_one && tree.link(*line).is_sidechain == tree.link(of).is_sidechain
     });
     recorded.map(|(line, _)| line + 1).last().unwrap_or(0)
 }
@@ -166,7 +166,7 @@ fn older_leaf(tree: &Tree<'_, '_>, conversation: &Conversation) -> Option<u32> {
     let leaf = conversation.leaf?;
     let mut newer = leaf + 1..tree.transcript.links().len() as u32;
     let is_older = newer.any(|line| {
-        let is_beside = tree.link(line).is_aside == tree.link(leaf).is_aside;
+        let is_beside = tree.link(line).is_sidechain == tree.link(leaf).is_sidechain;
         tree.link(line).is_node() && is_beside
     });
     is_older.then_some(leaf)
@@ -202,7 +202,7 @@ fn records(tree: &Tree<'_, '_>, place: &InsertionPoint<'_>, summary: Summary<'_>
     for (name, value) in known.filter(|(_, value)| value.is_there()) {
         identity.extend([b",\"", name.as_bytes(), b"\":", value.raw()].concat());
     }
-    let is_aside = link.is_aside.to_string();
+    let is_sidechain = link.is_sidechain.to_string();
     let id = link.id.of(line);
     let boundary_id = uuid(&[b"boundary", id, summary.text.as_bytes()]);
     let summary_id = match place.last {
@@ -221,7 +221,7 @@ fn records(tree: &Tree<'_, '_>, place: &InsertionPoint<'_>, summary: Summary<'_>
             Some(parent) => out.extend([b"\"", parent, b"\""].concat()),
             None => out.extend_from_slice(b"null"),
         }
-        out.extend_from_slice(format!(",\"isSidechain\":{is_aside}").as_bytes());
+        out.extend_from_slice(format!(",\"isSidechain\":{is_sidechain}").as_bytes());
         out.extend_from_slice(&identity);
         out.extend_from_slice(format!(",\"uuid\":\"{id}\",\"type\":\"{kind}\"").as_bytes());
         out

@@ -188,7 +188,7 @@ impl Tree<'_, '_> {
                 let id = transcript.bytes(line, link.parent);
                 let is_chosen = link.kind == LinkKind::ChosenPointer || pointer == Some((id, true));
                 pointer = Some((id, is_chosen));
-            } else if link.is_node() && !link.is_aside {
+            } else if link.is_node() && !link.is_sidechain {
                 pointer = pointer.map(|(id, _)| (id, false));
             }
         }

@@ -21,13 +21,13 @@
 //! | `rules` | what the agent requires of a session |
 
 mod agent;
-mod answered;
 mod compaction;
 mod evidence;
 mod full_history;
 mod history;
 mod link;
 mod messages;
+mod model_anchor;
 mod preserved;
 mod record;
 mod rules;
@@ -151,7 +151,7 @@ impl Dialect for ClaudeCode {
         transcript: &Transcript<'_>,
         conversation: &Conversation,
     ) -> Option<String> {
-        let line = answered::last_answer(transcript, conversation)?;
+        let line = model_anchor::last_answer(transcript, conversation)?;
         finish::string_of(Value::of(transcript.line(line)).within(&["message", "model"]))
     }
 

@@ -18,7 +18,7 @@ const SENT_ATTACHMENTS: [&[u8]; 7] = [
 ];
 
 /// The model name in answers that the agent itself wrote.
-const MADE_UP: &[u8] = b"<synthetic>";
+const SYNTHETIC_MODEL: &[u8] = b"<synthetic>";
 
 /// An attachment, with its `type` and its `prompt`.
 struct Attachment<'a> {
@@ -58,7 +58,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
             }
             b"leafUuid" => parts.leaf = c.string_span()?,
             b"explicit" => parts.is_chosen |= c.is_true()?,
-            b"isSidechain" => link.is_aside |= c.is_true()?,
+            b"isSidechain" => link.is_sidechain |= c.is_true()?,
             b"isMeta" => link.is_injected |= c.is_true()?,
             b"isCompactSummary" => link.is_summary |= c.is_true()?,
             b"isApiErrorMessage" => {
@@ -179,7 +179,7 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, link: &mut Link) -> 
         match key {
             b"id" => link.message = c.string_span()?,
             b"model" => {
-                if c.string_span()?.of(line) == MADE_UP {
+                if c.string_span()?.of(line) == SYNTHETIC_MODEL {
                     link.answer = link.answer.max(Answer::Uncounted);
                 }
             }

@@ -80,7 +80,7 @@ impl<'t, 'a> Chain<'t, 'a> {
                 .collect(),
             last_boundary: None,
             moved: IdSet::default(),
-            all_aside: chained().all(|(_, link)| link.is_aside),
+            all_aside: chained().all(|(_, link)| link.is_sidechain),
         };
         let on_main = |(line, _): &&(u32, _)| chain.is_main(*line);
         chain.last_boundary = chain
@@ -104,7 +104,7 @@ impl<'t, 'a> Chain<'t, 'a> {
     }
 
     fn is_main(&self, line: u32) -> bool {
-        self.all_aside || !self.link(line).is_aside
+        self.all_aside || !self.link(line).is_sidechain
     }
 
     /// Whether `line` comes after the last compaction.

@@ -36,7 +36,7 @@ impl Tree<'_, '_> {
         let is_broken = !link.parent.is_empty() && self.parent(root) == NONE && !link.is_boundary();
         let is_beside = |line: u32| {
             let other = self.link(line);
-            other.is_aside == link.is_aside && other.role.is_some()
+            other.is_sidechain == link.is_sidechain && other.role.is_some()
         };
         is_broken && (0..root).any(is_beside)
     }
@@ -51,7 +51,7 @@ impl Tree<'_, '_> {
         let links = (0u32..).zip(self.transcript.links());
         let begins = links.filter(|(line, link)| {
             let is_root = !link.id.is_empty() && link.parent.is_empty();
-            is_root && !link.is_aside && !link.is_boundary() && *line != root
+            is_root && !link.is_sidechain && !link.is_boundary() && *line != root
         });
         let mut others = begins.map(|(line, _)| line).filter(|line| {
             let session = session_of(*line);

@@ -49,7 +49,7 @@ impl<'t, 'a> Tree<'t, 'a> {
                 tree.parents.push(NONE);
                 continue;
             }
-            let before = &mut before[usize::from(link.is_aside)];
+            let before = &mut before[usize::from(link.is_sidechain)];
             let named = tree.named(transcript.bytes(line, link.parent));
             let parent = named.unwrap_or_else(|| {
                 if link.parent.is_empty() {
@@ -155,12 +155,12 @@ impl<'t, 'a> Tree<'t, 'a> {
                 .filter(|(line, link)| !link.id.is_empty() && !self.comes_again(*line))
                 .map(|(line, _)| line)
         };
-        let all_aside = chained().all(|line| self.link(line).is_aside);
+        let all_aside = chained().all(|line| self.link(line).is_sidechain);
         let mut branches = BTreeMap::from([(None, Vec::new())]);
         let mut roots = IdMap::default();
         for line in chained() {
-            let root =
-                (!all_aside && self.link(line).is_aside).then(|| self.root_aside(line, &mut roots));
+            let root = (!all_aside && self.link(line).is_sidechain)
+                .then(|| self.root_aside(line, &mut roots));
             branches.entry(root).or_insert_with(Vec::new).push(line);
         }
         branches
@@ -168,7 +168,7 @@ impl<'t, 'a> Tree<'t, 'a> {
 
     /// The first line of the sidechain that `line` is on.
     fn root_aside(&self, line: u32, known: &mut IdMap<u32, Above>) -> u32 {
-        self.climb(line, known, |above| !self.link(above).is_aside)
+        self.climb(line, known, |above| !self.link(above).is_sidechain)
             .last
     }
 

@@ -38,7 +38,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
         return Ok(LineKind::Unknown);
     };
     link.kind = LinkKind::Node;
-    link.is_aside = !link.parent.is_empty();
+    link.is_sidechain = !link.parent.is_empty();
     let start = record.block_mark();
     at.object(|key, c| {
         match key {
@@ -48,7 +48,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
         }
         Ok(())
     })?;
-    c.oddities.insert(at.oddities);
+    c.anomalies.insert(at.anomalies);
     link.is_echo = record.first_words(start, line).is_some_and(blocks::is_echo);
     if !result.is_empty() {
         record.mirror(result, Span::default());

@@ -14,7 +14,7 @@ pub(super) fn conversations(transcript: &Transcript<'_>) -> Vec<Conversation> {
     let mut first_of: BTreeMap<&[u8], u32> = BTreeMap::new();
     let links = (0u32..).zip(transcript.links());
     for (line, link) in links.filter(|(_, link)| link.kind == LinkKind::Node) {
-        match link.is_aside {
+        match link.is_sidechain {
             false => main.push(line),
             true => {
                 let name = transcript.bytes(line, link.parent);
@@ -59,7 +59,7 @@ fn conversation(transcript: &Transcript<'_>, id: ConversationId, lines: &[u32]) 
         }
         let message = conversation.push(role, Span::default(), Span::default());
         conversation.messages[message].typed =
-            match link.is_aside || link.is_injected || link.is_echo {
+            match link.is_sidechain || link.is_injected || link.is_echo {
                 true => Typed::No,
                 false => transcript.is_typed(role, &blocks),
             };

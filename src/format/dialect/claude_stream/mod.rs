@@ -11,7 +11,7 @@ use super::{Dialect, ToolNames};
 use crate::format::detect::{
     Evidence, Family, Line, PARENT_CALL, PARENT_UUID, Part, QWEN_VERSION, STREAM_SESSION,
 };
-use crate::format::shapes::{blocks, logged};
+use crate::format::shapes::{blocks, event_log};
 use crate::format::{Format, Opening, Summaries, finish, usage};
 use crate::scan::{Cursor, Parse, Value};
 use crate::transcript::{Conversation, LineKind, Message, Record, Transcript};
@@ -95,7 +95,7 @@ impl Dialect for ClaudeStream {
 
     fn check(&self, findings: &mut Findings<'_, '_>) {
         findings.unreadable_lines();
-        findings.conversations(logged::check);
+        findings.conversations(event_log::check);
     }
 
     fn tools(&self) -> ToolNames {

@@ -18,7 +18,7 @@ mod result;
 
 use super::{Dialect, ToolNames};
 use crate::format::detect::{Line, Part, Unrecognised};
-use crate::format::shapes::answered;
+use crate::format::shapes::paired_calls;
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::format::{Summaries, finish, unsent};
 use crate::scan::{Cursor, Parse, Span, Value};
@@ -130,7 +130,7 @@ impl Dialect for Cline {
     }
 
     fn check(&self, findings: &mut Findings<'_, '_>) {
-        findings.conversations(answered::messages);
+        findings.conversations(paired_calls::messages);
     }
 
     /// Also those of the agent in an editor, which knows them by other names.

@@ -65,7 +65,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
     let mut span = Span::default();
     if let Some(mut at) = content {
         span = self::content(&mut at, record)?;
-        c.oddities.insert(at.oddities);
+        c.anomalies.insert(at.anomalies);
     }
     let source = match (of.is_summary, of.is_added) {
         (true, _) => Source::Summary,
@@ -175,7 +175,7 @@ fn block(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
         block.content = Span::default();
         if let Some(mut at) = content {
             result::content(&mut at, record, &mut block)?;
-            c.oddities.insert(at.oddities);
+            c.anomalies.insert(at.anomalies);
         }
     }
     record.block(block, texts);

@@ -1,7 +1,7 @@
 //! Tests of sessions of Cline: what is live, what calls and results say, what a summary leaves.
 
 use crate::apply::apply;
-use crate::facts::{Effort, Exit, FileAction, commands, exchanges, files};
+use crate::facts::{CommandStatus, FileAction, WorkBudget, commands, exchanges, files};
 use crate::format::shapes::splice::Summary;
 use crate::format::{Detected, Detector, Format, Layout, Warnings};
 use crate::policy::Tools;
@@ -153,8 +153,11 @@ fn results_say_whether_they_failed_and_calls_what_they_did() {
         assert_eq!(result.outcome, outcome, "{content}");
         if tool == "run_commands" {
             let run = commands(&transcript, &found).into_iter();
-            let ends: Vec<(String, Exit)> = run.map(|run| (run.text, run.exit)).collect();
-            let all = [("ls", Exit::Well), ("no", Exit::Code(1))];
+            let ends: Vec<(String, CommandStatus)> = run.map(|run| (run.text, run.exit)).collect();
+            let all = [
+                ("ls", CommandStatus::Succeeded),
+                ("no", CommandStatus::Code(1)),
+            ];
             let all = all.map(|(text, exit)| (text.to_owned(), exit));
             match outcome {
                 Outcome::Fine => assert_eq!(ends, all[..1]),
@@ -189,7 +192,7 @@ fn a_file_that_was_read_is_known_without_its_line_numbers() {
     let reads = |at: usize| matches!(found[at].operations[0].what, FileAction::Read(_));
     assert!(reads(0) && reads(1) && reads(2));
     let content = |at: usize| {
-        let known = found[at].known(&transcript, &[], &Effort::default());
+        let known = found[at].known(&transcript, &[], &WorkBudget::default());
         known.map(|known| known.content.text)
     };
     assert_eq!(content(0).as_deref(), Some("fn a()\n    b | c"));

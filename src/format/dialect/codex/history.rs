@@ -22,10 +22,14 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
         is_live[line as usize] = true;
     }
     let begins = now.rebuilt.max(now.restart).unwrap_or(0);
-    let taken_back = merged(now.taken_back);
+    let rolled_back = merged(now.rolled_back);
     let is_dead = |line: &u32| {
-        let next = taken_back.partition_point(|(_, last)| last < line);
-        let is_taken_back = || taken_back.get(next).is_some_and(|(first, _)| first <= line);
+        let next = rolled_back.partition_point(|(_, last)| last < line);
+        let is_taken_back = || {
+            rolled_back
+                .get(next)
+                .is_some_and(|(first, _)| first <= line)
+        };
         *line < begins || is_taken_back()
     };
     let is_unseen = |line: &u32| match transcript.lines()[*line as usize].kind {

@@ -7,7 +7,7 @@
 use std::iter;
 
 use super::SUMMARY_BEGINS;
-use crate::format::shapes::joined::joined;
+use crate::format::shapes::joined_sessions::joined;
 use crate::format::shapes::splice::is_listed;
 use crate::ids::IdSet;
 use crate::scan::Span;
@@ -73,7 +73,7 @@ pub(super) struct History {
     /// The last compaction that kept the user's messages.
     pub(super) rebuilt: Option<u32>,
     /// The first and the last line of turns that were taken back.
-    pub(super) taken_back: Vec<(u32, u32)>,
+    pub(super) rolled_back: Vec<(u32, u32)>,
 }
 
 impl History {
@@ -86,7 +86,7 @@ impl History {
             live,
             restart: walk.now.restart,
             rebuilt: walk.now.rebuilt,
-            taken_back: walk.taken_back,
+            rolled_back: walk.rolled_back,
         }
     }
 }
@@ -99,7 +99,7 @@ struct Walk<'t, 'a> {
     now: Seen,
     /// The first line of each turn, and what was seen before it.
     turns: Vec<(u32, Seen)>,
-    taken_back: Vec<(u32, u32)>,
+    rolled_back: Vec<(u32, u32)>,
 }
 
 impl<'t, 'a> Walk<'t, 'a> {
@@ -109,7 +109,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             steps: Vec::new(),
             now: Seen::default(),
             turns: Vec::new(),
-            taken_back: Vec::new(),
+            rolled_back: Vec::new(),
         }
     }
 
@@ -197,7 +197,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             }
         }
         self.now = before;
-        self.taken_back.push((first, line));
+        self.rolled_back.push((first, line));
     }
 }
 

@@ -93,7 +93,7 @@ fn envelope(
         b"world_state" | b"token_usage_record" => LineKind::Session,
         _ => LineKind::Unknown,
     };
-    c.oddities.insert(inner.oddities);
+    c.anomalies.insert(inner.anomalies);
     Ok(Some(found))
 }
 
@@ -155,7 +155,7 @@ fn compacted(
         opaque += usize::from(last == Found::Opaque);
         Ok(())
     })?;
-    c.oddities.insert(history.oddities);
+    c.anomalies.insert(history.anomalies);
     // A single message that replaces all others is their summary.
     link.is_summary = items == opaque + 1 && last == Found::User;
     Ok(LineKind::Message)

@@ -42,7 +42,8 @@ pub(super) fn splice(
         let is_old = |line: &u32| match main {
             true => {
                 let link = &links[*line as usize];
-                (is_message(link) && !link.is_aside || is_compaction(link)) && !kept.contains(line)
+                (is_message(link) && !link.is_sidechain || is_compaction(link))
+                    && !kept.contains(line)
             }
             false => conversation.path.contains(line) && !kept.contains(line),
         };

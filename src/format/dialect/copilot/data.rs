@@ -39,7 +39,7 @@ pub(super) fn user(
     })?;
     aside(link, parent);
     link.role = Some(Role::User);
-    link.is_injected |= !matches!(source.of(line), b"" | b"user") || link.is_aside;
+    link.is_injected |= !matches!(source.of(line), b"" | b"user") || link.is_sidechain;
     let words = words.filter(|text: &Text| !text.span.is_empty());
     let around = match (words, sent) {
         (Some(words), Some(sent)) => around(words, sent, line),
@@ -96,10 +96,10 @@ fn around(words: Text, sent: Text, line: &[u8]) -> Option<[Text; 2]> {
 /// An event that names the call of its subagent, but no agent: the call is as good a name.
 fn aside(link: &mut Link, parent: Option<Span>) {
     if let Some(parent) = parent
-        && !link.is_aside
+        && !link.is_sidechain
         && !parent.is_empty()
     {
-        (link.is_aside, link.message) = (true, parent);
+        (link.is_sidechain, link.message) = (true, parent);
     }
 }
 
@@ -125,7 +125,7 @@ pub(super) fn answer(
     })?;
     aside(link, parent);
     link.role = Some(Role::Assistant);
-    if !link.is_aside {
+    if !link.is_sidechain {
         link.message = request;
     }
     if let Some(words) = words.filter(|text: &Text| !text.span.is_empty()) {

@@ -19,7 +19,7 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let link = |line: u32| links.get(line as usize).copied().unwrap_or_default();
     let is_prompt = |line: &u32| {
         let link = link(*line);
-        link.role == Some(Role::System) && !link.is_aside
+        link.role == Some(Role::System) && !link.is_sidechain
     };
     let lines = 0..transcript.lines().len() as u32;
     let last_prompt = lines.clone().rev().find(is_prompt);
@@ -30,7 +30,7 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
         }
         match transcript.lines()[*line as usize].kind {
             LineKind::Message | LineKind::Mirror | LineKind::Control => {
-                *line < window.begins && !of.is_aside && !is_quoted(&of)
+                *line < window.begins && !of.is_sidechain && !is_quoted(&of)
             }
             LineKind::Session | LineKind::Unknown | LineKind::Bad => false,
         }
@@ -87,5 +87,5 @@ pub(super) fn without(transcript: &Transcript<'_>, removed: BTreeSet<u32>) -> Ch
 
 /// Whether a line is a recorded compaction of the main conversation.
 pub(super) fn is_compaction(link: &Link) -> bool {
-    matches!(link.kind, LinkKind::Compaction(_)) && !link.is_aside
+    matches!(link.kind, LinkKind::Compaction(_)) && !link.is_sidechain
 }

@@ -55,7 +55,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
     };
     // A subagent's event is known by its agent; what the agent has between its own events is one answer.
     if !agent.is_empty() {
-        (link.is_aside, link.message) = (true, agent);
+        (link.is_sidechain, link.message) = (true, agent);
     }
     let found = match kind {
         b"user.message" => data::user(&mut data, record, &mut link)?,

@@ -14,7 +14,8 @@ pub(super) fn recorded(
     let is_message = |line: &u32| transcript.lines()[*line as usize].kind == LineKind::Message;
     let agent = |line: u32| {
         let link = &transcript.links()[line as usize];
-        link.is_aside.then(|| transcript.bytes(line, link.message))
+        link.is_sidechain
+            .then(|| transcript.bytes(line, link.message))
     };
     let mut before = (0..first).rev().take_while(|line| !is_message(line));
     before.find_map(|line| {
@@ -35,7 +36,7 @@ pub(super) fn model_before(transcript: &Transcript<'_>, line: u32) -> Option<Str
     let chosen = |line: u32| {
         let bytes = transcript.line(line);
         let link = transcript.links().get(line as usize)?;
-        if link.is_aside || transcript.lines()[line as usize].kind != LineKind::Session {
+        if link.is_sidechain || transcript.lines()[line as usize].kind != LineKind::Session {
             return None;
         }
         let [kind, data] = Value::of(bytes).fields(["type", "data"]);

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::format::shapes::joined::joined;
+use crate::format::shapes::joined_sessions::joined;
 use crate::scan::Span;
 use crate::transcript::{
     Compaction, Conversation, ConversationId, Link, LinkKind, Role, Transcript, Typed,
@@ -59,7 +59,7 @@ impl Window {
         let mut pending = None;
         let mut first_of: BTreeMap<&[u8], u32> = BTreeMap::new();
         for (line, link) in (0u32..).zip(transcript.links()) {
-            if link.is_aside {
+            if link.is_sidechain {
                 if is_message(link) {
                     let name = transcript.bytes(line, link.message);
                     let first = *first_of.entry(name).or_insert(line);
@@ -140,7 +140,7 @@ fn conversation(transcript: &Transcript<'_>, id: ConversationId, lines: &[u32]) 
 /// Whether two lines are parts of one answer: the agent writes an answer with several thoughts in pieces.
 fn is_one_answer(transcript: &Transcript<'_>, a: u32, b: u32) -> bool {
     let [one, other] = [a, b].map(|line| &transcript.links()[line as usize]);
-    let is_answer = |link: &Link| link.role == Some(Role::Assistant) && !link.is_aside;
+    let is_answer = |link: &Link| link.role == Some(Role::Assistant) && !link.is_sidechain;
     let [first, second] =
         [(a, one), (b, other)].map(|(line, link)| transcript.bytes(line, link.message));
     is_answer(one) && is_answer(other) && !first.is_empty() && first == second

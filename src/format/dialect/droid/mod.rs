@@ -24,7 +24,7 @@ use crate::format::Summaries;
 use crate::format::agent::Agent;
 use crate::format::detect::{Evidence, Line, Part};
 use crate::format::finish;
-use crate::format::shapes::answered;
+use crate::format::shapes::paired_calls;
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Parse, Value};
@@ -122,7 +122,7 @@ impl Dialect for Droid {
     }
 
     fn check(&self, findings: &mut Findings<'_, '_>) {
-        findings.conversations(answered::messages);
+        findings.conversations(paired_calls::messages);
         let transcript = findings.transcript;
         let mut lines = transcript.lines().iter();
         let has_header = lines.any(|line| line.kind == LineKind::Session);

@@ -35,7 +35,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
     let kind = match (fields.kind, fields.message) {
         (b"message", Some(mut at)) => {
             let kind = message(&mut at, record, &mut link)?;
-            c.oddities.insert(at.oddities);
+            c.anomalies.insert(at.anomalies);
             kind
         }
         (b"compaction_state", _) => match fields.summary {
@@ -129,7 +129,7 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, link: &mut Link) -> 
     };
     let start = record.block_mark();
     link.content = blocks::content(&mut at, record)?;
-    c.oddities.insert(at.oddities);
+    c.anomalies.insert(at.anomalies);
     link.is_injected = said.is_agents || said.visibility == b"llm_only";
     link.is_echo = record.first_words(start, line).is_some_and(blocks::is_echo);
     Ok(LineKind::Message)

@@ -103,11 +103,11 @@ pub(super) fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<
     if kind == TYPED || kind == ANSWER {
         if let Some(mut at) = content {
             said = parts::content(&mut at, record, Thoughts::Removed)?;
-            c.oddities.insert(at.oddities);
+            c.anomalies.insert(at.anomalies);
         }
         if let Some(mut at) = calls.filter(|_| kind == ANSWER) {
             tool_calls(&mut at, record, &said)?;
-            c.oddities.insert(at.oddities);
+            c.anomalies.insert(at.anomalies);
         }
     }
     let first = record.first_words(start, line);
@@ -197,7 +197,7 @@ fn tool_calls(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, said: &Content) -
         }
         if let Some(mut at) = result {
             outputs(&mut at, record, by)?;
-            c.oddities.insert(at.oddities);
+            c.anomalies.insert(at.anomalies);
         }
         if !shown.is_empty() && !id.is_empty() {
             record.mirror(shown, id);

@@ -33,7 +33,7 @@ mod window;
 use super::{Dialect, ToolNames};
 use crate::format::agent::Agent;
 use crate::format::detect::{Evidence, Line, Part, Unrecognised};
-use crate::format::shapes::answered;
+use crate::format::shapes::paired_calls;
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::format::{Summaries, Unsent, finish, unsent};
 use crate::ids::IdSet;
@@ -175,7 +175,7 @@ impl Dialect for Gemini {
     }
 
     fn check(&self, findings: &mut Findings<'_, '_>) {
-        findings.conversations(answered::messages);
+        findings.conversations(paired_calls::messages);
         rules::session(findings);
     }
 

@@ -27,7 +27,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
     } else if fields.has_id {
         let mut again = whole;
         let said = message(&mut again, record)?;
-        c.oddities.insert(again.oddities);
+        c.anomalies.insert(again.anomalies);
         link.id = said.id();
         match said {
             Said::Message { .. } => {
@@ -39,7 +39,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
         }
     } else if let Some(mut set) = fields.set {
         let kind = patch(&mut set, record, &mut link)?;
-        c.oddities.insert(set.oddities);
+        c.anomalies.insert(set.anomalies);
         kind
     } else if fields.is_header == (true, true) {
         LineKind::Session
@@ -111,7 +111,7 @@ fn patch(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, link: &mut Link) -> Pa
     };
     link.kind = LinkKind::Compaction(Compaction::Replacement);
     let kind = list(&mut at, record, link)?.unwrap_or(LineKind::Control);
-    c.oddities.insert(at.oddities);
+    c.anomalies.insert(at.anomalies);
     Ok(kind)
 }
 

@@ -9,7 +9,7 @@ mod messages;
 
 use super::Dialect;
 use crate::format::detect::{Evidence, Family, Line, Part, STREAM_SESSION, TOOL_OF_STREAM};
-use crate::format::shapes::logged;
+use crate::format::shapes::event_log;
 use crate::format::{Format, Opening, Summaries, finish};
 use crate::scan::{Cursor, Parse, Value};
 use crate::transcript::{Conversation, LineKind, Message, Record, Transcript};
@@ -99,7 +99,7 @@ impl Dialect for GeminiStream {
 
     fn check(&self, findings: &mut Findings<'_, '_>) {
         findings.unreadable_lines();
-        findings.conversations(logged::check);
+        findings.conversations(event_log::check);
     }
 }
 

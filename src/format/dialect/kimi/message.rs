@@ -72,7 +72,7 @@ pub(super) fn message(
     let start = record.block_mark();
     if let Some(at) = &mut read.content {
         link.content = parts(at, record)?;
-        c.oddities.insert(at.oddities);
+        c.anomalies.insert(at.anomalies);
     }
     link.is_echo = record.first_words(start, line).is_some_and(blocks::is_echo);
     if let Some(at) = &mut read.calls {
@@ -257,7 +257,7 @@ pub(super) fn event(
         }
         (b"content.part", Some(at), _) => {
             part(at, record)?;
-            c.oddities.insert(at.oddities);
+            c.anomalies.insert(at.anomalies);
         }
         (b"tool.call", _, _) => {
             let mut block = Block::new(BlockKind::Call);
@@ -281,7 +281,7 @@ pub(super) fn event(
                 }
                 Ok(())
             })?;
-            c.oddities.insert(at.oddities);
+            c.anomalies.insert(at.anomalies);
             result(record, block, output, texts, note);
             link.role = Some(Role::Tool);
         }

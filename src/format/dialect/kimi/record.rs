@@ -8,7 +8,7 @@
 //! | a loop event | the step that it begins or ends | its step | the type of the event | of `step.end`: the id of the answer |
 //! | a copy for another reader | | | | the id of what it repeats |
 //!
-//! `is_root`: the user can go back to before this message. `is_aside`: of another agent than the main one.
+//! `is_root`: the user can go back to before this message. `is_sidechain`: of another agent than the main one.
 
 use super::evidence::is_record;
 use super::message;
@@ -74,7 +74,7 @@ enum Summary<'a> {
 pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
     let mut fields = fields(c)?;
     let mut link = Link {
-        is_aside: !matches!(fields.agent, b"" | MAIN),
+        is_sidechain: !matches!(fields.agent, b"" | MAIN),
         ..Link::default()
     };
     let found = match fields.kind {
@@ -143,7 +143,7 @@ fn within<'a, T>(
     read: impl FnOnce(&mut Cursor<'a>) -> Parse<T>,
 ) -> Parse<T> {
     let found = read(at)?;
-    c.oddities.insert(at.oddities);
+    c.anomalies.insert(at.anomalies);
     Ok(found)
 }
 

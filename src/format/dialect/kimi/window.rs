@@ -8,7 +8,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::chain::Chain;
-use crate::format::shapes::joined::joined;
+use crate::format::shapes::joined_sessions::joined;
 use crate::ids::IdMap;
 use crate::scan::{Span, Value};
 use crate::transcript::{
@@ -61,10 +61,10 @@ impl Window {
         // A file is of one agent; it passes over records of others.
         let own = records()
             .find(|(_, link)| is_message(link))
-            .map(|(_, link)| link.is_aside);
+            .map(|(_, link)| link.is_sidechain);
         let mut fold = Fold::new(transcript, compactions);
         for (line, link) in records() {
-            if Some(link.is_aside) != own {
+            if Some(link.is_sidechain) != own {
                 continue;
             }
             match chain.has(line) {

@@ -74,7 +74,7 @@ pub(super) fn parts(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, role: Role)
             (b"compaction", Role::User) => parts.compaction = Some(one.tail),
             (b"tool", Role::Assistant) => {
                 let read = tool(&one, c, record)?;
-                c.oddities.insert(read);
+                c.anomalies.insert(read);
             }
             _ => {}
         }
@@ -180,7 +180,7 @@ fn tool(part: &Fields<'_>, c: &Cursor<'_>, record: &mut Record<'_, '_>) -> Parse
         _ => (None, Outcome::Fine),
     };
     let Some(said) = said else {
-        return Ok(at.oddities);
+        return Ok(at.anomalies);
     };
     let texts = record.text_mark();
     let mut result = Block::new(BlockKind::Result);
@@ -199,7 +199,7 @@ fn tool(part: &Fields<'_>, c: &Cursor<'_>, record: &mut Record<'_, '_>) -> Parse
     if !metadata.span.is_empty() && !is_result {
         record.mirror(metadata.span, part.call);
     }
-    Ok(at.oddities)
+    Ok(at.anomalies)
 }
 
 /// What a tool noted for a viewer.

@@ -38,7 +38,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
     };
     let (blocks, texts) = (record.block_mark(), record.text_mark());
     let parts = part::parts(&mut list, record, role)?;
-    c.oddities.insert(list.oddities);
+    c.anomalies.insert(list.anomalies);
     let error = of.error.map(|name| name.of(line));
     let is_sent = match error {
         None => true,

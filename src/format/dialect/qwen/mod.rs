@@ -30,7 +30,7 @@ mod window;
 use super::{Dialect, ToolNames};
 use crate::format::agent::Agent;
 use crate::format::detect::{Evidence, Line, Part};
-use crate::format::shapes::answered;
+use crate::format::shapes::paired_calls;
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::format::{Share, Summaries, finish};
 use crate::ids::IdSet;
@@ -147,7 +147,7 @@ impl Dialect for Qwen {
     }
 
     fn check(&self, findings: &mut Findings<'_, '_>) {
-        findings.conversations(answered::messages);
+        findings.conversations(paired_calls::messages);
         rules::session(findings);
     }
 

@@ -122,7 +122,7 @@ fn said(
         true => Source::Injected,
         false => blocks::source(words),
     })?;
-    c.oddities.insert(at.oddities);
+    c.anomalies.insert(at.anomalies);
     (link.role, link.content) = (Some(read.0), read.1);
     let shown = fields.result.field("resultDisplay");
     if let Some(Kind::String | Kind::Object | Kind::Array) = shown.kind() {
@@ -161,7 +161,7 @@ fn message(
     if let Some(at) = &list {
         let mut at = at.clone();
         let content = parts::content(&mut at, record, Thoughts::Sent)?;
-        c.oddities.insert(at.oddities);
+        c.anomalies.insert(at.anomalies);
         span = content.span;
         if role == Role::User && content.only_results {
             role = Role::Tool;
@@ -226,7 +226,7 @@ fn system(
                 return Ok(LineKind::Control);
             };
             let kind = compression(&mut at, record, link)?;
-            c.oddities.insert(at.oddities);
+            c.anomalies.insert(at.anomalies);
             Ok(kind)
         }
         _ => Ok(LineKind::Control),
@@ -298,7 +298,7 @@ fn compression(
         number += 1;
         Ok(())
     })?;
-    c.oddities.insert(at.oddities);
+    c.anomalies.insert(at.anomalies);
     Ok(match number {
         0 => LineKind::Control,
         _ => LineKind::Message,

@@ -252,7 +252,7 @@ fn an_error_of_an_earlier_summary_is_worth_as_much_as_a_new_one() {
     let errors = units.filter(|unit| unit.row.section == Section::Errors);
     let mut errors: Vec<(&str, f64)> = errors.map(|unit| (&unit.row.text[..], unit.base)).collect();
     errors.sort_by_key(|(text, _)| *text);
-    let worth = facts_of::FAILED;
+    let worth = fact_units::FAILED;
     assert_eq!(errors, [("error: no rule", worth), ("it broke", worth)]);
 }
 

@@ -1,0 +1,344 @@
+//! The tokens of JavaScript, as far as calls with literal arguments need them.
+//!
+//! PURE. Tolerant: code that is not JavaScript, or is cut off, gives some tokens and then none. Comments are skipped.
+
+/// How deep templates may be nested in the values of templates.
+const DEEPEST: u32 = 8;
+
+/// A token.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Token<'c> {
+    /// A name or a keyword.
+    Name(&'c str),
+    /// A number as written.
+    Number(&'c str),
+    /// The value of a quoted string.
+    Text(String),
+    /// A template.
+    Template(Template<'c>),
+    /// A regular expression.
+    Pattern,
+    /// One character of an operator or a bracket.
+    Punct(u8),
+}
+
+/// A template, in parts.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Template<'c> {
+    /// Each `${…}`, as written without blanks around it, with the text before it.
+    pub(super) values: Vec<(String, String)>,
+    /// The text after the last of them.
+    pub(super) end: String,
+    /// All of it, as written.
+    pub(super) raw: &'c str,
+}
+
+impl Token<'_> {
+    /// Whether a statement can begin with it, and an expression cannot go on with it.
+    pub(super) fn begins_a_statement(&self) -> bool {
+        match self {
+            Token::Name(name) => !matches!(*name, "in" | "instanceof" | "as"),
+            Token::Number(_) | Token::Text(_) | Token::Pattern => true,
+            Token::Template(_) | Token::Punct(_) => false,
+        }
+    }
+}
+
+/// The tokens that come next.
+#[derive(Debug, Clone)]
+pub(super) struct Tokens<'c> {
+    code: &'c str,
+    /// Where the next token begins.
+    at: usize,
+    /// Where the token after it is looked for.
+    after: usize,
+    next: Option<Token<'c>>,
+    is_on_new_line: Line,
+    /// How deep templates may still be nested.
+    nesting: u32,
+    /// The code from which on there are no tokens, although it has not ended.
+    unread: &'c str,
+}
+
+/// Whether a token is on the line of the token before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    Same,
+    New,
+}
+
+impl<'c> Tokens<'c> {
+    pub(super) fn of(code: &'c str) -> Self {
+        Tokens::nested(code, DEEPEST)
+    }
+
+    /// The tokens of code in which templates may be nested this deep.
+    fn nested(code: &'c str, nesting: u32) -> Self {
+        let mut tokens = Tokens {
+            code,
+            at: 0,
+            after: 0,
+            next: None,
+            is_on_new_line: Line::New,
+            nesting,
+            unread: "",
+        };
+        tokens.read(Before::Operator);
+        tokens
+    }
+
+    /// The next token.
+    pub(super) fn peek(&self) -> Option<Token<'c>> {
+        self.next.clone()
+    }
+
+    /// Where the next token begins.
+    pub(super) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// The code that could not be read as tokens, once the others have been taken.
+    pub(super) fn unread(&self) -> &'c str {
+        self.unread
+    }
+
+    /// Whether a line ends before the next token.
+    pub(super) fn is_on_new_line(&self) -> bool {
+        self.is_on_new_line == Line::New
+    }
+
+    /// Takes the next token.
+    pub(super) fn next(&mut self) -> Option<Token<'c>> {
+        let token = self.next.take();
+        // After a value, `/` divides; elsewhere it begins a regular expression.
+        let before = match &token {
+            Some(Token::Name("return" | "typeof" | "case" | "in" | "of" | "await")) => {
+                Before::Operator
+            }
+            Some(Token::Punct(b')' | b']' | b'}')) => Before::Value,
+            Some(Token::Punct(_)) | None => Before::Operator,
+            Some(
+                Token::Name(_)
+                | Token::Number(_)
+                | Token::Text(_)
+                | Token::Template(_)
+                | Token::Pattern,
+            ) => Before::Value,
+        };
+        self.read(before);
+        token
+    }
+
+    /// Takes the next token and, if it opens a bracket, all up to the one that closes it.
+    pub(super) fn skip_one(&mut self) {
+        let mut open = 0u32;
+        while let Some(token) = self.next() {
+            match token {
+                Token::Punct(b'(' | b'[' | b'{') => open += 1,
+                Token::Punct(b')' | b']' | b'}') => open = open.saturating_sub(1),
+                _ => {}
+            }
+            if open == 0 {
+                return;
+            }
+        }
+    }
+
+    fn read(&mut self, before: Before) {
+        let rest = self.blanks();
+        self.at = self.code.len() - rest.len();
+        let Some(first) = rest.chars().next() else {
+            self.after = self.code.len();
+            self.next = None;
+            return;
+        };
+        let taken = match first {
+            '"' | '\'' => quoted(rest),
+            '`' => template(rest, self.nesting),
+            '/' if before == Before::Operator => pattern(rest),
+            c if is_of_name(c) => {
+                let end = rest.find(|c| !is_of_name(c)).unwrap_or(rest.len());
+                match first.is_ascii_digit() {
+                    true => {
+                        let is_of_number = |c: char| is_of_name(c) || c == '.';
+                        let end = rest.find(|c| !is_of_number(c)).unwrap_or(rest.len());
+                        Some((Token::Number(&rest[..end]), end))
+                    }
+                    false => Some((Token::Name(&rest[..end]), end)),
+                }
+            }
+            c => Some((Token::Punct(u8::try_from(c).unwrap_or(b'?')), c.len_utf8())),
+        };
+        match taken {
+            Some((token, length)) => {
+                self.next = Some(token);
+                self.after = self.at + length;
+            }
+            // Cut off within a string, or not understood.
+            None => {
+                self.next = None;
+                self.unread = rest;
+                self.after = self.code.len();
+            }
+        }
+    }
+
+    /// The code after blanks and comments.
+    fn blanks(&mut self) -> &'c str {
+        self.is_on_new_line = Line::Same;
+        let mut rest = &self.code[self.after..];
+        loop {
+            let blank = rest.len() - rest.trim_start().len();
+            let comment = match &rest[blank..] {
+                line if line.starts_with("//") => line.find('\n').unwrap_or(line.len()),
+                block if block.starts_with("/*") => {
+                    block.find("*/").map_or(block.len(), |end| end + 2)
+                }
+                _ => 0,
+            };
+            if rest[..blank + comment].contains('\n') {
+                self.is_on_new_line = Line::New;
+            }
+            rest = &rest[blank + comment..];
+            if comment == 0 {
+                return rest;
+            }
+        }
+    }
+}
+
+/// What comes before a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Before {
+    Value,
+    Operator,
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '$'
+}
+
+/// A quoted string, with its length; `None` if it does not end on its line.
+fn quoted(code: &str) -> Option<(Token<'_>, usize)> {
+    let quote = code.chars().next()?;
+    let mut text = String::new();
+    let mut at = 1;
+    loop {
+        match code[at..].chars().next()? {
+            c if c == quote => return Some((Token::Text(text), at + 1)),
+            '\n' => return None,
+            '\\' => at += escape(&code[at..], &mut text)?,
+            c => {
+                text.push(c);
+                at += c.len_utf8();
+            }
+        }
+    }
+}
+
+/// A template, with its length; `None` if it does not end.
+fn template(code: &str, nesting: u32) -> Option<(Token<'_>, usize)> {
+    let mut values = Vec::new();
+    let mut text = String::new();
+    let mut at = 1;
+    loop {
+        match code[at..].chars().next()? {
+            '`' => {
+                let template = Template {
+                    values,
+                    end: text,
+                    raw: &code[1..at],
+                };
+                return Some((Token::Template(template), at + 1));
+            }
+            '\\' => at += escape(&code[at..], &mut text)?,
+            '$' if code[at + 1..].starts_with('{') => {
+                let value = inside_braces(&code[at + 2..], nesting.checked_sub(1)?)?;
+                values.push((std::mem::take(&mut text), value.trim().to_owned()));
+                at += 2 + value.len() + 1;
+            }
+            c => {
+                text.push(c);
+                at += c.len_utf8();
+            }
+        }
+    }
+}
+
+/// What is before the `}` that closes a value of a template.
+fn inside_braces(code: &str, nesting: u32) -> Option<&str> {
+    let mut tokens = Tokens::nested(code, nesting);
+    let mut open = 0u32;
+    loop {
+        match tokens.peek()? {
+            Token::Punct(b'{') => open += 1,
+            Token::Punct(b'}') if open == 0 => return Some(&code[..tokens.at]),
+            Token::Punct(b'}') => open -= 1,
+            Token::Punct(_)
+            | Token::Name(_)
+            | Token::Number(_)
+            | Token::Text(_)
+            | Token::Template(_)
+            | Token::Pattern => {}
+        }
+        tokens.next();
+    }
+}
+
+/// Adds what the escape at the start of `code` means to `text`; the length of the escape in bytes. `None` if it is cut off or
+/// names no character.
+fn escape(code: &str, text: &mut String) -> Option<usize> {
+    let escaped = code[1..].chars().next()?;
+    let hex = |from: usize, to: usize| u32::from_str_radix(code.get(from..to)?, 16).ok();
+    let (value, length) = match escaped {
+        'n' => ('\n', 2),
+        't' => ('\t', 2),
+        'r' => ('\r', 2),
+        'b' => ('\u{8}', 2),
+        'f' => ('\u{c}', 2),
+        'v' => ('\u{b}', 2),
+        '0' => ('\0', 2),
+        'x' => (char::from_u32(hex(2, 4)?)?, 4),
+        'u' if code[2..].starts_with('{') => {
+            let end = code.find('}')?;
+            (char::from_u32(hex(3, end)?)?, end + 1)
+        }
+        'u' => match hex(2, 6)? {
+            // Half of a pair: the other half is a second escape.
+            high @ 0xD800..=0xDBFF if code.get(6..8) == Some("\\u") => {
+                let low = hex(8, 12)?.checked_sub(0xDC00)?;
+                let pair = 0x10000 + ((high - 0xD800) << 10) + low;
+                (char::from_u32(pair)?, 12)
+            }
+            unit => (char::from_u32(unit)?, 6),
+        },
+        // The line goes on.
+        '\n' => return Some(2),
+        other => (other, 1 + other.len_utf8()),
+    };
+    text.push(value);
+    Some(length)
+}
+
+/// A regular expression, with its length; `None` if it does not end on its line.
+fn pattern(code: &str) -> Option<(Token<'_>, usize)> {
+    let mut is_in_class = false;
+    let mut chars = code.char_indices().skip(1);
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\n' => return None,
+            '\\' => {
+                chars.next();
+            }
+            '[' => is_in_class = true,
+            ']' => is_in_class = false,
+            '/' if !is_in_class => {
+                let flags = code[at + 1..].find(|c| !is_of_name(c));
+                let end = flags.map_or(code.len(), |flags| at + 1 + flags);
+                return Some((Token::Pattern, end));
+            }
+            _ => {}
+        }
+    }
+    None
+}

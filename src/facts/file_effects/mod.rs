@@ -1,0 +1,453 @@
+//! What a shell command does to files as far as its words say it: it deletes, moves or replaces them, or git takes back what was
+//! done to them.
+//!
+//! PURE. Returns the paths of each command and whether it ran, given that the whole script succeeded. Says nothing of a command
+//! that only would do it, and of a text that cannot be taken apart.
+
+mod find_xargs;
+mod git;
+mod place;
+mod recreated;
+mod sequence;
+mod verbs;
+
+use super::script::{Missing, SimpleCommand, Word, WordKind, assigned, commands};
+use place::{By, LONGEST, Values, below, is_rooted};
+use recreated::Removed;
+
+pub(super) use git::may_record;
+pub(super) use place::{PathSpec, Pattern};
+
+/// What the commands of a text do to files, in their order.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Changes {
+    pub(super) all: Vec<Change>,
+    pub(super) status: Status,
+}
+
+/// Whose status that of the text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Status {
+    /// That of the only change: if it failed, nothing was changed.
+    Own,
+    /// That of any of several.
+    Shared,
+}
+
+/// What one command does to files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) what: What,
+    pub(super) sure: Sure,
+}
+
+/// Whether a command was carried out, with the paths that it names, if the whole text has ended well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sure {
+    Yes,
+    No,
+}
+
+impl Sure {
+    fn and(self, other: Sure) -> Sure {
+        match (self, other) {
+            (Sure::Yes, Sure::Yes) => Sure::Yes,
+            (Sure::No, _) | (_, Sure::No) => Sure::No,
+        }
+    }
+}
+
+/// What is done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum What {
+    /// Files and folders are deleted.
+    Delete(PathSpec),
+    /// A file or a folder is moved, to where it is not always said.
+    Move { from: PathSpec, to: Option<Target> },
+    /// A file contains something else, if it is no folder.
+    Replace(Target),
+    /// What was removed before is there again, or may be.
+    Again { place: PathSpec, how: How },
+    /// Files are as git has recorded them.
+    Revert(Scope),
+    /// The same, and what they were is kept in a stash.
+    Stash(Scope),
+    /// What a stash keeps is put back.
+    Unstash(Entry),
+    /// What a stash keeps is thrown away.
+    Drop(Entry),
+    /// Files that git does not know are deleted.
+    Clean(PathSpec),
+}
+
+/// How a path comes to be there again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    /// The output of a command goes there.
+    Written,
+    /// A command is given its name.
+    Possibly,
+}
+
+/// Where a file is put.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Target {
+    /// The path, as written.
+    pub(super) path: String,
+    /// The name that it has if that is a folder.
+    pub(super) name: Option<String>,
+}
+
+/// The files that a command of git is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// These, and those in folders of these paths.
+    Paths(PathSpec),
+    /// These if there are such files: it may be the name of a branch, too.
+    PathsOrBranch(PathSpec),
+    /// All of the repository that this folder is in, if that is known.
+    Repository(Option<String>),
+}
+
+/// An entry of the stash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entry {
+    Last,
+    All,
+    /// Any of them.
+    Some,
+}
+
+/// How many brackets may be open at once.
+const MOST_OPEN: usize = 64;
+
+/// How deep a text may stand in others.
+const DEEPEST: usize = 4;
+
+/// Which places earlier texts have removed; `None` if they have removed nothing.
+pub(super) type Before<'b> = Option<&'b dyn Fn(&PathSpec) -> bool>;
+
+/// What a text does to files, given what those before it have removed. `None`, which is nearly always so, if nothing.
+pub(super) fn changes(text: &str, before: Before<'_>) -> Option<Changes> {
+    const WORDS: [&str; 10] = [
+        "rm",
+        "mv ",
+        "cp ",
+        "unlink",
+        "Remove-Item",
+        "rimraf",
+        "trash",
+        "shred",
+        "git ",
+        "-delete",
+    ];
+    if before.is_none() && !WORDS.iter().any(|word| text.contains(word)) {
+        return None;
+    }
+    let mut walk = ShellWalk {
+        folders: vec![Folder {
+            at: Some(String::new()),
+            sure: Sure::Yes,
+        }],
+        values: Values::new(),
+        found: Vec::new(),
+        removed: Removed::default(),
+        before,
+    };
+    let number = walk.text(text, Sure::Yes, 0)?;
+    let is_again = |change: &&Change| matches!(change.what, What::Again { .. });
+    let mut others = walk.found.iter().filter(|change| !is_again(change));
+    let status = match (number, others.next(), others.next()) {
+        (1, Some(change), None) if change.is_of_one_path() => Status::Own,
+        (_, _, _) => Status::Shared,
+    };
+    (!walk.found.is_empty()).then_some(Changes {
+        all: walk.found,
+        status,
+    })
+}
+
+impl Change {
+    fn is_of_one_path(&self) -> bool {
+        match &self.what {
+            What::Delete(PathSpec::At(_))
+            | What::Move {
+                from: PathSpec::At(_),
+                ..
+            }
+            | What::Replace(_)
+            | What::Revert(_)
+            | What::Stash(_) => true,
+            What::Delete(PathSpec::Like { .. })
+            | What::Move {
+                from: PathSpec::Like { .. },
+                ..
+            }
+            | What::Again { .. }
+            | What::Unstash(_)
+            | What::Drop(_)
+            | What::Clean(_) => false,
+        }
+    }
+}
+
+/// A folder that commands run in.
+#[derive(Debug, Clone)]
+struct Folder {
+    /// Its path as written, below that of the call; `None` if it is not known.
+    at: Option<String>,
+    sure: Sure,
+}
+
+/// The commands of a text, one after the other.
+struct ShellWalk<'b> {
+    /// The folder of the commands, and of those that the brackets around them are in.
+    folders: Vec<Folder>,
+    values: Values,
+    found: Vec<Change>,
+    /// The paths that these remove.
+    removed: Removed,
+    before: Before<'b>,
+}
+
+/// An argument of a command.
+#[derive(Debug, Clone)]
+enum Argument<'w> {
+    Word(&'w Word),
+    /// Names that another command gives.
+    Given(Vec<Pattern>),
+}
+
+impl Argument<'_> {
+    /// Its text as far as it is written; "" for names that are given.
+    fn text(&self) -> &str {
+        match self {
+            Argument::Word(word) => &word.text,
+            Argument::Given(_) => "",
+        }
+    }
+
+    /// Its text, if nothing else is put into it.
+    fn literal(&self) -> Option<&str> {
+        match self {
+            Argument::Word(word) => (word.kind == WordKind::Literal).then_some(&word.text[..]),
+            Argument::Given(_) => None,
+        }
+    }
+
+    fn patterns(&self, by: By, values: &Values) -> Vec<Pattern> {
+        match self {
+            Argument::Word(word) => Pattern::of(word, by, values),
+            Argument::Given(patterns) => patterns.clone(),
+        }
+    }
+}
+
+impl ShellWalk<'_> {
+    /// Follows a text; returns the number of its commands.
+    fn text(&mut self, text: &str, outer: Sure, depth: usize) -> Option<usize> {
+        let commands = commands(text).filter(|_| depth < DEEPEST)?;
+        let open = |sum: usize, of: &SimpleCommand| {
+            let sum = sum + of.opens;
+            (sum <= MOST_OPEN).then(|| sum.saturating_sub(of.closes))
+        };
+        commands.iter().try_fold(0, open)?;
+        let sure = sequence::certainty(&commands);
+        for (number, command) in commands.iter().enumerate() {
+            for _ in 0..command.opens {
+                self.folders.push(self.folder().clone());
+            }
+            let given = || find_xargs::names(&commands[..number], self);
+            let words = sequence::without_what_runs_it(&command.words);
+            match words {
+                Some([program, ..]) if program.text == "xargs" => {
+                    let names = given();
+                    let mut arguments: Vec<Argument<'_>> = words
+                        .unwrap_or_default()
+                        .iter()
+                        .map(Argument::Word)
+                        .collect();
+                    find_xargs::skip_flags(&mut arguments);
+                    arguments.push(Argument::Given(names));
+                    self.command(&arguments, command, Sure::No, depth);
+                }
+                Some([read, .., name]) if read.text == "read" => {
+                    let names = given();
+                    self.values.insert(name.text.clone(), names);
+                }
+                Some([word, name, of, values @ ..]) if word.text == "for" && of.text == "in" => {
+                    let values = values.iter();
+                    let values = values
+                        .flat_map(|value| Pattern::of(value, By::Shell, &self.values))
+                        .collect();
+                    self.values.insert(name.text.clone(), values);
+                }
+                Some(words) => {
+                    self.assign(&command.words);
+                    let arguments: Vec<Argument<'_>> = words.iter().map(Argument::Word).collect();
+                    let sure = sure[number].and(outer);
+                    self.command(&arguments, command, sure, depth);
+                    self.again(command, words, sure);
+                }
+                None => self.assign(&command.words),
+            }
+            for _ in 0..command.closes {
+                if self.folders.len() > 1 {
+                    self.folders.pop();
+                }
+            }
+        }
+        Some(commands.len())
+    }
+
+    fn folder(&self) -> &Folder {
+        // There always is one.
+        const NONE: &Folder = &Folder {
+            at: None,
+            sure: Sure::No,
+        };
+        self.folders.last().unwrap_or(NONE)
+    }
+
+    /// Remembers what variables are set to.
+    fn assign(&mut self, words: &[Word]) {
+        let words = words.iter().skip_while(|word| word.text == "export");
+        for word in words {
+            let Some((name, _)) = assigned(&word.text) else {
+                return;
+            };
+            let mut value = word.clone();
+            let skipped = name.len() + 1;
+            value.text.drain(..skipped);
+            for gap in &mut value.gaps {
+                gap.at = gap.at.saturating_sub(skipped);
+            }
+            let value = Pattern::of(&value, By::Shell, &self.values);
+            self.values.insert(name.to_owned(), value);
+        }
+    }
+
+    /// Follows one command.
+    fn command(&mut self, words: &[Argument<'_>], of: &SimpleCommand, sure: Sure, depth: usize) {
+        let Some((program, arguments)) = words.split_first() else {
+            return;
+        };
+        let Some(program) = program_of(program) else {
+            return;
+        };
+        match program {
+            "cd" | "pushd" | "popd" | "chdir" | "Set-Location" => {
+                self.enter(program, arguments, sure)
+            }
+            "bash" | "sh" | "zsh" | "dash" | "ksh" | "eval" => {
+                let document = of.document.as_deref().filter(|_| arguments.is_empty());
+                let script = match arguments {
+                    [script] if program == "eval" => script.literal(),
+                    [flag, script, ..] if sequence::runs_text(flag.text()) => script.literal(),
+                    _ => document,
+                };
+                // A shell of its own has a folder of its own.
+                self.folders.push(self.folder().clone());
+                if let Some(script) = script {
+                    self.text(script, sure, depth + 1);
+                }
+                let inner = self.folders.pop();
+                if program == "eval"
+                    && let (Some(inner), Some(own)) = (inner, self.folders.last_mut())
+                {
+                    *own = inner;
+                }
+            }
+            "git" => self.git(arguments, sure),
+            "find" | "fd" | "fdfind" => self.find(program, arguments),
+            _ => self.verb(program, arguments, By::Shell, sure),
+        }
+    }
+
+    /// Goes to another folder.
+    fn enter(&mut self, program: &str, arguments: &[Argument<'_>], sure: Sure) {
+        let mut words = arguments
+            .iter()
+            .filter(|word| !matches!(word.text(), "-P" | "-L" | "--"));
+        let to = match (program, words.next()) {
+            ("popd", _) => None,
+            ("cd", None) => Some("~".to_owned()),
+            (_, None) => None,
+            (_, Some(to)) => match &to.patterns(By::Shell, &self.values)[..] {
+                [to] => to.text().filter(|to| to != "-"),
+                _ => None,
+            },
+        };
+        let folder = self.folder();
+        let at = match (&folder.at, to) {
+            (_, Some(to)) if is_rooted(&to) => Some(to),
+            (Some(folder), Some(to)) => Some(below(folder, &to)),
+            (_, _) => None,
+        };
+        let folder = Folder {
+            at: at.filter(|at| at.len() <= LONGEST),
+            // If it has failed, the next ones run in the old one.
+            sure: sure.and(folder.sure),
+        };
+        if let Some(last) = self.folders.last_mut() {
+            *last = folder;
+        }
+    }
+
+    /// The places that arguments mean, and whether these are sure.
+    fn places(&self, arguments: &[Argument<'_>], by: By) -> Vec<(PathSpec, Sure)> {
+        let folder = self.folder();
+        let patterns = arguments.iter();
+        let patterns = patterns.flat_map(|argument| {
+            let patterns = argument.patterns(by, &self.values);
+            // Which of several it is, depends.
+            let sure = match &patterns[..] {
+                [_] => Sure::Yes,
+                _ => Sure::No,
+            };
+            patterns.into_iter().map(move |pattern| (pattern, sure))
+        });
+        let places = patterns.filter_map(|(pattern, sure)| {
+            let place = pattern.place(folder.at.as_deref())?;
+            let sure = match &place {
+                PathSpec::At(path) if is_rooted(path) && !is_below(folder, path) => sure,
+                PathSpec::At(_) => sure.and(folder.sure),
+                PathSpec::Like { .. } => Sure::No,
+            };
+            Some((place, sure))
+        });
+        places.collect()
+    }
+
+    fn push(&mut self, what: What, sure: Sure) {
+        self.removed.note(&what);
+        self.found.push(Change { what, sure });
+    }
+}
+
+/// Whether a path may have been made absolute by the folder of its command.
+fn is_below(folder: &Folder, path: &str) -> bool {
+    folder
+        .at
+        .as_deref()
+        .is_some_and(|folder| !folder.is_empty() && path.starts_with(folder))
+}
+
+/// The program that a word names, without its folder.
+fn program_of<'w>(word: &'w Argument<'_>) -> Option<&'w str> {
+    let Argument::Word(word) = word else {
+        return None;
+    };
+    let name = word.text.rsplit('/').next()?;
+    let start = word.text.len() - name.len();
+    // A name that is escaped is no alias.
+    let is_known = |gap: &super::script::ExpansionSite| match gap.what {
+        Missing::Anything => gap.at == start && !name.is_empty(),
+        Missing::Variable(_) => gap.at < start,
+        Missing::Pattern => false,
+    };
+    word.gaps.iter().all(is_known).then_some(name)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! Commands that delete, move and copy files.
+//!
+//! PURE.
+
+use super::place::By;
+use super::{Argument, PathSpec, Pattern, ShellWalk, Sure, Target, What};
+
+/// What flags say.
+enum Flags {
+    /// It is done.
+    Does,
+    /// It may be done, to some of the paths.
+    May,
+    /// Nothing is done.
+    Only,
+}
+
+/// What things are moved to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Folder,
+    /// A name, or a folder that is there.
+    Either,
+}
+
+/// The arguments of a command without its flags.
+struct Parts<'a, 'w> {
+    flags: Flags,
+    paths: Vec<&'a Argument<'w>>,
+    /// The folder that a flag names.
+    into: Option<Argument<'w>>,
+}
+
+impl ShellWalk<'_> {
+    /// Follows a command that deletes, moves or copies the paths behind it.
+    pub(super) fn verb(&mut self, verb: &str, arguments: &[Argument<'_>], by: By, sure: Sure) {
+        let parts = Parts::of(verb, by, arguments);
+        let sure = match parts.flags {
+            Flags::Does => sure,
+            Flags::May => Sure::No,
+            Flags::Only => return,
+        };
+        let mut paths: Vec<Argument<'_>> = parts.paths.into_iter().cloned().collect();
+        match verb {
+            "rm" | "unlink" | "trash" | "trash-put" | "rimraf" | "Remove-Item" => {
+                for (place, its) in self.places(&paths, by) {
+                    self.push(What::Delete(place), sure.and(its));
+                }
+            }
+            "shred" if arguments.iter().any(|word| removes(word.text())) => {
+                for (place, its) in self.places(&paths, By::Shell) {
+                    self.push(What::Delete(place), sure.and(its));
+                }
+            }
+            "mv" | "cp" => {
+                let is_into = parts.into.is_some();
+                let Some(to) = parts.into.or_else(|| paths.pop()) else {
+                    return;
+                };
+                let kind = match is_into || paths.len() > 1 || is_folder(to.text()) {
+                    true => Kind::Folder,
+                    false => Kind::Either,
+                };
+                let to = match &self.places(&[to], By::Shell)[..] {
+                    [(PathSpec::At(to), its)] => Some((to.clone(), *its)),
+                    _ => None,
+                };
+                for (from, its) in self.places(&paths, By::Shell) {
+                    self.put(verb, from, to.as_ref(), kind, sure.and(its));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Moves or copies one thing.
+    fn put(
+        &mut self,
+        verb: &str,
+        from: PathSpec,
+        to: Option<&(String, Sure)>,
+        kind: Kind,
+        sure: Sure,
+    ) {
+        let name = match &from {
+            PathSpec::At(from) => from.trim_end_matches('/').rsplit('/').next(),
+            PathSpec::Like { .. } => None,
+        };
+        let name = name.map(str::to_owned);
+        let target = to.and_then(|(to, _)| match (kind, &name) {
+            (Kind::Folder, Some(name)) => {
+                let to = to.trim_end_matches('/');
+                let to = to.strip_suffix("/.").unwrap_or(to);
+                Some(Target {
+                    path: format!("{to}/{name}"),
+                    name: None,
+                })
+            }
+            // Which of its files, nobody knows.
+            (Kind::Folder, None) => None,
+            (Kind::Either, _) => Some(Target {
+                path: to.clone(),
+                name: name.clone(),
+            }),
+        });
+        let sure = to.map_or(Sure::No, |(_, its)| sure.and(*its));
+        match (verb, target) {
+            ("mv", to) => self.push(What::Move { from, to }, sure),
+            (_, Some(to)) => self.push(What::Replace(to), sure),
+            (_, None) => {}
+        }
+    }
+}
+
+/// Whether a path is that of a folder by its end alone.
+fn is_folder(path: &str) -> bool {
+    path.ends_with('/') || matches!(path.rsplit('/').next(), Some("." | ".."))
+}
+
+/// Whether a flag of `shred` has the file deleted.
+fn removes(flag: &str) -> bool {
+    flag.starts_with("--remove")
+        || flag.starts_with('-') && !flag.starts_with("--") && flag.contains('u')
+}
+
+impl<'a, 'w> Parts<'a, 'w> {
+    fn of(verb: &str, by: By, arguments: &'a [Argument<'w>]) -> Self {
+        let mut parts = Parts {
+            flags: Flags::Does,
+            paths: Vec::new(),
+            into: None,
+        };
+        let is_git = by == By::Program;
+        let is_put = matches!(verb, "mv" | "cp") && !is_git;
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let text = word.text();
+            if text == "--" {
+                parts.paths.extend(words);
+                return parts;
+            }
+            if !text.starts_with('-') || text == "-" {
+                parts.paths.push(word);
+                continue;
+            }
+            if let Some(folder) = text.strip_prefix("--target-directory=") {
+                parts.into = Some(Argument::Given(vec![Pattern::path(folder)]));
+                continue;
+            }
+            match text {
+                "--help" | "--version" | "--dry-run" | "-WhatIf" => parts.flags = Flags::Only,
+                "-n" | "--cached" | "-nr" | "-rn" if is_git => parts.flags = Flags::Only,
+                _ if is_git && text.starts_with("--pathspec") => parts.flags = Flags::Only,
+                "-ErrorAction" | "-ea" | "-Stream" => {
+                    words.next();
+                }
+                "-Include" | "-Exclude" | "-Filter" => {
+                    words.next();
+                    parts.may();
+                }
+                "-t" | "--target-directory" if is_put => parts.into = words.next().cloned(),
+                "-S" | "--suffix" if is_put => {
+                    words.next();
+                }
+                "-k" if is_git => parts.may(),
+                "--interactive" | "--no-clobber" | "--update" | "-Confirm" => parts.may(),
+                _ if text.starts_with("--interactive=") || text.starts_with("--update=") => {
+                    parts.may();
+                }
+                _ if text.starts_with("--") || verb == "Remove-Item" => {}
+                // It asks, or keeps what is there.
+                _ if !is_git && text.contains(['i', 'I']) => parts.may(),
+                _ if is_put && text.contains(['n', 'u']) => parts.may(),
+                _ => {}
+            }
+        }
+        parts
+    }
+
+    fn may(&mut self) {
+        if matches!(self.flags, Flags::Does) {
+            self.flags = Flags::May;
+        }
+    }
+}

@@ -1,0 +1,529 @@
+//! The history of each file: operations by calls and by shell commands.
+//!
+//! PURE. Knows which files may still be there, which a command may have hit without naming them, and which have gone into a stash.
+
+mod file;
+mod gone;
+mod stash;
+
+use std::collections::BTreeMap;
+
+use super::commands;
+use super::exchanges::{Exchange, FactLocation, text_of};
+use super::exit::CommandStatus;
+use super::file_effects::{self, How, PathSpec, Scope, Status, Sure, Target, What};
+use super::input::Input;
+use super::operation::{Done, FileAction, Operation};
+use super::outcome::{answered, flags_failures, of_read};
+use super::path::{Folders, below_folder, is_of_windows, on_its_drive};
+use super::path_scope::{PathScope, UnmatchedOperation};
+use super::refused::{is_empty, never_ran};
+use super::shell::{is_shell_tool, output, shows};
+use crate::policy::ToolKind;
+use crate::transcript::Transcript;
+use gone::Gone;
+
+pub use file::File;
+
+/// The files, call after call.
+pub(super) struct FileHistory<'t, 'a> {
+    transcript: &'t Transcript<'a>,
+    folders: &'t Folders<'t, 'a>,
+    files: Vec<File>,
+    by_path: BTreeMap<String, usize>,
+    /// Those that may still be there: a folder is deleted with what is in it.
+    there: BTreeMap<String, usize>,
+    unmatched: Vec<UnmatchedOperation>,
+    gone: Gone,
+    /// The entries of the stash: for each its call, and the files that may be in it.
+    stash: Vec<(FactLocation, Vec<usize>)>,
+    /// The last call that may have had git record changes.
+    recorded: Option<FactLocation>,
+    /// The folder of the first call, where it is known.
+    start: Option<String>,
+    paths: Paths,
+}
+
+/// What the paths of a session look like, as far as it has been seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Paths {
+    Plain,
+    /// Some begin at a drive: then a shell may write drives as folders.
+    OfWindows,
+}
+
+/// The call of the command that is followed.
+struct Call<'e, 'i> {
+    exchange: &'e Exchange,
+    input: &'e Input<'i>,
+}
+
+impl Call<'_, '_> {
+    fn operation(&self, written: &str, what: FileAction, done: Done) -> Operation {
+        let exchange = self.exchange;
+        Operation {
+            call: exchange.call,
+            result: exchange.result,
+            written: written.to_owned(),
+            what,
+            done,
+            patch: None,
+            basis: exchange.basis,
+            inner: exchange.inner.clone(),
+        }
+    }
+}
+
+impl<'t, 'a> FileHistory<'t, 'a> {
+    pub(super) fn new(transcript: &'t Transcript<'a>, folders: &'t Folders<'t, 'a>) -> Self {
+        FileHistory {
+            transcript,
+            folders,
+            files: Vec::new(),
+            by_path: BTreeMap::new(),
+            there: BTreeMap::new(),
+            unmatched: Vec::new(),
+            gone: Gone::default(),
+            stash: Vec::new(),
+            recorded: None,
+            start: None,
+            paths: Paths::Plain,
+        }
+    }
+
+    pub(super) fn done(self) -> (Vec<File>, Vec<UnmatchedOperation>) {
+        (self.files, self.unmatched)
+    }
+
+    /// Notes what a call did to the file that it names.
+    pub(super) fn push(&mut self, path: String, operation: Operation) {
+        if is_of_windows(&path) {
+            self.paths = Paths::OfWindows;
+        }
+        let file = match self.by_path.get(&path) {
+            Some(file) => *file,
+            None => {
+                self.by_path.insert(path.clone(), self.files.len());
+                self.files.push(File {
+                    path: path.clone(),
+                    operations: Vec::new(),
+                });
+                self.files.len() - 1
+            }
+        };
+        self.files[file].operations.push(operation);
+        self.there.entry(path).or_insert(file);
+    }
+
+    /// Notes what a shell command did.
+    pub(super) fn follow(&mut self, exchange: &Exchange) {
+        if exchange.kind != ToolKind::Shell {
+            return;
+        }
+        let input = exchange.input(self.transcript);
+        let Some(text) = input.command() else {
+            return;
+        };
+        if self.start.is_none() {
+            let start = self.folders.in_one_spelling(exchange.call.line, ".");
+            self.start = Some(start);
+        }
+        if file_effects::may_record(&text) {
+            self.recorded = Some(exchange.call);
+        }
+        let call = Call {
+            exchange,
+            input: &input,
+        };
+        let was_removed = |place: &PathSpec| match place {
+            PathSpec::At(written) => self.gone.has(&self.spelled(&call, written).0),
+            PathSpec::Like { .. } => false,
+        };
+        let seen = shows(&text).map(PathSpec::At).filter(was_removed);
+        let before: file_effects::Before<'_> = match self.gone.is_empty() {
+            true => None,
+            false => Some(&was_removed),
+        };
+        let changes = file_effects::changes(&text, before);
+        if let Some(place) = seen
+            && self.is_shown(exchange)
+        {
+            self.put_back(&call, &place, How::Possibly, Done::Unclear);
+        }
+        let Some(changes) = changes else {
+            return;
+        };
+        let answered = answered(self.transcript, exchange);
+        if answered == Done::Failed && never_ran(self.transcript, exchange) {
+            return;
+        }
+        let is_shown = self.shows_failures(exchange, &text);
+        let mut is_in_stash = false;
+        for change in changes.all {
+            let done = match (answered, changes.status, change.sure) {
+                (Done::Failed, Status::Own, _) => Done::Failed,
+                (Done::Yes, _, Sure::Yes) if is_shown => Done::Yes,
+                (Done::Failed | Done::Unclear | Done::Yes, ..) => Done::Unclear,
+            };
+            match change.what {
+                What::Delete(place) => self.remove(&call, &place, FileAction::Delete, done),
+                What::Move { from, to } => {
+                    self.remove(&call, &from, FileAction::MoveFrom, done);
+                    if let Some(to) = to {
+                        self.arrive(&call, to, done);
+                    }
+                }
+                What::Replace(to) => self.replace(&call, to, done),
+                What::Again { place, how } => self.put_back(&call, &place, how, done),
+                What::Revert(scope) => {
+                    self.take_back(&call, &scope, FileAction::Revert, done);
+                    if let Scope::PathsOrBranch(place) = &scope {
+                        self.put_back(&call, place, How::Possibly, done);
+                    }
+                }
+                What::Stash(scope) => {
+                    let files = self.take_back(&call, &scope, FileAction::Stash, done);
+                    match self.stash.last_mut() {
+                        // Of several paths, there is one entry.
+                        Some((_, last)) if is_in_stash => last.extend(files),
+                        Some(_) | None if done != Done::Failed => {
+                            self.stash.push((exchange.call, files));
+                        }
+                        Some(_) | None => {}
+                    }
+                    is_in_stash = matches!(scope, Scope::Paths(_));
+                }
+                What::Unstash(entry) => self.unstash(&call, entry, done),
+                What::Drop(entry) => self.drop(&call, entry),
+                What::Clean(place) => self.clean(&call, &place, &text),
+            }
+        }
+    }
+
+    /// Whether a command that shows a file has shown it.
+    fn is_shown(&self, exchange: &Exchange) -> bool {
+        exchange.result.is_some_and(|result| {
+            let said = text_of(self.transcript, result, exchange.inner.as_deref());
+            let answered = answered(self.transcript, exchange);
+            of_read(self.transcript, exchange, answered, &output(said)) == Done::Yes
+        })
+    }
+
+    /// Whether a failure would be visible in the result.
+    fn shows_failures(&self, exchange: &Exchange, text: &str) -> bool {
+        /// Ways to print nothing of what goes wrong, and how that begins.
+        const HIDING: [&str; 3] = ["2>", "&>", ">&"];
+        const PROGRAMS: [&str; 10] = [
+            "rm: ", "mv: ", "cp: ", "unlink: ", "fatal: ", "error: ", "sudo: ", "bash: ", "sh: ",
+            "zsh: ",
+        ];
+        let has_status = match &exchange.inner {
+            Some(inner) => inner.ended.done() == Done::Yes,
+            None => {
+                let exit = commands::exit(self.transcript, exchange);
+                matches!(exit, CommandStatus::Code(0) | CommandStatus::Succeeded)
+                    || flags_failures(self.transcript, exchange)
+                        && !is_shell_tool(&exchange.tool(self.transcript))
+            }
+        };
+        // It is printed unless the output goes elsewhere.
+        let rest = text.replace("2>&1", "");
+        let is_hidden = HIDING.iter().any(|hiding| rest.contains(hiding))
+            || rest.len() < text.len() && rest.contains('>');
+        if is_hidden && !has_status {
+            return false;
+        }
+        let Some(result) = exchange.result else {
+            return false;
+        };
+        let said = text_of(self.transcript, result, exchange.inner.as_deref());
+        let mut lines = said.lines();
+        !lines.any(|line| PROGRAMS.iter().any(|program| line.starts_with(program)))
+    }
+
+    /// The normalised path, and whether it is certain: `..` after a link may lead anywhere.
+    fn spelled(&self, call: &Call<'_, '_>, written: &str) -> (String, Sure) {
+        let path = below_folder(call.input, written);
+        let path = self.folders.in_one_spelling(call.exchange.call.line, &path);
+        let path = match self.paths {
+            // Another system with such folders may have named it so, too.
+            Paths::OfWindows if !self.knows(&path) => on_its_drive(&path).unwrap_or(path),
+            Paths::OfWindows | Paths::Plain => path,
+        };
+        match PathScope::without_parents(&path) {
+            Some(other) if !self.by_path.contains_key(&path) => (other, Sure::No),
+            Some(_) | None => (path, Sure::Yes),
+        }
+    }
+
+    /// Whether a path, or one in it, has been named by a call.
+    fn knows(&self, path: &str) -> bool {
+        let below = format!("{path}/");
+        let inside = self.by_path.range(below.clone()..).next();
+        self.by_path.contains_key(path) || inside.is_some_and(|(path, _)| path.starts_with(&below))
+    }
+
+    fn site(&self, call: &Call<'_, '_>, place: &PathSpec) -> PathScope {
+        match place {
+            PathSpec::At(written) => PathScope::Path(self.spelled(call, written).0),
+            PathSpec::Like { folder, pattern } => PathScope::Like {
+                folder: folder.as_ref().map(|folder| {
+                    self.spelled(call, if folder.is_empty() { "." } else { folder })
+                        .0
+                }),
+                pattern: pattern.clone(),
+            },
+        }
+    }
+
+    /// The files that are still there, or all, in a place besides the one that it names.
+    fn inside(&self, files: &BTreeMap<String, usize>, site: &PathScope) -> Vec<usize> {
+        let start = site.start();
+        let files = files.range(start.clone()..);
+        let files = files.take_while(|(path, _)| path.starts_with(&start));
+        let inside = files.filter(|(path, _)| site.holds(path) && !site.is(path));
+        inside.map(|(_, file)| *file).collect()
+    }
+
+    /// Files are deleted, or moved away.
+    fn remove(&mut self, call: &Call<'_, '_>, place: &PathSpec, what: FileAction, done: Done) {
+        let site = self.site(call, place);
+        let (written, done) = match place {
+            PathSpec::At(written) => (
+                below_folder(call.input, written),
+                match self.spelled(call, written) {
+                    (_, Sure::No) if done == Done::Yes => Done::Unclear,
+                    _ => done,
+                },
+            ),
+            PathSpec::Like { .. } => (String::new(), done),
+        };
+        let operation = call.operation(&written, what, done);
+        for number in self.inside(&self.there, &site) {
+            let file = &mut self.files[number];
+            // Once more says no more.
+            let is_same = |last: &Operation| last.what == what && last.done == Done::Unclear;
+            if done == Done::Yes {
+                self.there.remove(&file.path);
+            } else if file.operations.last().is_some_and(is_same) {
+                continue;
+            }
+            self.gone.file(&file.path, number);
+            file.hit(Operation {
+                written: file.path.clone(),
+                done: match done {
+                    Done::Yes => Done::Yes,
+                    // Some of what is in a folder may be gone.
+                    Done::Failed | Done::Unclear => Done::Unclear,
+                },
+                ..operation.clone()
+            });
+        }
+        if let PathScope::Path(path) = &site
+            && let Some(file) = self.by_path.get(path)
+        {
+            self.files[*file].operations.push(operation);
+            self.gone.file(path, *file);
+            if done == Done::Yes {
+                self.there.remove(path);
+            }
+            return;
+        }
+        self.unmatched.push(UnmatchedOperation { site, operation });
+        self.gone
+            .unmatched(&self.unmatched, self.unmatched.len() - 1);
+    }
+
+    /// The target of a copy or move, which may be a folder.
+    fn target(&self, call: &Call<'_, '_>, to: Target) -> (String, String, Sure) {
+        let written = below_folder(call.input, &to.path);
+        let (path, sure) = self.spelled(call, &to.path);
+        let below = format!("{path}/");
+        let inside = self.there.range(below.clone()..).next();
+        match to.name {
+            Some(name) if inside.is_some_and(|(path, _)| path.starts_with(&below)) => {
+                (format!("{below}{name}"), format!("{written}/{name}"), sure)
+            }
+            Some(_) | None => (path, written, sure),
+        }
+    }
+
+    fn arrive(&mut self, call: &Call<'_, '_>, to: Target, done: Done) {
+        let (path, mut written, sure) = self.target(call, to);
+        if sure == Sure::No {
+            written.clone_from(&path);
+        }
+        let operation = call.operation(&written, FileAction::MoveTo, done);
+        self.push(path, operation);
+    }
+
+    fn replace(&mut self, call: &Call<'_, '_>, to: Target, done: Done) {
+        let (path, written, _) = self.target(call, to);
+        let operation = call.operation(&written, FileAction::Edit, done);
+        match (self.there.get(&path).copied(), self.removed(&path)) {
+            (Some(file), _) => self.files[file].operations.push(operation),
+            // Removed before, it is there again.
+            (None, Some(file)) => {
+                self.files[file].operations.push(Operation {
+                    what: FileAction::Write,
+                    ..operation
+                });
+                self.there.insert(path, file);
+            }
+            (None, None) => self.unmatched.push(UnmatchedOperation {
+                site: PathScope::File(path),
+                operation,
+            }),
+        }
+    }
+
+    /// The file of this path, if removing it is what was done to it last.
+    fn removed(&self, path: &str) -> Option<usize> {
+        let file = *self.by_path.get(path)?;
+        self.files[file].removal().map(|_| file)
+    }
+
+    /// What was removed is there again, or may be.
+    fn put_back(&mut self, call: &Call<'_, '_>, place: &PathSpec, how: How, done: Done) {
+        let site = self.site(call, place);
+        let written = match (place, how) {
+            (PathSpec::At(written), How::Written) => Some(below_folder(call.input, written)),
+            (PathSpec::At(_) | PathSpec::Like { .. }, _) => None,
+        };
+        let named = site.path().and_then(|path| self.by_path.get(path));
+        let named = named.copied();
+        let mut files = self.gone.take_files(&site);
+        if let Some(named) = named.filter(|named| !files.contains(named)) {
+            files.push(named);
+        }
+        for file in files {
+            let of = &mut self.files[file];
+            let Some(last) = of.removal() else {
+                continue;
+            };
+            match &written {
+                Some(written) if site.is(&of.path) => {
+                    let operation = call.operation(written, FileAction::Write, done);
+                    of.operations.push(operation);
+                }
+                Some(_) | None => of.operations[last].done = Done::Unclear,
+            }
+            self.there.insert(of.path.clone(), file);
+        }
+        for stray in self.gone.take_strays(&site) {
+            self.unmatched[stray].operation.done = Done::Unclear;
+        }
+    }
+
+    /// Applies a git revert; returns the files for which it is uncertain.
+    fn take_back(
+        &mut self,
+        call: &Call<'_, '_>,
+        scope: &Scope,
+        what: FileAction,
+        done: Done,
+    ) -> Vec<usize> {
+        let said = call.exchange.result;
+        let said =
+            said.map(|result| text_of(self.transcript, result, call.exchange.inner.as_deref()));
+        if what == FileAction::Stash && said.is_some_and(|said| said.contains("No local changes")) {
+            return Vec::new();
+        }
+        let (site, written) = match scope {
+            Scope::Paths(place @ PathSpec::At(written)) => (self.site(call, place), Some(written)),
+            Scope::Paths(place @ PathSpec::Like { .. }) => (self.site(call, place), None),
+            Scope::PathsOrBranch(PathSpec::At(written)) => (
+                PathScope::File(self.spelled(call, written).0),
+                Some(written),
+            ),
+            Scope::PathsOrBranch(place @ PathSpec::Like { .. }) => (self.site(call, place), None),
+            Scope::Repository(folder) => {
+                let folder = folder.as_deref();
+                let folder =
+                    folder.map(|f| self.spelled(call, if f.is_empty() { "." } else { f }).0);
+                (
+                    PathScope::of_repository(folder, self.start.as_deref()),
+                    None,
+                )
+            }
+        };
+        let named = match &site {
+            PathScope::Path(path) | PathScope::File(path) => self.by_path.get(path).copied(),
+            PathScope::Like { .. } | PathScope::Repository(_) => None,
+        };
+        if let (Some(file), Some(written)) = (named, written) {
+            let may_be_recorded = self.may_be_recorded(file);
+            let done = match (done, what) {
+                // What git has recorded meanwhile, it does not take back.
+                (Done::Yes, FileAction::Revert) if !may_be_recorded => Done::Yes,
+                (Done::Failed, _) => Done::Failed,
+                (Done::Yes | Done::Unclear, _) => Done::Unclear,
+            };
+            let written = below_folder(call.input, written);
+            self.files[file]
+                .operations
+                .push(call.operation(&written, what, done));
+            let path = self.files[file].path.clone();
+            self.there.insert(path, file);
+        }
+        if done == Done::Failed {
+            return Vec::new();
+        }
+        let mut files: Vec<usize> = self.inside(&self.by_path, &site);
+        files.retain(|file| {
+            self.files[*file]
+                .last_change()
+                .is_some_and(|last| last.what.is_change())
+        });
+        for file in &files {
+            let file_of = &mut self.files[*file];
+            file_of.hit(call.operation(&file_of.path, what, Done::Unclear));
+            self.there.insert(file_of.path.clone(), *file);
+        }
+        files.extend(named);
+        let written = written.map_or(String::new(), |written| below_folder(call.input, written));
+        self.unmatched.push(UnmatchedOperation {
+            site,
+            operation: call.operation(&written, what, Done::Unclear),
+        });
+        files
+    }
+
+    /// Whether git may have recorded a change of a file before this call.
+    fn may_be_recorded(&self, file: usize) -> bool {
+        self.recorded.is_some_and(|recorded| {
+            let operations = self.files[file].operations.iter();
+            let mut changes = operations.filter(|o| o.done != Done::Failed && o.what.is_change());
+            changes.any(|change| change.call < recorded)
+        })
+    }
+
+    /// Files that git does not know are deleted: it says which, unless it is told not to.
+    fn clean(&mut self, call: &Call<'_, '_>, place: &PathSpec, text: &str) {
+        let Some(result) = call.exchange.result else {
+            return;
+        };
+        let said = text_of(self.transcript, result, call.exchange.inner.as_deref()).into_owned();
+        let removed = said
+            .lines()
+            .filter_map(|line| line.strip_prefix("Removing "));
+        let removed: Vec<PathSpec> = removed.map(|path| PathSpec::At(path.to_owned())).collect();
+        for place in &removed {
+            self.remove(call, place, FileAction::Delete, Done::Unclear);
+        }
+        if !removed.is_empty() || is_empty(&said) && !text.contains(['q', '>', '|']) {
+            return;
+        }
+        let site = self.site(call, place);
+        for file in self.inside(&self.there, &site) {
+            let file = &mut self.files[file];
+            let is_new = |o: &Operation| matches!(o.what, FileAction::Write | FileAction::MoveTo);
+            if file.last_change().is_some_and(is_new) {
+                file.hit(call.operation(&file.path, FileAction::Delete, Done::Unclear));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! Where a command does something: at a path, in a repository, wherever a pattern fits.
+//!
+//! PURE. All paths are normalised.
+
+use super::file_effects::Pattern;
+use super::operation::Operation;
+use super::path::is_relative;
+
+/// The files that a command may have done something to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum PathScope {
+    /// A file or a folder, with what is in it.
+    Path(String),
+    /// A file.
+    File(String),
+    /// What fits, below a folder or anywhere.
+    Like {
+        folder: Option<String>,
+        pattern: Pattern,
+    },
+    /// What is in a repository, below this folder; any file if it is not known.
+    Repository(Option<String>),
+}
+
+/// What a command did to files that nothing has named before, or did not name itself: an earlier summary may name them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnmatchedOperation {
+    pub(super) site: PathScope,
+    /// What was done.
+    pub operation: Operation,
+}
+
+impl UnmatchedOperation {
+    /// Whether it may have been done to the file of this path.
+    pub fn may_be_of(&self, path: &str) -> bool {
+        self.site.holds(path)
+    }
+
+    /// Whether the command names this path, and not only a folder that it is in, or a pattern.
+    pub fn names(&self, path: &str) -> bool {
+        self.site.is(path)
+    }
+}
+
+impl PathScope {
+    /// The repository that a folder is in. An agent most often starts in the root of one.
+    pub(super) fn of_repository(folder: Option<String>, start: Option<&str>) -> PathScope {
+        let known = folder.filter(|folder| !is_relative(folder));
+        let root = known.map(|folder| match start {
+            Some(start) if is_in(&folder, start) => start.to_owned(),
+            Some(_) | None => folder,
+        });
+        PathScope::Repository(root)
+    }
+
+    /// Whether this is the path that is named.
+    pub(super) fn is(&self, path: &str) -> bool {
+        match self {
+            PathScope::Path(named) | PathScope::File(named) => named == path,
+            PathScope::Like { .. } | PathScope::Repository(_) => false,
+        }
+    }
+
+    /// The path that is named, if one is.
+    pub(super) fn path(&self) -> Option<&str> {
+        match self {
+            PathScope::Path(path) | PathScope::File(path) => Some(path),
+            PathScope::Like { .. } | PathScope::Repository(_) => None,
+        }
+    }
+
+    /// Whether a file may be one of those.
+    pub(super) fn holds(&self, path: &str) -> bool {
+        match self {
+            PathScope::File(named) => named == path,
+            PathScope::Path(named) => named == path || is_in(path, named),
+            PathScope::Repository(None) => true,
+            PathScope::Repository(Some(root)) => is_relative(path) || is_in(path, root),
+            PathScope::Like {
+                folder: None,
+                pattern,
+            } => match path.starts_with('/') {
+                true => pattern.fits(path),
+                false => pattern.fits(&format!("/{path}")),
+            },
+            PathScope::Like {
+                folder: Some(folder),
+                pattern,
+            } => below(path, folder).is_some_and(|rest| pattern.fits(rest)),
+        }
+    }
+
+    /// How the paths of all its files begin, in their order.
+    pub(super) fn start(&self) -> String {
+        match self {
+            PathScope::File(path) | PathScope::Path(path) if path != "." => path.clone(),
+            PathScope::Like {
+                folder: Some(folder),
+                ..
+            } if folder != "." => folder.clone(),
+            PathScope::File(_)
+            | PathScope::Path(_)
+            | PathScope::Like { .. }
+            | PathScope::Repository(_) => String::new(),
+        }
+    }
+
+    /// A path without `..`, if it has any.
+    pub(super) fn without_parents(path: &str) -> Option<String> {
+        if !path.split('/').any(|part| part == "..") {
+            return None;
+        }
+        let mut parts: Vec<&str> = Vec::new();
+        for part in path.split('/') {
+            match (part, parts.last()) {
+                ("..", Some(last)) if !matches!(*last, "" | "..") => {
+                    parts.pop();
+                }
+                (part, _) => parts.push(part),
+            }
+        }
+        match &parts.join("/")[..] {
+            "" if path.starts_with('/') => Some("/".to_owned()),
+            "" => Some(".".to_owned()),
+            joined => Some(joined.to_owned()),
+        }
+    }
+}
+
+/// What of a path is below a folder.
+fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+    match folder {
+        // An unknown one, in which relative paths are.
+        "." => is_relative(path).then_some(path),
+        folder => path
+            .strip_prefix(folder.trim_end_matches('/'))?
+            .strip_prefix('/'),
+    }
+}
+
+fn is_in(path: &str, folder: &str) -> bool {
+    path == folder || below(path, folder).is_some()
+}

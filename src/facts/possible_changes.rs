@@ -1,0 +1,427 @@
+//! What may have changed files without a call that names them: commands, agents of the agent, other tools, the user.
+//!
+//! PURE. Reports possible changes only: after one, earlier content must not be taken as current. Takes what it does not know for a
+//! change. The exceptions are builds and tests, which are taken to leave sources alone.
+
+use std::collections::HashSet;
+
+use super::activity::Activity;
+use super::block_text;
+use super::error_lines::NOT_THERE;
+use super::exchanges::{Exchange, FactLocation, TellingLocation, text_of};
+use super::path::{self, is_relative, on_its_drive, with_slashes};
+use super::refused::never_ran;
+use super::script::{Effects, effects};
+use super::shell::{is_shell_tool, output, shows};
+use super::tools::steers;
+use crate::ids::IdMap;
+use crate::policy::ToolKind;
+use crate::transcript::{BlockKind, Conversation, LineKind, Role, Transcript, Typed};
+
+/// Something that may have changed files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PossibleChange {
+    /// Where it stands.
+    pub(super) at: TellingLocation,
+    what: What,
+}
+
+/// Which files it may have changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum What {
+    /// Any.
+    Anything,
+    /// Those of these paths, or in folders of these paths.
+    Paths(Vec<String>),
+    /// Those that these blocks name.
+    Named(Vec<u32>),
+    /// Those that this line names.
+    Noted(u32),
+    /// Those that the user names in a sentence about a change.
+    Said(u32),
+    /// Those that the result says are not there.
+    Missing(u32),
+    /// Those of which the result, a comparison with what is recorded, shows something else than was known.
+    Compared(u32),
+    /// One that the result shows, if it shows something else than was known.
+    Shown { path: String, result: FactLocation },
+}
+
+/// The files that each call is known to have done something to, by its block, as it writes them.
+type Operated<'f> = IdMap<u32, Vec<&'f str>>;
+
+/// Agents of the agent that only look.
+const ONLY_LOOK: [&str; 4] = ["Explore", "Plan", "explore", "plan"];
+
+/// The tools that start them, of those that steer an agent.
+const AGENTS: [&str; 6] = [
+    "Agent",
+    "Task",
+    "task",
+    "spawn_agent",
+    "delegate",
+    "dispatch_agent",
+];
+
+/// How agents tell that somebody else has changed a file that they have read.
+const CHANGED: [&[u8]; 3] = [
+    b"was modified, either by the user or by a linter",
+    b"\"edited_text_file\"",
+    b"has been modified externally",
+];
+
+/// Everything that may have changed files, in the order of the conversation, besides what `acts` says.
+pub fn touches(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    acts: &Activity,
+) -> Vec<PossibleChange> {
+    let mut operated: Operated<'_> = IdMap::default();
+    for operation in acts.files.iter().flat_map(|file| &file.operations) {
+        let paths = operated.entry(operation.call.block).or_default();
+        paths.push(&operation.written);
+    }
+    let mut touches: Vec<PossibleChange> = Vec::new();
+    for call in &acts.calls {
+        of_call(transcript, call, &operated, &mut touches);
+    }
+    of_words(transcript, conversation, &mut touches);
+    of_notes(transcript, conversation, &mut touches);
+    touches.sort_by_key(|touch| touch.at);
+    touches
+}
+
+fn of_call(
+    transcript: &Transcript<'_>,
+    call: &Exchange,
+    operated: &Operated<'_>,
+    touches: &mut Vec<PossibleChange>,
+) {
+    if never_ran(transcript, call) {
+        return;
+    }
+    let mut push = |what: What| {
+        touches.push(PossibleChange {
+            at: call.call.into(),
+            what,
+        })
+    };
+    let named = || {
+        let blocks = [Some(call.call), call.result];
+        What::Named(
+            blocks
+                .into_iter()
+                .flatten()
+                .map(|place| place.block)
+                .collect(),
+        )
+    };
+    match call.kind {
+        ToolKind::Shell => {
+            let Some(command) = call.input(transcript).command() else {
+                return;
+            };
+            match effects(&command) {
+                Effects::Anything => push(What::Anything),
+                Effects::Paths(mut paths) => {
+                    // A patch passed to a shell: its effects are already known as operations.
+                    let known = operated
+                        .get(&call.call.block)
+                        .map_or(&[][..], Vec::as_slice);
+                    paths.retain(|path| !known.contains(&&path[..]));
+                    if !paths.is_empty() {
+                        push(What::Paths(paths));
+                    }
+                }
+            }
+            let Some(result) = call.result else {
+                return;
+            };
+            if !is_shell_tool(&call.tool(transcript))
+                && let Some(path) = shows(&command)
+            {
+                push(What::Shown { path, result });
+            }
+            if command.split_whitespace().take(2).eq(["git", "diff"]) {
+                push(What::Compared(result.block));
+            }
+            let said = transcript.block(result.block);
+            let raw = transcript.bytes(said.line, said.content);
+            let tells = |words: &str| memchr::memmem::find(raw, words.as_bytes()).is_some();
+            if NOT_THERE.iter().any(|words| tells(words)) {
+                push(What::Missing(result.block));
+            }
+            // A hook of a commit, or a formatter that another program has run.
+            if tells("modified by this hook") || tells("reformatted") {
+                push(What::Anything);
+            }
+        }
+        ToolKind::Write | ToolKind::Edit if !operated.contains_key(&call.call.block) => {
+            push(named())
+        }
+        ToolKind::Other => {
+            let tool = call.tool(transcript);
+            if AGENTS.contains(&&*tool) {
+                let input = call.input(transcript);
+                let kind = input.text(&["subagent_type", "agent_type"]);
+                if !kind.is_some_and(|kind| ONLY_LOOK.contains(&&*kind)) {
+                    push(What::Anything);
+                }
+            } else if !steers(&tool) {
+                push(named());
+            }
+        }
+        ToolKind::Write | ToolKind::Edit | ToolKind::Read | ToolKind::Search | ToolKind::Web => {}
+    }
+}
+
+/// What the user and the agent's own notes say.
+fn of_words(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    touches: &mut Vec<PossibleChange>,
+) {
+    for (number, message) in (0..).zip(&conversation.messages) {
+        if message.role != Role::User {
+            continue;
+        }
+        for block in conversation.blocks(message) {
+            let said = transcript.block(*block);
+            let at = TellingLocation {
+                message: number,
+                line: said.line,
+                block: Some(*block),
+            };
+            let raw = transcript.bytes(said.line, said.value);
+            let is_note = CHANGED
+                .iter()
+                .any(|note| memchr::memmem::find(raw, note).is_some());
+            if is_note {
+                touches.push(PossibleChange {
+                    at,
+                    what: What::Named(vec![*block]),
+                });
+            }
+            if message.typed == Typed::Yes && said.kind == BlockKind::Text && said.is_words() {
+                touches.push(PossibleChange {
+                    at,
+                    what: What::Said(*block),
+                });
+            }
+        }
+    }
+}
+
+/// What the agent noted on lines that are no messages, as of the message before them.
+fn of_notes(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    touches: &mut Vec<PossibleChange>,
+) {
+    for (line, kind) in (0..).zip(transcript.lines().iter().map(|line| line.kind)) {
+        if kind == LineKind::Message {
+            continue;
+        }
+        let bytes = transcript.line(line);
+        if !CHANGED
+            .iter()
+            .any(|note| memchr::memmem::find(bytes, note).is_some())
+        {
+            continue;
+        }
+        let messages = &conversation.messages;
+        let after = messages.partition_point(|message| conversation.first_line(message) < line);
+        touches.push(PossibleChange {
+            at: TellingLocation {
+                message: after.saturating_sub(1) as u32,
+                line,
+                block: None,
+            },
+            what: What::Noted(line),
+        });
+    }
+}
+
+impl PossibleChange {
+    /// Whether the file of this path, of which this text is known, may be another one after it.
+    pub(super) fn may_change(&self, transcript: &Transcript<'_>, path: &str, known: &str) -> bool {
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        let names = |block: &u32| {
+            let block = transcript.block(*block);
+            let raw = transcript.bytes(block.line, block.value);
+            memchr::memmem::find(raw, name.as_bytes()).is_some()
+        };
+        match &self.what {
+            What::Anything => true,
+            What::Paths(paths) => paths.iter().any(|touched| may_be(touched, path)),
+            What::Named(blocks) => blocks.iter().any(names),
+            What::Noted(line) => {
+                memchr::memmem::find(transcript.line(*line), name.as_bytes()).is_some()
+            }
+            What::Compared(block) => {
+                names(block) && {
+                    let text = block_text(transcript, transcript.block(*block));
+                    is_another(&text, path, known)
+                }
+            }
+            What::Said(block) => {
+                names(block) && {
+                    let text = block_text(transcript, transcript.block(*block));
+                    tells_of_a_change(&text, name)
+                }
+            }
+            What::Missing(block) => {
+                names(block) && {
+                    let text = block_text(transcript, transcript.block(*block));
+                    let says = |line: &str| NOT_THERE.iter().any(|words| line.contains(words));
+                    text.lines().any(|line| says(line) && line.contains(name))
+                }
+            }
+            What::Shown {
+                path: shown,
+                result,
+            } => {
+                may_be(shown, path) && {
+                    let said = output(text_of(transcript, *result, None));
+                    let lines: HashSet<&str> = known.lines().collect();
+                    let mut said = said.lines().filter(|line| !line.trim().is_empty());
+                    !said.all(|line| lines.contains(line))
+                }
+            }
+        }
+    }
+}
+
+/// Whether a path, as a command writes it, may be that of a file, or of a folder that it is in.
+fn may_be(touched: &str, path: &str) -> bool {
+    let [touched, path] = [touched, path].map(with_slashes);
+    let on_drive = match path::is_of_windows(&path) {
+        true => on_its_drive(&touched),
+        false => None,
+    };
+    let touched = on_drive.as_deref().unwrap_or(&touched);
+    let touched = touched.trim_start_matches("./").trim_end_matches('/');
+    let path = &path[..];
+    let (touched, from_home) = match touched.strip_prefix("~/") {
+        Some(rest) => (rest, true),
+        None => (touched, false),
+    };
+    if matches!(touched, "" | "." | ".." | "~") || touched.contains("../") {
+        return true;
+    }
+    let is_end = |whole: &str, end: &str| {
+        whole.strip_suffix(end).is_some_and(|before| {
+            before.is_empty() || before.ends_with('/') || end.starts_with('/')
+        })
+    };
+    let is_other_case = path::is_of_windows(path) && ends_in_another_case(path, touched);
+    if is_end(path, touched) || is_end(touched, path) || is_other_case {
+        return true;
+    }
+    // In a folder of that path.
+    let folder = format!("{touched}/");
+    match !is_relative(touched) && !from_home {
+        true => path.starts_with(&folder) || is_relative(path),
+        false => path.starts_with(&folder) || path.contains(&format!("/{folder}")),
+    }
+}
+
+/// Whether a path ends with another one, or has it in its middle, if letters are compared without their case.
+fn ends_in_another_case(path: &str, end: &str) -> bool {
+    let (path, end) = (format!("/{path}/").to_lowercase(), end.to_lowercase());
+    path.contains(&format!("/{}/", end.trim_start_matches('/')))
+}
+
+/// Whether a comparison shows lines of a file that a text has not.
+fn is_another(comparison: &str, path: &str, text: &str) -> bool {
+    let lines: HashSet<&str> = text.lines().collect();
+    let mut is_its = false;
+    comparison.lines().any(|line| {
+        if let Some(named) = line.strip_prefix("+++ ") {
+            let named = named.strip_prefix("b/").unwrap_or(named);
+            is_its = may_be(named.trim_end(), path);
+            return false;
+        }
+        let is_now = line.strip_prefix('+').or_else(|| line.strip_prefix(' '));
+        is_its && is_now.is_some_and(|now| !now.trim().is_empty() && !lines.contains(now))
+    })
+}
+
+/// Whether a sentence that names a file is about a change of it.
+fn tells_of_a_change(text: &str, name: &str) -> bool {
+    /// Parts of words, in lower case.
+    const WORDS: [&str; 62] = [
+        "delet",
+        "remov",
+        "chang",
+        "edit",
+        "modif",
+        "renam",
+        "mov",
+        "updat",
+        "fixed",
+        "rewrote",
+        "revert",
+        "restor",
+        "replac",
+        "adjust",
+        "tweak",
+        "undid",
+        "undo",
+        "overw",
+        "gelösch",
+        "geänder",
+        "bearbeit",
+        "umbenann",
+        "verschob",
+        "supprim",
+        "chang",
+        "renomm",
+        "déplac",
+        "borr",
+        "cambi",
+        "elimin",
+        "renombr",
+        "apagu",
+        "exclu",
+        "mudei",
+        "alter",
+        "удал",
+        "измен",
+        "переим",
+        "перемес",
+        "исправ",
+        "删",
+        "改",
+        "移",
+        "重命名",
+        "更新",
+        "削除",
+        "変更",
+        "編集",
+        "修正",
+        "삭제",
+        "변경",
+        "수정",
+        "이동",
+        "حذف",
+        "عدل",
+        "غير",
+        "हटा",
+        "बदल",
+        "संपाद",
+        "ganti",
+        "zmien",
+        "usun",
+    ];
+    text.split(['\n', '!', '?', '。', '！', '？'])
+        .any(|sentence| {
+            sentence.contains(name) && {
+                let sentence = sentence.to_lowercase();
+                WORDS.iter().any(|word| sentence.contains(word))
+            }
+        })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! Commands as units: each once, with how it ended last, and with the folder that it ran in where that matters.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use super::clip::{CUT, clip};
+use super::form::{Row, Section};
+use super::gather::Gather;
+use super::label::{IN, ended};
+use super::units::Claim;
+use crate::facts::{CommandStatus, Exchange, commands, names_its_folder, spelled};
+
+/// How much of a command is quoted, in bytes.
+pub(super) const LONGEST_COMMAND: usize = 240;
+
+/// How many characters of a command are always quoted.
+const HEAD: usize = 56;
+
+/// The value of a command besides its names.
+pub(super) const RAN: f64 = 2.0;
+
+/// Each command once, with its last result. In another folder it is another command.
+pub(super) fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exchange]) {
+    let mut last: BTreeMap<(String, Option<&str>), usize> = BTreeMap::new();
+    let commands = commands(gather.transcript, own);
+    for (n, command) in commands.iter().enumerate() {
+        let text = clip(command.text.trim(), LONGEST_COMMAND).into_owned();
+        last.insert((text, command.folder.as_deref()), n);
+    }
+    let mut folders: BTreeMap<String, u32> = BTreeMap::new();
+    for (text, _) in last.keys() {
+        *folders.entry(text.clone()).or_default() += 1;
+    }
+    let after = commands_of(gather, later);
+    let all: BTreeSet<String> = folders.keys().cloned().chain(after).collect();
+    for ((text, folder), n) in last {
+        let command = &commands[n];
+        let ending = ended(command);
+        let mut label = ending.clone();
+        let is_elsewhere = folder.is_some() && folder != gather.found.folder.as_deref();
+        let has_failed = match command.exit {
+            CommandStatus::Code(code) => code != 0,
+            CommandStatus::Failed => true,
+            CommandStatus::Succeeded
+            | CommandStatus::Interrupted
+            | CommandStatus::Begun
+            | CommandStatus::Running
+            | CommandStatus::WasRunning
+            | CommandStatus::Refused
+            | CommandStatus::Unanswered
+            | CommandStatus::Unknown => false,
+        };
+        // What failed elsewhere is not done because it is done here.
+        if let Some(folder) = folder
+            && (folders.get(&text).is_some_and(|folders| *folders > 1)
+                || is_elsewhere && has_failed)
+        {
+            label = label_in(gather, &label, folder);
+        }
+        let mark = gather.mark_of(command.call, command.result, &ending);
+        gather.ran.push((text.clone(), folder.map(str::to_owned)));
+        let row = Row {
+            section: Section::Commands,
+            mark,
+            label,
+            text,
+        };
+        let head = head(&row.text, &all);
+        if let Some(unit) = gather.add(row, command.call.message, Claim::Free, RAN) {
+            unit.head = head;
+        }
+    }
+}
+
+/// The label of a command with the folder that it ran in.
+fn label_in(gather: &Gather<'_, '_>, label: &str, folder: &str) -> String {
+    let base = gather.found.folder.as_deref();
+    let rest = base.and_then(|base| folder.strip_prefix(base)?.strip_prefix('/'));
+    let rest = rest.filter(|rest| !rest.is_empty()).map(Cow::Borrowed);
+    let shown = rest.unwrap_or_else(|| gather.found.separator.shown(folder));
+    // It would not be read as a label.
+    match shown.contains('\n') || shown.contains(": ") {
+        true => label.to_owned(),
+        false => format!("{label}{IN}{shown}"),
+    }
+}
+
+/// Whether a command of an earlier summary was run again since; that summary's paths are relative to `folder`.
+///
+/// What failed names its folder, or ran in `folder`. Of what did not, the folder may not be told, so any counts.
+pub(super) fn is_run_again(gather: &Gather<'_, '_>, row: &Row, folder: Option<&str>) -> bool {
+    let named = folder_named(row, folder);
+    let is_there = |ran_in: Option<&str>| match &named {
+        _ if names_its_folder(&row.text) => true,
+        Some(named) => ran_in == Some(named),
+        None if has_failed(row) => ran_in.is_none() || ran_in == folder,
+        None => true,
+    };
+    let begins = row.text.strip_suffix(CUT).map(str::trim_end);
+    let is_it =
+        |text: &str| text == row.text || begins.is_some_and(|begins| text.starts_with(begins));
+    let mut ran = gather.ran.iter();
+    ran.any(|(text, ran_in)| is_there(ran_in.as_deref()) && is_it(text))
+}
+
+/// Names the folder of a command of an earlier summary, where paths are relative to another one now, or the same command ran in
+/// another one since.
+pub(super) fn name_folder(gather: &Gather<'_, '_>, row: &mut Row, folder: Option<&str>) {
+    if names_its_folder(&row.text) {
+        return;
+    }
+    let is_twice = || {
+        let mut ran = gather.ran.iter();
+        ran.any(|(text, ran_in)| ran_in.is_some() && *text == row.text)
+    };
+    let is_elsewhere = || gather.found.folder.as_deref() != folder;
+    row.label = match (folder_named(row, folder), folder) {
+        (Some(named), _) => {
+            let label = row.label.split(IN).next().unwrap_or_default();
+            label_in(gather, label, &named)
+        }
+        (None, Some(folder)) if has_failed(row) && (is_twice() || is_elsewhere()) => {
+            label_in(gather, &row.label, folder)
+        }
+        (None, _) => return,
+    };
+}
+
+/// The folder that the label of a command names, where paths are relative to `folder`.
+fn folder_named(row: &Row, folder: Option<&str>) -> Option<String> {
+    let (_, named) = row.label.split_once(IN)?;
+    Some(spelled(named, folder))
+}
+
+/// Whether the label of a command says that it has failed.
+fn has_failed(row: &Row) -> bool {
+    row.label.starts_with("exit ") || row.label.starts_with("failed")
+}
+
+/// The commands of exchanges, as they are quoted.
+fn commands_of(gather: &Gather<'_, '_>, exchanges: &[Exchange]) -> Vec<String> {
+    let commands = commands(gather.transcript, exchanges);
+    let quoted = commands
+        .iter()
+        .map(|command| clip(command.text.trim(), LONGEST_COMMAND));
+    quoted.map(Cow::into_owned).collect()
+}
+
+/// How many bytes of a command are needed to know it: some words, and what tells it from all others.
+fn head(text: &str, all: &BTreeSet<String>) -> usize {
+    let same = |other: &String| {
+        let pairs = text.chars().zip(other.chars());
+        let same = pairs.take_while(|(a, b)| a == b);
+        same.map(|(c, _)| c.len_utf8()).sum::<usize>()
+    };
+    let before = all.range::<str, _>((Bound::Unbounded, Bound::Excluded(text)));
+    let after = all.range::<str, _>((Bound::Excluded(text), Bound::Unbounded));
+    let shared = [before.last().map(same), after.take(1).map(same).last()];
+    let shared = shared.into_iter().flatten().max().unwrap_or(0);
+    let words = text
+        .char_indices()
+        .nth(HEAD)
+        .map_or(text.len(), |(at, _)| at);
+    let at = text[shared..]
+        .chars()
+        .next()
+        .map_or(shared, |c| shared + c.len_utf8());
+    at.max(words)
+}
