@@ -60,8 +60,10 @@ pub(super) fn strength(line: &str) -> Option<Strength> {
         "timed out",
         "exited with",
     ];
+    /// How PowerShell begins what it says of a message above.
+    const OF_THE_ONE_ABOVE: [&str; 2] = ["+ CategoryInfo", "+ FullyQualifiedErrorId"];
     let line = line.trim();
-    if is_of_success(line) {
+    if is_of_success(line) || OF_THE_ONE_ABOVE.iter().any(|begin| line.starts_with(begin)) {
         return None;
     }
     if complains(line) {
@@ -145,9 +147,11 @@ fn says(line: &str) -> bool {
 fn is_said(before: &str, word: &str, after: &str) -> bool {
     const VALUES: [&str; 5] = ["true", "false", "null", "none", "0"];
     let is_name = match before.chars().next_back() {
-        // `TypeError:` has a name before it, and is one.
-        Some(c) if c.is_alphanumeric() || c == '_' => word.starts_with(char::is_lowercase),
-        Some('-' | '`') => true,
+        // `TypeError:` and `Write-Error:` have a name before it, and are one.
+        Some(c) if c.is_alphanumeric() || matches!(c, '_' | '-') => {
+            word.starts_with(char::is_lowercase)
+        }
+        Some('`') => true,
         // A command for whoever reads the log.
         Some(':') => before.ends_with("::"),
         Some(_) | None => false,
@@ -189,6 +193,8 @@ mod tests {
             ("a.c:1: fatal: no input", Some(Strength::Says)),
             ("TypeError: x is no function", Some(Strength::Says)),
             ("java.io.Error: x", Some(Strength::Says)),
+            ("Write-Error: x", Some(Strength::Says)),
+            ("+ CategoryInfo          : ParserError: (:) []", None),
             ("error[E0425]: cannot find value", Some(Strength::Says)),
             ("FAILED tests/a.py::test_b - assert", Some(Strength::Says)),
             ("tests/a.py::test_b FAILED [ 50%]", Some(Strength::Says)),
