@@ -47,6 +47,7 @@ mod stream;
 mod strict;
 mod sum;
 mod target;
+mod targets;
 mod walk;
 mod walking;
 
@@ -96,7 +97,8 @@ pub use spool::{Kept, Outcomes, Sorted, Spool, unread};
 pub use stdin::Stdin;
 pub use stream::{Stream, filter};
 pub use strict::BadLines;
-pub use target::{Destination, Target, Targets, compacted_beside, stores};
+pub use target::{Destination, Target, compacted_beside};
+pub use targets::{Targets, stores};
 pub use walking::StreamingWalk;
 
 /// The settings of a run besides its policy.

@@ -14,6 +14,7 @@ mod fitting;
 mod notices;
 mod restored;
 mod results;
+mod summarised;
 mod summary;
 mod words;
 
@@ -30,7 +31,7 @@ use composer::Composer;
 pub use change::Change;
 pub use clip::marker_of;
 pub use draft::summary_request;
-pub use summary::{KeptMessages, LossReason, Summarised, SummaryMessage, SummaryResult, Tried};
+pub use summarised::{KeptMessages, LossReason, Summarised, SummaryMessage, SummaryResult, Tried};
 pub use words::TypedMessages;
 
 /// What one step of a round changes.

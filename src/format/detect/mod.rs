@@ -32,8 +32,8 @@ pub(crate) use message_shape::Part;
 pub(crate) use message_shape::Unrecognised;
 pub(in crate::format) use message_shape::is_call;
 use message_shape::{Features, MessageShape};
-use reason::{Kinds, add};
 pub use reason::{Fit, Unsupported, unsupported};
+use reason::{Kinds, add};
 
 use super::Format;
 use crate::scan::{BOM, RawLine, Strings, lines};
