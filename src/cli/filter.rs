@@ -28,7 +28,7 @@ use crate::policy::{Effective, Layer, Policy, Use};
 use crate::report::{CsvRows, StreamedReport};
 use crate::text::{count, thousands};
 
-/// Compact a stream: reads one conversation per line, writes one line for each, in order.
+/// Compact a stream: one conversation per line in, one line out, in order.
 ///
 /// Reads records from standard input until it ends, and writes them to standard output: lines with a list of messages, lines of
 /// pack-lines, or with --field any record that holds a conversation. Records that are not compacted are written unchanged. A

@@ -252,7 +252,7 @@ fn an_export_takes_no_ones_place() {
     place
         .run("compact in.jsonl --emit messages")
         .exits(3)
-        .says(&["ctxpack wrote its present content"]);
+        .says(&["a report shows that ctxpack wrote it"]);
     assert_eq!(place.text("in.messages.jsonl"), "mine");
     // A dry run writes nothing, and reports the same.
     place

@@ -104,7 +104,7 @@ impl<'r> Run<'r> {
         }
         Err(Error::new(
             ErrorKind::Exists,
-            "a file of that name exists, and and neither the store nor a report shows that ctxpack wrote it",
+            "a file of that name exists, and neither the store nor a report shows that ctxpack wrote it",
         )
         .at(path)
         .hint("--overwrite replaces it; -o or --out-dir writes elsewhere"))

@@ -67,7 +67,10 @@ pub(super) const CASES: [Case; 21] = [
             let name = format!(".ctxpack/manifests/{}-0123.jsonl", u64::MAX);
             site.write(&name, format!("{}\n", record("in.compact.jsonl", SMALL)));
         },
-        told: &[(Beside, "no number left"), (InPlace, "no number left")],
+        told: &[
+            (Beside, "run numbers are exhausted"),
+            (InPlace, "run numbers are exhausted"),
+        ],
     },
     Case {
         name: "journal-file-link",

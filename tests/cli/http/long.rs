@@ -225,7 +225,7 @@ fn an_invention_in_the_merged_summary_is_asked_about_with_the_parts_alone() {
     let server = Server::start(|_, request| {
         let content = request.content();
         let is_first_merge = content.contains("summaries of the consecutive")
-            && !content.contains("An earlier answer");
+            && !content.contains("Your previous answer");
         match is_first_merge {
             true => summary(
                 request,

@@ -15,7 +15,7 @@ use super::super::view::{result_text, view};
 /// Whether an output of a conversation was shortened.
 pub(super) fn are_fitted_in(conversation: &ConversationOutcome) -> bool {
     let mut actions = conversation.actions.iter();
-    actions.any(|action| action.reason.contains("leaves room for"))
+    actions.any(|action| action.reason.contains("too large for the target of"))
 }
 
 /// Whether any output was shortened.

@@ -118,7 +118,7 @@ fn waiting_sends_collects_and_goes_on_with_what_an_answer_asks_for() {
     for name in PROVIDERS {
         // The first answer names what is not in the session, and so a second one is asked for.
         let provider = Provider::start(name, |item| {
-            match record(item).contains("An earlier answer named") {
+            match record(item).contains("Your previous answer used names") {
                 true => Fate::Text(TEXT.to_owned()),
                 false => Fate::Text(format!("{TEXT} Then src/gone.rs was removed.")),
             }
@@ -139,7 +139,7 @@ fn waiting_sends_collects_and_goes_on_with_what_an_answer_asks_for() {
 #[test]
 fn a_collection_that_needs_more_says_so_and_leaves_its_file() {
     let provider = Provider::start("anthropic", |item| {
-        match record(item).contains("An earlier answer named") {
+        match record(item).contains("Your previous answer used names") {
             true => Fate::Text(TEXT.to_owned()),
             false => Fate::Text(format!("{TEXT} Then src/gone.rs was removed.")),
         }
