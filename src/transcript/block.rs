@@ -2,7 +2,6 @@
 //!
 //! PURE. Spans and small facts only; texts stay in the input's bytes.
 
-use super::Source;
 use crate::scan::Span;
 
 /// The role of a message.
@@ -174,6 +173,18 @@ pub struct Mirror {
     pub value: Span,
     /// The id of the call whose result it repeats; empty: that of the results on the same line.
     pub of: Span,
+}
+
+/// Who wrote a whole message on a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Source {
+    /// The role that it has.
+    #[default]
+    Own,
+    /// The agent, as the user.
+    Injected,
+    /// A compaction.
+    Summary,
 }
 
 /// A whole message on one line.

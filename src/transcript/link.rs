@@ -126,15 +126,3 @@ impl Link {
         matches!(self.kind, LinkKind::Pointer | LinkKind::ChosenPointer)
     }
 }
-
-/// Who wrote a whole message on a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Source {
-    /// The role that it has.
-    #[default]
-    Own,
-    /// The agent, as the user.
-    Injected,
-    /// A compaction.
-    Summary,
-}

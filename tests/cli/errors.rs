@@ -277,7 +277,7 @@ fn errors_as_json_say_the_same_in_fields() {
         (
             "compact in.jsonl -o out.jsonl -q",
             3,
-            json!({"kind": "exists", "message": "out.jsonl: a file of that name exists, and and neither the store nor a report shows that ctxpack wrote it", "file": "in.jsonl", "line": null, "hint": "--overwrite replaces it; -o or --out-dir writes elsewhere"}),
+            json!({"kind": "exists", "message": "out.jsonl: a file of that name exists, and neither the store nor a report shows that ctxpack wrote it", "file": "in.jsonl", "line": null, "hint": "--overwrite replaces it; -o or --out-dir writes elsewhere"}),
         ),
         (
             "compact --history drip in.jsonl",

@@ -350,10 +350,10 @@ fn what_reports_at_its_end_says_that_it_did_not_come_there() {
     send(&place, "-TERM", &child);
     let (code, err) = ended(child);
     assert_eq!(code, Some(143), "{err}");
-    assert!(
-        err.starts_with("interrupted before the end\nhint: "),
-        "{err}"
-    );
+    // Where the machine has much else to do, the file is not left in time.
+    let is_said = |begin| err.starts_with(&format!("interrupted{begin}"));
+    let is_told = is_said(" before the end\nhint: ") || is_said(": stopped immediately; ");
+    assert!(is_told, "{err}");
     assert_eq!(place.files(), ["in.jsonl"]);
 }
 
