@@ -31,7 +31,7 @@ pub struct Context<'s> {
     pub format: Format,
     /// The store with results that earlier runs moved there, and answers to earlier requests, if there is one.
     pub store: Option<&'s Store>,
-    /// Who asks for summaries: see [`ModelRequest::requester`](super::ModelRequest::asker).
+    /// Who asks for summaries: see [`ModelRequest::requester`](super::ModelRequest::requester).
     pub requester: Option<&'s str>,
     /// How texts name the store's folder.
     pub folder: &'s str,

@@ -64,7 +64,7 @@ pub(super) struct Run<'r> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InputContext<'s> {
     pub(super) before: &'s PreHook<'s>,
-    /// Who asks for summaries: see [`ModelRequest::requester`](crate::artifacts::ModelRequest::asker).
+    /// Who asks for summaries: see [`ModelRequest::requester`](crate::artifacts::ModelRequest::requester).
     pub(super) requester: Option<&'s str>,
 }
 

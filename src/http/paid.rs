@@ -37,7 +37,7 @@ impl Cost {
 /// What an entry of the cache cost, and for whom.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Paid {
-    /// See [`ModelRequest::requester`](crate::artifacts::ModelRequest::asker).
+    /// See [`ModelRequest::requester`](crate::artifacts::ModelRequest::requester).
     requester: String,
     #[serde(flatten)]
     cost: Cost,

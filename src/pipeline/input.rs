@@ -41,7 +41,7 @@ pub struct Stored<'s> {
     pub archive: Option<&'s str>,
     /// The live tokens of its conversations before the first compaction, by their ids in a report, if known.
     pub originals: Option<&'s BTreeMap<String, u64>>,
-    /// Who asks for summaries: see [`ModelRequest::requester`](crate::artifacts::ModelRequest::asker).
+    /// Who asks for summaries: see [`ModelRequest::requester`](crate::artifacts::ModelRequest::requester).
     pub requester: Option<&'s str>,
 }
 
