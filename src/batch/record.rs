@@ -273,13 +273,15 @@ pub(super) fn with_error(line: &[u8], kind: &FaultKind, message: &str) -> Vec<u8
     with_last(line, ERROR, &value)
 }
 
-/// Whether a record has a member of this name that is not an entry of a report as [`with_member`] writes it.
+/// Whether a record has a member of this name that is neither null nor an entry of a report as [`with_member`] writes it.
 pub(super) fn has_another(line: &[u8], name: &str) -> bool {
     if !is_object(line) {
         return false;
     }
     let there = Value::of(line).field(name);
-    there.is_there() && serde_json::from_slice::<Outcome>(there.raw()).is_err()
+    // What a table writes for an empty column is no entry that could be lost.
+    let is_filled = there.is_there() && there.raw() != b"null";
+    is_filled && serde_json::from_slice::<Outcome>(there.raw()).is_err()
 }
 
 /// The line with this value as its last member; a line that is no JSON object stays as it is, and a member of that name is

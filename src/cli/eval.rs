@@ -51,7 +51,7 @@ pub(super) struct Eval {
     /// Where to cut sessions, in percent of their tokens
     #[arg(long = "cut", value_name = "P", value_delimiter = ',', default_values_t = CUTS, value_parser = percent)]
     cuts: Vec<f64>,
-    /// Compact each session at N places in a row, each round compacts the previous result plus the next part of the session; no
+    /// Compact each session at N places in a row; each round compacts the previous result plus the next part of the session; no
     /// baselines
     #[arg(long, value_name = "N", conflicts_with = "cuts", value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: Option<u32>,

@@ -176,7 +176,7 @@ pub struct Row {
     pub tools: Vec<String>,
     /// By how many tokens it made the old window grow; 0 if it was not there.
     pub tokens_before: u64,
-    /// By how many tokens it makes the new window grow; 0 if the file does not exist.
+    /// By how many tokens it makes the new window grow; 0 if it is not there.
     pub tokens_after: u64,
     /// Why, if a record says so.
     pub reason: Option<String>,

@@ -230,7 +230,7 @@ fn typed_meanwhile(transcript: &Transcript<'_>) -> Vec<(u32, String)> {
     let is_typed = |text: &str| {
         // Notices of the program are queued too, and events of its tasks.
         let is_event = text.starts_with("{\"task_id\":") && text.contains("\"task_type\":");
-        !is_event && !text.trim_start().starts_with('<')
+        !text.is_empty() && !is_event && !text.trim_start().starts_with('<')
     };
     let queued = queued(transcript).into_iter();
     queued.filter(|(_, text)| is_typed(text)).collect()

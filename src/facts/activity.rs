@@ -8,7 +8,7 @@ use super::answers::answers;
 use super::cell_calls::calls;
 use super::exchanges::Exchange;
 use super::file_history::File;
-use super::files::files_and_strays;
+use super::files::files_and_unmatched;
 use super::operation::Operation;
 use super::path_scope::UnmatchedOperation;
 use crate::ids::IdMap;
@@ -32,7 +32,7 @@ impl Activity {
     /// Those of a conversation. `added` are the policy's names for kinds of tools.
     pub fn of(transcript: &Transcript<'_>, conversation: &Conversation, added: &Tools) -> Activity {
         let calls = calls(transcript, conversation, added);
-        let (files, unmatched) = files_and_strays(transcript, &calls);
+        let (files, unmatched) = files_and_unmatched(transcript, &calls);
         let answers = answers(transcript, &calls);
         Activity {
             calls,

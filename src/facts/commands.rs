@@ -255,7 +255,12 @@ fn flags_success(transcript: &Transcript<'_>, result: &Block) -> bool {
 /// Whether the status of a command is that of a part of it, so that the others may have failed.
 pub(super) fn hides_failures(command: &str) -> bool {
     let command = command.trim();
-    command.contains(['|', ';', '\n'])
+    // Not that of an address, nor one of two.
+    let runs_on = |at: usize| {
+        let (before, after) = (&command[..at], &command[at + 1..]);
+        !before.ends_with(['&', '>']) && !after.starts_with(|c: char| !c.is_whitespace())
+    };
+    command.contains(['|', ';', '\n']) || command.match_indices('&').any(|(at, _)| runs_on(at))
 }
 
 /// Whether an output has a line that tells of a failure.

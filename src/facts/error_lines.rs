@@ -118,8 +118,16 @@ pub(super) fn is_of_success(line: &str) -> bool {
 /// Whether a line is one of source, not of what a program says: a comment, or the beginning of more.
 pub(super) fn is_source(line: &str) -> bool {
     const COMMENTS: [&str; 5] = ["#", "//", "/*", "* ", "<!--"];
+    /// What Perl's tests and node say in these forms.
+    const MESSAGES: [&str; 3] = ["#   Failed test", "# Looks like you failed", "[Error: "];
     let line = line.trim();
-    COMMENTS.iter().any(|sign| line.starts_with(sign)) || line.ends_with(['{', '(', ',', ';'])
+    // Docker numbers its steps so.
+    let is_step = |line: &str| line.starts_with(|c: char| c.is_ascii_digit());
+    let is_message = MESSAGES.iter().any(|begin| line.starts_with(begin))
+        || line.strip_prefix('#').is_some_and(is_step);
+    !is_message
+        && (COMMENTS.iter().any(|sign| line.starts_with(sign))
+            || line.ends_with(['{', '(', ',', ';']))
 }
 
 fn says(line: &str) -> bool {
@@ -156,9 +164,17 @@ fn is_said(before: &str, word: &str, after: &str) -> bool {
         Some(':') => before.ends_with("::"),
         Some(_) | None => false,
     };
+    let mut words = after.split_whitespace();
     // Without anything behind it, it is a heading, and the message is below.
-    let value = after.split_whitespace().next();
-    !is_name && !after.starts_with(':') && value.is_some_and(|value| !VALUES.contains(&value))
+    let Some(first) = words.next() else {
+        return false;
+    };
+    // A value stands alone, or has a comment behind it: `error: none of the packages` is a message.
+    let is_value = VALUES.contains(&first.trim_end_matches([',', '}']))
+        && words
+            .next()
+            .is_none_or(|next| next.starts_with(['#', '/', '}']));
+    !is_name && !after.starts_with(':') && !is_value
 }
 
 /// Whether a shell or a program says so: `bash: line 1: go: command not found`.
@@ -173,9 +189,13 @@ fn complains(line: &str) -> bool {
     let line = line.split(" (os error ").next().unwrap_or(line);
     // What a search shows has the number of a line there.
     let is_program = |name: &str| !name.is_empty() && !name.contains([' ', ':', '"', '`']);
-    let program = line.split_once(": ").map(|(program, _)| program);
-    let names_it =
-        ENDS.iter().any(|end| line.ends_with(end)) || line.contains(": command not found: ");
+    let is_of_zsh = line.contains(": command not found: ");
+    let program = line.split_once(": ").map(|(program, _)| match is_of_zsh {
+        // zsh names the line of its own script: `zsh:1: command not found: go`.
+        true => program.trim_end_matches(|c: char| c.is_ascii_digit() || c == ':'),
+        false => program,
+    });
+    let names_it = is_of_zsh || ENDS.iter().any(|end| line.ends_with(end));
     // Windows.
     let is_unknown = line.contains("' is not recognized as ");
     is_unknown || names_it && program.is_some_and(is_program)
@@ -204,6 +224,18 @@ mod tests {
                 Some(Strength::Complains),
             ),
             ("zsh: command not found: go", Some(Strength::Complains)),
+            ("zsh:1: command not found: go", Some(Strength::Complains)),
+            ("(eval):1: command not found: go", Some(Strength::Complains)),
+            (
+                "error: none of the selected packages contains these features: x",
+                Some(Strength::Says),
+            ),
+            ("TypeError: null is not an object", Some(Strength::Says)),
+            ("error: null,", Some(Strength::Resembles)),
+            (
+                "[Error: ENOENT: no such file, open 'x'] {",
+                Some(Strength::Says),
+            ),
             ("sh: 1: go: not found", Some(Strength::Complains)),
             (
                 "head: cannot open 'a' for reading: No such file or directory",

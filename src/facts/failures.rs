@@ -85,6 +85,11 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
             && !(is_of_files && said_why.clone().count() > ERRORS)
         {
             errors = said_why.take(ERRORS).map(str::to_owned).collect();
+        } else if errors.is_empty() && is_of_files {
+            let is_message =
+                |line: &&str| line.starts_with("error: ") || line.starts_with("fatal: ");
+            let said = said_why.filter(is_message).take(ERRORS);
+            errors = said.map(str::to_owned).collect();
         }
         let is_one = outcome == Outcome::Failed || !errors.is_empty();
         is_one.then_some(Failure {

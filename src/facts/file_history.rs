@@ -410,7 +410,7 @@ impl<'t, 'a> FileHistory<'t, 'a> {
             }
             self.there.insert(of.path.clone(), file);
         }
-        for stray in self.gone.take_strays(&site) {
+        for stray in self.gone.take_unmatched(&site) {
             self.unmatched[stray].operation.done = Done::Unclear;
         }
     }

@@ -24,23 +24,23 @@ use crate::transcript::{Conversation, Transcript};
 
 /// The files of a conversation, in the order in which they were first named.
 pub fn files(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<File> {
-    files_and_strays(transcript, exchanges).0
+    files_and_unmatched(transcript, exchanges).0
 }
 
 /// The same, and what commands did to files that nothing has named before.
-pub(super) fn files_and_strays(
+pub(super) fn files_and_unmatched(
     transcript: &Transcript<'_>,
     exchanges: &[Exchange],
 ) -> (Vec<File>, Vec<UnmatchedOperation>) {
     let folders = Folders::new(transcript);
-    let mut ledger = FileHistory::new(transcript, &folders);
+    let mut history = FileHistory::new(transcript, &folders);
     for exchange in exchanges {
         for (path, operation) in operations(transcript, &folders, exchange) {
-            ledger.push(path, operation);
+            history.push(path, operation);
         }
-        ledger.follow(exchange);
+        history.follow(exchange);
     }
-    ledger.done()
+    history.done()
 }
 
 /// The same files and those that the agent attached, each with its operations in order.

@@ -23,7 +23,7 @@ pub struct Picture {
     pixels: Option<(u32, u32)>,
 }
 
-/// What is known of a block, if it is a picture, a document, or a part of unknown kind.
+/// What is known of a block, if it is a picture, a document, or a part that no reader knows.
 pub fn picture(transcript: &Transcript<'_>, block: &Block) -> Option<Picture> {
     let raw = transcript.bytes(block.line, block.value);
     let what = match block.kind {

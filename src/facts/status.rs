@@ -1,7 +1,7 @@
 //! How a command ended, as the results of calls say it.
 //!
 //! PURE. Knows the words that agents and their tools have for it: before an output, behind it, or in a record beside it. Says
-//! nothing of commands that went on (`looks`).
+//! nothing of commands that went on (`background`).
 
 use std::borrow::Cow;
 

@@ -204,7 +204,7 @@ impl Warnings {
         self.line = line;
         self.add(
             WarningKind::NotUnderstood,
-            "a conversation of unknown kind, passed through",
+            "a conversation that no reader knows, passed through",
         );
     }
 
@@ -246,7 +246,7 @@ impl Warnings {
         self.line = line;
         self.add(
             WarningKind::NotUnderstood,
-            "a conversation of unknown kind, left out",
+            "a conversation that no reader knows, left out",
         );
     }
 

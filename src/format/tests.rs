@@ -208,7 +208,7 @@ fn what_is_left_alone_says_why() {
     );
     assert_eq!(
         said(&[user, call, note, note, note, note, note]),
-        "looks like anthropic, but has 5 lines without a message of unknown kind"
+        "looks like anthropic, but has 5 lines without a message that no reader knows"
     );
     assert_eq!(
         said(&[user, call, call, result]),
@@ -228,7 +228,7 @@ fn what_is_left_alone_says_why() {
     assert_eq!(
         said(&[&[user], &odd[..]].concat()),
         "looks like anthropic, but has 1 line of type tool_use, 1 message by the role model, \
-         1 message whose content is an object and 1 message with a block without a type of unknown kind"
+         1 message whose content is an object and 1 message with a block without a type that no reader knows"
     );
     for (strange, why) in [
         (
@@ -244,7 +244,7 @@ fn what_is_left_alone_says_why() {
         let strange = format!(r#"{{"role":"user","content":{strange}}}"#);
         assert_eq!(
             said(&[user, &strange]),
-            format!("looks like anthropic, but has 1 message with {why} of unknown kind")
+            format!("looks like anthropic, but has 1 message with {why} that no reader knows")
         );
     }
     let answer = r#"{"role":"assistant","content":"hello"}"#;

@@ -206,7 +206,9 @@ impl WarningKind {
             WarningKind::Coverage => Some(
                 "name the tools by what they do: [tools] shell, read, write, edit, search, web",
             ),
-            WarningKind::KeptLess => Some("a higher trigger.tokens or target.tokens them"),
+            WarningKind::KeptLess => {
+                Some("a higher trigger.tokens or target.tokens leaves room for them")
+            }
             WarningKind::OtherFormat => {
                 Some("leave out --input-format to detect the format from the content of the file")
             }

@@ -130,7 +130,7 @@ pub fn due(policy: &Policy, force: &Force, cutter: &Cutter<'_>, live: Live<'_>) 
     let over = match policy.threshold() {
         Some(threshold) if is_over(policy, total) && goal.is_some_and(is_small) => {
             Due::No(format!(
-                "{} tokens (without system messages) are below the trigger of {}",
+                "{} tokens (without system messages) do not reach the trigger of {}",
                 thousands(total.saturating_sub(system)),
                 thousands(threshold)
             ))
@@ -299,7 +299,7 @@ mod tests {
         let keys = |tokens, kind| {
             move |policy: &mut Policy| (policy.target.tokens, policy.target.kind) = (tokens, kind)
         };
-        let not = "90 tokens (without system messages) are below the trigger of 99";
+        let not = "90 tokens (without system messages) do not reach the trigger of 99";
         assert_eq!(said(keys(90, TargetKind::Aim)), (false, not.to_owned()));
         assert!(said(keys(89, TargetKind::Aim)).0);
         assert!(said(keys(90, TargetKind::Cap)).0);

@@ -265,7 +265,10 @@ mod tests {
             ("summary.max_tokens", "3000", "flag"),
         ];
         let room = "summary.tokens (flag): the summary takes the room that the target leaves";
-        assert_eq!(said("auto", &set), [room]);
+        let cap = ("target.kind", "cap", "flag");
+        assert_eq!(said("auto", &[set[0], cap]), [room]);
+        // Where its aim is missed, both decide.
+        assert_eq!(said("auto", &set), Vec::<String>::new());
         let none = ("target.tokens", "0", "flag");
         let asked = "summary.max_tokens (flag): summary.tokens is 500";
         assert_eq!(said("auto", &[set[0], set[1], none]), [asked]);

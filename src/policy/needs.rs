@@ -165,7 +165,10 @@ impl Other {
                     && summary.too_large_tokens == 0
                     && summary.too_large_share > 0.0;
                 let is_of_window = trigger.on != TriggerOn::Tokens || trigger.cap_share > 0.0;
-                (!is_judged && !is_of_window).then(on)
+                // A model is shown as much of the conversation as its window has room for.
+                let is_shown = matches!(summary.source, Source::Anthropic | Source::Openai)
+                    && summary.window == 0;
+                (!is_judged && !is_of_window && !is_shown).then(on)
             }),
             Other::NoShare => policy
                 .target
@@ -175,7 +178,9 @@ impl Other {
                 // A summary that is only asked for may be one of a conversation within its target.
                 let is_due_above_it = summary.when == SummaryWhen::Auto;
                 let is_fitted = summary.too_large == TooLarge::Shrink;
-                let has_target = policy.target.asked(0).is_some();
+                // Where an aim is missed, the summary is as small as this.
+                let has_target =
+                    policy.target.kind == TargetKind::Cap && policy.target.asked(0).is_some();
                 (has_target && is_fitted && is_due_above_it)
                     .then(|| "the summary takes the room that the target leaves".to_owned())
             }),

@@ -103,7 +103,7 @@ table! {
         window: u64 = 0, unit("tokens");
         /// What becomes of an answer that ended at its size limit.
         cut_off: CutOff = CutOff::Retry;
-        /// After this many failures in a row no more requests are made; 0 disables the breaker.
+        /// After this many failures in a row no more requests are made; 0 sets no limit, neither on failures nor on how often all conversations of a run together try again.
         breaker: u64 = 3, unit("failures");
         /// Whose failures count.
         breaker_scope: BreakerScope = BreakerScope::Host;

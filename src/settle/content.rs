@@ -48,7 +48,9 @@ pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> Chang
                 .filter(|(changed, _)| *changed == results)
                 .map(|(_, change)| *change)
         } else if let beside @ [_, ..] = &beside(transcript, mirror)[..] {
-            beside.iter().find_map(|b| by_block.get(b)).copied()
+            // Of several results it may repeat any, so all of them have to change.
+            let all: Option<Vec<_>> = beside.iter().map(|b| by_block.get(b)).collect();
+            all.and_then(|all| all.last().copied().copied())
         } else {
             owners.get(&mirror.line).and_then(|owner| {
                 let id = transcript.bytes(mirror.line, mirror.of);

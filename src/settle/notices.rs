@@ -81,7 +81,7 @@ pub(super) fn of_answer(first_line: u64, artifacts: &SummaryArtifacts<'_>) -> Ve
             0 | 1 => "the summary may cover only part of the conversation",
             _ => "smaller parts were sent",
         };
-        let message = format!("the server truncated the prompt without an error:  {what}");
+        let message = format!("the server truncated the prompt without an error: {what}");
         warning(WarningKind::SilentCut, message)
     });
     let cut_off = answer.reply.text.is_ok() && answer.reply.ending == Ending::CutOff;

@@ -334,7 +334,7 @@ pub(super) fn split(path: &Path) -> Option<(&Path, &OsStr)> {
     system::split(path).or_else(|| Some((folder_of(path), path.file_name()?)))
 }
 
-/// What of the path of something in a folder is below `folder`; `None` if the file does not exist.
+/// What of the path of something in a folder is below `folder`; `None` if it is not below it.
 pub fn below<'p>(path: &'p Path, folder: &Path) -> Option<&'p Path> {
     system::below(path, folder).or_else(|| path.strip_prefix(folder).ok())
 }

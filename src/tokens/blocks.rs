@@ -84,7 +84,7 @@ impl Estimator {
                 BlockKind::Image | BlockKind::Document if self.writes_pictures() => {
                     self.raw(raw(block.value))
                 }
-                // What is in parts of unknown kind is written there.
+                // What is in parts that no reader knows is written there.
                 BlockKind::Result if block.others > 0 => {
                     self.pictured(&json::compact(raw(block.content)))
                 }

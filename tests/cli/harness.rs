@@ -157,7 +157,7 @@ impl Place {
 
 impl Ran {
     fn of(mut command: Command) -> Self {
-        let output = command.timeout(Duration::from_secs(30)).output().unwrap();
+        let output = command.timeout(Duration::from_secs(120)).output().unwrap();
         let err = String::from_utf8_lossy(&output.stderr).into_owned();
         // Whatever a test is about, what is written for programs is of its form.
         if let Ok(value) = serde_json::from_slice(&output.stdout) {

@@ -155,7 +155,7 @@ fn a_transcript_that_is_not_understood_is_not_passed_over() {
         ("in/valid.jsonl", &sample().0),
         ("in/log.jsonl", "{\"kind\":\"a log\"}\n"),
     ]);
-    let why = "looks like anthropic, but has 1 message by the role asistant of unknown kind";
+    let why = "looks like anthropic, but has 1 message by the role asistant that no reader knows";
     for args in ["verify in", "verify in -q"] {
         let says = format!("in/typo.jsonl: {why}; not checked\n");
         place.run(args).exits(1).says(&[&says]);

@@ -1,6 +1,6 @@
 //! What commands have removed, by its paths: what a later command makes again is found without a look at everything else.
 //!
-//! PURE. Holds numbers, no files: whether the last thing done to one is still its removal, the ledger knows.
+//! PURE. Holds numbers, no files: whether the last thing done to one is still its removal, the history of the file knows.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ impl Gone {
         self.files.insert(path.to_owned(), file);
     }
 
-    /// Notes the removals among the strays from this number on.
+    /// Notes the removals among the unmatched operations from this number on.
     pub(super) fn unmatched(&mut self, all: &[UnmatchedOperation], from: usize) {
         for (number, stray) in all.iter().enumerate().skip(from) {
             let operation = &stray.operation;
@@ -50,8 +50,8 @@ impl Gone {
         }
     }
 
-    /// The strays have other numbers now.
-    pub(super) fn strays_moved(&mut self, all: &[UnmatchedOperation]) {
+    /// The unmatched operations have other numbers now.
+    pub(super) fn unmatched_moved(&mut self, all: &[UnmatchedOperation]) {
         self.unmatched.clear();
         self.unmatched(all, 0);
     }
@@ -78,8 +78,8 @@ impl Gone {
         (files.into_values().collect(), unmatched.collect())
     }
 
-    /// The strays that name a place, what is in it, or a folder that it is in; the same holds for them.
-    pub(super) fn take_strays(&mut self, site: &PathScope) -> Vec<usize> {
+    /// The unmatched that name a place, what is in it, or a folder that it is in; the same holds for them.
+    pub(super) fn take_unmatched(&mut self, site: &PathScope) -> Vec<usize> {
         let Some(path) = site.path() else {
             return Vec::new();
         };

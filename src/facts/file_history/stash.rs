@@ -34,8 +34,12 @@ impl FileHistory<'_, '_> {
             let is_it = |o: &Operation| o.what == FileAction::Stash && o.call == stashed;
             if is_sure {
                 // It is as if nothing had been done.
-                self.unmatched.retain(|stray| !is_it(&stray.operation));
-                self.gone.strays_moved(&self.unmatched);
+                let before = self.unmatched.len();
+                self.unmatched
+                    .retain(|operation| !is_it(&operation.operation));
+                if self.unmatched.len() < before {
+                    self.gone.unmatched_moved(&self.unmatched);
+                }
             }
             for file in files {
                 let file = &mut self.files[file];

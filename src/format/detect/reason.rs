@@ -158,7 +158,7 @@ impl fmt::Display for Unsupported {
             None => count(*n, kind),
         };
         let kinds: Vec<String> = self.unrecognised.iter().map(counted).collect();
-        write!(f, "{} of unknown kind", listed(&kinds))
+        write!(f, "{} that no reader knows", listed(&kinds))
     }
 }
 

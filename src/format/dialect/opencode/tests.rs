@@ -88,7 +88,7 @@ fn a_document_is_recognised_and_its_lines_are_those_of_the_file() {
     let part = text.replace(r#""type":"text","text":"so""#, r#""type":"hologram""#);
     assert_eq!(
         detected(&part).unwrap_err(),
-        "looks like opencode, but has 1 message with a block of type hologram of unknown kind"
+        "looks like opencode, but has 1 message with a block of type hologram that no reader knows"
     );
     let undone = text.replace(
         r#"{"id":"s"}"#,
@@ -96,7 +96,7 @@ fn a_document_is_recognised_and_its_lines_are_those_of_the_file() {
     );
     assert_eq!(
         detected(&undone).unwrap_err(),
-        "looks like opencode, but has 1 message with info.revert (undone messages) of unknown kind"
+        "looks like opencode, but has 1 message with info.revert (undone messages) that no reader knows"
     );
     assert_eq!(
         detected(text.trim_end().trim_end_matches('}')).unwrap_err(),

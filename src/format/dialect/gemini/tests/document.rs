@@ -102,7 +102,7 @@ fn a_summary_does_not_part_an_answer_from_its_results() {
 #[test]
 fn what_is_no_message_of_the_agent_is_refused() {
     let with = |message: &str| refused(&[&session()[..], &[message.to_owned()]].concat());
-    let (line, id) = ("of unknown kind", r#""id":"x","timestamp":"t""#);
+    let (line, id) = ("that no reader knows", r#""id":"x","timestamp":"t""#);
     for (message, why) in [
         (
             format!(r#"{{{id},"type":"other","content":"a"}}"#),
