@@ -373,4 +373,10 @@ fn a_member_that_is_no_entry_of_a_report_is_never_replaced_by_one() {
     let twice: Value = serde_json::from_str(&twice.text()).unwrap();
     assert_eq!(twice["entry"]["status"], "unchanged");
     assert_eq!(twice["error"], Value::Null);
+    // And so is what a table writes for an empty column.
+    let empty = json!({"path": "d/a.jsonl", "text": before, "entry": null}).to_string();
+    let filled = place.pipe("filter --stats-field entry", &empty).exits(0);
+    let filled: Value = serde_json::from_str(&filled.text()).unwrap();
+    assert_eq!(filled["entry"]["status"], "compacted");
+    assert_eq!(filled.get("error"), None);
 }
