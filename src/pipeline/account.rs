@@ -163,82 +163,92 @@ impl Pipeline<'_> {
         round: &Round,
         outcomes: &mut [ConversationOutcome],
     ) {
-        let first_line = work.input.first_line;
-        let Work {
-            transcript,
-            sizes,
-            numbers,
-            ..
-        } = work;
         let results = &round.summaries.conversations;
-        // A sidechain that was removed with its task has nothing left.
-        for outcome in outcomes.iter_mut() {
-            outcome.becomes(&Voices::default());
-            outcome.messages_after = 0;
-        }
-        let renamed: BTreeMap<&str, String> = results
-            .iter()
-            .map(|result| (result.id_after.as_str(), result.id.to_string()))
-            .collect();
-        let only = outcomes.len() == 1;
-        let mut by_id: BTreeMap<String, &mut ConversationOutcome> = outcomes
-            .iter_mut()
-            .map(|outcome| (outcome.id.clone(), outcome))
-            .collect();
-        for conversation in &transcript.conversations {
-            let id = conversation.id.to_string();
-            let id = renamed.get(id.as_str()).unwrap_or(&id);
-            let outcome = if only {
-                by_id.values_mut().next()
-            } else {
-                by_id.get_mut(id)
-            };
-            if let Some(outcome) = outcome {
-                outcome.becomes(&sizes.voices(transcript, conversation));
-                outcome.messages_after = conversation.messages.len() as u64;
-            }
-        }
+        measure(work, results, outcomes);
         for (number, action) in &round.actions {
             if let Some(outcome) = outcomes.get_mut(*number as usize) {
                 outcome.actions.push(action.clone());
             }
         }
         for result in results {
-            let number = numbers.get(&result.id).map(|number| *number as usize);
-            let Some(outcome) = number.and_then(|number| outcomes.get_mut(number)) else {
-                continue;
-            };
-            result.report(first_line, outcome);
+            let number = work.numbers.get(&result.id).map(|number| *number as usize);
+            if let Some(outcome) = number.and_then(|number| outcomes.get_mut(number)) {
+                result.report(work.input.first_line, outcome);
+            }
         }
-        let mut why: BTreeMap<String, &ConversationResult> = BTreeMap::new();
+        self.explain(results, outcomes);
+    }
+
+    /// Says of each conversation what was done and why no more, and its target where no summary was due.
+    fn explain(&self, results: &[ConversationResult], outcomes: &mut [ConversationOutcome]) {
+        let mut by_id: BTreeMap<String, &ConversationResult> = BTreeMap::new();
         for result in results {
-            why.entry(result.id.to_string()).or_insert(result);
+            by_id.entry(result.id.to_string()).or_insert(result);
         }
-        for outcome in outcomes.iter_mut() {
-            let what = in_words(&outcome.actions);
-            let result = if only {
-                results.first()
-            } else {
-                why.get(&outcome.id).copied()
+        let is_only = outcomes.len() == 1;
+        for outcome in outcomes {
+            let result = match is_only {
+                true => results.first(),
+                false => by_id.get(&outcome.id).copied(),
             };
             if result.is_none() {
                 let (before, after) = (outcome.tokens_before, outcome.tokens_after);
                 outcome.target = self.cap_without_summary(before, after);
             }
-            let why = result.map(ConversationResult::in_words);
-            let why = why.or_else(|| self.switched_off(outcome.tokens_after));
-            // An empty one has said so.
-            let why = why.or_else(|| match outcome.messages_before {
-                0 => None,
-                _ => self.below_triggers(outcome),
-            });
-            let parts: Vec<String> = [Some(what).filter(|what| !what.is_empty()), why]
-                .into_iter()
-                .flatten()
-                .collect();
+            let what = Some(in_words(&outcome.actions)).filter(|what| !what.is_empty());
+            let parts = [what, self.why(result, outcome)];
+            let parts: Vec<String> = parts.into_iter().flatten().collect();
             if !parts.is_empty() {
                 outcome.reason = parts.join("; ");
             }
+        }
+    }
+
+    /// Why no more was done to a conversation.
+    fn why(
+        &self,
+        result: Option<&ConversationResult>,
+        outcome: &ConversationOutcome,
+    ) -> Option<String> {
+        let why = result.map(ConversationResult::in_words);
+        let why = why.or_else(|| self.switched_off(outcome.tokens_after));
+        // An empty one has said so.
+        why.or_else(|| match outcome.messages_before {
+            0 => None,
+            _ => self.below_triggers(outcome),
+        })
+    }
+}
+
+/// Notes the sizes of conversations after a round. An only outcome is that of any conversation: its id may have changed.
+fn measure(
+    work: &mut Work<'_, '_>,
+    results: &[ConversationResult],
+    outcomes: &mut [ConversationOutcome],
+) {
+    // A sidechain that was removed with its task has nothing left.
+    for outcome in outcomes.iter_mut() {
+        outcome.becomes(&Voices::default());
+        outcome.messages_after = 0;
+    }
+    let renamed: BTreeMap<&str, String> = results
+        .iter()
+        .map(|result| (result.id_after.as_str(), result.id.to_string()))
+        .collect();
+    let is_only = outcomes.len() == 1;
+    let mut by_id: BTreeMap<String, &mut ConversationOutcome> = outcomes
+        .iter_mut()
+        .map(|outcome| (outcome.id.clone(), outcome))
+        .collect();
+    for conversation in &work.transcript.conversations {
+        let id = conversation.id.to_string();
+        let outcome = match is_only {
+            true => by_id.values_mut().next(),
+            false => by_id.get_mut(renamed.get(id.as_str()).unwrap_or(&id)),
+        };
+        if let Some(outcome) = outcome {
+            outcome.becomes(&work.sizes.voices(&work.transcript, conversation));
+            outcome.messages_after = conversation.messages.len() as u64;
         }
     }
 }
