@@ -81,121 +81,162 @@ fn operations(
     if !is_known {
         return Vec::new();
     }
-    let input = exchange.input(transcript);
-    let operation = |written: &str, what: FileAction, done: Done| {
-        let operation = Operation {
-            call: exchange.call,
-            result: exchange.result,
-            written: written.to_owned(),
-            what,
-            done,
-            patch: None,
-            basis: exchange.basis,
-            inner: exchange.inner.clone(),
-        };
-        (
-            folders.in_one_spelling(exchange.call.line, written),
-            operation,
-        )
+    let call = FileCall {
+        transcript,
+        folders,
+        exchange,
+        input: exchange.input(transcript),
+        tool: exchange.tool(transcript),
+        answered: answered(transcript, exchange),
     };
-    let answered = answered(transcript, exchange);
-    let (written, reading) = match exchange.kind {
-        ToolKind::Shell => match look(transcript, exchange, &input) {
-            Some(Look::At { path, lines }) => (Some(Cow::Owned(path)), Reading::asking(lines)),
-            // No match is not a failure, but shows nothing.
-            Some(Look::For { .. }) if answered == Done::Failed => return Vec::new(),
-            Some(Look::For { path }) => {
-                return vec![operation(&path, FileAction::Search, answered)];
-            }
-            None => (None, Reading::asking(Lines::ALL)),
-        },
+    match exchange.kind {
+        ToolKind::Shell => call.shell(),
         ToolKind::Read
         | ToolKind::Write
         | ToolKind::Edit
         | ToolKind::Search
         | ToolKind::Web
-        | ToolKind::Other => (
-            path::of(&input).map(|(_, path)| path),
-            Reading::of(&input, &exchange.tool(transcript)),
-        ),
-    };
-    let done = || outcome::of_change(transcript, exchange, answered);
-    let tool = exchange.tool(transcript);
-    if exchange.kind == ToolKind::Edit
-        && let Some([from, to]) = moved(&tool, &input)
-    {
-        return vec![
-            operation(&from, FileAction::MoveFrom, done()),
-            operation(&to, FileAction::MoveTo, done()),
-        ];
+        | ToolKind::Other => call.tool(),
     }
-    let Some(written) = written else {
-        if exchange.kind == ToolKind::Read {
-            // Which part of the result shows which of several files, it does not say.
-            let files = input.files();
-            let read = |file: &Input<'_>| {
-                let (_, path) = path::of(file)?;
-                let lines = Reading::of(file, &exchange.tool(transcript)).lines();
-                Some(operation(&path, FileAction::Read(lines), Done::Unclear))
+}
+
+/// A call that names files.
+struct FileCall<'f, 't> {
+    transcript: &'f Transcript<'t>,
+    folders: &'f Folders<'f, 't>,
+    exchange: &'f Exchange,
+    input: Input<'f>,
+    tool: Cow<'f, str>,
+    answered: Done,
+}
+
+impl FileCall<'_, '_> {
+    fn operation(&self, written: &str, what: FileAction, done: Done) -> (String, Operation) {
+        let operation = Operation {
+            call: self.exchange.call,
+            result: self.exchange.result,
+            written: written.to_owned(),
+            what,
+            done,
+            patch: None,
+            basis: self.exchange.basis,
+            inner: self.exchange.inner.clone(),
+        };
+        let path = self
+            .folders
+            .in_one_spelling(self.exchange.call.line, written);
+        (path, operation)
+    }
+
+    fn shell(&self) -> Vec<(String, Operation)> {
+        match look(self.transcript, self.exchange, &self.input) {
+            Some(Look::At { path, lines }) => vec![self.read(&path, Reading::asking(lines))],
+            // No match is not a failure, but shows nothing.
+            Some(Look::For { .. }) if self.answered == Done::Failed => Vec::new(),
+            Some(Look::For { path }) => {
+                vec![self.operation(&path, FileAction::Search, self.answered)]
+            }
+            None => self.patch(),
+        }
+    }
+
+    fn tool(&self) -> Vec<(String, Operation)> {
+        let kind = self.exchange.kind;
+        if kind == ToolKind::Edit
+            && let Some([from, to]) = moved(&self.tool, &self.input)
+        {
+            return vec![
+                self.operation(&from, FileAction::MoveFrom, self.changed()),
+                self.operation(&to, FileAction::MoveTo, self.changed()),
+            ];
+        }
+        let Some((_, written)) = path::of(&self.input) else {
+            return match kind == ToolKind::Read {
+                true => self.several_reads(),
+                false => self.patch(),
             };
-            return files.iter().filter_map(read).collect();
+        };
+        match what(kind, &self.tool, &self.input) {
+            FileAction::Read(_) => {
+                vec![self.read(&written, Reading::of(&self.input, &self.tool))]
+            }
+            what => vec![self.operation(&written, what, self.changed())],
         }
-        let patch = patch::of(&input);
+    }
+
+    /// How a change ended.
+    fn changed(&self) -> Done {
+        outcome::of_change(self.transcript, self.exchange, self.answered)
+    }
+
+    /// A call that reads several files: which part of the result shows which of them, it does not say.
+    fn several_reads(&self) -> Vec<(String, Operation)> {
+        let files = self.input.files();
+        let read = |file: &Input<'_>| {
+            let (_, path) = path::of(file)?;
+            let lines = Reading::of(file, &self.tool).lines();
+            Some(self.operation(&path, FileAction::Read(lines), Done::Unclear))
+        };
+        files.iter().filter_map(read).collect()
+    }
+
+    fn patch(&self) -> Vec<(String, Operation)> {
+        let patch = patch::of(&self.input);
         let parts = patch.as_deref().map(patch::parts).unwrap_or_default();
-        return parts
-            .into_iter()
-            .map(|part| {
-                let (path, mut operation) = operation(part.path, part.what, done());
-                operation.patch = Some(part.body.to_owned());
-                (path, operation)
-            })
-            .collect();
-    };
-    let what = what(exchange.kind, &tool, &input);
-    if !matches!(what, FileAction::Read(_)) {
-        return vec![operation(&written, what, done())];
+        let change = |part: patch::Part<'_>| {
+            let (path, mut operation) = self.operation(part.path, part.what, self.changed());
+            operation.patch = Some(part.body.to_owned());
+            (path, operation)
+        };
+        parts.into_iter().map(change).collect()
     }
-    let read = |lines: Lines, done: Done| vec![operation(&written, FileAction::Read(lines), done)];
-    let Some(result) = exchange.result.filter(|_| answered == Done::Yes) else {
-        return read(reading.lines(), answered);
-    };
-    // What the cell has not printed, the conversation does not show.
-    if exchange
-        .inner
-        .as_ref()
-        .is_some_and(|inner| inner.output.is_none())
-    {
-        return read(reading.lines(), Done::Unclear);
-    }
-    let block = transcript.block(result.block);
-    let mut said = text_of(transcript, result, exchange.inner.as_deref());
-    if exchange.kind == ToolKind::Shell {
-        said = output(said);
-    }
-    // A picture is always shown whole.
-    if (block.images > 0 || block.documents > 0) && is_empty(&said) {
-        return read(Lines::ALL, answered);
-    }
-    if lists_a_folder(transcript, result, &said) {
-        return vec![operation(&written, FileAction::Search, answered)];
-    }
-    let done = outcome::of_read(transcript, exchange, answered, &said);
-    let shown = match (done, reading.shown(&said, result.block)) {
-        (Done::Yes, Some(shown)) if exchange.kind == ToolKind::Shell => {
-            shown.lines().up_to_the_end(&said)
+
+    /// A call that shows a file, or a part of it.
+    fn read(&self, written: &str, reading: Reading) -> (String, Operation) {
+        let &FileCall {
+            transcript,
+            exchange,
+            answered,
+            ..
+        } = self;
+        let read =
+            |lines: Lines, done: Done| self.operation(written, FileAction::Read(lines), done);
+        let Some(result) = exchange.result.filter(|_| answered == Done::Yes) else {
+            return read(reading.lines(), answered);
+        };
+        // What the cell has not printed, the conversation does not show.
+        let inner = exchange.inner.as_deref();
+        if inner.is_some_and(|inner| inner.output.is_none()) {
+            return read(reading.lines(), Done::Unclear);
         }
-        (Done::Yes, Some(shown)) => shown.lines(),
-        (Done::Yes, None) | (Done::Failed | Done::Unclear, _) => reading.lines(),
-    };
-    read(shown, done)
+        let block = transcript.block(result.block);
+        let mut said = text_of(transcript, result, inner);
+        if exchange.kind == ToolKind::Shell {
+            said = output(said);
+        }
+        // A picture is always shown whole.
+        if (block.images > 0 || block.documents > 0) && is_empty(&said) {
+            return read(Lines::ALL, answered);
+        }
+        if lists_a_folder(transcript, result, &said) {
+            return self.operation(written, FileAction::Search, answered);
+        }
+        let done = outcome::of_read(transcript, exchange, answered, &said);
+        let shown = match (done, reading.shown(&said, result.block)) {
+            (Done::Yes, Some(shown)) if exchange.kind == ToolKind::Shell => {
+                shown.lines().up_to_the_end(&said)
+            }
+            (Done::Yes, Some(shown)) => shown.lines(),
+            (Done::Yes, None) | (Done::Failed | Done::Unclear, _) => reading.lines(),
+        };
+        read(shown, done)
+    }
 }
 
 /// What a call of a tool of that kind does. One tool has a parameter for it.
 fn what(kind: ToolKind, tool: &str, input: &Input<'_>) -> FileAction {
     match (kind, input.text(&["command"]).as_deref()) {
-        (ToolKind::Read | ToolKind::Shell, _) | (ToolKind::Edit, Some("view")) => {
-            FileAction::Read(Lines::ALL)
-        }
+        (ToolKind::Read, _) | (ToolKind::Edit, Some("view")) => FileAction::Read(Lines::ALL),
         (ToolKind::Write, _) | (ToolKind::Edit, Some("create")) => FileAction::Write,
         (ToolKind::Edit, None) if deletes(tool, input) => FileAction::Delete,
         _ => FileAction::Edit,
