@@ -11,6 +11,7 @@ mod content;
 mod draft;
 mod files;
 mod fitting;
+mod keep_reason;
 mod notices;
 mod restored;
 mod results;

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::composer::Composer;
 use super::draft::{Draft, Writer};
+use super::keep_reason::KeepReason;
 use super::summarised::{
     KeptMessages, LossReason, Summarised, SummaryMessage, SummaryResult, Tried,
 };
@@ -39,87 +40,102 @@ impl Composer<'_> {
     }
 
     fn compose_once(&self, policy_cut: Cut) -> SummaryResult {
-        let cap = self.cap();
-        let now = self.subject.total();
-        let stays_after = |tried: Tried, why: &str| SummaryResult::Unchanged {
-            why: why.to_owned(),
-            tried,
-            target: self.target_outcome(now),
+        let why = match self.judge(policy_cut) {
+            Ok(summarised) => return SummaryResult::Summarised(Box::new(summarised)),
+            Err(why) => why,
         };
-        let stays = |why: &str| stays_after(self.failed(), why);
-        let or_pruned = |stays: SummaryResult| {
-            let last = match self.subject.policy.summary.on_failure {
-                OnFailure::Extractive | OnFailure::Keep | OnFailure::Fail => None,
-                OnFailure::Prune => self.last_turns(policy_cut, KeptMessages::Pruned),
-            };
-            last.unwrap_or(stays)
-        };
-        let other = match self.answer.map(|answer| &answer.reply.text) {
-            Some(Ok(text)) => Some(text.as_str()),
-            Some(Err(ModelError::Pending)) => {
-                return stays(
-                    "pending: a dry run sends no requests, and the store has no earlier answer",
-                );
+        let pruned = match self.subject.policy.summary.on_failure {
+            OnFailure::Prune if why.is_failure() => {
+                self.last_turns(policy_cut, KeptMessages::Pruned)
             }
-            Some(Err(ModelError::Waiting(_))) => {
-                return stays("pending: the request is in a batch that has not been answered yet");
-            }
-            Some(Err(
-                ModelError::Failed(why)
-                | ModelError::Refused(why)
-                | ModelError::TooLong { why, .. },
-            )) => {
-                let why = format!("no summary could be written: {why}");
-                match self.subject.policy.summary.on_failure {
-                    OnFailure::Extractive => None,
-                    OnFailure::Keep | OnFailure::Fail | OnFailure::Prune => {
-                        return or_pruned(stays(&why));
-                    }
-                }
-            }
-            None => None,
+            OnFailure::Prune | OnFailure::Extractive | OnFailure::Keep | OnFailure::Fail => None,
         };
-        let Some(draft) = self.draft(policy_cut, other) else {
-            let has_messages =
-                self.subject.cutter.has_span(policy_cut) && !self.candidates(policy_cut).is_empty();
-            return match has_messages {
-                true => {
-                    let tried = Tried::Empty(Box::new(self.base_outcome()));
-                    or_pruned(stays_after(tried, "a summary would be empty"))
-                }
-                false => stays(self.why_nothing()),
-            };
-        };
+        match pruned {
+            Some(pruned) => SummaryResult::Summarised(Box::new(pruned)),
+            None => SummaryResult::Unchanged {
+                why: why.to_string(),
+                tried: self.tried(&why),
+                target: self.target(
+                    self.subject.total(),
+                    self.typed(0..self.subject.sizes.len()),
+                    0,
+                ),
+            },
+        }
+    }
+
+    /// What replaces the old messages: a summary, or nothing if that would be too large; or why they stay.
+    fn judge(&self, policy_cut: Cut) -> Result<Summarised, KeepReason> {
+        let draft = self.draft(policy_cut, self.answer_text()?);
+        let draft = draft.ok_or_else(|| self.why_no_draft(policy_cut))?;
         if self.is_too_large(draft.total) {
             match self.last_turns(policy_cut, KeptMessages::Whole) {
-                Some(last) => return last,
+                Some(last) => return Ok(last),
                 // What an earlier run left so must stay so: its last turns begin before the call that a cut keeps whole.
-                None if self.subject.goal.is_none() => {
-                    return stays(
-                        "a summary would be too large, and the last turns are all there is",
-                    );
-                }
+                None if self.subject.goal.is_none() => return Err(KeepReason::OnlyLastTurns),
                 None => {}
             }
         }
         if draft.total >= self.baseline() {
-            return stays("a summary would not be smaller");
+            return Err(KeepReason::NotSmaller);
         }
         if self.is_over_aim() && draft.total > self.lenient_budget() {
-            return stays("a summary would save too little: almost everything must be kept");
+            return Err(KeepReason::SavesTooLittle);
         }
-        let reached = cap.filter(|cap| now <= *cap && *cap < self.baseline());
+        let now = self.subject.total();
+        let is_reached = |cap: &u64| now <= *cap && *cap < self.baseline();
+        let reached = self.cap().filter(is_reached);
         if reached.is_some_and(|cap| draft.total > cap) {
-            return stays("the target is already met and leaves no room for a summary");
+            return Err(KeepReason::NoRoom);
         }
         let tells_more = draft.tells_more_than_words();
         let summarised = self.finish(draft);
         if reached.is_some() && !tells_more && summarised.restored.is_empty() {
-            return stays(
-                "the target is reached, and a summary would add nothing about the cleared results",
-            );
+            return Err(KeepReason::AddsNothing);
         }
-        SummaryResult::Summarised(Box::new(summarised))
+        Ok(summarised)
+    }
+
+    /// The text that was written for the summary by another than the built-in summariser, if that is to be used.
+    fn answer_text(&self) -> Result<Option<&str>, KeepReason> {
+        let Some(answer) = self.answer else {
+            return Ok(None);
+        };
+        match &answer.reply.text {
+            Ok(text) => Ok(Some(text)),
+            Err(ModelError::Pending) => Err(KeepReason::DryRun),
+            Err(ModelError::Waiting(_)) => Err(KeepReason::InBatch),
+            Err(
+                ModelError::Failed(why)
+                | ModelError::Refused(why)
+                | ModelError::TooLong { why, .. },
+            ) => match self.subject.policy.summary.on_failure {
+                OnFailure::Extractive => Ok(None),
+                OnFailure::Keep | OnFailure::Fail | OnFailure::Prune => {
+                    Err(KeepReason::Failed(why.clone()))
+                }
+            },
+        }
+    }
+
+    fn why_no_draft(&self, policy_cut: Cut) -> KeepReason {
+        let is_earlier = |origin: &MessageOrigin| *origin != MessageOrigin::Session;
+        if self.subject.cutter.has_span(policy_cut) && !self.candidates(policy_cut).is_empty() {
+            KeepReason::Empty
+        } else if self.subject.cutter.origins().iter().any(is_earlier) {
+            KeepReason::OnlyEarlierSummary
+        } else {
+            KeepReason::NoMessages
+        }
+    }
+
+    /// The attempt that led to no summary, if there was one.
+    fn tried(&self, why: &KeepReason) -> Tried {
+        match (why, self.answer) {
+            (KeepReason::Empty, _) => Tried::Empty(Box::new(self.base_outcome())),
+            (_, Some(_)) => Tried::Failed(Box::new(self.base_outcome())),
+            (_, None) => Tried::No,
+        }
     }
 
     /// Whether the policy keeps only the last turns instead of a result of `total` tokens.
@@ -138,7 +154,7 @@ impl Composer<'_> {
     }
 
     /// Removes the messages before those that the policy keeps, without a summary. `None` if there are none.
-    fn last_turns(&self, policy_cut: Cut, kept: KeptMessages) -> Option<SummaryResult> {
+    fn last_turns(&self, policy_cut: Cut, kept: KeptMessages) -> Option<Summarised> {
         let count = self.subject.sizes.len();
         let pruned = self.subject.cutter.pruned();
         let (cutter, policy_cut) = match kept {
@@ -164,13 +180,12 @@ impl Composer<'_> {
             .subject
             .estimator
             .total(stays.map(|n| self.subject.sizes[n]));
-        let counts = |n: &usize| !self.subject.is_system(*n);
         let TypedMessages { lost, pictures, .. } = self.typed_messages(cut.first_kept, "");
         let fallback = match kept {
             KeptMessages::Whole => "last_turns",
             KeptMessages::Pruned => "prune",
         };
-        Some(SummaryResult::Summarised(Box::new(Summarised {
+        Some(Summarised {
             first_kept: cut.first_kept,
             message: None,
             kept,
@@ -180,27 +195,14 @@ impl Composer<'_> {
             total,
             outcome: SummaryOutcome {
                 user_clipped: lost.len() as u64,
-                preserved_messages: (cut.first_kept..count).filter(counts).count() as u64,
-                messages: (0..cut.first_kept).filter(counts).count() as u64,
                 fallback: Some(fallback.to_owned()),
-                cut_moved: cut.moved,
-                ..self.base_outcome()
+                ..self.outcome_of(cut)
             },
             lost: (lost, LossReason::Policy),
             pictures,
             restored: Vec::new(),
-            target: self.target_outcome(total),
-        })))
-    }
-
-    /// Why there is nothing to summarise.
-    fn why_nothing(&self) -> &'static str {
-        let is_earlier = |origin: &MessageOrigin| *origin != MessageOrigin::Session;
-        if self.subject.cutter.origins().iter().any(is_earlier) {
-            "nothing to compact: only an earlier summary comes before the kept messages"
-        } else {
-            "nothing to compact: there are no messages before the kept ones"
-        }
+            target: self.target(total, self.typed(0..count), 0),
+        })
     }
 
     fn finish(&self, draft: Draft) -> Summarised {
@@ -228,41 +230,21 @@ impl Composer<'_> {
             total,
             words: _,
         } = draft;
-        let counts = |n: &usize| !self.subject.is_system(*n);
-        let target = self.subject.goal.map(|goal| {
-            let content = goal.content(total).unwrap_or(total);
-            let missed = match content.saturating_sub(words) {
-                rest if rest <= goal.tokens => UnrecognizedCalls::UserWords,
-                rest if rest.saturating_sub(summary.counted) <= goal.tokens => {
-                    UnrecognizedCalls::SummaryRoom
-                }
-                _ => UnrecognizedCalls::KeptMessages,
-            };
-            goal.outcome(total).because(missed)
-        });
+        let target = self.target(total, words, summary.counted);
         let fallback = match (self.answer, writer) {
             (Some(_), Writer::Extractive) => Some("extractive".to_owned()),
             (Some(_) | None, _) => None,
         };
-        let narrative = self.narrative(writer);
+        let estimator = self.subject.estimator;
         let outcome = SummaryOutcome {
             success: fallback.is_none(),
-            narrative,
-            messages: (0..cut.first_kept).filter(counts).count() as u64,
-            preserved_messages: (cut.first_kept..self.subject.sizes.len())
-                .filter(counts)
-                .count() as u64,
-            tokens: self
-                .subject
-                .estimator
-                .tokens(self.subject.estimator.text(&summary.text)),
+            narrative: self.narrative(writer),
+            tokens: estimator.tokens(estimator.text(&summary.text)),
             fallback,
-            cut_moved: cut.moved,
             user_verbatim: verbatim,
             user_clipped: lost.len() as u64,
-            ..self.base_outcome()
+            ..self.outcome_of(cut)
         };
-        let estimator = self.subject.estimator;
         let acknowledgement = self.acknowledgement(cut);
         let message = [estimator.message(self.role(), &text)];
         let answer = (!acknowledgement.is_empty())
@@ -272,10 +254,7 @@ impl Composer<'_> {
             message: Some(SummaryMessage {
                 role: self.role(),
                 acknowledgement: acknowledgement.to_owned(),
-                tokens: self
-                    .subject
-                    .estimator
-                    .total(message.into_iter().chain(answer)),
+                tokens: estimator.total(message.into_iter().chain(answer)),
                 text,
             }),
             kept: KeptMessages::Whole,
@@ -303,13 +282,13 @@ impl Composer<'_> {
         })
     }
 
-    /// Whether the goal is reached if no summary is written and `total` live tokens stay.
-    fn target_outcome(&self, total: u64) -> Option<TargetOutcome> {
+    /// Whether the goal is reached with `total` live tokens, of which `words` are the user's and `counted` the rest of a summary.
+    fn target(&self, total: u64, words: u64, counted: u64) -> Option<TargetOutcome> {
         let goal = self.subject.goal?;
         let content = goal.content(total).unwrap_or(total);
-        let words = self.typed(0..self.subject.sizes.len());
         let missed = match content.saturating_sub(words) {
             rest if rest <= goal.tokens => UnrecognizedCalls::UserWords,
+            rest if rest.saturating_sub(counted) <= goal.tokens => UnrecognizedCalls::SummaryRoom,
             _ => UnrecognizedCalls::KeptMessages,
         };
         Some(goal.outcome(total).because(missed))
@@ -327,11 +306,15 @@ impl Composer<'_> {
             .sum()
     }
 
-    /// The request that led to no summary, if there was one.
-    fn failed(&self) -> Tried {
-        match self.answer {
-            Some(_) => Tried::Failed(Box::new(self.base_outcome())),
-            None => Tried::No,
+    /// The outcome of what replaces the messages before `cut`, for others to fill in.
+    fn outcome_of(&self, cut: Cut) -> SummaryOutcome {
+        let counts = |n: &usize| !self.subject.is_system(*n);
+        let count = |span: Range<usize>| span.filter(counts).count() as u64;
+        SummaryOutcome {
+            messages: count(0..cut.first_kept),
+            preserved_messages: count(cut.first_kept..self.subject.sizes.len()),
+            cut_moved: cut.moved,
+            ..self.base_outcome()
         }
     }
 
