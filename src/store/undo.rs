@@ -4,23 +4,21 @@
 
 mod original;
 mod restore;
+mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::atomic::{FileVersion, Rights, Written};
 use super::folder::Durability;
-use super::manifest::{Ledger, Record};
-use super::open_path::OpenPath;
+use super::manifest::Ledger;
 use super::resolved::resolved;
-use super::{COPY_BYTES, FOLDER, Store, hash_text, pour};
+use super::{FOLDER, Store};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::count;
 
-use original::one_original;
 use restore::Swept;
+use search::{ByBytes, Known, Origin, Searched, by_beginning, by_bytes, is_continued};
 
 pub use restore::{Appended, Dest, Found, State, Undone};
 
@@ -88,7 +86,7 @@ impl Undo {
     /// Those of a store that cannot be read, which may know it.
     pub fn names(&mut self, file: &Path, base: &Path) -> Result<bool> {
         let (roots, unreadable) = self.load(file, SearchScope::Below(base));
-        let stores = self.stores(&roots, file);
+        let stores = self.stores(&roots, file, SearchScope::Below(base));
         match unreadable {
             _ if stores.iter().any(|store| store.records().next().is_some()) => Ok(true),
             Some(error) => Err(error),
@@ -110,116 +108,51 @@ impl Undo {
 
     fn search(&mut self, file: &Path, reach: SearchScope<'_>) -> Result<SearchResult> {
         check_transcript(file)?;
-        let base = match reach {
-            SearchScope::Everywhere => None,
-            SearchScope::Below(base) => Some(base),
-        };
-        let spot = OpenPath::resolved(file, base)?;
-        let handle = spot.read()?;
-        let metadata = handle
-            .metadata()
-            .map_err(|e| Error::io(file, "look at it", e))?;
-        let rights = Rights::of(&handle).map_err(|e| Error::io(file, "look at it", e))?;
-        let written = pour(&mut &handle, &mut io::sink(), |e| {
-            Error::io(file, "read", e)
-        })?;
-        let (roots, unreadable) = self.load(file, reach);
-        let stores = self.stores(&roots, file);
-        if base.is_some() && written.bytes == 0 {
+        let file = Searched::read(file, reach)?;
+        let (roots, unreadable) = self.load(file.path, reach);
+        let stores = self.stores(&roots, file.path, reach);
+        if matches!(reach, SearchScope::Below(_)) && file.written.bytes == 0 {
             return match unreadable {
                 Some(error) => Err(error),
-                None => Ok(SearchResult::Unknown(unknown(file, &stores))),
+                None => Ok(SearchResult::Unknown(unknown(file.path, &stores))),
             };
         }
-        let base = base.map(resolved);
-        let is_above = |root: &Path| {
-            let base = base.as_deref().filter(|_| self.store.is_none());
-            base.is_some_and(|base| !resolved(root).starts_with(base))
-        };
-        let is_link = fs::symlink_metadata(file).is_ok_and(|seen| seen.is_symlink());
-        let found = |root: &Path, records, state| {
-            SearchResult::Found(Box::new(Found {
-                file: file.to_owned(),
-                spot: spot.clone(),
-                stamp: FileVersion::of(&metadata),
-                rights: rights.clone(),
-                root: root.to_owned(),
-                records,
-                state,
-                swept: self.swept.clone(),
-            }))
-        };
-
-        let mut unchanged = None;
-        // What was written to this very path counts more than equal bytes elsewhere, in whatever store.
-        for reached in [Match::AtPath, Match::ByContent] {
-            for store in &stores {
-                let Known { root, name, .. } = store;
-                let is_here = |record: &&Record| Some(&record.output) == name.as_ref();
-                // An output that equals its input says nothing about equal files elsewhere, nor about an earlier compaction of
-                // its own.
-                let of_these_bytes = store.ledger.with_output(&written.hash);
-                let (mut records, equal): (Vec<&Record>, Vec<&Record>) =
-                    of_these_bytes.partition(|record| record.output_hash != record.input_hash);
-                if let Some(record) = equal.into_iter().find(is_here) {
-                    unchanged.get_or_insert_with(|| (*root, vec![record.clone()]));
-                }
-                if is_link || is_above(root) || unchanged.is_some() {
-                    // A moved file is found by its bytes; but anyone who made a link, or put a store above a walked folder,
-                    // may have made the record too.
-                    records.retain(is_here);
-                }
-                if reached == Match::AtPath && !records.iter().any(is_here) {
-                    continue;
-                }
-                if let Some(records) = one_original(file, &records, name.as_deref())? {
-                    return Ok(found(root, records, State::Compacted));
-                }
-            }
+        let ByBytes {
+            compacted,
+            unchanged,
+        } = by_bytes(&file, &stores)?;
+        if let Some(origin) = compacted {
+            return Ok(self.found(file, origin, State::Compacted));
         }
         let original = stores
             .iter()
-            .find(|store| store.ledger.is_original(&written.hash));
-        for store @ Known { root, name, .. } in &stores {
-            let grown = match grown(&spot, &written, store, reach) {
-                Err(_) if original.is_some() => continue,
-                grown => grown?,
-            };
-            let Some((bytes, records)) = grown else {
-                continue;
-            };
-            let is_here = |record: &Record| Some(&record.output) == name.as_ref();
-            if (is_link || is_above(root)) && !records.iter().any(is_here) {
-                continue;
-            }
-            // A file that was compacted twice was an original in between, but not the first one of this file.
-            if original.is_none() || records.iter().any(is_here) {
-                return Ok(found(root, records, State::Grown(written.bytes - bytes)));
-            }
+            .find(|store| store.ledger.is_original(&file.written.hash));
+        if let Some((origin, bytes)) = by_beginning(&file, &stores, original, reach)? {
+            let appended = file.written.bytes - bytes;
+            return Ok(self.found(file, origin, State::Grown(appended)));
         }
-        if let Some((root, records)) = unchanged {
-            return Ok(found(root, records, State::AlreadyOriginal(written)));
-        }
+        let original = unchanged.or_else(|| Some(original?.origin(Vec::new())));
         match (original, unreadable) {
-            (Some(store), _) => Ok(found(
-                store.root,
-                Vec::new(),
-                State::AlreadyOriginal(written),
-            )),
+            (Some(origin), _) => {
+                let state = State::AlreadyOriginal(file.written.clone());
+                Ok(self.found(file, origin, state))
+            }
             (None, Some(error)) => Err(error),
-            (None, None) if stores.iter().all(|store| store.records().next().is_none()) => {
-                Ok(SearchResult::Unknown(unknown(file, &stores)))
-            }
-            (None, None) => {
-                let error = changed_since(file);
-                match reach {
-                    SearchScope::Below(_) if is_continued(&spot, &written, &stores)? => {
-                        Ok(SearchResult::Unknown(error))
-                    }
-                    SearchScope::Everywhere | SearchScope::Below(_) => Err(error),
-                }
-            }
+            (None, None) => none_of(&file, &stores, reach),
         }
+    }
+
+    fn found(&self, file: Searched<'_>, origin: Origin<'_>, state: State) -> SearchResult {
+        SearchResult::Found(Box::new(Found {
+            file: file.path.to_owned(),
+            spot: file.spot,
+            stamp: file.stamp,
+            rights: file.rights,
+            root: origin.root.to_owned(),
+            records: origin.records,
+            state,
+            swept: self.swept.clone(),
+        }))
     }
 
     /// Reads the records of the stores that may know `file`: returns the stores, and why the next one cannot be read. The search
@@ -252,12 +185,26 @@ impl Undo {
     }
 
     /// From the nearest store upward, each with the file's name as that store would record it.
-    fn stores<'u>(&'u self, roots: &'u [PathBuf], file: &Path) -> Vec<Known<'u>> {
+    fn stores<'u>(
+        &'u self,
+        roots: &'u [PathBuf],
+        file: &Path,
+        reach: SearchScope<'_>,
+    ) -> Vec<Known<'u>> {
         // Records name what a link points to.
         let path = resolved(file);
+        let base = match (reach, &self.store) {
+            (SearchScope::Below(base), None) => Some(resolved(base)),
+            (SearchScope::Below(_), Some(_)) | (SearchScope::Everywhere, _) => None,
+        };
+        let is_above = |root: &Path| {
+            let is_outside = |base: &PathBuf| !resolved(root).starts_with(base);
+            base.as_ref().is_some_and(is_outside)
+        };
         let known = |root: &'u PathBuf| {
             Some(Known {
                 root,
+                is_above: is_above(root),
                 ledger: self.ledgers.get(root)?,
                 name: Store::new(root, Durability::Lazy).name_of(&path).ok(),
             })
@@ -303,102 +250,11 @@ enum SearchScope<'r> {
     Below(&'r Path),
 }
 
-/// Where an output was written that has a file's bytes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Match {
-    AtPath,
-    ByContent,
-}
-
 /// The result of a search.
 enum SearchResult {
     Found(Box<Found>),
     /// No record knows the file, or there is nothing to undo; as an error for a file that was named.
     Unknown(Error),
-}
-
-/// A store that may know a file, with the file's name as it would record it.
-struct Known<'u> {
-    root: &'u Path,
-    ledger: &'u Ledger,
-    name: Option<String>,
-}
-
-impl<'u> Known<'u> {
-    /// The records of outputs at the file's path.
-    fn records(&self) -> impl Iterator<Item = &'u Record> + use<'u> {
-        let ledger = self.ledger;
-        let name = self.name.as_deref();
-        name.map(|name| ledger.of_output(name))
-            .into_iter()
-            .flatten()
-    }
-}
-
-/// The longest recorded output that `file` begins with, and its records.
-///
-/// Outputs elsewhere that are equal to their inputs do not count: a growing transcript begins with each older copy of itself and
-/// has nothing to undo. Nor do outputs that were made from the file's current bytes: an original can begin with its own output.
-fn grown(
-    file: &OpenPath,
-    now: &Written,
-    store: &Known<'_>,
-    reach: SearchScope<'_>,
-) -> Result<Option<(u64, Vec<Record>)>> {
-    let name = store.name.as_deref();
-    let counts = |record: &&Record| {
-        record.input_hash != now.hash
-            && (record.output_hash != record.input_hash || Some(record.output.as_str()) == name)
-    };
-    let all: Vec<&Record> = match reach {
-        SearchScope::Everywhere => store.ledger.records().iter().collect(),
-        SearchScope::Below(_) => store.records().collect(),
-    };
-    let lengths: BTreeSet<u64> = all
-        .into_iter()
-        .filter(counts)
-        .map(|record| record.output_bytes)
-        .filter(|&length| 0 < length && length < now.bytes)
-        .collect();
-    let mut longest = None;
-    for (length, hash) in prefix_hashes(file, &lengths)? {
-        let known = store.ledger.with_output(&hash);
-        let records: Vec<&Record> = known
-            .filter(|record| record.output_bytes == length)
-            .filter(counts)
-            .collect();
-        if !records.is_empty() {
-            longest = Some((length, records));
-        }
-    }
-    match longest {
-        None => Ok(None),
-        Some((length, records)) => {
-            Ok(one_original(file.path(), &records, name)?.map(|records| (length, records)))
-        }
-    }
-}
-
-/// The hashes of the first bytes of the file for each of these lengths, in one reading.
-fn prefix_hashes(spot: &OpenPath, lengths: &BTreeSet<u64>) -> Result<Vec<(u64, String)>> {
-    let file = spot.read()?;
-    let mut hasher = blake3::Hasher::new();
-    let mut buffer = vec![0; COPY_BYTES];
-    let mut hashes = Vec::with_capacity(lengths.len());
-    for &length in lengths {
-        while hasher.count() < length {
-            let want = (length - hasher.count()).min(COPY_BYTES as u64) as usize;
-            match (&file).read(&mut buffer[..want]) {
-                // The file has become shorter.
-                Ok(0) => return Ok(hashes),
-                Ok(n) => hasher.update(&buffer[..n]),
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-                Err(e) => return Err(Error::io(spot.path(), "read", e)),
-            };
-        }
-        hashes.push((length, hash_text(&hasher.finalize())));
-    }
-    Ok(hashes)
 }
 
 /// Refuses a folder or a stream in the place of a transcript, with a message of its own.
@@ -407,15 +263,20 @@ fn check_transcript(path: &Path) -> Result<()> {
     super::regular::check_regular(path, &seen)
 }
 
-/// Whether the file is what was recorded as the original of its path, with something appended: its agent continued after an undo.
-fn is_continued(file: &OpenPath, now: &Written, stores: &[Known<'_>]) -> Result<bool> {
-    let records = || stores.iter().flat_map(Known::records);
-    let lengths = records().map(|record| record.input_bytes);
-    let lengths = lengths.filter(|&length| 0 < length && length < now.bytes);
-    let beginnings = prefix_hashes(file, &lengths.collect())?;
-    Ok(beginnings
-        .iter()
-        .any(|(_, hash)| records().any(|record| record.input_hash == *hash)))
+/// The result for a file that no record knows by its bytes, and no beginning of it.
+fn none_of(
+    file: &Searched<'_>,
+    stores: &[Known<'_>],
+    reach: SearchScope<'_>,
+) -> Result<SearchResult> {
+    if stores.iter().all(|store| store.records().next().is_none()) {
+        return Ok(SearchResult::Unknown(unknown(file.path, stores)));
+    }
+    let error = changed_since(file.path);
+    match reach {
+        SearchScope::Below(_) if is_continued(file, stores)? => Ok(SearchResult::Unknown(error)),
+        SearchScope::Everywhere | SearchScope::Below(_) => Err(error),
+    }
 }
 
 fn changed_since(file: &Path) -> Error {

@@ -9,9 +9,9 @@ use std::io::Write;
 use tempfile::{TempDir, tempdir};
 
 use super::*;
-use crate::store::atomic::Existing;
+use crate::store::atomic::{Existing, FileVersion, Written};
 use crate::store::hash;
-use crate::store::manifest::Original;
+use crate::store::manifest::{Original, Record};
 
 /// A folder with a store, and outputs as a run would have written them.
 struct Bench {
