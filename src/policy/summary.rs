@@ -38,8 +38,8 @@ table! {
         reads: Reads = Reads::Replaced;
         /// The form in which a provider is given the conversation.
         input: Input = Input::Blocks;
-        /// Only the beginning of that form is sent, up to this length; 0 means all of it. The built-in summary is made of the
-        /// messages that are within it as a whole.
+        /// Only the beginning of that form is sent to a model, up to this length; 0 means all of it. The built-in summary reads
+        /// every message.
         input_chars: u64 = 0, unit("characters");
 
         /// The newest messages that are kept. Of `keep_messages`, `keep_turns` and `keep_tokens`, the one that keeps the most

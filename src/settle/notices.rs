@@ -117,14 +117,14 @@ pub(super) fn of_summary<'s>(
         LossReason::TooLong => {
             "typed messages are clipped: they are longer than summary.user_message_max"
         }
-        LossReason::NotRead => {
-            "typed messages are clipped or left out: they are longer than summary.user_message_max, or beyond summary.input_chars"
-        }
         LossReason::Target => {
             "typed messages are clipped or left out: the target leaves no room for them"
         }
         LossReason::Policy => {
             "typed messages are kept in part or not at all, as summary.user_words says"
+        }
+        LossReason::NoSummary => {
+            "typed messages are dropped: no summary takes the place of the messages before the kept ones"
         }
     };
     let warning = move |kind, message: &str, line: &u32| Warning {

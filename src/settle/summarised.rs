@@ -103,12 +103,12 @@ pub struct SummaryMessage {
 pub enum LossReason {
     /// They are longer than `summary.user_message_max`.
     TooLong,
-    /// The same, or `summary.input_chars` leaves them out of what the summary is made of.
-    NotRead,
     /// The target leaves no room for them.
     Target,
     /// `summary.user_words` does not ask for it.
     Policy,
+    /// Messages are dropped, and no summary stands in their place.
+    NoSummary,
 }
 
 /// Whether kept messages are pruned.

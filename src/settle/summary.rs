@@ -198,7 +198,7 @@ impl Composer<'_> {
                 fallback: Some(fallback.to_owned()),
                 ..self.outcome_of(cut)
             },
-            lost: (lost, LossReason::Policy),
+            lost: (lost, LossReason::NoSummary),
             pictures,
             restored: Vec::new(),
             target: self.target(total, self.typed(0..count), 0),
@@ -214,9 +214,6 @@ impl Composer<'_> {
             pictures,
         } = self.typed_messages(draft.cut.first_kept, &draft.text);
         let why = match (draft.words, self.subject.policy.summary.user_words) {
-            (UserWords::Verbatim, _) if self.subject.policy.summary.input_chars > 0 => {
-                LossReason::NotRead
-            }
             (UserWords::Verbatim, _) => LossReason::TooLong,
             (UserWords::Budget, UserWords::Verbatim) => LossReason::Target,
             (UserWords::Budget, UserWords::Budget) => LossReason::Policy,

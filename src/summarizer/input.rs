@@ -1,8 +1,7 @@
-//! Messages as JSON text for a summariser, and how many of them fit the limit of the policy.
+//! Messages as JSON text for a model that summarises.
 //!
-//! PURE. A policy may limit the input to a number of characters from the beginning.
+//! PURE. Never shortens a message: the limit of the policy is applied to the whole input.
 
-use crate::policy::{Input, Policy};
 use crate::scan::unescape;
 use crate::transcript::{Conversation, Message, Transcript};
 
@@ -41,40 +40,6 @@ pub fn ascii_json(
     }
     out.push('}');
     out
-}
-
-/// The first of the messages `from..to` that does not fit the policy's limit as a whole; `to` if all of them fit.
-pub fn whole_within(
-    policy: &Policy,
-    transcript: &Transcript<'_>,
-    conversation: &Conversation,
-    from: usize,
-    to: usize,
-) -> usize {
-    let limit = policy.summary.input_chars;
-    if limit == 0 {
-        return to;
-    }
-    let chars = |message: &Message| match policy.summary.input {
-        Input::AsciiJson => ascii_json(transcript, conversation, message).len() as u64,
-        Input::Blocks => {
-            let blocks = conversation.blocks(message).iter();
-            let blocks = blocks.map(|block| transcript.block(*block));
-            let raw = blocks.map(|block| transcript.bytes(block.line, block.value));
-            raw.map(|raw| String::from_utf8_lossy(raw).chars().count() as u64)
-                .sum()
-        }
-    };
-    // The opening bracket, then each message and the separator after it.
-    let mut used = 1;
-    for (number, message) in conversation.messages.iter().enumerate().take(to).skip(from) {
-        used += chars(message);
-        if used > limit {
-            return number;
-        }
-        used += 2;
-    }
-    to
 }
 
 /// Appends a JSON value, which is known to be valid.
@@ -135,7 +100,6 @@ fn push_string(out: &mut String, text: &str) {
 mod tests {
     use super::*;
     use crate::format::{Format, Warnings};
-    use crate::policy::preset;
 
     #[test]
     fn a_message_is_written_as_python_writes_it() {
@@ -147,26 +111,6 @@ mod tests {
         assert_eq!(
             ascii_json(&transcript, conversation, &conversation.messages[0]),
             expected
-        );
-    }
-
-    #[test]
-    fn a_message_is_read_if_the_whole_of_it_fits_the_limit() {
-        let lines = r#"{"role":"user","content":"é"}"#.to_owned()
-            + "\n"
-            + r#"{"role":"user","content":"b"}"#;
-        let transcript = Format::Anthropic.read(lines.as_bytes(), 1, &mut Warnings::default());
-        let conversation = &transcript.conversations[0];
-        let mut policy = preset("reset").unwrap();
-        let mut first_unread = |limit| {
-            policy.summary.input_chars = limit;
-            whole_within(&policy, &transcript, conversation, 0, 2)
-        };
-        // [{"role": "user", "content": "\u00e9"} is 38 characters; the next message ends at 72.
-        assert_eq!([first_unread(37), first_unread(38)], [0, 1]);
-        assert_eq!(
-            [first_unread(71), first_unread(72), first_unread(0)],
-            [1, 2, 2]
         );
     }
 }

@@ -186,7 +186,7 @@ fn folder_of_summary(gather: &Gather<'_, '_>) -> Option<String> {
         let line = conversation.lines(message).last()?;
         folder(gather.transcript, *line)
     };
-    let end = folder_at(conversation.messages[..gather.end].last()?)?;
+    let end = folder_at(conversation.messages[..gather.span.end].last()?)?;
     let last = folder_at(conversation.messages.last()?)?;
     (end == last).then_some(end)
 }

@@ -47,8 +47,6 @@ pub(super) struct Gather<'g, 'a> {
     pub(super) earlier: &'g Earlier,
     /// The messages that are summarised.
     pub(super) span: Range<usize>,
-    /// The first message that is kept after the summary: after the span, and after messages that no summariser reads.
-    pub(super) end: usize,
     pub(super) first_line: u64,
     pub(super) policy: &'g Policy,
     pub(super) focus: Focus,

@@ -43,7 +43,6 @@ use std::ops::Range;
 use crate::facts::{Activity, Earlier, MessageOrigin};
 use crate::ids::{IdMap, IdSet};
 use crate::policy::{Policy, UserWords};
-use crate::summarizer::input::whole_within;
 use crate::tokens::Estimator;
 use crate::transcript::{Conversation, Transcript};
 
@@ -108,16 +107,14 @@ pub struct Source<'s, 'a> {
     pub first_line: u64,
     /// What a summary must keep; "" = nothing special.
     pub instructions: &'s str,
-    /// The policy: `[tools]`, and in `[summary]` the text, how much of the span is read, and how long a quoted message may be.
+    /// The policy: `[tools]`, and in `[summary]` the text, and how long a quoted message may be.
     pub policy: &'s Policy,
     /// What units are worth.
     pub weights: &'s Weights,
 }
 
 impl Extract {
-    /// Gathers the extract of the messages `span`.
-    ///
-    /// If the policy limits the input of a summariser, messages beyond the limit are left out, except for the last typed one.
+    /// Gathers the extract of the messages `span`: of all of them, since `summary.input_chars` limits only what a model is sent.
     pub fn of(source: Source<'_, '_>, span: Range<usize>) -> Extract {
         Extract::gathered(source, span, |gather| gather.all())
     }
@@ -150,15 +147,13 @@ impl Extract {
         let bytes = blocks
             .map(|block| u64::from(transcript.block(*block).content.len))
             .sum();
-        let read = whole_within(policy, transcript, conversation, span.start, span.end);
         let gather = Gather {
             transcript,
             conversation,
             acts,
             origins,
             earlier,
-            span: span.start..read,
-            end: span.end,
+            span,
             first_line,
             policy,
             focus: Focus::of(instructions),

@@ -308,7 +308,7 @@ fn pasted(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark, num
 
 /// Finds the last requests, if no message that follows the span was typed.
 pub(super) fn keep_last(gather: &mut Gather<'_, '_>) {
-    let end = gather.end;
+    let end = gather.span.end;
     let mut after = gather.conversation.messages[end..]
         .iter()
         .zip(&gather.origins[end..]);

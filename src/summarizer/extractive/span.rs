@@ -50,7 +50,7 @@ impl Gather<'_, '_> {
     /// Gathers all units of the span.
     pub(super) fn all(mut self) -> Units {
         let conversation = self.conversation;
-        let messages = &conversation.messages[..self.end];
+        let messages = &conversation.messages[..self.span.end];
         for message in messages.first().into_iter().chain(messages.last()) {
             let lines = conversation.lines(message).last();
             if let Some(folder) = lines.and_then(|line| folder(self.transcript, *line)) {
@@ -59,9 +59,8 @@ impl Gather<'_, '_> {
         }
         let exchanges = &self.acts.calls;
         let before = |end: usize| move |e: &Exchange| (e.call.message as usize) < end;
-        let (upto, later) = exchanges.split_at(exchanges.partition_point(before(self.end)));
-        let own = &upto[..upto.partition_point(before(self.span.end))];
-        let own = &own[own.partition_point(before(self.span.start))..];
+        let (upto, later) = exchanges.split_at(exchanges.partition_point(before(self.span.end)));
+        let own = &upto[upto.partition_point(before(self.span.start))..];
         let blocks = fact_units::gather(&mut self, own, later);
         for number in self.span.clone() {
             let message = &conversation.messages[number];
@@ -71,7 +70,6 @@ impl Gather<'_, '_> {
                 MessageOrigin::Session => self.message(number as u32, message, &blocks),
             }
         }
-        self.unread();
         queued::gather(&mut self);
         requests::keep_last(&mut self);
         state::gather(&mut self);
@@ -92,7 +90,6 @@ impl Gather<'_, '_> {
                 MessageOrigin::Session => self.by_user(number as u32, message),
             }
         }
-        self.unread();
         queued::gather(&mut self);
         requests::keep_last(&mut self);
         self.weigh();
@@ -126,27 +123,6 @@ impl Gather<'_, '_> {
             words_with_results(self.transcript, self.conversation, self.acts, message)
         {
             requests::add_once(self, &words, number, line);
-        }
-    }
-
-    /// Adds the last typed message beyond the input limit, and the last words in a message with results if they follow it: they
-    /// are always quoted.
-    fn unread(&mut self) {
-        let (transcript, conversation) = (self.transcript, self.conversation);
-        let messages = &conversation.messages;
-        let last = |is_it: &dyn Fn(&Message) -> bool| {
-            let is_it =
-                |n: &usize| self.origins[*n] == MessageOrigin::Session && is_it(&messages[*n]);
-            (self.span.end..self.end).rfind(is_it)
-        };
-        let typed = last(&|message| message.typed == Typed::Yes);
-        let beside = last(&|message| {
-            !words_with_results(transcript, conversation, self.acts, message).is_empty()
-        });
-        // What is older than the last typed message is not the last.
-        let beside = beside.filter(|beside| Some(*beside) > typed);
-        for number in typed.into_iter().chain(beside) {
-            self.by_user(number as u32, &messages[number]);
         }
     }
 
@@ -373,7 +349,7 @@ impl Gather<'_, '_> {
         let Units {
             names, seen_after, ..
         } = &mut self.found;
-        for (number, message) in (0..).zip(&conversation.messages).skip(self.end) {
+        for (number, message) in (0..).zip(&conversation.messages).skip(self.span.end) {
             for block in conversation.blocks(message) {
                 let block = transcript.block(*block);
                 let (speaker, text) = match block.kind {

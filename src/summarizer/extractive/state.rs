@@ -25,7 +25,7 @@ const BLOCKS: usize = 60;
 /// Adds the last blocks, up to an earlier summary.
 pub(super) fn gather(gather: &mut Gather<'_, '_>) {
     let (transcript, conversation) = (gather.transcript, gather.conversation);
-    let is_followed = gather.end < conversation.messages.len();
+    let is_followed = gather.span.end < conversation.messages.len();
     let is_of_now = |number: &usize| gather.origins[*number] != MessageOrigin::Summary;
     let messages = gather.span.clone().rev().take_while(is_of_now);
     let blocks = messages

@@ -28,7 +28,7 @@ const ALL: (Section, u64) = (Section::Plan, 1);
 pub(super) fn gather(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exchange]) {
     let (transcript, conversation) = (gather.transcript, gather.conversation);
     let span = gather.span.clone();
-    let after = gather.end..conversation.messages.len();
+    let after = gather.span.end..conversation.messages.len();
     let is_whole = |todos: &Todos| todos.reach == Reach::All;
     let is_replaced = last_todos(transcript, later.iter()).is_some_and(|todos| is_whole(&todos))
         || listed(transcript, conversation, after).is_some();
@@ -44,7 +44,7 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exc
     if is_whole(&todos) {
         gather.known.insert(ALL);
     }
-    let end = gather.end;
+    let end = gather.span.end;
     let is_of_span = |message: u32| (message as usize) < end;
     for todo in todos.items.iter().filter(|todo| is_of_span(todo.message)) {
         let text = clip(todo.text.trim(), LONGEST_COMMAND);
