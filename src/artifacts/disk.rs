@@ -48,6 +48,8 @@ pub enum NotRead {
     Unclear,
     /// What was read is known, and something since may have changed it.
     MayHaveChanged,
+    /// Compaction has replaced what its last read showed, and only an older content is known.
+    Replaced,
 }
 
 impl NotRead {
@@ -61,6 +63,7 @@ impl NotRead {
             NotRead::NoText => "it is not text in UTF-8",
             NotRead::Refused => "the system denied access",
             NotRead::MayHaveChanged => "something may have changed it since it was read",
+            NotRead::Replaced => "the result of its last read has been cleared",
             NotRead::Unclear => {
                 "its last read lacks the tool's usual line numbers, so its content is uncertain"
             }

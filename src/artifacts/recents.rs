@@ -37,6 +37,8 @@ pub(super) fn recents<'t>(
         unread.extend(unclear.map(|path| (path, NotRead::Unclear)));
         let changed = recents.may_have_changed(policy.restore.files).into_iter();
         unread.extend(changed.map(|path| (path, NotRead::MayHaveChanged)));
+        let replaced = recents.replaced(policy.restore.files).into_iter();
+        unread.extend(replaced.map(|path| (path, NotRead::Replaced)));
         return (Some(recents), unread);
     };
     let mut read = 0;

@@ -159,14 +159,30 @@ impl Recents<'_> {
     /// The paths of those among the newest `most` files, without secret ones, whose content would be known if something since could
     /// not have changed them.
     pub fn may_have_changed(&self, most: u64) -> Vec<String> {
+        self.unknown(most, |file| self.known(file, &[]).is_some())
+    }
+
+    /// The paths of those among the newest `most` files, without secret ones, of which only an older content is known: the result of a
+    /// later read has been replaced.
+    pub fn replaced(&self, most: u64) -> Vec<String> {
+        self.unknown(most, |file| {
+            let shown = file.operations.iter().filter(|o| !self.is_replaced(o));
+            let shown: Vec<Operation> = shown.cloned().collect();
+            shown.len() < file.operations.len()
+                && self.known(file, &[]).is_none()
+                && self.known_by(file, shown, &[]).is_some()
+        })
+    }
+
+    /// The paths of those among the newest `most` files, without secret ones, whose content is not known, and which `are`.
+    fn unknown(&self, most: u64, are: impl Fn(&File) -> bool) -> Vec<String> {
         let others = self.files.iter();
         let others = others.filter(|(file, _)| !is_secret_file(&file.path));
         let newest = others.take(usize::try_from(most).unwrap_or(usize::MAX));
-        let changed = newest.filter(|(file, known)| {
-            known.get_or_init(|| self.look(file)).content.is_none()
-                && self.known(file, &[]).is_some()
+        let unknown = newest.filter(|(file, known)| {
+            known.get_or_init(|| self.look(file)).content.is_none() && are(file)
         });
-        changed.map(|(file, _)| written(file).to_owned()).collect()
+        unknown.map(|(file, _)| written(file).to_owned()).collect()
     }
 
     /// The file `number`, counted from 0.
@@ -179,17 +195,30 @@ impl Recents<'_> {
         self.files[number].1 = OnceCell::from(recent);
     }
 
-    /// What is known of a file after these touches.
+    /// What is known of a file after these touches. A read whose result was replaced may have shown another content than was known
+    /// before it.
     fn known(&self, file: &File, touches: &[PossibleChange]) -> Option<Known> {
-        // The result was replaced: it shows nothing of the file any more.
-        let is_gone =
-            |o: &&Operation| is_read(o) && self.placeholders.stand_for(self.transcript, o);
-        let operations = file.operations.iter().filter(|o| !is_gone(o));
-        let file = File {
-            path: file.path.clone(),
-            operations: operations.cloned().collect(),
-        };
-        file.known(self.transcript, touches, &self.effort)
+        let mut operations = file.operations.clone();
+        for read in operations.iter_mut().filter(|o| self.is_replaced(o)) {
+            read.done = Done::Unclear;
+        }
+        self.known_by(file, operations, touches)
+    }
+
+    /// The same, by these operations alone.
+    fn known_by(
+        &self,
+        file: &File,
+        operations: Vec<Operation>,
+        touches: &[PossibleChange],
+    ) -> Option<Known> {
+        let path = file.path.clone();
+        File { path, operations }.known(self.transcript, touches, &self.effort)
+    }
+
+    /// Whether an operation is a read whose result compaction has replaced.
+    fn is_replaced(&self, operation: &Operation) -> bool {
+        is_read(&operation) && self.placeholders.stand_for(self.transcript, operation)
     }
 
     fn look(&self, file: &File) -> Recent {

@@ -182,7 +182,9 @@ const PICTURES: &str =
 fn not_read((path, why): &UnreadFile) -> Warning {
     let (kind, what) = match why {
         NotRead::Secret => (WarningKind::FileWithheld, "not put back"),
-        NotRead::Unclear | NotRead::MayHaveChanged => (WarningKind::FileNotRead, "not put back"),
+        NotRead::Unclear | NotRead::MayHaveChanged | NotRead::Replaced => {
+            (WarningKind::FileNotRead, "not put back")
+        }
         NotRead::Outside
         | NotRead::Missing
         | NotRead::NoFile

@@ -19,14 +19,18 @@ fn transcript(calls: &[Call<'_>]) -> Transcript<'static> {
     Format::Anthropic.read(bytes, 1, &mut Warnings::default())
 }
 
-fn found_in(calls: &[Call<'_>]) -> Vec<Recent> {
+/// What `ask` says of the files of these calls.
+fn of<T>(calls: &[Call<'_>], ask: impl FnOnce(&Recents<'_>) -> T) -> T {
     let transcript = transcript(calls);
     let policy = preset("auto").unwrap();
     let placeholders = Placeholders::of(&policy).unwrap();
     let conversation = &transcript.conversations[0];
     let acts = Activity::of(&transcript, conversation, &policy.tools);
-    let found = recent(&transcript, conversation, &acts, &placeholders);
-    found.iter().cloned().collect()
+    ask(&recent(&transcript, conversation, &acts, &placeholders))
+}
+
+fn found_in(calls: &[Call<'_>]) -> Vec<Recent> {
+    of(calls, |found| found.iter().cloned().collect())
 }
 
 /// The paths and texts of the files found.
@@ -52,14 +56,7 @@ const EDIT_A: Call<'_> = (
 #[test]
 fn a_read_that_shows_no_file_as_its_tool_does_is_unclear() {
     let read = |said: &'static str| ("Read", r#"{"file_path":"/w/r.rs"}"#, said);
-    let unclear = |calls: &[Call<'_>], most| {
-        let transcript = transcript(calls);
-        let policy = preset("auto").unwrap();
-        let placeholders = Placeholders::of(&policy).unwrap();
-        let conversation = &transcript.conversations[0];
-        let acts = Activity::of(&transcript, conversation, &policy.tools);
-        recent(&transcript, conversation, &acts, &placeholders).unclear(most)
-    };
+    let unclear = |calls: &[Call<'_>], most| of(calls, |recents| recents.unclear(most));
     let bare = read("fn r() {}\n");
     assert_eq!(unclear(&[bare, A], 5), ["/w/r.rs"]);
     assert_eq!(unclear(&[bare, A], 1), [""; 0]);
@@ -146,15 +143,15 @@ fn what_an_earlier_compaction_left_is_no_content() {
     for said in gone {
         let read = ("read_file", r#"{"path":"/w/a.rs"}"#, said);
         assert_eq!(texts(&[B, read])[0], ("/w/a.rs".to_owned(), None), "{said}");
-        // The older content stays known, and the newer read says when it was looked at.
-        assert_eq!(
-            texts(&[A, B, read]),
-            [
-                text("/w/a.rs", "fn a() {}\n"),
-                text("/w/b.rs", "fn b() {}\n")
-            ],
-            "{said}"
-        );
+        // It may have shown another content than the older read.
+        let found = texts(&[A, B, read]);
+        assert_eq!(found[0], ("/w/a.rs".to_owned(), None), "{said}");
+        assert_eq!(found[1], text("/w/b.rs", "fn b() {}\n"), "{said}");
+        let replaced = |calls: &[Call<'_>]| of(calls, |recents| recents.replaced(1));
+        assert_eq!(replaced(&[A, B, read]), ["/w/a.rs"], "{said}");
+        for calls in [&[A, B, read, A][..], &[read], &[A, EDIT_A]] {
+            assert_eq!(replaced(calls), [""; 0], "{said}");
+        }
     }
 }
 
