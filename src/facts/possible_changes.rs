@@ -3,6 +3,8 @@
 //! PURE. Reports possible changes only: after one, earlier content must not be taken as current. Takes what it does not know for a
 //! change. The exceptions are builds and tests, which are taken to leave sources alone.
 
+mod abandoned;
+
 use std::collections::HashSet;
 
 use super::activity::Activity;
@@ -70,6 +72,9 @@ const CHANGED: [&[u8]; 3] = [
     b"has been modified externally",
 ];
 
+/// The event by which versions of Codex say that they have put files back, or some of them, to what they were before a turn.
+const UNDONE: &[u8] = b"\"undo_completed\"";
+
 /// Everything that may have changed files, in the order of the conversation, besides what `acts` says.
 pub fn touches(
     transcript: &Transcript<'_>,
@@ -84,6 +89,9 @@ pub fn touches(
     let mut touches: Vec<PossibleChange> = Vec::new();
     for call in &acts.calls {
         of_call(transcript, call, &operated, &mut touches);
+    }
+    for call in &abandoned::calls(transcript, conversation) {
+        of_call(transcript, call, &Operated::default(), &mut touches);
     }
     of_words(transcript, conversation, &mut touches);
     of_notes(transcript, conversation, &mut touches);
@@ -223,12 +231,14 @@ fn of_notes(
             continue;
         }
         let bytes = transcript.line(line);
-        if !CHANGED
-            .iter()
-            .any(|note| memchr::memmem::find(bytes, note).is_some())
-        {
+        let has = |note: &&[u8]| memchr::memmem::find(bytes, note).is_some();
+        let what = if has(&UNDONE) {
+            What::Anything
+        } else if CHANGED.iter().any(|note| has(note)) {
+            What::Noted(line)
+        } else {
             continue;
-        }
+        };
         let messages = &conversation.messages;
         let after = messages.partition_point(|message| conversation.first_line(message) < line);
         touches.push(PossibleChange {
@@ -237,7 +247,7 @@ fn of_notes(
                 line,
                 block: None,
             },
-            what: What::Noted(line),
+            what,
         });
     }
 }
