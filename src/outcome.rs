@@ -20,8 +20,8 @@ pub use crate::policy::TargetKind;
 pub use crate::tokens::{Usage, Voice};
 
 pub use conversation::{
-    Action, ActionKind, ConversationOutcome, EmittedOutcome, LossOutcome, Narrative, Restored,
-    RestoredFrom, RoundsRead, Spent, SummaryOutcome, TargetOutcome, UnrecognizedCalls,
+    Action, ActionKind, ConversationOutcome, EmittedOutcome, LossOutcome, MissReason, Narrative,
+    Restored, RestoredFrom, RoundsRead, Spent, SummaryOutcome, TargetOutcome,
 };
 pub use degraded::{Degraded, DegradedKind, Warning, WarningKind};
 #[doc(hidden)]

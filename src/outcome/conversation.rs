@@ -149,7 +149,7 @@ pub struct TargetOutcome {
     pub reached: bool,
     /// Why an aim was missed, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<UnrecognizedCalls>,
+    pub reason: Option<MissReason>,
     /// The tokens that do not count: those of system messages for an aim, else 0.
     #[serde(skip)]
     beside: u64,
@@ -159,7 +159,7 @@ pub struct TargetOutcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum UnrecognizedCalls {
+pub enum MissReason {
     /// The words that the user typed are kept.
     UserWords,
     /// A summary has its smallest size.
@@ -168,17 +168,17 @@ pub enum UnrecognizedCalls {
     KeptMessages,
 }
 
-impl UnrecognizedCalls {
+impl MissReason {
     /// One sentence.
     pub fn message(self) -> &'static str {
         match self {
-            UnrecognizedCalls::UserWords => {
+            MissReason::UserWords => {
                 "over the policy's own target: typed messages are kept whole, and --target would clip them"
             }
-            UnrecognizedCalls::SummaryRoom => {
+            MissReason::SummaryRoom => {
                 "over the policy's own target: the summary keeps its smallest size, and --target would shrink it"
             }
-            UnrecognizedCalls::KeptMessages => {
+            MissReason::KeptMessages => {
                 "over the policy's own target: the newest messages are kept, or nothing may be summarised"
             }
         }
@@ -213,7 +213,7 @@ impl TargetOutcome {
         let reached = tokens_after.saturating_sub(self.beside) <= self.tokens;
         // A result that came to nothing after it was settled (it broke a rule) has no other reason than what stays.
         let is_missed = self.kind == TargetKind::Aim && !reached;
-        let reason = self.reason.unwrap_or(UnrecognizedCalls::KeptMessages);
+        let reason = self.reason.unwrap_or(MissReason::KeptMessages);
         TargetOutcome {
             reached,
             reason: is_missed.then_some(reason),
@@ -223,7 +223,7 @@ impl TargetOutcome {
 
     /// The same with the reason for missing it, if it is an aim and was missed.
     #[must_use]
-    pub fn because(self, reason: UnrecognizedCalls) -> Self {
+    pub fn because(self, reason: MissReason) -> Self {
         let is_missed = self.kind == TargetKind::Aim && !self.reached;
         TargetOutcome {
             reason: is_missed.then_some(reason),

@@ -2,7 +2,7 @@
 //!
 //! Pure, and no word to anybody: commands say it. Only what the user of this run set counts; a file is shared.
 
-use super::key::Activity;
+use super::key::ReadBy;
 use super::needs::Need;
 use super::{Effective, Override, keys};
 
@@ -77,11 +77,11 @@ impl Effective {
     }
 
     fn why_idle(&self, set: &Override, used: Use) -> Option<String> {
-        match (keys::find(&set.key)?.acts, used) {
-            (Activity::InReplay, Use::Once) => {
+        match (keys::find(&set.key)?.read_by, used) {
+            (ReadBy::ReplayOnly, Use::Once) => {
                 return Some("only `ctxpack replay` reads it".to_owned());
             }
-            (Activity::InReplay, Use::InTurns) | (Activity::Everywhere, _) => {}
+            (ReadBy::ReplayOnly, Use::InTurns) | (ReadBy::AllCommands, _) => {}
         }
         if set.is_of_a_system() {
             return None;

@@ -44,16 +44,16 @@ pub(super) struct Key {
     /// The key and value that a value above 0 sets too, unless that key is also set.
     pub(super) implies: Option<(&'static str, &'static str)>,
     /// Which commands read it.
-    pub(super) acts: Activity,
+    pub(super) read_by: ReadBy,
 }
 
 /// Which commands read a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Activity {
+pub(super) enum ReadBy {
     /// All that compact.
-    Everywhere,
+    AllCommands,
     /// `replay` alone, since it depends on the order of turns.
-    InReplay,
+    ReplayOnly,
 }
 
 /// What a key is for.
@@ -104,13 +104,13 @@ impl Key {
             audience: Audience::Few,
             needed_by: None,
             implies: None,
-            acts: Activity::Everywhere,
+            read_by: ReadBy::AllCommands,
         }
     }
 
-    /// [`Activity::InReplay`].
+    /// [`ReadBy::ReplayOnly`].
     pub(super) const fn in_replay(mut self) -> Self {
-        self.acts = Activity::InReplay;
+        self.read_by = ReadBy::ReplayOnly;
         self
     }
 

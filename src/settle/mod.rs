@@ -21,7 +21,7 @@ mod words;
 
 use crate::artifacts::{Artifacts, SummaryArtifacts};
 use crate::format::{self, Format, Splice};
-use crate::outcome::{Degraded, UnrecognizedCalls, Warning};
+use crate::outcome::{Degraded, MissReason, Warning};
 use crate::plan::{Cut, Decision, Plan, Subject, SummaryRequest};
 use crate::policy::Policy;
 use crate::tokens::Sizes;
@@ -195,7 +195,7 @@ impl Planned<'_> {
                 settlement.result = SummaryResult::Unchanged {
                     why: settlement.why.clone(),
                     tried: Tried::No,
-                    target: target.map(|target| target.because(UnrecognizedCalls::KeptMessages)),
+                    target: target.map(|target| target.because(MissReason::KeptMessages)),
                 };
             }
         }

@@ -17,7 +17,7 @@ use super::words::TypedMessages;
 use crate::artifacts::ModelError;
 use crate::facts::MessageOrigin;
 use crate::format::Summaries;
-use crate::outcome::{Narrative, Spent, SummaryOutcome, TargetOutcome, UnrecognizedCalls};
+use crate::outcome::{MissReason, Narrative, Spent, SummaryOutcome, TargetOutcome};
 use crate::plan::{Cut, Goal};
 use crate::policy::{OnFailure, Role as Speaker, TargetKind, TooLarge, UserWords};
 use crate::transcript::{BlockKind, Role, Typed};
@@ -284,9 +284,9 @@ impl Composer<'_> {
         let goal = self.subject.goal?;
         let content = goal.content(total).unwrap_or(total);
         let missed = match content.saturating_sub(words) {
-            rest if rest <= goal.tokens => UnrecognizedCalls::UserWords,
-            rest if rest.saturating_sub(counted) <= goal.tokens => UnrecognizedCalls::SummaryRoom,
-            _ => UnrecognizedCalls::KeptMessages,
+            rest if rest <= goal.tokens => MissReason::UserWords,
+            rest if rest.saturating_sub(counted) <= goal.tokens => MissReason::SummaryRoom,
+            _ => MissReason::KeptMessages,
         };
         Some(goal.outcome(total).because(missed))
     }

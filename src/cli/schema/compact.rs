@@ -14,8 +14,7 @@ use super::words::{Table, words};
 use crate::cli::topics::Topic;
 use crate::error::Result;
 use crate::outcome::{
-    ActionKind, DegradedKind, Loss, OriginalKind, Phase, RestoredFrom, Status, UnrecognizedCalls,
-    Voice,
+    ActionKind, DegradedKind, Loss, MissReason, OriginalKind, Phase, RestoredFrom, Status, Voice,
 };
 use crate::policy::{Source, TargetKind};
 
@@ -222,7 +221,7 @@ fn target() -> Value {
         key("reached", boolean(), "Whether the result is within it."),
         key(
             "reason",
-            one_of(words::<UnrecognizedCalls>()),
+            one_of(words::<MissReason>()),
             "Why an aim was missed, if it was.",
         )
         .sometimes(),
