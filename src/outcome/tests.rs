@@ -347,7 +347,7 @@ prop_compose! {
         let target = target.map(|(tokens, is_aim)| {
             let cap = TargetOutcome::new(tokens, after);
             match is_aim {
-                true => cap.of_kind(TargetKind::Aim, 0).because(UnrecognizedCalls::UserWords),
+                true => cap.of_kind(TargetKind::Aim, 0).because(MissReason::UserWords),
                 false => cap,
             }
         });
