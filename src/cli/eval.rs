@@ -113,8 +113,9 @@ impl Eval {
         let measured = chosen.iter().flat_map(|chosen| &chosen.of_budgets);
         context.without_effect(measured, Use::Once);
         let candidates = chosen.iter().map(|chosen| {
-            let of_budgets = chosen.of_budgets.iter().map(|effective| &effective.policy);
+            let policies = chosen.of_budgets.iter().map(|effective| &effective.policy);
             let name = chosen.effective.policy.name.clone();
+            let of_budgets = policies.zip(budgets.iter().copied());
             Candidate::new(name, of_budgets, &chosen.replies)
         });
         let baselines = match self.no_baselines || self.rounds.is_some() {
@@ -274,25 +275,23 @@ pub(super) fn measured(
     asked: Effective,
     budgets: &[Budget],
 ) -> Result<(Effective, Vec<Effective>)> {
-    let with = |others: &[(&str, &str)]| {
-        let all = Candidate::SETTINGS.iter().chain(others);
-        let all: Vec<Setting> = all.map(|(key, value)| setting(key, value)).collect();
+    let with = |settings: &[(&str, &str)], budget: Option<f64>| {
+        let budget = budget.map(|percent| setting(Candidate::BUDGET, &percent.to_string()));
+        let settings = settings.iter().map(|(key, value)| setting(key, value));
+        let all: Vec<Setting> = settings.chain(budget).collect();
         let mut effective = policy::resolve(asked.policy.clone(), &all)?;
         effective.overrides.splice(0..0, asked.overrides.clone());
         Ok(effective)
     };
     let of_budgets = budgets.iter().map(|budget| match budget {
-        Budget::Percent(percent) => with(&[
-            Candidate::FOR_BUDGETS,
-            (Candidate::BUDGET, &percent.to_string()),
-        ]),
-        Budget::Own => with(&[]),
+        Budget::Percent(percent) => with(&Candidate::FOR_BUDGETS, Some(*percent)),
+        Budget::Own => with(&Candidate::OWN, None),
     });
     let of_budgets = of_budgets.collect::<Result<_>>()?;
     // What reports name, without the budgets.
     let effective = match budgets.iter().all(|budget| *budget == Budget::Own) {
-        true => with(&[])?,
-        false => with(&[Candidate::FOR_BUDGETS])?,
+        true => with(&Candidate::OWN, None)?,
+        false => with(&Candidate::FOR_BUDGETS, None)?,
     };
     Ok((effective, of_budgets))
 }

@@ -2,6 +2,7 @@
 //!
 //! Sets nothing but what makes policies comparable. PURE.
 
+use super::Budget;
 use crate::artifacts::Replies;
 use crate::error::Result;
 use crate::pipeline::Pipeline;
@@ -29,38 +30,45 @@ pub(super) struct Budgeted<'c, 'p> {
 }
 
 impl<'p> Candidate<'p> {
-    /// The settings under which every policy is measured, but for the budget.
-    pub const SETTINGS: [(&'static str, &'static str); 5] = [
+    /// The settings of a policy without a budget: its own, but that nothing is written.
+    pub const OWN: [(&'static str, &'static str); 1] = [("archive", "never")];
+
+    /// The settings of each policy with a budget, besides the budget: all count alike, and one with a summary reaches the budget by
+    /// that, whenever it would summarise by itself.
+    pub const FOR_BUDGETS: [(&'static str, &'static str); 6] = [
         ("tokens.method", "bpe"),
         ("tokens.encoding", "cl100k_base"),
         ("tokens.scope", "content"),
         ("tokens.per", "conversation"),
         ("archive", "never"),
+        ("summary.when", "always"),
     ];
-
-    /// What a budget needs: a policy with a summary reaches it by that, whenever it would summarise by itself.
-    pub const FOR_BUDGETS: (&'static str, &'static str) = ("summary.when", "always");
 
     /// The key that takes a budget.
     pub const BUDGET: &'static str = "target.percent";
 
-    /// A policy as it is for each of the budgets of its [`super::Evaluator`], with the answers of its scripted summariser.
+    /// A policy as it is for each of the budgets of its [`super::Evaluator`], with the answers of its scripted summariser. Without a
+    /// budget it demotes and offloads as it would with a store; a budget is reached by a summary.
     ///
     /// # Errors
     /// If the policy asks for something that is not built in.
     pub fn new(
         name: String,
-        of_budgets: impl Iterator<Item = &'p Policy>,
+        of_budgets: impl Iterator<Item = (&'p Policy, Budget)>,
         replies: &Replies,
     ) -> Result<Self> {
         let mut words = String::new();
         let mut user_message_max = 0;
-        let of_budgets = of_budgets.inspect(|policy| {
+        let of_budgets = of_budgets.inspect(|(policy, _)| {
             words = format!("{policy:?}");
             user_message_max = policy.summary.user_message_max;
         });
-        let pipeline = |policy| {
-            let pipeline = Pipeline::new(policy, Keeping::Nothing)?;
+        let pipeline = |(policy, budget)| {
+            let keeping = match budget {
+                Budget::Percent(_) => Keeping::Nothing,
+                Budget::Own => Keeping::Store,
+            };
+            let pipeline = Pipeline::new(policy, keeping)?;
             Ok(pipeline.with_replies(replies.clone()))
         };
         let pipelines = of_budgets.map(pipeline).collect::<Result<_>>()?;

@@ -247,6 +247,20 @@ fn without_a_budget_a_policy_does_what_it_does_by_itself() {
     assert_eq!(budget, 5.0);
     assert!(five < 6.0 && one < 6.0, "{five} {one}");
 
+    // It counts as the policy does: by cl100k_base, this is below the trigger.
+    place.write(
+        "chars.toml",
+        "layers = [\"summarize\"]\n[tokens]\nmethod = \"chars\"\nchars_per_token = 1\n[trigger]\non = \"tokens\"\ntokens = 6000\n",
+    );
+    // What is too large goes to the store, of which nothing is written.
+    place.write("demote.toml", "[demote]\nmin_tokens = 50\n");
+    for policy in ["chars", "demote"] {
+        let args = format!("--policy {policy}.toml --cut 50 --no-baselines --budget none");
+        let json = json(&place, &format!("eval a.jsonl {args} --json"));
+        let used = json["totals"]["scores"][0]["used"].as_f64().unwrap();
+        assert!(used < 80.0, "{policy}: {used}");
+    }
+
     let gate = place.run("eval a.jsonl --policy one.toml --budget none --cut 50 --min-need 100");
     gate.exits(1).says(&["one with no budget keeps "]);
     let csv = place

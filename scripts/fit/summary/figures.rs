@@ -66,8 +66,8 @@ impl<'c> Measuring<'c> {
     pub(crate) fn new(corpus: &'c Corpus) -> Result<Self> {
         let policies = BUDGETS.iter().map(|budget| {
             let percent = budget.to_string();
-            let own = [Candidate::FOR_BUDGETS, (Candidate::BUDGET, &percent[..])];
-            let settings = Candidate::SETTINGS.iter().chain(&own);
+            let own = [(Candidate::BUDGET, &percent[..])];
+            let settings = Candidate::FOR_BUDGETS.iter().chain(&own);
             let settings: Vec<Setting> = settings
                 .map(|(key, value)| Setting {
                     key: (*key).to_owned(),
@@ -87,9 +87,9 @@ impl<'c> Measuring<'c> {
     /// The figures with the weights of each repository, by its number.
     pub(crate) fn of(&self, weights: impl Fn(usize) -> Weights) -> Result<Figures> {
         let evaluators = (0..self.corpus.repos.len()).map(|repo| {
-            let candidate =
-                Candidate::new("auto".to_owned(), self.policies.iter(), &Replies::default())?;
             let budgets = BUDGETS.map(Budget::Percent).to_vec();
+            let policies = self.policies.iter().zip(budgets.iter().copied());
+            let candidate = Candidate::new("auto".to_owned(), policies, &Replies::default())?;
             let evaluator =
                 Evaluator::new(vec![candidate], Vec::new(), budgets, Cutting::at(&CUTS))?;
             Ok(evaluator.with_weights(weights(repo)))

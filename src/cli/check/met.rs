@@ -277,6 +277,7 @@ impl Compacted<'_> {
         let budgets = [Budget::Percent(budget)];
         let (effective, of_budgets) = measured(asked, &budgets)?;
         let policies = of_budgets.iter().map(|effective| &effective.policy);
+        let policies = policies.zip(budgets);
         let candidate = Candidate::new(effective.policy.name, policies, self.replies)?;
         let evaluator = Evaluator::new(
             vec![candidate],

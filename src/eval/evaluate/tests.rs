@@ -76,7 +76,7 @@ fn a_window_holds_nothing_that_is_far() {
 
 #[test]
 fn a_policy_without_layers_keeps_everything_and_is_over_the_budget() {
-    let settings = Candidate::SETTINGS.into_iter();
+    let settings = Candidate::FOR_BUDGETS.into_iter();
     let settings = settings.chain([(Candidate::BUDGET, "10")]);
     let settings: Vec<Setting> = settings
         .map(|(key, value)| Setting {
@@ -86,9 +86,9 @@ fn a_policy_without_layers_keeps_everything_and_is_over_the_budget() {
         })
         .collect();
     let none = resolve(preset("none").unwrap(), &settings).unwrap();
-    let one = [&none.policy].into_iter();
-    let candidate = Candidate::new("none".to_owned(), one, &Replies::default()).unwrap();
     let budgets = vec![Budget::Percent(10.0)];
+    let one = [(&none.policy, budgets[0])].into_iter();
+    let candidate = Candidate::new("none".to_owned(), one, &Replies::default()).unwrap();
     let evaluator = Evaluator::new(
         vec![candidate],
         Vec::new(),
@@ -116,12 +116,12 @@ fn of_a_message_that_a_policy_shortens_its_start_and_end_are_sought() {
             origin: "test".to_owned(),
         });
         let policy = resolve(preset("auto").unwrap(), &settings).unwrap().policy;
+        let budgets = vec![Budget::Percent(10.0)];
         let candidate = Candidate::new(
             "auto".to_owned(),
-            [&policy].into_iter(),
+            [(&policy, budgets[0])].into_iter(),
             &Replies::default(),
         );
-        let budgets = vec![Budget::Percent(10.0)];
         let cutting = Cutting::at(&[100.0]);
         let evaluator = Evaluator::new(vec![candidate.unwrap()], Vec::new(), budgets, cutting);
         measured(&evaluator.unwrap(), &text).cuts[0].user
