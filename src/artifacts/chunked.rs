@@ -40,6 +40,8 @@ const ASKED: usize = 2;
 pub struct ReadCoverage {
     /// The rounds.
     pub rounds: RoundsRead,
+    /// Those that `summary.input_chars` leaves out, or clips.
+    pub beyond: u64,
     /// Whether the server cut a prompt and did not say so.
     pub cut: PromptCut,
 }
@@ -148,6 +150,7 @@ impl PartReader<'_> {
             asked,
             reading: ReadCoverage {
                 rounds: run.rounds,
+                beyond: 0,
                 cut: run.counts.cut(),
             },
         }

@@ -4,16 +4,17 @@
 //! left it. `answer` judges what it answers.
 
 use super::answer::{Answer, judged};
-use super::chunked::{PartReader, PartRequest, SummaryReply};
+use super::chunked::{PartReader, PartRequest, ReadCoverage, SummaryReply};
 use super::offloaded::stored_contents;
 use super::{Context, ModelRequest, Sources, UnreadFile, recents};
 use crate::ids::IdMap;
+use crate::outcome::RoundsRead;
 use crate::plan::{Cut, Recents, Subject, SummaryRequest};
 use crate::policy::{Layer, Policy, Reads, Source};
 use crate::summarizer::evidence::Evidence;
 use crate::summarizer::gate::Given;
 use crate::summarizer::prompt::prompt;
-use crate::summarizer::reading::{record, rounds};
+use crate::summarizer::reading::{clipped, record, rounds};
 
 /// The smallest summary that is requested, in tokens: fewer are no use.
 const SMALLEST: u64 = 64;
@@ -175,11 +176,14 @@ impl Sources<'_> {
                     given: &given,
                     ask: &ask,
                 };
+                let rounds = rounds();
+                let all = rounds.len() as u64;
+                let (rounds, beyond) = clipped(rounds, summary.input_chars);
                 let SummaryReply {
                     reply,
                     asked,
                     reading,
-                } = reader.read(self.without_secrets(rounds()));
+                } = reader.read(self.without_secrets(rounds));
                 // Of a conversation in parts, their summaries are sent again.
                 let again = |more: &str| {
                     let mut asked = asked.clone();
@@ -188,8 +192,17 @@ impl Sources<'_> {
                 };
                 let answer = cited(judged(summary, &asked.prompt, &given, reply, again));
                 let answer = answer.doubted(summary, &asked.prompt, &given);
+                let read = RoundsRead {
+                    all,
+                    read: reading.rounds.read.min(all - beyond),
+                    ..reading.rounds
+                };
                 Some(Answer {
-                    reading: Some(reading),
+                    reading: Some(ReadCoverage {
+                        rounds: read,
+                        beyond,
+                        ..reading
+                    }),
                     ..answer
                 })
             }

@@ -76,6 +76,13 @@ pub(super) fn of_answer(first_line: u64, artifacts: &SummaryArtifacts<'_>) -> Ve
         );
         warning(WarningKind::NotSummarised, message)
     });
+    let beyond = (reading.beyond > 0).then(|| {
+        let rounds = count(reading.beyond, "round");
+        let message = format!(
+            "the model was sent only the first characters of the conversation (summary.input_chars): its summary does not cover the newest {rounds}"
+        );
+        warning(WarningKind::NotSummarised, message)
+    });
     let silent = (reading.cut == PromptCut::InSilence).then(|| {
         let what = match reading.rounds.parts {
             0 | 1 => "the summary may cover only part of the conversation",
@@ -102,7 +109,8 @@ pub(super) fn of_answer(first_line: u64, artifacts: &SummaryArtifacts<'_>) -> Ve
             format!("the model's answer may not be a summary: {why}; the policy accepts it");
         warning(WarningKind::Doubtful, message)
     });
-    let told = not_read.into_iter().chain(shortened).chain(silent);
+    let told = not_read.into_iter().chain(beyond).chain(shortened);
+    let told = told.chain(silent);
     told.chain(doubt).chain(cut_off).chain(left_out).collect()
 }
 

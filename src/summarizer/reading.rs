@@ -23,7 +23,7 @@ pub fn begun(round: &str) -> Cow<'_, str> {
     }
 }
 
-/// The messages `span` of a conversation in the policy's input format, clipped to its limit; the oldest round first.
+/// The messages `span` of a conversation in the policy's input format; the oldest round first.
 pub fn rounds(
     policy: &Policy,
     transcript: &Transcript<'_>,
@@ -52,9 +52,6 @@ pub fn rounds(
         Input::Blocks => {
             rounds = in_blocks(policy, transcript, conversation, messages);
         }
-    }
-    if policy.summary.input_chars > 0 {
-        clip(&mut rounds, policy.summary.input_chars);
     }
     rounds
 }
@@ -228,19 +225,28 @@ fn lossy(transcript: &Transcript<'_>, block: &Block, span: crate::scan::Span) ->
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Keeps the first `chars` characters of all rounds together.
-fn clip(rounds: &mut Vec<String>, chars: u64) {
-    let mut left = chars as usize;
-    for round in rounds.iter_mut() {
+/// The first `chars` characters of rounds, 0 meaning all, and how many rounds are not in them as a whole.
+pub fn clipped(mut rounds: Vec<String>, chars: u64) -> (Vec<String>, u64) {
+    if chars == 0 {
+        return (rounds, 0);
+    }
+    let all = rounds.len();
+    let mut left = usize::try_from(chars).unwrap_or(usize::MAX);
+    let mut whole = 0;
+    for round in &mut rounds {
         match round.char_indices().nth(left) {
             Some((end, _)) => {
                 round.truncate(end);
                 left = 0;
             }
-            None => left -= round.chars().count(),
+            None => {
+                left -= round.chars().count();
+                whole += 1;
+            }
         }
     }
     rounds.retain(|round| !round.is_empty());
+    (rounds, (all - whole) as u64)
 }
 
 #[cfg(test)]
@@ -285,12 +291,15 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_characters_are_read() {
-        let mut policy = preset("auto").unwrap();
-        policy.summary.input_chars = 18;
-        assert_eq!(read(&policy), ["[user]\nfix it\n\n", "[as"]);
-        policy.summary.input_chars = 15;
-        assert_eq!(read(&policy), ["[user]\nfix it\n\n"]);
+    fn what_is_beyond_the_first_characters_is_counted() {
+        let rounds = read(&preset("auto").unwrap());
+        let all = rounds.len() as u64;
+        let user = "[user]\nfix it\n\n".to_owned();
+        let clipped = |chars| clipped(rounds.clone(), chars);
+        assert_eq!(clipped(18), (vec![user.clone(), "[as".to_owned()], all - 1));
+        assert_eq!(clipped(15), (vec![user], all - 1));
+        assert_eq!(clipped(0), (rounds.clone(), 0));
+        assert_eq!(clipped(1_000_000), (rounds.clone(), 0));
     }
 
     #[test]

@@ -322,6 +322,26 @@ fn a_prompt_that_is_too_long_loses_its_oldest_rounds_by_the_gap() {
 }
 
 #[test]
+fn what_the_limit_of_the_input_leaves_out_is_said() {
+    let server = Server::of_summaries("All of them were read.");
+    let place = Place::with(&[("in.jsonl", session(""))]);
+    let limit = "--set summary.input_chars=1500";
+    place
+        .run(&format!("compact in.jsonl {} {limit}", flags(&server)))
+        .exits(0);
+    let report = place.json("in.compact.stats.json");
+    let file = &report["files"][0];
+    let rounds = &file["conversations"][0]["summary"]["rounds"];
+    let [all, read] = ["all", "read"].map(|key| rounds[key].as_u64().unwrap());
+    assert!(0 < read && read < all, "{rounds}");
+    let said = format!("does not cover the newest {} rounds", all - read);
+    let warnings = file["warnings"].as_array().unwrap().iter();
+    let mut warnings = warnings.filter(|w| w["kind"] == "not_summarised");
+    let warning = warnings.next().unwrap()["message"].as_str().unwrap();
+    assert!(warning.ends_with(&said), "{warning}");
+}
+
+#[test]
 fn a_prompt_that_is_too_long_by_nobody_knows_how_much_loses_a_fifth_of_its_rounds() {
     let server = Server::start(|n, request| match n {
         0 | 1 => Act::Answer(413, "", String::new()),
