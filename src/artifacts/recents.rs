@@ -14,7 +14,7 @@ pub type UnreadFile = (String, NotRead);
 /// if there is one.
 ///
 /// Files of secrets are never restored. A file that is missing in the folder is not restored; if it cannot be read for another
-/// reason, the transcript's content is used. No more files are read than may be restored.
+/// reason than that it is no file of text any more, the transcript's content is used. No more files are read than may be restored.
 pub(super) fn recents<'t>(
     subject: &Subject<'t>,
     policy: &Policy,
@@ -58,7 +58,7 @@ pub(super) fn recents<'t>(
             }
             Err(why) => {
                 unread.push((recent.path.clone(), why));
-                if why == NotRead::Missing {
+                if is_something_else(why) {
                     let content = None;
                     recents.put(number - 1, Recent { content, ..recent });
                 }
@@ -66,4 +66,17 @@ pub(super) fn recents<'t>(
         }
     }
     (Some(recents), unread)
+}
+
+/// Whether the file is known not to be what a read of it showed.
+fn is_something_else(why: NotRead) -> bool {
+    match why {
+        NotRead::Missing | NotRead::NoFile | NotRead::NoText => true,
+        NotRead::Outside
+        | NotRead::Secret
+        | NotRead::Refused
+        | NotRead::Unclear
+        | NotRead::MayHaveChanged
+        | NotRead::Replaced => false,
+    }
 }

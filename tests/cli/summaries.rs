@@ -161,8 +161,13 @@ fn files_come_back_from_the_folder_that_is_named_and_from_nowhere_else() {
         );
         assert_eq!(warnings[0]["kind"], "file_not_read", "{hostile}");
     }
-    let (from, ..) = read("gone.txt", "--files-root p");
-    assert_eq!(from, "");
+    // Where the file is known to be another one by now, what the transcript shows of it is not put back either.
+    place.write("p/binary.txt", b"\xff\x00\xfe");
+    for path in ["gone.txt", "binary.txt"] {
+        let (from, _, warnings) = read(path, "--files-root p");
+        assert_eq!(from, "", "{path}");
+        assert_eq!(warnings[0]["kind"], "file_not_read", "{path}");
+    }
     place
         .run("compact in.jsonl --files-root /")
         .exits(2)
