@@ -207,7 +207,7 @@ impl<'r> Run<'r> {
                 ErrorKind::Usage,
                 "the policy archives the original, and a stream has no store to put it in",
             )
-            .hint("name a folder with --store DIR, or keep no copy with --set archive=auto"));
+            .hint("name a folder with --store DIR, or keep no copy: --set archive=auto, and a summary.text that names none"));
         }
         Ok(())
     }

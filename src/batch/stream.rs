@@ -64,7 +64,7 @@ pub fn filter(
     if needs_archive(&effective.policy) && options.store.is_none() {
         let message = "the policy archives the original, and a stream has no store to put it in";
         return Err(Error::new(ErrorKind::Usage, message)
-            .hint("name a folder with --store DIR, or keep no copy with --set archive=auto"));
+            .hint("name a folder with --store DIR, or keep no copy: --set archive=auto, and a summary.text that names none"));
     }
     let store = options.store.clone();
     let store = store.map(|root| open_run_store(root, Durability::Lazy));

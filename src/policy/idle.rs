@@ -4,7 +4,7 @@
 
 use super::key::ReadBy;
 use super::needs::Need;
-use super::{Effective, Override, keys};
+use super::{Archive, Effective, Override, keys};
 
 /// Keys that were set for a run, and have no effect in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,6 +85,11 @@ impl Effective {
         }
         if set.is_of_a_system() {
             return None;
+        }
+        let summary = &self.policy.summary;
+        if set.key == "archive" && self.policy.archive == Archive::Never && summary.names_archive()
+        {
+            return Some("summary.text names the archived copy".to_owned());
         }
         // A target sets what makes a summary due as well, and a result says whether it was reached.
         let is_of_target = set.key.starts_with("trigger.") || set.key == "summary.when";
@@ -204,6 +209,18 @@ mod tests {
                 "summary.too_large_tokens (flag): summary.too_large is \"accept\"",
             ]
         );
+    }
+
+    #[test]
+    fn an_archive_that_the_summary_names_is_kept() {
+        let never = ("archive", "never", "flag");
+        assert_eq!(
+            said("reset", &[never]),
+            ["archive (flag): summary.text names the archived copy"]
+        );
+        let text = ("summary.text", "<summary>{summary}</summary>", "flag");
+        assert_eq!(said("reset", &[never, text]), Vec::<String>::new());
+        assert_eq!(said("auto", &[never]), Vec::<String>::new());
     }
 
     #[test]
