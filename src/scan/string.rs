@@ -86,6 +86,18 @@ pub fn next_special(line: &[u8], mut at: usize) -> Option<usize> {
     memchr::memchr2(b'"', b'\\', line.get(at..)?).map(|n| at + n)
 }
 
+/// The closing quote of the string whose first byte is at `at`; the end of `json` if it has none.
+#[inline]
+pub fn string_end(json: &[u8], mut at: usize) -> usize {
+    while let Some(special) = next_special(json, at) {
+        if json[special] == b'"' {
+            return special;
+        }
+        at = special + 2;
+    }
+    json.len()
+}
+
 /// A string that was found: where it ends, and what of its bytes are no characters of their own.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Found {

@@ -2,7 +2,7 @@
 //!
 //! PURE. Never shortens a message: the limit of the policy is applied to the whole input.
 
-use crate::scan::unescape;
+use crate::scan::{string_end, unescape};
 use crate::transcript::{Conversation, Message, Transcript};
 
 /// A message as Python's `json.dumps` writes it: with a space after commas and colons, and non-ASCII characters as
@@ -59,18 +59,6 @@ fn push_value(out: &mut String, raw: &[u8]) {
         }
         at += 1;
     }
-}
-
-/// The closing quote of the string whose first byte is at `at`.
-fn string_end(raw: &[u8], mut at: usize) -> usize {
-    while let Some(byte) = raw.get(at) {
-        match byte {
-            b'"' => return at,
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-    raw.len()
 }
 
 fn push_string(out: &mut String, text: &str) {

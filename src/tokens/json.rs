@@ -1,6 +1,6 @@
 //! JSON text as other programs write it, and its lengths.
 
-use crate::scan::{Cursor, Kind, Parse, Span, next_special, unescape, unescape_at};
+use crate::scan::{Cursor, Kind, Parse, Span, next_special, string_end, unescape, unescape_at};
 use crate::text::push_json_string;
 
 /// A JSON value without white space between its parts and with the fewest escapes, as `JSON.stringify` writes it.
@@ -227,21 +227,6 @@ fn pictures(json: &[u8]) -> Vec<Span> {
     // It was parsed before. Should it fail here, what was found so far counts.
     let _ = value(&mut Cursor::new(json), &mut found, 0);
     found
-}
-
-/// The closing quote of the string whose first byte is at `at`.
-pub(super) fn string_end(raw: &[u8], mut at: usize) -> usize {
-    while let Some(n) = raw
-        .get(at..)
-        .and_then(|rest| memchr::memchr2(b'"', b'\\', rest))
-    {
-        at += n;
-        if raw[at] == b'"' {
-            return at;
-        }
-        at += 2;
-    }
-    raw.len()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::ops::AddAssign;
 
 use super::{json, repr};
-use crate::scan::{Inside, Span, inside, next_special, unescape, unescape_at};
+use crate::scan::{Inside, Span, inside, next_special, string_end, unescape, unescape_at};
 
 /// The length of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -116,7 +116,7 @@ impl<'r> Walk<'r> {
         if self.raw[start] == b'}' {
             return None;
         }
-        let end = json::string_end(self.raw, start + 1);
+        let end = string_end(self.raw, start + 1);
         let key = self.raw.get(start + 1..end)?;
         self.at = end + 1 + memchr::memchr(b':', self.raw.get(end + 1..)?)? + 1;
         Some(unescape(key))

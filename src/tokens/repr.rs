@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::scan::unescape;
+use crate::scan::{string_end, unescape};
 
 /// The text that Python prints for a valid JSON value, or for one of which elements were cut out.
 pub(super) fn of_json(json: &[u8]) -> Vec<u8> {
@@ -80,21 +80,6 @@ pub(super) fn escape_len(c: char) -> u64 {
         '\u{100}'..'\u{10000}' => 6,
         _ => 10,
     }
-}
-
-/// The closing quote of the string whose first byte is at `at`.
-fn string_end(json: &[u8], mut at: usize) -> usize {
-    while let Some(n) = json
-        .get(at..)
-        .and_then(|rest| memchr::memchr2(b'"', b'\\', rest))
-    {
-        at += n;
-        if json[at] == b'"' {
-            return at;
-        }
-        at += 2;
-    }
-    json.len()
 }
 
 fn push_number(out: &mut String, written: &str) {
