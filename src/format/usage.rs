@@ -3,8 +3,8 @@
 //! Lines are read again for this: the first reading of a transcript skips these figures, since few callers need them.
 
 use super::Format;
-use crate::scan::Value;
-use crate::transcript::{Conversation, Message, Role, Transcript};
+use crate::scan::{Span, Value};
+use crate::transcript::{Conversation, Message, Replace, Role, Transcript};
 
 /// Anthropic's names of the figures that add up to a request's tokens.
 pub(super) const ANTHROPIC: [&str; 3] = [
@@ -35,6 +35,20 @@ impl Share {
         let left = u128::from(recorded) * u128::from(self.after) / u128::from(self.before);
         recorded - left as u64
     }
+}
+
+/// Lowers figures of a line by `saved` in all, one after the other as far as each goes.
+pub(super) fn lowered(
+    line: u32,
+    figures: impl IntoIterator<Item = (Span, u64)>,
+    saved: u64,
+) -> impl Iterator<Item = Replace> {
+    let mut left = saved;
+    figures.into_iter().filter_map(move |(span, value)| {
+        let by = left.min(value);
+        left -= by;
+        (by > 0).then(|| Replace::number(line, span, value - by))
+    })
 }
 
 impl Format {

@@ -4,7 +4,7 @@
 //! lowered by the share of the window that was removed: first the tokens read from a cache, then those written to one, then
 //! the rest.
 
-use crate::format::usage::Share;
+use crate::format::usage::{Share, lowered};
 use crate::scan::Value;
 use crate::transcript::{Answer, Conversation, Replace, Role, Transcript};
 
@@ -33,14 +33,8 @@ pub(super) fn corrected(
         let usage = Value::of(transcript.line(*line)).within(&["message", "usage"]);
         let parts = usage.fields(PARTS).map(Value::figure);
         let recorded = parts.iter().flatten().map(|(_, value)| *value);
-        let mut left = share.saved(recorded.fold(0, u64::saturating_add));
-        for (span, value) in parts.into_iter().flatten() {
-            let lowered = left.min(value);
-            left -= lowered;
-            if lowered > 0 {
-                figures.push(Replace::number(*line, span, value - lowered));
-            }
-        }
+        let saved = share.saved(recorded.fold(0, u64::saturating_add));
+        figures.extend(lowered(*line, parts.into_iter().flatten(), saved));
     }
     figures
 }

@@ -4,8 +4,8 @@
 //! lowered by the share of the window that was removed: first the tokens read from a cache, then those written to one, then
 //! the rest, and always the total. Costs are history and stay as they are.
 
-use crate::format::usage::Share;
-use crate::scan::{Span, Value};
+use crate::format::usage::{Share, lowered};
+use crate::scan::Value;
 use crate::transcript::{Answer, Conversation, Replace, Role, Transcript};
 
 /// The parts of a recorded usage that fill the window, in the order in which they are lowered, and the sum of all.
@@ -21,7 +21,7 @@ pub(super) fn corrected(
     let link = |line: u32| &transcript.links()[line as usize];
     let lines = conversation.path.iter().rev().copied();
     for line in lines.filter(|line| link(*line).role == Some(Role::Assistant)) {
-        lowered(transcript, line, share, &mut figures);
+        figures.extend(answer(transcript, line, share));
         if link(line).answer == Answer::Given {
             break;
         }
@@ -29,8 +29,8 @@ pub(super) fn corrected(
     figures
 }
 
-/// Adds the figures of one answer.
-fn lowered(transcript: &Transcript<'_>, line: u32, share: Share, figures: &mut Vec<Replace>) {
+/// The figures of one answer.
+fn answer(transcript: &Transcript<'_>, line: u32, share: Share) -> impl Iterator<Item = Replace> {
     let usage = Value::of(transcript.line(line)).within(&["message", "usage"]);
     let [parts @ .., total] = usage.fields(NAMES).map(Value::figure);
     let sum = || {
@@ -38,17 +38,6 @@ fn lowered(transcript: &Transcript<'_>, line: u32, share: Share, figures: &mut V
         parts.fold(0, u64::saturating_add)
     };
     let saved = share.saved(total.map_or_else(sum, |(_, total)| total));
-    let mut left = saved;
-    let mut lower = |(span, value): (Span, u64), by: u64| {
-        if by.min(value) > 0 {
-            figures.push(Replace::number(line, span, value.saturating_sub(by)));
-        }
-    };
-    for part in parts.into_iter().flatten() {
-        lower(part, left);
-        left = left.saturating_sub(part.1);
-    }
-    if let Some(total) = total {
-        lower(total, saved);
-    }
+    let parts = lowered(line, parts.into_iter().flatten(), saved);
+    parts.chain(lowered(line, total, saved))
 }
