@@ -9,6 +9,7 @@
 //! Never changes anything, never does I/O, never fails: a history that cannot be read has findings.
 
 pub(crate) mod anthropic;
+mod open_calls;
 pub(crate) mod openai;
 mod rule;
 
@@ -19,6 +20,7 @@ use crate::ids::IdMap;
 use crate::scan::{Anomalies, Cursor, unescape};
 use crate::transcript::{Block, Conversation, ConversationId, LineKind, Transcript};
 
+pub(crate) use open_calls::OpenCalls;
 pub use rule::{Provider, Rule};
 
 /// How bad a finding is.

@@ -3,13 +3,11 @@
 //! The agent omits aborted answers and adds results for calls that have none; it sends a result without its call as it is,
 //! and silently ignores a parent or a first kept entry that is missing. Never looks at entries that no model sees.
 
-use std::borrow::Cow;
-
 use super::tree::{FirstKept, Tree};
 use crate::ids::IdSet;
 use crate::scan::{Kind, Value};
 use crate::transcript::{Block, BlockKind, Conversation, LineKind, Message, Role, Shape};
-use crate::verify::{Findings, Rule};
+use crate::verify::{Findings, OpenCalls, Rule};
 
 /// Checks the messages of a conversation.
 pub(super) fn messages(f: &mut Findings<'_, '_>, conversation: &Conversation) {
@@ -20,7 +18,7 @@ pub(super) fn messages(f: &mut Findings<'_, '_>, conversation: &Conversation) {
         let line = conversation.first_line(first);
         f.error(Rule::FirstNotUser, line, f.uuid(line));
     }
-    let mut open = Open::default();
+    let mut open = OpenCalls::default();
     let mut known = IdSet::default();
     for message in &conversation.messages {
         match message.role {
@@ -66,41 +64,6 @@ fn of_kind<'t>(
     let blocks = conversation.blocks(message).iter();
     let blocks = blocks.map(|block| transcript.block(*block));
     blocks.filter(|block| block.kind == kind).collect()
-}
-
-/// The calls of the last message that was not a result.
-#[derive(Default)]
-struct Open<'t> {
-    calls: Vec<(&'t Block, Cow<'t, [u8]>)>,
-    /// The ids of `calls`.
-    ids: IdSet<Cow<'t, [u8]>>,
-    answered: IdSet<Cow<'t, [u8]>>,
-}
-
-impl<'t> Open<'t> {
-    fn call(&mut self, block: &'t Block, id: Cow<'t, [u8]>) {
-        self.ids.insert(id.clone());
-        self.calls.push((block, id));
-    }
-
-    fn result(&mut self, f: &mut Findings<'t, '_>, block: &'t Block) {
-        let id = f.call_id(block);
-        if !self.ids.contains(&id) {
-            f.call_error(Rule::OrphanResult, block);
-        } else if !self.answered.insert(id) {
-            f.call_error(Rule::DuplicateResult, block);
-        }
-    }
-
-    fn close(&mut self, f: &mut Findings<'t, '_>) {
-        for (call, id) in self.calls.drain(..) {
-            if !self.answered.contains(&id) {
-                f.call_error(Rule::MissingResult, call);
-            }
-        }
-        self.ids.clear();
-        self.answered.clear();
-    }
 }
 
 /// Whether the message of a line has a usage.
