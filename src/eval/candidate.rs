@@ -59,11 +59,9 @@ impl<'p> Candidate<'p> {
     ) -> Result<Self> {
         let mut words = String::new();
         let mut user_message_max = 0;
-        let of_budgets = of_budgets.inspect(|(policy, _)| {
-            words = format!("{policy:?}");
+        let pipeline = |(policy, budget): (&'p Policy, Budget)| {
+            words = words_of(policy)?;
             user_message_max = policy.summary.user_message_max;
-        });
-        let pipeline = |(policy, budget)| {
             let keeping = match budget {
                 Budget::Percent(_) => Keeping::Nothing,
                 Budget::Own => Keeping::Store,
@@ -79,4 +77,17 @@ impl<'p> Candidate<'p> {
             user_message_max,
         })
     }
+}
+
+/// All values of a policy.
+fn words_of(policy: &Policy) -> Result<String> {
+    let mut words = String::new();
+    for (_, value) in policy.keys()? {
+        match value.as_str() {
+            Some(text) => words.push_str(text),
+            None => words.push_str(&value.to_string()),
+        }
+        words.push('\n');
+    }
+    Ok(words)
 }
