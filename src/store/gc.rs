@@ -182,6 +182,7 @@ impl Store {
 /// Offloads that a run has moved to the archive, and did not come to delete: only one output was ever made with them, and its
 /// newest record no longer names them. The output itself is asked later whether it mentions them.
 fn released(ledger: &Ledger, kept: &BTreeMap<String, u64>) -> BTreeSet<String> {
+    let owners = single_owners(ledger);
     let mut released = BTreeSet::new();
     for record in ledger.records() {
         for ArchivedOffload { name, archive } in &record.cleaned {
@@ -191,7 +192,7 @@ fn released(ledger: &Ledger, kept: &BTreeMap<String, u64>) -> BTreeSet<String> {
             };
             if kept.contains_key(name)
                 && kept.contains_key(archive)
-                && ledger.is_offload_of(name, &record.output)
+                && owners.get(name.as_str()) == Some(&Some(&record.output))
                 && newest()
             {
                 released.insert(name.to_owned());
@@ -199,6 +200,18 @@ fn released(ledger: &Ledger, kept: &BTreeMap<String, u64>) -> BTreeSet<String> {
         }
     }
     released
+}
+
+/// The output that was made with each offload; `None` if there are several.
+fn single_owners(ledger: &Ledger) -> BTreeMap<&str, Option<&str>> {
+    let mut owners: BTreeMap<&str, Option<&str>> = BTreeMap::new();
+    for record in ledger.records() {
+        for offload in &record.offloads {
+            let owner = owners.entry(offload).or_insert(Some(&record.output));
+            *owner = owner.filter(|owner| *owner == record.output);
+        }
+    }
+    owners
 }
 
 /// Whether a folder contains anything that makes it a store.

@@ -309,13 +309,6 @@ impl Ledger {
         records.map(|&i| &self.records[i])
     }
 
-    /// Whether only the output of this name was made with this offloaded content.
-    pub fn is_offload_of(&self, offload: &str, output: &str) -> bool {
-        let names = |record: &&Record| record.offloads.iter().any(|name| name == offload);
-        let mut owners = self.records.iter().filter(names).peekable();
-        owners.peek().is_some() && owners.all(|record| record.output == output)
-    }
-
     /// Whether some output was made from these bytes.
     pub fn is_original(&self, hash: &str) -> bool {
         self.input_hashes.contains(hash)
