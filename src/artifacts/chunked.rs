@@ -91,6 +91,14 @@ enum Reply {
     Failed(ModelError),
 }
 
+/// A request that was sent, and what came of it.
+struct SentPart {
+    asked: PartRequest,
+    /// How many rounds it tells.
+    length: usize,
+    heard: Reply,
+}
+
 /// What is learned while one conversation is read.
 struct Progress<'r> {
     reader: &'r PartReader<'r>,
@@ -175,12 +183,7 @@ impl Progress<'_> {
             max_tokens: self.reader.max_tokens(self.reader.size),
             is_last: false,
         };
-        let needed = self.sent(&whole.prompt, sizes.iter().sum()) + whole.max_tokens;
-        // Where rounds are to be dropped, the server says how many.
-        let is_in_parts = self.window.is_some_and(|window| needed > window)
-            && self.reader.summary.too_long == TooLong::Parts
-            && self.reader.summary.drop_rounds == 0;
-        if !is_in_parts {
+        if !self.must_be_in_parts(&whole, sizes.iter().sum()) {
             match self.send(&whole, self.reader.given) {
                 Reply::Summary(reply) | Reply::WholeAfterAll(reply) => {
                     let rounds = &mut self.rounds;
@@ -192,41 +195,44 @@ impl Progress<'_> {
                 Reply::Narrower(answer) => self.whole = answer,
             }
         }
+        self.in_parts(whole, &sizes)
+    }
+
+    /// Whether it is known that a request whose rounds have `rounds` tokens does not fit the window.
+    fn must_be_in_parts(&self, whole: &PartRequest, rounds: u64) -> bool {
+        let needed = self.sent(&whole.prompt, rounds) + whole.max_tokens;
+        // Where rounds are to be dropped, the server says how many.
+        self.window.is_some_and(|window| needed > window)
+            && self.reader.summary.too_long == TooLong::Parts
+            && self.reader.summary.drop_rounds == 0
+    }
+
+    /// Reads the rounds of `whole`, of these sizes, part by part.
+    fn in_parts(
+        &mut self,
+        whole: PartRequest,
+        sizes: &[u64],
+    ) -> Result<(PartRequest, ModelReply), ModelError> {
         let mut answers = Vec::new();
         // All parts but one can be asked for at once, and answered later.
         let (mut parts, mut to_come) = (0, None);
         while (self.rounds.read as usize) < sizes.len() {
             let at = self.rounds.read as usize;
-            let (asked, end, heard) = match self.last(parts, &sizes[at..])? {
+            let (rounds, sizes_left) = (&whole.rounds[at..], &sizes[at..]);
+            let SentPart {
+                asked,
+                length,
+                heard,
+            } = match self.last(parts, sizes_left)? {
                 // It needs all answers before it.
                 Some(_) if to_come.is_some() => break,
-                Some(mut asked) => {
-                    asked.rounds = labelled_summaries(&answers);
-                    asked
-                        .rounds
-                        .push(format!("[part {}, in full]\n", parts + 1));
-                    asked.rounds.extend(from_the_middle(&whole.rounds[at..]));
-                    let heard = self.send(&asked, self.reader.given);
-                    (asked, sizes.len(), heard)
-                }
-                None => {
-                    let (mut asked, room, length) = self.part(parts, &sizes[at..])?;
-                    let end = at + length;
-                    asked.rounds = from_the_middle(&whole.rounds[at..end]);
-                    let is_long = sizes[at] > room;
-                    if is_long {
-                        asked.rounds[0] = self.clamped(&asked.rounds[0], room);
-                    }
-                    let heard = self.send_part(&asked)?;
-                    if is_long && matches!(heard, Reply::Summary(_)) {
-                        self.rounds.shortened += 1;
-                    }
-                    (asked, end, heard)
-                }
+                Some(asked) => self.send_last(asked, parts, &answers, rounds),
+                None => self.send_next(parts, rounds, sizes_left)?,
             };
+            let end = (at + length) as u64;
             match heard {
                 Reply::Summary(reply) => {
-                    self.rounds.read = end as u64;
+                    self.rounds.read = end;
                     self.rounds.parts += 1;
                     if asked.is_last {
                         return Ok((asked, reply));
@@ -246,7 +252,7 @@ impl Progress<'_> {
                 Reply::Narrower(_) => {}
                 Reply::Failed(error) if error.is_to_come() && !asked.is_last => {
                     to_come.get_or_insert(error);
-                    self.rounds.read = end as u64;
+                    self.rounds.read = end;
                     parts += 1;
                 }
                 Reply::Failed(error) => return Err(error),
@@ -258,6 +264,51 @@ impl Progress<'_> {
             return Err(error);
         }
         self.merged(answers)
+    }
+
+    /// Asks for the summary of all from those of `parts` earlier parts and these rounds, which are the last.
+    fn send_last(
+        &mut self,
+        mut asked: PartRequest,
+        parts: u64,
+        answers: &[(PartRequest, ModelReply)],
+        rounds: &[String],
+    ) -> SentPart {
+        asked.rounds = labelled_summaries(answers);
+        asked
+            .rounds
+            .push(format!("[part {}, in full]\n", parts + 1));
+        asked.rounds.extend(from_the_middle(rounds));
+        let heard = self.send(&asked, self.reader.given);
+        SentPart {
+            asked,
+            length: rounds.len(),
+            heard,
+        }
+    }
+
+    /// Asks for the summary of the next part, after `parts` earlier ones: of as many of these rounds as have room.
+    fn send_next(
+        &mut self,
+        parts: u64,
+        rounds: &[String],
+        sizes: &[u64],
+    ) -> Result<SentPart, ModelError> {
+        let (mut asked, room, length) = self.part(parts, sizes)?;
+        asked.rounds = from_the_middle(&rounds[..length]);
+        let is_long = sizes[0] > room;
+        if is_long {
+            asked.rounds[0] = self.clamped(&asked.rounds[0], room);
+        }
+        let heard = self.send_part(&asked)?;
+        if is_long && matches!(heard, Reply::Summary(_)) {
+            self.rounds.shortened += 1;
+        }
+        Ok(SentPart {
+            asked,
+            length,
+            heard,
+        })
     }
 
     /// The request for the summary of all from those of `parts` earlier parts and the last rounds, of these sizes, without its

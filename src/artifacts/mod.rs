@@ -4,6 +4,7 @@
 //! the names that they would have there. `disk` reads files to restore, `summary` asks for summaries.
 
 mod answer;
+mod asking;
 mod batch_client;
 mod chunked;
 mod counts;
