@@ -12,10 +12,10 @@ use super::released::{is_named, released};
 use super::summaries::{Placed, RoundSummaries};
 use super::work::{SummarySource, View};
 use super::{Gates, Pipeline, Round, SummaryGate, Work};
-use crate::artifacts::{self, Context};
+use crate::artifacts;
 use crate::ids::IdMap;
 use crate::outcome::{ActionKind, Phase, TargetOutcome};
-use crate::plan::{Content, Fit, Keeping, Plan, ResultPlan};
+use crate::plan::{Content, Fit, Keeping, OutputPlan, Plan, ResultPlan};
 use crate::policy::{History, Layer};
 use crate::settle::{KeptMessages, Settlement, SummaryResult, settle};
 use crate::transcript::{ConversationId, Role};
@@ -137,13 +137,7 @@ impl Run<'_, '_, '_> {
             before: &work.before,
             replaced: &work.replaced,
         };
-        let context = Context {
-            format: view.input.format,
-            store: view.input.stored.store,
-            requester: view.input.stored.requester,
-            folder: view.input.stored.folder,
-            instruction_source: view.input.instruction_source,
-        };
+        let context = view.context();
         let (transcript, policy) = (view.transcript, pipeline.policy);
         let (sizes, next_reply) = (&mut work.sizes, &mut work.next_reply);
         let plan = pipeline.plan(view, sizes, original, step);
@@ -152,18 +146,13 @@ impl Run<'_, '_, '_> {
         let artifacts = sources.gather(transcript, &plan, sizes, context, next_reply);
         work.laps.lap(pipeline.clock, Phase::Artifacts);
         let settlement = settle(context.format, transcript, &plan, &artifacts, sizes, policy);
-        match (step, pipeline.keeping) {
-            (Step::Free, _) => {
-                round.dropped = plan.removed.drop.len();
-                round.no_store.demote = undemoted(work, &plan);
-            }
-            (Step::Offload { .. }, Keeping::Nothing) => {
-                round.no_store.offload |= !settlement.results.is_empty();
-                return Done::default();
-            }
-            (Step::Offload { .. }, Keeping::Store)
-            | (Step::Summarise { .. } | Step::Prune { .. }, _)
-            | (Step::DropDead | Step::Fit { .. }, _) => {}
+        if let (Step::Offload { .. }, Keeping::Nothing) = (step, pipeline.keeping) {
+            round.no_store.offload |= !settlement.results.is_empty();
+            return Done::default();
+        }
+        if let Step::Free = step {
+            round.dropped = plan.removed.drop.len();
+            round.no_store.demote = undemoted(work, &plan);
         }
         let actions = pipeline.actions(work, step, &plan, &settlement.results);
         let Settlement {
@@ -171,18 +160,14 @@ impl Run<'_, '_, '_> {
             results,
             summaries,
         } = settlement;
-        let mut done = Done {
+        let summaries = plan.summaries.iter().zip(summaries);
+        let done = Done {
             is_changed: !changes.is_empty(),
-            ..Done::default()
+            fitted: fitted(&plan),
+            placed: summaries
+                .filter_map(|(planned, settlement)| round.summaries.add(planned, settlement))
+                .collect(),
         };
-        for outputs in &plan.outputs {
-            if let Fit::Summary { due, .. } = &outputs.fit {
-                done.fitted.push((outputs.conversation, due.clone()));
-            }
-        }
-        for (planned, settlement) in plan.summaries.iter().zip(summaries) {
-            done.placed.extend(round.summaries.add(planned, settlement));
-        }
         drop((plan, artifacts));
         if done.is_changed {
             original.get_or_init(|| pipeline.original(view));
@@ -358,6 +343,15 @@ impl Run<'_, '_, '_> {
         }
         self.work.total(number)
     }
+}
+
+/// The conversations whose outputs a plan fits for a summary, and why that summary is due.
+fn fitted(plan: &Plan<'_>) -> Vec<(usize, String)> {
+    let due = |outputs: &OutputPlan| match &outputs.fit {
+        Fit::Summary { due, .. } => Some((outputs.conversation, due.clone())),
+        Fit::Target { .. } => None,
+    };
+    plan.outputs.iter().filter_map(due).collect()
 }
 
 /// The lines (from 0) of results that would be demoted if there were a store.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::Input;
 use super::summaries::{ConversationResult, Placed};
 use crate::apply::apply;
+use crate::artifacts::Context;
 use crate::format::Warnings;
 use crate::ids::{IdMap, IdSet};
 use crate::outcome::{Clock, Laps, Phase};
@@ -264,6 +265,19 @@ pub(super) struct View<'w, 'a, 's> {
     pub(super) source: SummarySource,
     pub(super) before: &'w BTreeMap<ConversationId, u64>,
     pub(super) replaced: &'w IdSet<u32>,
+}
+
+impl<'s> View<'_, '_, 's> {
+    /// What gathering needs to know of it.
+    pub(super) fn context(&self) -> Context<'s> {
+        Context {
+            format: self.input.format,
+            store: self.input.stored.store,
+            requester: self.input.stored.requester,
+            folder: self.input.stored.folder,
+            instruction_source: self.input.instruction_source,
+        }
+    }
 }
 
 /// The conversations of a transcript by the id of the line that they begin with.
