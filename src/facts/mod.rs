@@ -87,8 +87,8 @@ pub use shell::output;
 pub use skills::{Skill, skills};
 pub use stance::{corrects, decides, leaves_open, refuses};
 pub use todos::{
-    Author, ChangeSource, Proposal, Reach, TaskChange, Todo, TodoState, Todos, last_todos, listed,
-    proposal, todos, writes_list,
+    Author, ChangeSource, Proposal, Reach, StateChange, TaskChange, Todo, TodoState, Todos,
+    last_todos, listed, proposal, todos, writes_list,
 };
 pub use tools::{kind_of, kind_of_call};
 

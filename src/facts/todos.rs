@@ -2,7 +2,8 @@
 //!
 //! To-dos are those of the tools for them, or the items with boxes of a list that the agent wrote; words alone make none.
 
-use std::borrow::Cow;
+mod tasks;
+
 use std::iter;
 use std::ops::Range;
 
@@ -10,8 +11,8 @@ use super::input::Input;
 use super::operation::Done;
 use super::stance::{Item, ItemState, item};
 use super::{Exchange, FactLocation, block_text};
-use crate::ids::IdMap;
 use crate::transcript::{BlockKind, Conversation, Outcome, Role, Transcript};
+use tasks::{makes_or_changes, tasks};
 
 /// A list of to-dos.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,12 +54,23 @@ pub struct Todo {
 pub struct TaskChange {
     /// The task's number.
     pub number: String,
-    /// Its new state, if that was changed; `None` inside if it was deleted.
-    pub state: Option<Option<TodoState>>,
+    /// What became of its state.
+    pub state: StateChange,
     /// Its new text, if that was changed.
     pub text: Option<String>,
     /// What says so.
     pub source: ChangeSource,
+}
+
+/// What became of the state of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StateChange {
+    /// It stays as it was.
+    Unchanged,
+    /// The task has this state now.
+    To(TodoState),
+    /// The task was deleted.
+    Deleted,
 }
 
 /// What says that a task was changed.
@@ -121,7 +133,7 @@ pub fn last_todos<'e>(
     let mut tasks = iter::once_with(|| tasks(transcript, exchanges.clone())).flatten();
     exchanges.clone().rev().find_map(|exchange| {
         let tool = exchange.tool(transcript);
-        if is_task(&tool) {
+        if makes_or_changes(&tool) {
             return tasks.next();
         }
         if !writes_list(&tool) || answer(transcript, exchange) == Done::Failed {
@@ -145,143 +157,6 @@ pub fn writes_list(tool: &str) -> bool {
         tool,
         "TodoWrite" | "todo_write" | "write_todos" | "update_plan" | "todowrite" | "TodoList"
     )
-}
-
-/// Whether a tool makes or changes a task of a list that the agent's program keeps.
-fn is_task(tool: &str) -> bool {
-    matches!(tool, "TaskCreate" | "TaskUpdate")
-}
-
-/// The tasks that were made one by one, as they were last changed. A task is known by the number that the result of its making
-/// names; one without is left out, since its state is not known.
-fn tasks<'e>(
-    transcript: &Transcript<'_>,
-    exchanges: impl Iterator<Item = &'e Exchange>,
-) -> Option<Todos> {
-    let mut call = None;
-    // None inside if it was deleted.
-    let mut tasks: Vec<Option<Todo>> = Vec::new();
-    // Where the last task with a number is in these.
-    let mut made: IdMap<String, usize> = IdMap::default();
-    let mut changes = Vec::new();
-    // What a list has said last of a task that was made before.
-    let mut listed: IdMap<String, TodoState> = IdMap::default();
-    for exchange in exchanges.filter(|of| {
-        let tool = of.tool(transcript);
-        is_task(&tool) || tool == "TaskList"
-    }) {
-        if answer(transcript, exchange) == Done::Failed {
-            continue;
-        }
-        if exchange.tool(transcript) == "TaskList" {
-            let Some(result) = exchange.result else {
-                continue;
-            };
-            // Others may have changed them, too: agents of the agent, and earlier sessions.
-            let said = block_text(transcript, transcript.block(result.block));
-            for (number, state) in said.lines().filter_map(listed_task) {
-                match made.get(number).map(|at| &mut tasks[*at]) {
-                    Some(Some(task)) => task.state = state,
-                    Some(None) => {}
-                    // Each list repeats what the one before said.
-                    None if listed.get(number) == Some(&state) => {}
-                    None => {
-                        listed.insert(number.to_owned(), state);
-                        changes.push(TaskChange {
-                            number: number.to_owned(),
-                            state: Some(Some(state)),
-                            text: None,
-                            source: ChangeSource::List,
-                        });
-                    }
-                }
-            }
-            continue;
-        }
-        let input = exchange.input(transcript);
-        if exchange.tool(transcript) == "TaskCreate" {
-            let Some((text, result)) = input.text(&["subject"]).zip(exchange.result) else {
-                continue;
-            };
-            let said = block_text(transcript, transcript.block(result.block));
-            let Some(number) = number_of_task(&said) else {
-                continue;
-            };
-            let task = Todo {
-                number: Some(number.to_owned()),
-                text: text.into_owned(),
-                state: TodoState::Pending,
-                message: exchange.call.message,
-            };
-            made.insert(number.to_owned(), tasks.len());
-            tasks.push(Some(task));
-        } else {
-            let Some(number) = input.text(&["taskId"]) else {
-                continue;
-            };
-            let status = input.text(&["status"]);
-            let change = TaskChange {
-                number: number.into_owned(),
-                state: status.as_deref().map(|status| match status {
-                    "deleted" => None,
-                    status => Some(state(status)),
-                }),
-                text: input.text(&["subject"]).map(Cow::into_owned),
-                source: ChangeSource::Call,
-            };
-            match made.get(&change.number) {
-                Some(at) => change.apply(&mut tasks[*at]),
-                None => {
-                    // A list that says again what it said before undoes this.
-                    if change.state.is_some() {
-                        listed.remove(&change.number);
-                    }
-                    changes.push(change);
-                }
-            }
-        }
-        call = Some(exchange.call);
-    }
-    Some(Todos {
-        call: call?,
-        items: tasks.into_iter().flatten().collect(),
-        changes,
-        reach: Reach::Named,
-    })
-}
-
-impl TaskChange {
-    fn apply(self, task: &mut Option<Todo>) {
-        match (self.state, task.as_mut()) {
-            (Some(None), _) => *task = None,
-            (Some(Some(state)), Some(task)) => task.state = state,
-            (None, _) | (Some(Some(_)), None) => {}
-        }
-        if let (Some(text), Some(task)) = (self.text, task) {
-            task.text = text;
-        }
-    }
-}
-
-/// The number of a task and its state in a line of a list of them: `#7 [completed] Write the parser`.
-fn listed_task(line: &str) -> Option<(&str, TodoState)> {
-    let (number, rest) = line.trim().strip_prefix('#')?.split_once(" [")?;
-    let (of_task, _) = rest.split_once(']')?;
-    let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-    let is_state = matches!(
-        of_task,
-        "pending" | "in_progress" | "completed" | "cancelled"
-    );
-    (is_number && is_state).then(|| (number, state(of_task)))
-}
-
-/// `Task #7 created successfully: …`
-fn number_of_task(said: &str) -> Option<&str> {
-    let (_, rest) = said.split_once("Task #")?;
-    let end = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
-    (end > 0).then(|| &rest[..end])
 }
 
 /// How many items with boxes a text has at least that is a list of to-dos.

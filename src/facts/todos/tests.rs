@@ -142,7 +142,10 @@ fn tasks_are_made_and_changed_one_by_one() {
     };
     assert_eq!(
         todos.changes,
-        [change("2", Some(None), None), change("1", None, Some("A"))]
+        [
+            change("2", StateChange::Deleted, None),
+            change("1", StateChange::Unchanged, Some("A")),
+        ]
     );
 }
 
@@ -202,8 +205,8 @@ fn a_list_that_says_what_the_one_before_said_changes_nothing() {
         TodoState::InProgress,
         TodoState::Completed,
     ]
-    .map(|state| Some(Some(state)));
-    assert_eq!(states, [None, pending, done, doing, done]);
+    .map(StateChange::To);
+    assert_eq!(states, [StateChange::Unchanged, pending, done, doing, done]);
 }
 
 #[test]

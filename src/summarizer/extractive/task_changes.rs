@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
 
-use crate::facts::{ChangeSource, TaskChange, TodoState};
+use crate::facts::{ChangeSource, StateChange, TaskChange, TodoState};
 use crate::ids::IdMap;
 
 /// The labels of to-dos.
@@ -30,7 +30,7 @@ impl TaskChanges {
         let mut all = TaskChanges::default();
         for change in changes {
             match (change.source, change.state) {
-                (ChangeSource::List, Some(Some(state))) => {
+                (ChangeSource::List, StateChange::To(state)) => {
                     all.listed.insert(label(state));
                 }
                 (ChangeSource::List | ChangeSource::Call, _) => all.has_calls = true,
@@ -39,8 +39,11 @@ impl TaskChanges {
                 Entry::Occupied(mut before) => {
                     let before = before.get_mut();
                     // One that was deleted stays so.
-                    if before.state != Some(None) {
-                        before.state = change.state.or(before.state);
+                    match (before.state, change.state) {
+                        (StateChange::Deleted, _) | (_, StateChange::Unchanged) => {}
+                        (StateChange::Unchanged | StateChange::To(_), state) => {
+                            before.state = state;
+                        }
                     }
                     before.text = change.text.or(before.text.take());
                 }

@@ -10,7 +10,7 @@ use super::gather::Gather;
 use super::names::hash;
 use super::task_changes::{CANCELLED, DONE, IN_PROGRESS, PENDING, TaskChanges, label};
 use super::units::Claim;
-use crate::facts::{Exchange, Reach, Todos, last_todos, listed};
+use crate::facts::{Exchange, Reach, StateChange, Todos, last_todos, listed};
 
 /// How labels of plans begin, other than those of to-dos.
 pub(super) const PLAN: &str = "plan";
@@ -114,9 +114,9 @@ pub(super) fn carried(gather: &Gather<'_, '_>, mut row: Row) -> Option<Row> {
     };
     if let Some(change) = gather.task_changes.by_number.get(&number[1..]) {
         match change.state {
-            Some(None) => return None,
-            Some(Some(state)) => row.label = label(state).to_owned(),
-            None => {}
+            StateChange::Deleted => return None,
+            StateChange::To(state) => row.label = label(state).to_owned(),
+            StateChange::Unchanged => {}
         }
         if let Some(text) = &change.text {
             row.text = format!("{number} {}", clip(text.trim(), LONGEST_COMMAND));
