@@ -31,6 +31,25 @@ pub(super) fn changes(
     {
         return Vec::new();
     }
+    let alignment = aligned(before, after, olds, news);
+    let mut changes = Vec::new();
+    for (at, old) in olds.iter().enumerate() {
+        let new = alignment.new_of(at).map(|to| news[to]);
+        if !new.is_some_and(|new| is_same(before, after, *old, new)) {
+            let place = (from as u64 + 1, at as u64 + 1);
+            changes.push(changed(before, after, (*old, new), place, policies, told));
+        }
+    }
+    for (at, new) in news.iter().enumerate() {
+        if alignment.old_of(at).is_none() {
+            changes.push(inserted(after, *new, at as u64 + 1));
+        }
+    }
+    changes
+}
+
+/// Which blocks of two messages are the same ones: by their bytes, then by their ids, then by their kinds.
+fn aligned(before: Window<'_>, after: Window<'_>, olds: &[u32], news: &[u32]) -> Alignment {
     let mut alignment = Alignment::new(olds.len(), news.len());
     let passes: [fn(Window<'_>, &Block) -> u64; 3] = [
         |of, block| {
@@ -50,61 +69,64 @@ pub(super) fn changes(
         };
         alignment.pass(&keys(before, olds), &keys(after, news));
     }
-    let mut changes = Vec::new();
-    for (at, old) in olds.iter().enumerate() {
-        let new = alignment.new_of(at).map(|to| news[to]);
-        if new.is_some_and(|new| is_same(before, after, *old, new)) {
-            continue;
-        }
-        let block = before.transcript.block(*old);
-        let line = before.number(block.line);
-        let text = new.map(|new| after.transcript.block_text(after.transcript.block(new)));
-        let seen = text
-            .as_deref()
-            .map_or(Fate::Dropped, |text| seen(block, text, policies));
-        let action = match block.kind {
-            BlockKind::Result if new.is_some() => told.claim(from as u64 + 1, line, seen),
-            _ => None,
-        };
-        changes.push(Change {
-            // A text that no policy here knows is what the record says.
-            fate: match (seen, action) {
-                (Fate::Edited, Some(action)) => fate_of(action.kind).unwrap_or(seen),
-                (seen, _) => seen,
-            },
-            part: block.kind.name().into(),
-            place: at as u64 + 1,
-            line,
-            tool: before.tool(*old),
-            tokens_before: before.tokens_of(*old),
-            tokens_after: new.map_or(0, |new| after.tokens_of(new)),
-            reason: match new {
-                Some(_) => action.map(|action| action.reason.clone()),
-                None => told.why_gone(Fate::Dropped),
-            },
-            words: words(before.transcript, block),
-            text: text.map(std::borrow::Cow::into_owned),
-        });
+    alignment
+}
+
+/// A part that says something else now, or is gone. `message` and `place` count from 1.
+fn changed(
+    before: Window<'_>,
+    after: Window<'_>,
+    (old, new): (u32, Option<u32>),
+    (message, place): (u64, u64),
+    policies: &[Policy],
+    told: &mut RecordedActions<'_>,
+) -> Change {
+    let block = before.transcript.block(old);
+    let line = before.number(block.line);
+    let text = new.map(|new| after.transcript.block_text(after.transcript.block(new)));
+    let seen = text
+        .as_deref()
+        .map_or(Fate::Dropped, |text| seen(block, text, policies));
+    let action = match block.kind {
+        BlockKind::Result if new.is_some() => told.claim(message, line, seen),
+        _ => None,
+    };
+    Change {
+        // A text that no policy here knows is what the record says.
+        fate: match (seen, action) {
+            (Fate::Edited, Some(action)) => fate_of(action.kind).unwrap_or(seen),
+            (seen, _) => seen,
+        },
+        part: block.kind.name().into(),
+        place,
+        line,
+        tool: before.tool(old),
+        tokens_before: before.tokens_of(old),
+        tokens_after: new.map_or(0, |new| after.tokens_of(new)),
+        reason: match new {
+            Some(_) => action.map(|action| action.reason.clone()),
+            None => told.why_gone(Fate::Dropped),
+        },
+        words: words(before.transcript, block),
+        text: text.map(std::borrow::Cow::into_owned),
     }
-    for (at, new) in news.iter().enumerate() {
-        if alignment.old_of(at).is_some() {
-            continue;
-        }
-        let block = after.transcript.block(*new);
-        changes.push(Change {
-            fate: Fate::Inserted,
-            part: block.kind.name().into(),
-            place: at as u64 + 1,
-            line: after.number(block.line),
-            tool: after.tool(*new),
-            tokens_before: 0,
-            tokens_after: after.tokens_of(*new),
-            reason: None,
-            words: words(after.transcript, block),
-            text: Some(facts::block_text(after.transcript, block).into_owned()),
-        });
+}
+
+/// A part that only the new message has.
+fn inserted(after: Window<'_>, new: u32, place: u64) -> Change {
+    let block = after.transcript.block(new);
+    Change {
+        fate: Fate::Inserted,
+        part: block.kind.name().into(),
+        place,
+        line: after.number(block.line),
+        tool: after.tool(new),
+        tokens_before: 0,
+        tokens_after: after.tokens_of(new),
+        reason: None,
+        words: words(after.transcript, block),
+        text: Some(facts::block_text(after.transcript, block).into_owned()),
     }
-    changes
 }
 
 /// Whether a model reads the same bytes in both.
