@@ -33,14 +33,14 @@ use difference::Detail;
 use names::Listed;
 use output::{CheckReports, Listing, OutputFormat};
 use runs::run;
-use search::{Empty, Searched, search};
+use search::{Empty, search};
 use settle::{Settling, review, update};
 use verdict::{Checked, Verdict};
 
 pub(super) use again::render_again;
 pub(super) use expect::{CaseCommand, Key as CaseKey};
 
-use super::config::PolicyArgs;
+use super::config::{PolicyArgs, ResolvedPolicy};
 use super::messages::policy_ref;
 use super::reading::note_skipped;
 use super::reports::OUTPUT;
@@ -115,6 +115,36 @@ impl Check {
             true => Empty::Allow,
             false => Empty::Refuse,
         };
+        let searched = search(&self.dirs, empty)?;
+        self.note_flags(context, &chosen, &searched.cases);
+        let checked = self.checked(context, &chosen, searched.cases)?;
+        for (_, verdict) in &checked.cases {
+            if let Verdict::Failed(error) = verdict {
+                context.error(error);
+            }
+        }
+        let mut notices = Notices::default();
+        note_skipped(&searched.skipped, &mut notices);
+        note_policies(&searched.policies, &mut notices);
+        context.notices(notices);
+        let all_written = reports.write(context, &checked);
+        self.print(context, &checked)?;
+        let [_, _, differ, failed] = checked.numbers();
+        Ok(match (differ, failed) {
+            _ if !all_written => 3,
+            (_, 1..) => 3,
+            (1.., 0) => 1,
+            (0, 0) => 0,
+        })
+    }
+
+    /// Runs the cases, and settles those that differ.
+    fn checked(
+        &self,
+        context: &Context,
+        chosen: &ResolvedPolicy,
+        cases: Vec<Listed>,
+    ) -> Result<Checked> {
         let detail = match context.voice {
             Voice::Quiet | Voice::Normal => Detail::Messages,
             Voice::Loud => Detail::Bytes,
@@ -124,13 +154,8 @@ impl Check {
             (None, true) => Settling::Review,
             (None, false) => Settling::Show,
         };
-        let Searched {
-            cases,
-            skipped,
-            policies,
-        } = search(&self.dirs, empty)?;
         let check = |listed: Listed| {
-            let verdict = match (run(&listed, &chosen, detail), settling) {
+            let verdict = match (run(&listed, chosen, detail), settling) {
                 (Ok(Verdict::Differs(difference)), Settling::Update) => {
                     update(&listed.case, difference)
                 }
@@ -142,8 +167,21 @@ impl Check {
             };
             (listed.case, verdict.unwrap_or_else(Verdict::Failed))
         };
-        let has_own = |listed: &&Listed| listed.case.has(Part::Policy);
-        if cases.iter().any(|listed| !has_own(&listed)) {
+        let mut checked = Checked {
+            version: env!("CARGO_PKG_VERSION").into(),
+            policy: policy_ref(&chosen.effective),
+            own: cases.iter().filter(|listed| has_own_policy(listed)).count() as u64,
+            cases: cases.into_par_iter().map(check).collect(),
+        };
+        if settling == Settling::Review {
+            review(&mut checked.cases, &context.stop)?;
+        }
+        Ok(checked)
+    }
+
+    /// Says which settings had no effect: in a policy that some case uses, or on the command line if no case uses that.
+    fn note_flags(&self, context: &Context, chosen: &ResolvedPolicy, cases: &[Listed]) {
+        if !cases.iter().all(has_own_policy) {
             context.without_effect([&chosen.effective], Use::Once);
         } else if !cases.is_empty() {
             for flag in self.policy.given() {
@@ -151,46 +189,31 @@ impl Check {
                 context.remark("no_effect", &message, None);
             }
         }
-        let mut checked = Checked {
-            version: env!("CARGO_PKG_VERSION").into(),
-            policy: policy_ref(&chosen.effective),
-            own: cases.iter().filter(has_own).count() as u64,
-            cases: cases.into_par_iter().map(check).collect(),
-        };
-        if settling == Settling::Review {
-            review(&mut checked.cases, &context.stop)?;
-        }
-        for (_, verdict) in &checked.cases {
-            if let Verdict::Failed(error) = verdict {
-                context.error(error);
-            }
-        }
-        let mut notices = Notices::default();
-        note_skipped(&skipped, &mut notices);
-        if !policies.is_empty() {
-            let names = policies.iter().map(|path| path_text(path)).collect();
-            let message = "the policy of no case: only a case's own policy can extend it";
-            let of = (NoticeLevel::Warning, "no_effect");
-            notices.add_all(of, message, None, (policies.len() as u64, names));
-        }
-        context.notices(notices);
-        let listing = Listing::of(context.voice);
-        let all_written = reports.write(context, &checked);
+    }
+
+    fn print(&self, context: &Context, checked: &Checked) -> Result<()> {
         let format = match self.json {
             true => OutputFormat::Json,
             false => self.output_format,
         };
         let mut out = BufWriter::new(io::stdout().lock());
         checked
-            .write(format, listing, &mut out)
+            .write(format, Listing::of(context.voice), &mut out)
             .map_err(|e| stdout_failed(&e))?;
-        flush(&mut out)?;
-        let [_, _, differ, failed] = checked.numbers();
-        Ok(match (differ, failed) {
-            _ if !all_written => 3,
-            (_, 1..) => 3,
-            (1.., 0) => 1,
-            (0, 0) => 0,
-        })
+        flush(&mut out)
+    }
+}
+
+fn has_own_policy(listed: &Listed) -> bool {
+    listed.case.has(Part::Policy)
+}
+
+/// Notes the policies that are beside no case.
+fn note_policies(policies: &[PathBuf], notices: &mut Notices) {
+    if !policies.is_empty() {
+        let names = policies.iter().map(|path| path_text(path)).collect();
+        let message = "the policy of no case: only a case's own policy can extend it";
+        let of = (NoticeLevel::Warning, "no_effect");
+        notices.add_all(of, message, None, (policies.len() as u64, names));
     }
 }
