@@ -76,8 +76,98 @@ struct Tally {
     reported: BTreeSet<String>,
 }
 
+impl Tally {
+    /// Says how much was restored below folders; each file that was named has a line of its own.
+    fn say_restored(&self) {
+        let restored = match self.restored {
+            0 if !self.results.is_empty() => return,
+            0 => "nothing was restored".to_owned(),
+            n => format!(
+                "{} restored, {}",
+                count(n, "file"),
+                count(self.bytes, "byte")
+            ),
+        };
+        let _ = writeln!(io::stderr().lock(), "{restored}");
+    }
+}
+
+/// Notes the stores that were not searched.
+fn note_foreign(undo: &undo::Undo, notices: &mut Notices) {
+    for store in undo.foreign() {
+        let message = "not searched: a store above the folder belongs to another user; name it with --store to search it";
+        let place = (&*path_text(store), None);
+        notices.add(NoticeLevel::Warning, "foreign_store", message, None, place);
+    }
+}
+
+/// Notes the stores with records that cannot be read.
+fn note_damaged(undo: &undo::Undo, notices: &mut Notices) {
+    for (store, records) in undo.damaged() {
+        let message = format!(
+            "cannot read {} of the store; the outputs named there are treated as files of others",
+            count(records, "record")
+        );
+        let place = (&*path_text(store), None);
+        let hint = Some("ctxpack gc --dry-run names the first of them");
+        notices.add(
+            NoticeLevel::Warning,
+            "damaged_record",
+            &message,
+            hint,
+            place,
+        );
+    }
+}
+
 impl Undo {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
+        self.check_arguments()?;
+        let mut paths = self.agent.paths(context, &self.paths)?;
+        if paths.is_empty() {
+            paths.push(PathBuf::from("."));
+        }
+        let found = find_outputs(&paths, &self.exclude.exclude()?)?;
+        let is_any_walked = found.sources.iter().any(|source| source.folder().is_some());
+        if self.output.is_some() && is_any_walked {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                "-o takes one file, not a folder or a pattern",
+            )
+            .hint("leave -o out to undo files in place"));
+        }
+        let is_one = matches!(found.sources.as_slice(), [Source::File(one)] if one.folder.is_none())
+            && found.missing.is_empty();
+        let mut undo = undo::Undo::new(self.store.clone());
+        let mut tally = Tally::default();
+        for error in &found.missing {
+            tally.failed = true;
+            context.error(error);
+        }
+        self.restore_all(context, &found.sources, &mut undo, &mut tally)?;
+        note_foreign(&undo, &mut tally.notices);
+        if is_any_walked {
+            note_damaged(&undo, &mut tally.notices);
+        }
+        note_skipped(&found.skipped, &mut tally.notices);
+        context.notices(std::mem::take(&mut tally.notices));
+        if is_any_walked && context.is_for_people() {
+            tally.say_restored();
+        }
+        if self.shape.shape() == Shape::Json {
+            let mut out = io::stdout().lock();
+            let done = json_line(&json!({ "files": tally.results }));
+            put(&mut out, format!("{done}\n").as_bytes())?;
+            flush(&mut out)?;
+        }
+        Ok(match (tally.failed, is_one) {
+            (false, _) => 0,
+            (true, true) => 2,
+            (true, false) => 3,
+        })
+    }
+
+    fn check_arguments(&self) -> Result<()> {
         if self.output.is_some() && self.paths.len() > 1 {
             return Err(Error::new(
                 ErrorKind::Usage,
@@ -94,47 +184,37 @@ impl Undo {
             let message = "cannot undo standard input: there is no record of where it came from";
             return Err(Error::new(ErrorKind::Usage, message).hint("name the compacted file"));
         }
-        let mut paths = self.agent.paths(context, &self.paths)?;
-        if paths.is_empty() {
-            paths.push(PathBuf::from("."));
-        }
-        let found = find_outputs(&paths, &self.exclude.exclude()?)?;
-        let is_walked = |source: &Source| source.folder().is_some();
-        if self.output.is_some() && found.sources.iter().any(is_walked) {
-            return Err(Error::new(
-                ErrorKind::Usage,
-                "-o takes one file, not a folder or a pattern",
-            )
-            .hint("leave -o out to undo files in place"));
-        }
-        let is_one = matches!(found.sources.as_slice(), [Source::File(one)] if one.folder.is_none())
-            && found.missing.is_empty();
-        let mut undo = undo::Undo::new(self.store.clone());
-        let mut tally = Tally::default();
-        for error in &found.missing {
-            tally.failed = true;
-            context.error(error);
-        }
-        let bar = Bar::new(&found.sources, context.voice);
-        for source in &found.sources {
+        Ok(())
+    }
+
+    /// Restores the files one after the other, until the run is interrupted. An error ends it only if nobody reads what it prints.
+    fn restore_all(
+        &self,
+        context: &Context,
+        sources: &[Source],
+        undo: &mut undo::Undo,
+        tally: &mut Tally,
+    ) -> Result<()> {
+        let bar = Bar::new(sources, context.voice);
+        for source in sources {
             if context.interrupted().is_some() {
                 break;
             }
             // Its own size, before the original's takes its place.
             let bytes = size(source);
             let done = match source {
-                // Refused above.
+                // Refused before.
                 Source::Stdin => Ok(()),
                 Source::File(FileSource {
                     path, folder: None, ..
                 }) => undo
                     .find(path)
-                    .and_then(|found| self.named(context, path, &found, &mut tally)),
+                    .and_then(|found| self.named(context, path, &found, tally)),
                 Source::File(FileSource {
                     path,
                     folder: Some(folder),
                     ..
-                }) => self.below(context, path, folder, &mut undo, &mut tally),
+                }) => self.below(context, path, folder, undo, tally),
             };
             bar.done(bytes);
             let lines = std::mem::take(&mut tally.lines);
@@ -155,57 +235,7 @@ impl Undo {
             }
         }
         bar.finish();
-        for store in undo.foreign() {
-            let message = "not searched: a store above the folder belongs to another user; name it with --store to search it";
-            let place = (&*path_text(store), None);
-            tally
-                .notices
-                .add(NoticeLevel::Warning, "foreign_store", message, None, place);
-        }
-        let is_any_walked = found.sources.iter().any(is_walked);
-        for (store, records) in undo.damaged().filter(|_| is_any_walked) {
-            let message = format!(
-                "cannot read {} of the store; the outputs named there are treated as files of others",
-                count(records, "record")
-            );
-            let place = (&*path_text(store), None);
-            let hint = Some("ctxpack gc --dry-run names the first of them");
-            tally.notices.add(
-                NoticeLevel::Warning,
-                "damaged_record",
-                &message,
-                hint,
-                place,
-            );
-        }
-        note_skipped(&found.skipped, &mut tally.notices);
-        context.notices(tally.notices);
-        if is_any_walked && context.is_for_people() {
-            let restored = match tally.restored {
-                // Each file that was named has a line of its own.
-                0 if !tally.results.is_empty() => None,
-                0 => Some("nothing was restored".to_owned()),
-                n => Some(format!(
-                    "{} restored, {}",
-                    count(n, "file"),
-                    count(tally.bytes, "byte")
-                )),
-            };
-            if let Some(restored) = restored {
-                let _ = writeln!(io::stderr().lock(), "{restored}");
-            }
-        }
-        if self.shape.shape() == Shape::Json {
-            let mut out = io::stdout().lock();
-            let done = json_line(&json!({ "files": tally.results }));
-            put(&mut out, format!("{done}\n").as_bytes())?;
-            flush(&mut out)?;
-        }
-        Ok(match (tally.failed, is_one) {
-            (false, _) => 0,
-            (true, true) => 2,
-            (true, false) => 3,
-        })
+        Ok(())
     }
 
     /// Restores a file that was named.
