@@ -3,7 +3,7 @@
 //! PURE. A program counts as harmless only where it is known to be: any other program, and any unknown flag that matters, may have
 //! written anything. Builds and tests are taken to leave sources alone.
 
-use super::args::{Args, FlagMeaning, FlagScope};
+use super::args::{Args, FlagList, FlagMeaning, FlagScope};
 use super::call::{Call, Effects, NOTHING, Run, named, or_anything};
 use super::programs::rule;
 use super::rule::{Others, Rule, Special, is_one_of};
@@ -97,6 +97,47 @@ fn of_program(call: &Call<'_>) -> Option<Effects> {
     }
 }
 
+/// Whether no flag says anything of what is written.
+fn are_plain(args: &Args<'_>) -> bool {
+    let mut flags = args.flags.iter();
+    flags.all(|flag| flag.means == FlagMeaning::Plain)
+}
+
+/// What a program does that writes the one operand behind the first `most`.
+fn of_operands(flags: FlagList, most: usize, words: &[Word]) -> Effects {
+    let args = Args::parse(words, flags, FlagScope::All);
+    match args.operands.get(most..) {
+        _ if args.has(FlagMeaning::Unknown) => Effects::Anything,
+        None | Some([]) => NOTHING,
+        Some([written]) if written.kind == WordKind::Literal => {
+            Effects::Paths(vec![written.text.clone()])
+        }
+        Some(_) => Effects::Anything,
+    }
+}
+
+/// Whether a word names a task of builds, or is none: an assignment or a number.
+fn is_harmless_task(word: &Word, names: &str) -> bool {
+    let text = &word.text[..];
+    let last = text.rsplit(':').next().unwrap_or_default();
+    word.kind == WordKind::Literal
+        && (words::is_of_builds(text) || is_one_of(text, names) || is_one_of(last, names))
+        || assigned(text).is_some()
+        || !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// What a script of a package does, by its name.
+fn of_script(words: &[Word]) -> Effects {
+    let Some((name, behind)) = words.split_first() else {
+        return NOTHING;
+    };
+    let behind = without_ends(behind);
+    let args = Args::parse(&behind, words::FIXES, FlagScope::All);
+    let fixes = args.has(FlagMeaning::Marked) || args.has(FlagMeaning::Possibly);
+    let is_literal = name.kind == WordKind::Literal;
+    or_anything(is_literal && words::is_of_builds(&name.text) && !fixes)
+}
+
 impl Call<'_> {
     /// What a rule says of some of the arguments.
     fn judged(&self, rule: &'static Rule, words: &[Word]) -> Effects {
@@ -127,78 +168,23 @@ impl Call<'_> {
                     false => self.judged(without, &words),
                 }
             }
-            Rule::Sub { flags, rules } => {
-                let args = Args::parse(words, flags, FlagScope::Leading);
-                if args
-                    .flags
-                    .iter()
-                    .any(|flag| flag.means != FlagMeaning::Plain)
-                {
-                    return Effects::Anything;
-                }
-                let by = |name: &str| rules.iter().find(|(names, _)| *names == name);
-                let Some((sub, behind)) = args.rest.split_first() else {
-                    return by("").map_or(NOTHING, |(_, rule)| self.judged(rule, &[]));
-                };
-                let found = rules.iter().find(|(names, _)| is_one_of(&sub.text, names));
-                match (found, by("*")) {
-                    _ if sub.kind == WordKind::Expanded => Effects::Anything,
-                    (Some((_, rule)), _) => self.judged(rule, behind),
-                    (None, Some((_, rule))) => self.judged(rule, args.rest),
-                    (None, None) => Effects::Anything,
-                }
-            }
-            Rule::Operands { flags, most } => {
-                let args = Args::parse(words, flags, FlagScope::All);
-                match args.operands.get(*most..) {
-                    _ if args.has(FlagMeaning::Unknown) => Effects::Anything,
-                    None | Some([]) => NOTHING,
-                    Some([written]) if written.kind == WordKind::Literal => {
-                        Effects::Paths(vec![written.text.clone()])
-                    }
-                    Some(_) => Effects::Anything,
-                }
-            }
+            Rule::Sub { flags, rules } => self.of_sub(flags, rules, words),
+            Rule::Operands { flags, most } => of_operands(flags, *most, words),
             Rule::Finds { flags } => {
                 let args = Args::parse(words, flags, FlagScope::All);
-                let is_known = args
-                    .flags
-                    .iter()
-                    .all(|flag| flag.means == FlagMeaning::Plain);
-                or_anything(is_known && args.commands.iter().all(|run| self.only_reads(run)))
+                let only_reads = args.commands.iter().all(|run| self.only_reads(run));
+                or_anything(are_plain(&args) && only_reads)
             }
             Rule::Runs { flags } => {
                 let args = Args::parse(words, flags, FlagScope::Leading);
-                let is_known = args
-                    .flags
-                    .iter()
-                    .all(|flag| flag.means == FlagMeaning::Plain);
-                or_anything(is_known && self.only_reads(args.rest))
+                or_anything(are_plain(&args) && self.only_reads(args.rest))
             }
             Rule::Tasks { flags, names } => {
                 let args = Args::parse(words, flags, FlagScope::All);
-                let is_one = |word: &&Word| {
-                    let text = &word.text[..];
-                    let last = text.rsplit(':').next().unwrap_or_default();
-                    word.kind == WordKind::Literal
-                        && (words::is_of_builds(text)
-                            || is_one_of(text, names)
-                            || is_one_of(last, names))
-                        || assigned(text).is_some()
-                        || !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
-                };
-                or_anything(args.operands.iter().all(is_one))
+                let is_harmless = |word: &&Word| is_harmless_task(word, names);
+                or_anything(args.operands.iter().all(is_harmless))
             }
-            Rule::Script => {
-                let Some((name, behind)) = words.split_first() else {
-                    return NOTHING;
-                };
-                let behind = without_ends(behind);
-                let args = Args::parse(&behind, words::FIXES, FlagScope::All);
-                let fixes = args.has(FlagMeaning::Marked) || args.has(FlagMeaning::Possibly);
-                let is_literal = name.kind == WordKind::Literal;
-                or_anything(is_literal && words::is_of_builds(&name.text) && !fixes)
-            }
+            Rule::Script => of_script(words),
             Rule::Makes(rule) => self.judged(rule, words),
             Rule::Behind(rule) => self.judged(rule, words.get(1..).unwrap_or_default()),
             Rule::Asks(verbs) => {
@@ -218,6 +204,30 @@ impl Call<'_> {
                 }
             }
             Rule::Special(kind) => self.special(*kind, words),
+        }
+    }
+
+    /// What the rule of a subcommand says.
+    fn of_sub(
+        &self,
+        flags: FlagList,
+        rules: &'static [(&'static str, Rule)],
+        words: &[Word],
+    ) -> Effects {
+        let args = Args::parse(words, flags, FlagScope::Leading);
+        if !are_plain(&args) {
+            return Effects::Anything;
+        }
+        let by = |name: &str| rules.iter().find(|(names, _)| *names == name);
+        let Some((sub, behind)) = args.rest.split_first() else {
+            return by("").map_or(NOTHING, |(_, rule)| self.judged(rule, &[]));
+        };
+        let found = rules.iter().find(|(names, _)| is_one_of(&sub.text, names));
+        match (found, by("*")) {
+            _ if sub.kind == WordKind::Expanded => Effects::Anything,
+            (Some((_, rule)), _) => self.judged(rule, behind),
+            (None, Some((_, rule))) => self.judged(rule, args.rest),
+            (None, None) => Effects::Anything,
         }
     }
 
