@@ -6,10 +6,10 @@ use super::exchanges::{Ended, Exchange, FactLocation, TellingLocation};
 use super::exit::CommandStatus;
 use super::lossy;
 use super::path::{Folders, below_folder};
-use super::refused::{says_it_was_refused, was_refused};
-use super::result_author::{ResultAuthor, whose};
+use super::refused::says_it_was_refused;
 use super::service::said as called;
-use super::status::{End, Names, ends, is_note_in_place, recorded, status_in};
+use super::stated_end::{StatedEnd, stated_end};
+use super::status::{End, Names, ends, is_note_in_place, recorded};
 use super::tools::steers;
 use crate::policy::ToolKind;
 use crate::scan::Value;
@@ -192,31 +192,17 @@ pub(super) fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> CommandS
     let Some(result) = exchange.result else {
         return CommandStatus::Unanswered;
     };
+    let code = match stated_end(transcript, exchange, result) {
+        StatedEnd::Refused => return CommandStatus::Refused,
+        StatedEnd::Interrupted => return CommandStatus::Interrupted,
+        StatedEnd::Later(exit) => return exit,
+        StatedEnd::Running => return CommandStatus::Running,
+        StatedEnd::Code(code) => Some(code),
+        StatedEnd::Nothing => None,
+    };
     let block = transcript.block(result.block);
-    if was_refused(transcript, exchange) {
-        return CommandStatus::Refused;
-    }
     let recorded = recorded(transcript, result);
-    if recorded
-        .as_ref()
-        .is_some_and(|record| record.is_true(&["interrupted"]))
-    {
-        return CommandStatus::Interrupted;
-    }
-    if let Some(exit) = ended(exchange) {
-        return exit;
-    }
     let said = ends(transcript, block);
-    let whose = whose(transcript, exchange, result);
-    if is_cut_short(transcript, exchange, result) {
-        return CommandStatus::Interrupted;
-    }
-    if block.outcome == Outcome::Fine && name(transcript, exchange).is_some() {
-        return CommandStatus::Running;
-    }
-    let code = whose
-        .forms()
-        .and_then(|forms| status_in(transcript, block, &said, forms));
     // Of an output that was cleared only what is recorded outside of it is known.
     let is_silent = block.outcome == Outcome::Fine
         && code.is_none()
@@ -284,44 +270,6 @@ fn tells_of_a_failure(output: &str) -> bool {
                     && !is_of_success(line)
                     && !is_source(line))
     })
-}
-
-/// Whether a command was stopped, by its result: the user did not want it to go on, or it took too long.
-pub(super) fn is_cut_short(
-    transcript: &Transcript<'_>,
-    exchange: &Exchange,
-    result: FactLocation,
-) -> bool {
-    let block = transcript.block(result.block);
-    let said = ends(transcript, block);
-    is_stopped(&said, block.outcome, whose(transcript, exchange, result))
-}
-
-fn is_stopped(said: &str, outcome: Outcome, whose: ResultAuthor) -> bool {
-    const REFUSED: [&str; 3] = [
-        "[Operation Cancelled]",
-        "[Request interrupted by user",
-        "The user doesn't want to ",
-    ];
-    // In a result without a flag, only the whole sentence of the agent counts.
-    const STOPPED: [&str; 4] = [
-        "Command was automatically cancelled because it exceeded the timeout of ",
-        "Command was cancelled by user before it could complete",
-        "command timed out after ",
-        "Command timed out after ",
-    ];
-    let begins = |words: &[&str]| words.iter().any(|words| said.starts_with(words));
-    let by_codex = || {
-        said == "aborted"
-            || begins(&["aborted by user"])
-            || begins(&["failed in sandbox"]) && said.contains(": command timed out")
-    };
-    if outcome == Outcome::Failed && by_codex() {
-        return true;
-    }
-    whose == ResultAuthor::Agents && begins(&STOPPED)
-        || outcome == Outcome::Failed
-            && (begins(&REFUSED) || said.lines().next_back() == Some("Command aborted"))
 }
 
 #[cfg(test)]

@@ -48,6 +48,7 @@ mod shape;
 mod shell;
 mod skills;
 mod stance;
+mod stated_end;
 mod status;
 mod todos;
 mod tools;

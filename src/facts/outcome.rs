@@ -3,8 +3,7 @@
 //! PURE. A call failed only where its result says so: by a flag, by a status, or in the words that this very tool has for a
 //! failure. What only looks like an error may be the content of a file. Where no agent flags its results, it may be either.
 
-use super::background::{ended, name};
-use super::commands::is_cut_short;
+use super::background::ended;
 use super::error_lines::NOT_THERE;
 use super::exchanges::{Ended, Exchange, FactLocation};
 use super::exit::CommandStatus;
@@ -15,7 +14,7 @@ use super::refused::{
 };
 use super::result_author::status;
 use super::shell::VIEWERS;
-use super::status::recorded;
+use super::stated_end::{StatedEnd, is_cut_short, stated_end};
 use super::tools::kind_of;
 use super::{beginning, block_text};
 use crate::policy::{ToolKind, Tools};
@@ -33,29 +32,21 @@ pub(super) fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Done
         };
     }
     let block = transcript.block(result.block);
-    let is_shell = exchange.kind == ToolKind::Shell;
-    match block.outcome {
+    match (block.outcome, exchange.kind) {
         // Killed in the middle, it may have done all, a part or nothing.
-        Outcome::Failed if is_shell && was_killed(transcript, exchange, result) => Done::Unclear,
-        Outcome::Failed => Done::Failed,
-        Outcome::Fine if was_refused(transcript, exchange) => Done::Failed,
-        Outcome::Fine if is_shell => {
-            let is_interrupted =
-                recorded(transcript, result).is_some_and(|record| record.is_true(&["interrupted"]));
-            let interrupted = || is_interrupted.then_some(CommandStatus::Interrupted);
-            let goes_on = || name(transcript, exchange).map(|_| CommandStatus::Running);
-            let is_cut_short = || is_cut_short(transcript, exchange, result);
-            let status = || status(transcript, exchange, result).map(CommandStatus::Code);
-            done(
-                interrupted()
-                    .or_else(|| ended(exchange))
-                    .or_else(goes_on)
-                    .or_else(|| is_cut_short().then_some(CommandStatus::Interrupted))
-                    .or_else(status)
-                    .unwrap_or(CommandStatus::Succeeded),
-            )
+        (Outcome::Failed, ToolKind::Shell) if was_killed(transcript, exchange, result) => {
+            Done::Unclear
         }
-        Outcome::Fine => Done::Yes,
+        (Outcome::Failed, _) => Done::Failed,
+        (Outcome::Fine, ToolKind::Shell) => match stated_end(transcript, exchange, result) {
+            StatedEnd::Refused => Done::Failed,
+            StatedEnd::Interrupted | StatedEnd::Running => Done::Unclear,
+            StatedEnd::Later(exit) => done(exit),
+            StatedEnd::Code(code) => done(CommandStatus::Code(code)),
+            StatedEnd::Nothing => Done::Yes,
+        },
+        (Outcome::Fine, _) if was_refused(transcript, exchange) => Done::Failed,
+        (Outcome::Fine, _) => Done::Yes,
     }
 }
 
