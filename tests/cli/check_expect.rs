@@ -263,6 +263,21 @@ fn a_golden_that_lists_nothing_is_an_error() {
 }
 
 #[test]
+fn a_golden_that_says_two_things_of_a_figure_is_an_error() {
+    let (before, _) = sample();
+    for golden in ["expected.counts.json", "expected.stats.json"] {
+        let place = Place::with(&[("fixtures/case/input.jsonl", before.as_str())]);
+        let text = "{\"files\": [{\"status\": \"failed\",\n\"status\": \"compacted\"}]}";
+        place.write(&format!("fixtures/case/{golden}"), text);
+        for args in ["check", "check --update=force"] {
+            let says = format!("{golden}: a key occurs twice in one object\nhint: ");
+            place.run(args).exits(3).says(&[&says]);
+        }
+        assert_eq!(place.text(&format!("fixtures/case/{golden}")), text);
+    }
+}
+
+#[test]
 fn a_figure_of_a_golden_can_be_a_limit() {
     let (before, after) = sample();
     let golden = "{\"files\": [{\"tokens_after\": \"<= 1\", \"status\": \"unchanged\"}]}";

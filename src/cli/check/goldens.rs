@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::limit::Limit;
 use crate::cli::json_line;
+use crate::scan::{Anomalies, Cursor, Kind, Parse};
 use crate::text::printable;
 
 /// What `listed` says and `stats` does not.
@@ -54,6 +55,19 @@ pub(super) fn check_subset(listed: &Value, stats: &Value, path: &str, mismatches
             mismatches.push_str(&format!("  {path}: expected {listed}, got {stats}\n"));
         }
     }
+}
+
+/// Whether an object in a JSON value has a key twice.
+pub(super) fn repeats_a_key(json: &[u8]) -> bool {
+    fn value(c: &mut Cursor<'_>) -> Parse<()> {
+        match c.kind()? {
+            Kind::Object => c.object(|_, c| value(c)).map(drop),
+            Kind::Array => c.array(value).map(drop),
+            Kind::String | Kind::Number | Kind::Bool | Kind::Null => c.skip().map(drop),
+        }
+    }
+    let mut cursor = Cursor::new(json);
+    value(&mut cursor).is_ok() && cursor.anomalies.contains(Anomalies::DUPLICATE_KEY)
 }
 
 /// Whether every report would be as listed. That it has one input is said of each.

@@ -12,7 +12,7 @@ use super::difference::{Detail, difference};
 use super::expect::{CaseCommand, Expect};
 use super::goldens::{
     check_subset, key_figures, key_figures_of_counts, key_figures_of_replay, lists_nothing,
-    merge_update,
+    merge_update, repeats_a_key,
 };
 use super::met::Compacted;
 use super::names::Listed;
@@ -318,9 +318,17 @@ fn at(error: Error, file: Option<&Path>) -> Error {
 }
 
 fn parse(bytes: &[u8], path: &Path) -> Result<Value> {
-    serde_json::from_slice(bytes).map_err(|e| {
+    let value = serde_json::from_slice(bytes).map_err(|e| {
         Error::new(ErrorKind::Config, format!("no JSON: {e}"))
             .at(path)
             .on_line(e.line() as u64)
-    })
+    })?;
+    match repeats_a_key(bytes) {
+        true => Err(
+            Error::new(ErrorKind::Config, "a key occurs twice in one object")
+                .at(path)
+                .hint("only the last one would be checked: remove the others"),
+        ),
+        false => Ok(value),
+    }
 }
