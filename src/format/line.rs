@@ -213,7 +213,7 @@ impl Warnings {
         if says_something(bytes) {
             self.add(
                 WarningKind::UnknownLine,
-                "unknown line type with text: its content is not counted",
+                "a line of an unknown type: its text is not counted",
             );
         }
     }
