@@ -100,103 +100,16 @@ pub(super) fn walk_each(
     interest: impl Fn(&Path, &str) -> Interest,
     (show, pass): (&mut Show<'_>, &mut OnSkipped<'_>),
 ) -> Vec<Error> {
-    let skip = leave.skip.and_then(|skip| skip.canonicalize().ok());
-    let skip_folder = skip.clone();
-    // Most outputs go elsewhere: then no folder here is looked at for that.
-    let can_be_below = skip.as_ref().is_some_and(|skip| {
-        let plain = folder.canonicalize();
-        plain.map_or(true, |folder| skip.starts_with(folder))
-    });
-    let is_here = folder.as_os_str().is_empty();
-    let folder = if is_here { Path::new(".") } else { folder };
-    let excluding = Arc::new(Excluding::below(folder, leave.exclude));
-    let left: Arc<Mutex<Vec<LeftOut>>> = Arc::default();
-    let (excludes, leaves) = (Arc::clone(&excluding), Arc::clone(&left));
-    let walker = WalkBuilder::new(folder)
-        // Transcripts are in hidden folders, and often in ignored ones.
-        .standard_filters(false)
-        .filter_entry(move |entry| {
-            if entry.depth() == 0 {
-                return true;
-            }
-            let kind = entry.file_type();
-            let is_folder = kind.is_some_and(|kind| kind.is_dir());
-            // Only a folder, or a link to one, can be what is skipped: the others are not resolved.
-            let can_be_skipped = match is_folder {
-                true => can_be_below,
-                false => kind.is_none_or(|kind| !kind.is_file()),
-            };
-            let is_skipped = can_be_skipped && is_at(entry.path(), skip.as_deref());
-            if entry.file_name() == FOLDER || is_skipped {
-                return false;
-            }
-            let excluded = excludes.leaves_out(entry.path(), is_folder);
-            let is_store = || is_folder && is_store(entry.path());
-            let Some(why) = excluded.or_else(|| is_store().then_some(SkipReason::Store)) else {
-                return true;
-            };
-            let path = entry.path().to_owned();
-            let mut leaves = leaves.lock().unwrap_or_else(PoisonError::into_inner);
-            leaves.push(LeftOut {
-                path,
-                why,
-                is_folder,
-            });
-            false
-        })
-        .sort_by_file_name(OsStr::cmp)
-        .build();
-    // Without a folder, names are relative to the current one.
-    let named = |path: &Path| match is_here.then(|| path.strip_prefix(".")) {
-        Some(Ok(below)) if !below.as_os_str().is_empty() => below.to_owned(),
-        _ => path.to_owned(),
-    };
-    let shows = |path: &Path| {
-        let Ok(below) = path.strip_prefix(folder) else {
-            return false;
-        };
-        let mut folders = below
-            .ancestors()
-            .skip(1)
-            .filter(|f| !f.as_os_str().is_empty());
-        let name = path.file_name().unwrap_or_default();
-        let is_open = |below: &Path| {
-            let path = folder.join(below);
-            below.file_name().is_some_and(|name| name != FOLDER)
-                && !is_at(&path, skip_folder.as_deref())
-                && excluding.leaves_out(&path, true).is_none()
-                && !is_store(&path)
-        };
-        let is_wanted = interest(&named(path), &name.to_string_lossy()) == Interest::Wanted;
-        !(is_temp(name) || name == IGNORE)
-            && is_wanted
-            && excluding.leaves_out(path, false).is_none()
-            && folders.all(is_open)
-    };
-    let report_left_out = |pass: &mut OnSkipped<'_>| {
-        let left = std::mem::take(&mut *left.lock().unwrap_or_else(PoisonError::into_inner));
-        for LeftOut {
-            path,
-            why,
-            is_folder,
-        } in left
-        {
-            let path = named(&path);
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            // No need to report an exclusion for a file that would not have been read anyway.
-            if is_folder || interest(&path, &name) == Interest::Wanted {
-                pass(path, why);
-            }
-        }
-    };
+    let walk = Walk::of(folder, leave, interest);
+    let shows = |path: &Path| walk.shows(path);
     let mut errors = Vec::new();
-    for entry in walker {
-        report_left_out(pass);
+    for entry in walk.entries() {
+        walk.report_left_out(pass);
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
                 let (path, error) = fault(error);
-                let path = path.map_or_else(|| folder.to_owned(), |path| named(&path));
+                let path = path.map_or_else(|| walk.folder.to_owned(), |path| walk.named(&path));
                 errors.push(Error::io(path, "list", error));
                 continue;
             }
@@ -204,13 +117,13 @@ pub(super) fn walk_each(
         let Some(kind) = entry.file_type().filter(|kind| !kind.is_dir()) else {
             continue;
         };
-        let path = named(entry.path());
+        let path = walk.named(entry.path());
         let interest = match is_temp(entry.file_name()) || entry.file_name() == IGNORE {
             true => Interest::Ignored,
-            false => interest(&path, &entry.file_name().to_string_lossy()),
+            false => (walk.interest)(&path, &entry.file_name().to_string_lossy()),
         };
         if kind.is_symlink() {
-            match target(folder, entry.path(), &path, interest) {
+            match target(walk.folder, entry.path(), &path, interest) {
                 Ok(Some(target)) => show(WalkedFile::Link(path, target), &shows),
                 Ok(None) => {}
                 Err(LinkRefusal::Skipped(why)) => pass(path, why),
@@ -225,9 +138,133 @@ pub(super) fn walk_each(
             (Interest::Other, false) | (Interest::Ignored, _) => {}
         }
     }
-    report_left_out(pass);
-    errors.extend(excluding.faults());
+    walk.report_left_out(pass);
+    errors.extend(walk.excluding.faults());
     errors
+}
+
+/// A walk below a folder.
+struct Walk<'w, I> {
+    folder: &'w Path,
+    /// Whether no folder was named: then names are relative to the current one.
+    is_here: bool,
+    /// The folder that is left out, as the system resolves it.
+    skip: Option<PathBuf>,
+    excluding: Arc<Excluding>,
+    /// What was left out since this was reported last.
+    left: Arc<Mutex<Vec<LeftOut>>>,
+    interest: I,
+}
+
+impl<'w, I: Fn(&Path, &str) -> Interest> Walk<'w, I> {
+    fn of(folder: &'w Path, leave: Leave<'_>, interest: I) -> Self {
+        let is_here = folder.as_os_str().is_empty();
+        let folder = if is_here { Path::new(".") } else { folder };
+        Walk {
+            folder,
+            is_here,
+            skip: leave.skip.and_then(|skip| skip.canonicalize().ok()),
+            excluding: Arc::new(Excluding::below(folder, leave.exclude)),
+            left: Arc::default(),
+            interest,
+        }
+    }
+
+    /// The entries, but for those that are left out: these are noted.
+    fn entries(&self) -> ignore::Walk {
+        // Most outputs go elsewhere: then no folder here is looked at for that.
+        let can_be_below = self.skip.as_ref().is_some_and(|skip| {
+            let plain = self.folder.canonicalize();
+            plain.map_or(true, |folder| skip.starts_with(folder))
+        });
+        let skip = self.skip.clone();
+        let (excluding, left) = (Arc::clone(&self.excluding), Arc::clone(&self.left));
+        WalkBuilder::new(self.folder)
+            // Transcripts are in hidden folders, and often in ignored ones.
+            .standard_filters(false)
+            .filter_entry(move |entry| {
+                if entry.depth() == 0 {
+                    return true;
+                }
+                let kind = entry.file_type();
+                let is_folder = kind.is_some_and(|kind| kind.is_dir());
+                // Only a folder, or a link to one, can be what is skipped: the others are not resolved.
+                let can_be_skipped = match is_folder {
+                    true => can_be_below,
+                    false => kind.is_none_or(|kind| !kind.is_file()),
+                };
+                let is_skipped = can_be_skipped && is_at(entry.path(), skip.as_deref());
+                if entry.file_name() == FOLDER || is_skipped {
+                    return false;
+                }
+                let excluded = excluding.leaves_out(entry.path(), is_folder);
+                let is_store = || is_folder && is_store(entry.path());
+                let Some(why) = excluded.or_else(|| is_store().then_some(SkipReason::Store)) else {
+                    return true;
+                };
+                let path = entry.path().to_owned();
+                let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
+                left.push(LeftOut {
+                    path,
+                    why,
+                    is_folder,
+                });
+                false
+            })
+            .sort_by_file_name(OsStr::cmp)
+            .build()
+    }
+
+    /// How a path is named.
+    fn named(&self, path: &Path) -> PathBuf {
+        match self.is_here.then(|| path.strip_prefix(".")) {
+            Some(Ok(below)) if !below.as_os_str().is_empty() => below.to_owned(),
+            _ => path.to_owned(),
+        }
+    }
+
+    /// Whether the walk shows a file by itself.
+    fn shows(&self, path: &Path) -> bool {
+        let Ok(below) = path.strip_prefix(self.folder) else {
+            return false;
+        };
+        let mut folders = below
+            .ancestors()
+            .skip(1)
+            .filter(|f| !f.as_os_str().is_empty());
+        let name = path.file_name().unwrap_or_default();
+        let is_open = |below: &Path| {
+            let path = self.folder.join(below);
+            below.file_name().is_some_and(|name| name != FOLDER)
+                && !is_at(&path, self.skip.as_deref())
+                && self.excluding.leaves_out(&path, true).is_none()
+                && !is_store(&path)
+        };
+        let named = self.named(path);
+        let is_wanted = (self.interest)(&named, &name.to_string_lossy()) == Interest::Wanted;
+        !(is_temp(name) || name == IGNORE)
+            && is_wanted
+            && self.excluding.leaves_out(path, false).is_none()
+            && folders.all(is_open)
+    }
+
+    /// Shows what was left out since the last time.
+    fn report_left_out(&self, pass: &mut OnSkipped<'_>) {
+        let left = std::mem::take(&mut *self.left.lock().unwrap_or_else(PoisonError::into_inner));
+        for LeftOut {
+            path,
+            why,
+            is_folder,
+        } in left
+        {
+            let path = self.named(&path);
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            // No need to report an exclusion for a file that would not have been read anyway.
+            if is_folder || (self.interest)(&path, &name) == Interest::Wanted {
+                pass(path, why);
+            }
+        }
+    }
 }
 
 /// Something that the user left out.
