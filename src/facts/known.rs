@@ -242,18 +242,9 @@ impl File {
             }
             known = match (operation.what, operation.done) {
                 (FileAction::Search, _) => known,
-                (
-                    FileAction::Read(_)
-                    | FileAction::Write
-                    | FileAction::Edit
-                    | FileAction::Delete
-                    | FileAction::MoveFrom
-                    | FileAction::MoveTo
-                    | FileAction::Revert
-                    | FileAction::Stash
-                    | FileAction::Unstash,
-                    Done::Failed,
-                ) => known.filter(|_| !operation.finds_it_changed(transcript)),
+                (_, Done::Failed) => known.filter(|_| !operation.finds_it_changed(transcript)),
+                // It may have changed the file, or shown that it has changed.
+                (_, Done::Unclear) => None,
                 // Of calls that are made together, nobody knows which comes first.
                 (FileAction::Read(_), Done::Yes) if changed == Some(operation.call.message) => None,
                 (FileAction::Read(lines), Done::Yes) => match operation.shown(transcript, lines) {
@@ -276,7 +267,6 @@ impl File {
                 (FileAction::Edit, Done::Yes) => {
                     after_edits(known, &operation.replacements(transcript), effort)
                 }
-                // What is not clear may have changed it, or shown that it has changed.
                 (
                     FileAction::Delete
                     | FileAction::MoveFrom
@@ -285,18 +275,6 @@ impl File {
                     | FileAction::Stash
                     | FileAction::Unstash,
                     Done::Yes,
-                )
-                | (
-                    FileAction::Read(_)
-                    | FileAction::Write
-                    | FileAction::Edit
-                    | FileAction::Delete
-                    | FileAction::MoveFrom
-                    | FileAction::MoveTo
-                    | FileAction::Revert
-                    | FileAction::Stash
-                    | FileAction::Unstash,
-                    Done::Unclear,
                 ) => None,
             };
             if !operation.what.is_read_only() {

@@ -126,43 +126,8 @@ fn of_call(
     };
     match call.kind {
         ToolKind::Shell => {
-            let Some(command) = call.input(transcript).command() else {
-                return;
-            };
-            match effects(&command) {
-                Effects::Anything => push(What::Anything),
-                Effects::Paths(mut paths) => {
-                    // A patch passed to a shell: its effects are already known as operations.
-                    let known = operated
-                        .get(&call.call.block)
-                        .map_or(&[][..], Vec::as_slice);
-                    paths.retain(|path| !known.contains(&&path[..]));
-                    if !paths.is_empty() {
-                        push(What::Paths(paths));
-                    }
-                }
-            }
-            let Some(result) = call.result else {
-                return;
-            };
-            if !is_shell_tool(&call.tool(transcript))
-                && let Some(path) = shows(&command)
-            {
-                push(What::Shown { path, result });
-            }
-            if command.split_whitespace().take(2).eq(["git", "diff"]) {
-                push(What::Compared(result.block));
-            }
-            let said = transcript.block(result.block);
-            let raw = transcript.bytes(said.line, said.content);
-            let tells = |words: &str| memchr::memmem::find(raw, words.as_bytes()).is_some();
-            if NOT_THERE.iter().any(|words| tells(words)) {
-                push(What::Missing(result.block));
-            }
-            // A hook of a commit, or a formatter that another program has run.
-            if tells("modified by this hook") || tells("reformatted") {
-                push(What::Anything);
-            }
+            let known = operated.get(&call.call.block);
+            of_shell(transcript, call, known.map_or(&[][..], Vec::as_slice), push);
         }
         ToolKind::Write | ToolKind::Edit if !operated.contains_key(&call.call.block) => {
             push(named())
@@ -180,6 +145,49 @@ fn of_call(
             }
         }
         ToolKind::Write | ToolKind::Edit | ToolKind::Read | ToolKind::Search | ToolKind::Web => {}
+    }
+}
+
+/// What a shell command may have changed besides the files of its operations, which are `known`.
+fn of_shell(
+    transcript: &Transcript<'_>,
+    call: &Exchange,
+    known: &[&str],
+    mut push: impl FnMut(What),
+) {
+    let Some(command) = call.input(transcript).command() else {
+        return;
+    };
+    match effects(&command) {
+        Effects::Anything => push(What::Anything),
+        Effects::Paths(mut paths) => {
+            // A patch passed to a shell: its effects are already known as operations.
+            paths.retain(|path| !known.contains(&&path[..]));
+            if !paths.is_empty() {
+                push(What::Paths(paths));
+            }
+        }
+    }
+    let Some(result) = call.result else {
+        return;
+    };
+    if !is_shell_tool(&call.tool(transcript))
+        && let Some(path) = shows(&command)
+    {
+        push(What::Shown { path, result });
+    }
+    if command.split_whitespace().take(2).eq(["git", "diff"]) {
+        push(What::Compared(result.block));
+    }
+    let said = transcript.block(result.block);
+    let raw = transcript.bytes(said.line, said.content);
+    let tells = |words: &str| memchr::memmem::find(raw, words.as_bytes()).is_some();
+    if NOT_THERE.iter().any(|words| tells(words)) {
+        push(What::Missing(result.block));
+    }
+    // A hook of a commit, or a formatter that another program has run.
+    if tells("modified by this hook") || tells("reformatted") {
+        push(What::Anything);
     }
 }
 
