@@ -107,20 +107,7 @@ impl<'t> Reader<'t> {
             let after = &self.rest()[c.len_utf8()..];
             match c {
                 ' ' | '\t' | '\r' => self.end_word()?,
-                '\\' => {
-                    let escaped = after.chars().next();
-                    self.at += escaped.map_or(0, char::len_utf8);
-                    if let Some(escaped) = escaped.filter(|c| *c != '\n') {
-                        let word = self.word();
-                        word.text.push(escaped);
-                        // An escaped letter is part of a Windows path; without the backslash it would name a different file.
-                        if escaped.is_alphanumeric() {
-                            word.text.pop();
-                            word.gap(Missing::Anything);
-                            word.text.push(escaped);
-                        }
-                    }
-                }
+                '\\' => self.escaped(after),
                 '\'' => {
                     let end = after.find('\'')?;
                     self.word().text.push_str(&after[..end]);
@@ -180,19 +167,7 @@ impl<'t> Reader<'t> {
                     self.bodies(found)?;
                     continue;
                 }
-                ';' | '&' | '|' => {
-                    let joint = match (c, after.starts_with(c)) {
-                        (';', _) => Separator::Sequence,
-                        ('&', true) => Separator::And,
-                        ('&', false) => Separator::Background,
-                        (_, true) => Separator::Or,
-                        (_, false) => Separator::Pipe,
-                    };
-                    self.end_command(found, joint)?;
-                    if after.starts_with(c) || joint == Separator::Pipe && after.starts_with('&') {
-                        self.at += 1;
-                    }
-                }
+                ';' | '&' | '|' => self.separator(c, after, found)?,
                 '(' => {
                     // A function, or a list of values.
                     if self.word.is_some() {
@@ -225,6 +200,36 @@ impl<'t> Reader<'t> {
         self.end_command(found, Separator::End)?;
         let is_whole = self.documents.is_empty() && self.open == 0 && self.until == Until::End;
         is_whole.then_some(self.at)
+    }
+
+    /// Reads the character behind a backslash.
+    fn escaped(&mut self, after: &str) {
+        let escaped = after.chars().next();
+        self.at += escaped.map_or(0, char::len_utf8);
+        if let Some(escaped) = escaped.filter(|c| *c != '\n') {
+            let word = self.word();
+            // An escaped letter is part of a Windows path; without the backslash it would name a different file.
+            if escaped.is_alphanumeric() {
+                word.gap(Missing::Anything);
+            }
+            word.text.push(escaped);
+        }
+    }
+
+    /// Ends a command at an operator that begins with `c`; a second character of it is read, too.
+    fn separator(&mut self, c: char, after: &str, found: &mut Vec<SimpleCommand>) -> Option<()> {
+        let joint = match (c, after.starts_with(c)) {
+            (';', _) => Separator::Sequence,
+            ('&', true) => Separator::And,
+            ('&', false) => Separator::Background,
+            (_, true) => Separator::Or,
+            (_, false) => Separator::Pipe,
+        };
+        self.end_command(found, joint)?;
+        if after.starts_with(c) || joint == Separator::Pipe && after.starts_with('&') {
+            self.at += 1;
+        }
+        Some(())
     }
 
     /// Reads the commands in brackets that begin here; the position is behind them then.
