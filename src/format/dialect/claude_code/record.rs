@@ -87,88 +87,94 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
         }
         Ok(())
     })?;
-    let Parts { kind, mut link, .. } = parts;
-    let line_kind = match kind.of(line) {
-        b"user" | b"assistant" => {
-            link.role = Some(if kind.of(line) == b"user" {
-                Role::User
-            } else {
-                Role::Assistant
-            });
-            let words = record.first_words(blocks, line);
-            link.is_echo = words.is_some_and(blocks::is_echo);
-            link.kind = LinkKind::Node;
-            if let Some(value) = parts.tool_use_result {
-                record.mirror(value, Span::default());
-            }
-            LineKind::Message
-        }
-        other => {
+    let kind = parts.kind.of(line);
+    let role = match kind {
+        b"user" => Role::User,
+        b"assistant" => Role::Assistant,
+        _ => {
             record.forget(blocks, texts);
-            match other {
-                b"attachment" => {
-                    link.kind = LinkKind::Node;
-                    attachment(record, &mut link, parts.attachment)
-                }
-                b"progress" => {
-                    if let Some(data) = parts.data.filter(|_| !parts.call.is_empty()) {
-                        record.mirror(data, parts.call);
-                    }
-                    LineKind::Mirror
-                }
-                b"system" => {
-                    link.kind = match parts.subtype.of(line) {
-                        b"compact_boundary" => LinkKind::Compaction(Compaction::Boundary),
-                        _ => LinkKind::Node,
-                    };
-                    LineKind::Control
-                }
-                b"last-prompt" => {
-                    link = Link {
-                        parent: parts.leaf,
-                        ..Link::default()
-                    };
-                    // Without a leaf it is not a pointer, unless the user went back to before the first message.
-                    if parts.is_chosen {
-                        link.kind = LinkKind::ChosenPointer;
-                    } else if !parts.leaf.is_empty() {
-                        link.kind = LinkKind::Pointer;
-                    }
-                    LineKind::Control
-                }
-                b"summary" => {
-                    link = Link {
-                        parent: parts.leaf,
-                        ..Link::default()
-                    };
-                    link.kind = LinkKind::Title;
-                    LineKind::Session
-                }
-                b"file-history-snapshot"
-                | b"queue-operation"
-                | b"permission-mode"
-                | b"mode"
-                | b"ai-title"
-                | b"custom-title"
-                | b"agent-name"
-                | b"tools-used"
-                | b"cost-state"
-                | b"atis-latch" => {
-                    // Its ids do not matter: the agents do not follow the chain through it.
-                    link = Link::default();
-                    LineKind::Session
-                }
-                b"api-request" | b"api-request-shape" | b"api-request-blob" => {
-                    link = Link::default();
-                    link.kind = LinkKind::Request;
-                    LineKind::Session
-                }
-                _ => LineKind::Unknown,
-            }
+            return Ok(without_message(line, record, parts));
         }
     };
+    let words = record.first_words(blocks, line);
+    let mut link = parts.link;
+    link.role = Some(role);
+    link.is_echo = words.is_some_and(blocks::is_echo);
+    link.kind = LinkKind::Node;
+    if let Some(value) = parts.tool_use_result {
+        record.mirror(value, Span::default());
+    }
     record.link(link);
-    Ok(line_kind)
+    Ok(LineKind::Message)
+}
+
+/// A line of another type than the two with messages.
+fn without_message(line: &[u8], record: &mut Record<'_, '_>, parts: Parts<'_>) -> LineKind {
+    let mut link = parts.link;
+    let line_kind = match parts.kind.of(line) {
+        b"attachment" => {
+            link.kind = LinkKind::Node;
+            attachment(record, &mut link, parts.attachment)
+        }
+        b"progress" => {
+            if let Some(data) = parts.data.filter(|_| !parts.call.is_empty()) {
+                record.mirror(data, parts.call);
+            }
+            LineKind::Mirror
+        }
+        b"system" => {
+            link.kind = match parts.subtype.of(line) {
+                b"compact_boundary" => LinkKind::Compaction(Compaction::Boundary),
+                _ => LinkKind::Node,
+            };
+            LineKind::Control
+        }
+        b"last-prompt" => {
+            link = Link {
+                parent: parts.leaf,
+                ..Link::default()
+            };
+            // Without a leaf it is not a pointer, unless the user went back to before the first message.
+            if parts.is_chosen {
+                link.kind = LinkKind::ChosenPointer;
+            } else if !parts.leaf.is_empty() {
+                link.kind = LinkKind::Pointer;
+            }
+            LineKind::Control
+        }
+        b"summary" => {
+            link = Link {
+                parent: parts.leaf,
+                kind: LinkKind::Title,
+                ..Link::default()
+            };
+            LineKind::Session
+        }
+        b"file-history-snapshot"
+        | b"queue-operation"
+        | b"permission-mode"
+        | b"mode"
+        | b"ai-title"
+        | b"custom-title"
+        | b"agent-name"
+        | b"tools-used"
+        | b"cost-state"
+        | b"atis-latch" => {
+            // Its ids do not matter: the agents do not follow the chain through it.
+            link = Link::default();
+            LineKind::Session
+        }
+        b"api-request" | b"api-request-shape" | b"api-request-blob" => {
+            link = Link {
+                kind: LinkKind::Request,
+                ..Link::default()
+            };
+            LineKind::Session
+        }
+        _ => LineKind::Unknown,
+    };
+    record.link(link);
+    line_kind
 }
 
 /// The API message of a user or assistant line.

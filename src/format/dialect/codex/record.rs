@@ -212,6 +212,73 @@ fn read_item(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Found> {
     let line = c.line();
     let kind = type_of(c)?;
     let (blocks, texts) = (record.block_mark(), record.text_mark());
+    let read = fields(c, record, kind)?;
+    let object = read.object;
+    let (block, role) = match kind {
+        b"message" | b"agent_message" => {
+            let words = record.first_words(blocks, line).unwrap_or_default();
+            let content = read.content.map(|c| c.span).unwrap_or_default();
+            return Ok(match spoken(kind, read.role, words) {
+                (Some(role), source, found) => {
+                    record.unit(role, object, content, source, blocks);
+                    found
+                }
+                (None, _, found) => {
+                    record.forget(blocks, texts);
+                    found
+                }
+            });
+        }
+        b"reasoning" => (read.block(BlockKind::Thinking), Role::Assistant),
+        b"function_call" | b"custom_tool_call" => (read.function_call(), Role::Assistant),
+        b"local_shell_call" => (read.shell_call(), Role::Assistant),
+        b"function_call_output" | b"custom_tool_call_output" => {
+            let Some(output) = read.output.filter(|o| o.content.shape != Shape::Other) else {
+                // The agent ignores it.
+                record.forget(blocks, texts);
+                return Ok(Found::Nothing);
+            };
+            if read.call.is_empty() && !read.name.is_empty() {
+                // It answers no call: the agent adds context in the form of an output, such as the goal that it works for.
+                let mut block = Block::bare(BlockKind::Text, output.content.span);
+                block.take(Some(output.content));
+                let content = block.content;
+                record.block(block, texts);
+                record.unit(Role::User, object, content, Source::Injected, blocks);
+                return Ok(Found::Part);
+            }
+            (read.result(output), Role::Tool)
+        }
+        b"web_search_call"
+        | b"image_generation_call"
+        | b"tool_search_call"
+        | b"tool_search_output" => {
+            let mut block = read.block(BlockKind::Server);
+            (block.call_id, block.tool) = (read.call, read.kind);
+            (block, Role::Assistant)
+        }
+        b"compaction" | b"compaction_summary" | b"context_compaction" => {
+            (read.block(BlockKind::Other), Role::System)
+        }
+        _ => {
+            record.forget(blocks, texts);
+            return Ok(Found::Nothing);
+        }
+    };
+    let content = block.content;
+    record.block(block, texts);
+    record.unit(role, object, content, Source::Own, blocks);
+    Ok(if role == Role::System {
+        Found::Opaque
+    } else {
+        Found::Part
+    })
+}
+
+/// Reads the values of an item of this kind; its texts go to the record.
+fn fields<'a>(c: &mut Cursor<'a>, record: &mut Record<'_, '_>, kind: &[u8]) -> Parse<Fields<'a>> {
+    let line = c.line();
+    let (blocks, texts) = (record.block_mark(), record.text_mark());
     let mut read = Fields::default();
     read.object = c.object(|key, c| {
         match (key, kind) {
@@ -238,95 +305,47 @@ fn read_item(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Found> {
         }
         Ok(())
     })?;
-    let object = read.object;
-    let mut block = Block::new(match kind {
-        b"message" | b"agent_message" => {
-            let words = record.first_words(blocks, line).unwrap_or_default();
-            let content = read.content.map(|c| c.span).unwrap_or_default();
-            return Ok(match spoken(kind, read.role, words) {
-                (Some(role), source, found) => {
-                    record.unit(role, object, content, source, blocks);
-                    found
-                }
-                (None, _, found) => {
-                    record.forget(blocks, texts);
-                    found
-                }
-            });
-        }
-        b"reasoning" => BlockKind::Thinking,
-        b"function_call" | b"custom_tool_call" | b"local_shell_call" => BlockKind::Call,
-        b"function_call_output" | b"custom_tool_call_output" => BlockKind::Result,
-        b"web_search_call"
-        | b"image_generation_call"
-        | b"tool_search_call"
-        | b"tool_search_output" => BlockKind::Server,
-        b"compaction" | b"compaction_summary" | b"context_compaction" => BlockKind::Other,
-        _ => {
-            record.forget(blocks, texts);
-            return Ok(Found::Nothing);
-        }
-    });
-    (block.value, block.content) = (object, object);
-    let role = match block.kind {
-        BlockKind::Call => {
-            (block.call_id, block.tool) = (read.call, read.name);
-            if kind == b"local_shell_call" {
-                let own = if read.call.is_empty() {
-                    read.id
-                } else {
-                    read.call
-                };
-                let len = LOCAL_SHELL.len() as u32;
-                (block.call_id, block.tool) = (own, Span { len, ..read.kind });
-                (block.content, block.shape) = (read.action, Shape::Other);
-            } else {
-                block.content = Span::default();
-                block.take(read.input);
-            }
-            Role::Assistant
-        }
-        BlockKind::Result => {
-            let Some(output) = read.output.filter(|o| o.content.shape != Shape::Other) else {
-                // The agent ignores it.
-                record.forget(blocks, texts);
-                return Ok(Found::Nothing);
-            };
-            if read.call.is_empty() && !read.name.is_empty() {
-                // It answers no call: the agent adds context in the form of an output, such as the goal that it works for.
-                block = Block::bare(BlockKind::Text, output.content.span);
-                block.take(Some(output.content));
-                let content = block.content;
-                record.block(block, texts);
-                record.unit(Role::User, object, content, Source::Injected, blocks);
-                return Ok(Found::Part);
-            }
-            block.call_id = read.call;
-            block.take(Some(output.content));
-            block.value = block.content;
-            (block.header, block.outcome) = (output.header, output.outcome);
-            Role::Tool
-        }
-        BlockKind::Server => {
-            (block.call_id, block.tool) = (read.call, read.kind);
-            Role::Assistant
-        }
-        BlockKind::Thinking => Role::Assistant,
-        BlockKind::Text
-        | BlockKind::Image
-        | BlockKind::Document
-        | BlockKind::Redacted
-        | BlockKind::Attachment
-        | BlockKind::Other => Role::System,
-    };
-    let content = block.content;
-    record.block(block, texts);
-    record.unit(role, object, content, Source::Own, blocks);
-    Ok(if role == Role::System {
-        Found::Opaque
-    } else {
-        Found::Part
-    })
+    Ok(read)
+}
+
+impl Fields<'_> {
+    /// A block that is the whole item.
+    fn block(&self, kind: BlockKind) -> Block {
+        let mut block = Block::new(kind);
+        (block.value, block.content) = (self.object, self.object);
+        block
+    }
+
+    fn function_call(&self) -> Block {
+        let mut block = self.block(BlockKind::Call);
+        (block.call_id, block.tool) = (self.call, self.name);
+        block.content = Span::default();
+        block.take(self.input);
+        block
+    }
+
+    fn shell_call(&self) -> Block {
+        let mut block = self.block(BlockKind::Call);
+        block.call_id = match self.call.is_empty() {
+            true => self.id,
+            false => self.call,
+        };
+        block.tool = Span {
+            len: LOCAL_SHELL.len() as u32,
+            ..self.kind
+        };
+        (block.content, block.shape) = (self.action, Shape::Other);
+        block
+    }
+
+    fn result(&self, output: Output) -> Block {
+        let mut block = self.block(BlockKind::Result);
+        block.call_id = self.call;
+        block.take(Some(output.content));
+        block.value = block.content;
+        (block.header, block.outcome) = (output.header, output.outcome);
+        block
+    }
 }
 
 /// The role, the source and the kind of a message that begins with `words`.

@@ -78,49 +78,71 @@ struct Pair {
     messages: [Vec<u8>; 2],
 }
 
+/// What messages say of the session around them, as JSON.
+struct Surroundings {
+    agent: Vec<u8>,
+    provider: Vec<u8>,
+    model: Vec<u8>,
+    /// Both, as a user's message has them.
+    user_model: Vec<u8>,
+    path: Vec<u8>,
+}
+
+impl Surroundings {
+    /// As the nearest messages have them, the earlier ones first.
+    fn of(transcript: &Transcript<'_>, before: u32) -> Self {
+        let nearest = |role: Role, key: &str| {
+            let links = transcript.links();
+            let mut lines = (0..=before).rev().chain(before + 1..links.len() as u32);
+            lines.find_map(|line| {
+                let value = info(transcript, line).field(key);
+                (links[line as usize].role == Some(role) && value.is_there()).then(|| value.raw())
+            })
+        };
+        let or = |value: Option<&[u8]>, other: &[u8]| match (value, other) {
+            (Some(value), _) => value.to_vec(),
+            (None, b"") => b"\"\"".to_vec(),
+            (None, other) => other.to_vec(),
+        };
+        let of_user = nearest(Role::User, "model");
+        let named = |name: &str| Value::of(of_user.unwrap_or_default()).field(name).raw();
+        let provider = or(nearest(Role::Assistant, "providerID"), named("providerID"));
+        let model = or(nearest(Role::Assistant, "modelID"), named("modelID"));
+        let user_model = match of_user {
+            Some(model) => model.to_vec(),
+            None => [
+                b"{\"providerID\":",
+                &provider[..],
+                b",\"modelID\":",
+                &model,
+                b"}",
+            ]
+            .concat(),
+        };
+        Surroundings {
+            agent: or(nearest(Role::User, "agent"), b"\"build\""),
+            provider,
+            model,
+            user_model,
+            path: or(
+                nearest(Role::Assistant, "path"),
+                b"{\"cwd\":\"\",\"root\":\"\"}",
+            ),
+        }
+    }
+}
+
+fn info<'t>(transcript: &'t Transcript<'_>, line: u32) -> Value<'t> {
+    Value::of(transcript.line(line)).field("info")
+}
+
 /// The two messages after the line `before`.
 fn pair(transcript: &Transcript<'_>, before: u32, text: &str) -> Option<Pair> {
-    let info = |line: u32| Value::of(transcript.line(line)).field("info");
-    let of = info(before);
-    let [id, session, time] = of.fields(["id", "sessionID", "time"]);
+    let [id, session, time] = info(transcript, before).fields(["id", "sessionID", "time"]);
     let id = String::from_utf8_lossy(id.string()?).into_owned();
     let session = session.raw();
     let time = time.field("created").raw();
-    let nearest = |role: Role, key: &str| {
-        let links = transcript.links();
-        let mut lines = (0..=before).rev().chain(before + 1..links.len() as u32);
-        lines.find_map(|line| {
-            let value = info(line).field(key);
-            (links[line as usize].role == Some(role) && value.is_there()).then(|| value.raw())
-        })
-    };
-    let provider = nearest(Role::Assistant, "providerID");
-    let model = nearest(Role::Assistant, "modelID");
-    let of_user = nearest(Role::User, "model");
-    let named = |name: &str| Value::of(of_user.unwrap_or_default()).field(name).raw();
-    let or = |value: Option<&[u8]>, other: &[u8]| match (value, other) {
-        (Some(value), _) => value.to_vec(),
-        (None, b"") => b"\"\"".to_vec(),
-        (None, other) => other.to_vec(),
-    };
-    let provider = or(provider, named("providerID"));
-    let model = or(model, named("modelID"));
-    let of_user = match of_user {
-        Some(model) => model.to_vec(),
-        None => [
-            b"{\"providerID\":",
-            &provider[..],
-            b",\"modelID\":",
-            &model,
-            b"}",
-        ]
-        .concat(),
-    };
-    let agent = or(nearest(Role::User, "agent"), b"\"build\"");
-    let path = or(
-        nearest(Role::Assistant, "path"),
-        b"{\"cwd\":\"\",\"root\":\"\"}",
-    );
+    let around = Surroundings::of(transcript, before);
     let hash = blake3::hash(text.as_bytes()).to_hex();
     let hash = &hash.as_bytes()[..8];
     let hash = String::from_utf8_lossy(hash);
@@ -137,9 +159,9 @@ fn pair(transcript: &Transcript<'_>, before: u32, text: &str) -> Option<Pair> {
         b"{\"info\":{\"role\":\"user\",\"time\":{\"created\":",
         time,
         b"},\"agent\":",
-        &agent,
+        &around.agent,
         b",\"model\":",
-        &of_user,
+        &around.user_model,
         b",",
         &owned(&question),
         b"},\"parts\":[{\"type\":\"compaction\",\"auto\":false,",
@@ -150,11 +172,11 @@ fn pair(transcript: &Transcript<'_>, before: u32, text: &str) -> Option<Pair> {
         b"{\"info\":{\"parentID\":\"",
         question.as_bytes(),
         b"\",\"role\":\"assistant\",\"mode\":\"compaction\",\"agent\":\"compaction\",\"path\":",
-        &path,
+        &around.path,
         b",\"cost\":0,\"tokens\":{\"input\":0,\"output\":0,\"reasoning\":0,\"cache\":{\"read\":0,\"write\":0}},\"modelID\":",
-        &model,
+        &around.model,
         b",\"providerID\":",
-        &provider,
+        &around.provider,
         b",\"time\":{\"created\":",
         time,
         b",\"completed\":",
