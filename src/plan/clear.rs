@@ -2,18 +2,14 @@
 //!
 //! PURE.
 
+use super::Why;
 use super::results::{Candidate, Content, Found, Limits, Reason, Results, is_persisted, limit};
-use super::{Keeping, Why};
 use crate::facts::kind_of;
 use crate::policy::{Policy, Shape as ClearShape};
 use crate::transcript::{Block, Shape, Transcript};
 
 /// The results that have `clear.keep` newer ones of the policy's kinds.
-pub(super) fn candidates<'p>(
-    results: &Results<'_, '_>,
-    policy: &'p Policy,
-    _: Keeping,
-) -> Vec<Found<'p>> {
+pub(super) fn candidates<'p>(results: &Results<'_, '_>, policy: &'p Policy) -> Vec<Found<'p>> {
     let transcript = results.transcript;
     let clear = &policy.clear;
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! The layers that look at results one by one. A new one is a file with its candidates, and a row here.
+//! The layers that look at results one by one. A new one is a file with its candidates, and a place here.
 //!
 //! PURE. A candidate is found by its position (newest, oldest, kind of tool), and never by what another layer does.
 
@@ -7,15 +7,23 @@ use super::{Keeping, clear, demote, is_skipped, superseded};
 use crate::policy::{Layer, Policy};
 use crate::transcript::Transcript;
 
-/// The candidates that a layer finds in one conversation.
-type Candidates = for<'p> fn(&Results<'_, '_>, &'p Policy, Keeping) -> Vec<Found<'p>>;
-
 /// The layers that look at results whatever the size of their conversation, in the order in which they do.
-const LAYERS: [(Layer, Candidates); 3] = [
-    (Layer::Superseded, superseded::candidates),
-    (Layer::Demote, demote::candidates),
-    (Layer::Clear, clear::candidates),
-];
+const LAYERS: [Layer; 3] = [Layer::Superseded, Layer::Demote, Layer::Clear];
+
+/// The candidates that a layer finds in one conversation.
+fn candidates<'p>(
+    layer: Layer,
+    results: &Results<'_, '_>,
+    policy: &'p Policy,
+    keeping: Keeping,
+) -> Vec<Found<'p>> {
+    match layer {
+        Layer::Superseded => superseded::candidates(results, policy),
+        Layer::Demote => demote::candidates(results, policy, keeping),
+        Layer::Clear => clear::candidates(results, policy),
+        Layer::Drop | Layer::Offload | Layer::Summarize | Layer::Restore => Vec::new(),
+    }
+}
 
 /// The results of a transcript that layers would replace.
 pub(super) fn results<'p>(
@@ -24,7 +32,7 @@ pub(super) fn results<'p>(
     keeping: Keeping,
 ) -> Vec<ResultPlan<'p>> {
     let mut plans = Vec::new();
-    let on = LAYERS.iter().filter(|(layer, _)| policy.has(*layer));
+    let on = LAYERS.into_iter().filter(|layer| policy.has(*layer));
     if on.clone().next().is_none() {
         return plans;
     }
@@ -34,7 +42,7 @@ pub(super) fn results<'p>(
         }
         let results = Results::of(transcript, number);
         let layers = on.clone();
-        let found = layers.flat_map(|(_, candidates)| candidates(&results, policy, keeping));
+        let found = layers.flat_map(|layer| candidates(layer, &results, policy, keeping));
         plans.extend(results.plans(found));
     }
     plans

@@ -3,18 +3,13 @@
 //! Says what each of them shows; whether the later one still shows it in the end is settled afterwards, with what the
 //! other layers do.
 
-use super::Keeping;
 use super::results::{Candidate, Content, Found, Limits, Reason, Results, is_persisted};
 use crate::facts::{self, exchanges, reads};
 use crate::ids::IdMap;
 use crate::policy::Policy;
 
 /// The reads of files that are read more than once.
-pub(super) fn candidates<'p>(
-    results: &Results<'_, '_>,
-    policy: &'p Policy,
-    _: Keeping,
-) -> Vec<Found<'p>> {
+pub(super) fn candidates<'p>(results: &Results<'_, '_>, policy: &'p Policy) -> Vec<Found<'p>> {
     let transcript = results.transcript;
     let exchanges = exchanges(transcript, results.conversation, &policy.tools);
     let reads = reads(transcript, &exchanges);
