@@ -85,6 +85,90 @@ pub enum Provider {
     AiSdk,
 }
 
+/// The providers' own messages, as far as they are known.
+const WORDINGS: [(Provider, Rule, &str); 16] = [
+    (
+        Provider::Anthropic,
+        Rule::MissingResult,
+        "`tool_use` ids were found without `tool_result` blocks immediately after",
+    ),
+    (
+        Provider::Anthropic,
+        Rule::OrphanResult,
+        "unexpected `tool_use_id` found in `tool_result` blocks",
+    ),
+    (
+        Provider::Anthropic,
+        Rule::DuplicateCall,
+        "`tool_use` ids must be unique",
+    ),
+    (
+        Provider::Anthropic,
+        Rule::DuplicateResult,
+        "each tool_use must have a single result",
+    ),
+    (
+        Provider::Anthropic,
+        Rule::InvalidId,
+        "String should match pattern '^[a-zA-Z0-9_-]+$'",
+    ),
+    (
+        Provider::Anthropic,
+        Rule::EmptyText,
+        "text content blocks must be non-empty",
+    ),
+    (
+        Provider::Anthropic,
+        Rule::EmptyMessage,
+        "all messages must have non-empty content except for the optional final assistant message",
+    ),
+    (
+        Provider::Anthropic,
+        Rule::ThinkingLast,
+        "The final block in an assistant message cannot be `thinking`",
+    ),
+    (
+        Provider::Anthropic,
+        Rule::ThinkingNotFirst,
+        "When `thinking` is enabled, a final `assistant` message must start with a thinking block",
+    ),
+    (
+        Provider::Anthropic,
+        Rule::LastNotUser,
+        "This model does not support assistant message prefill",
+    ),
+    (
+        Provider::OpenAi,
+        Rule::MissingResult,
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'",
+    ),
+    (
+        Provider::OpenAi,
+        Rule::OrphanResult,
+        "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'",
+    ),
+    (
+        Provider::OpenAi,
+        Rule::DuplicateResult,
+        "Duplicate value for 'tool_call_id'",
+    ),
+    (
+        Provider::Responses,
+        Rule::MissingResult,
+        "No tool output found for function call",
+    ),
+    (
+        Provider::Responses,
+        Rule::OrphanResult,
+        "No tool call found for function call output with call_id",
+    ),
+    (
+        Provider::AiSdk,
+        Rule::MissingResult,
+        "Tool results are missing for tool calls",
+    ),
+];
+
 impl Rule {
     /// The stable name, in kebab case.
     pub fn name(self) -> &'static str {
@@ -98,12 +182,9 @@ impl Rule {
 
     /// The provider's error message when the rule is broken, where it is known.
     pub fn wording(self, provider: Provider) -> Option<&'static str> {
-        match provider {
-            Provider::Anthropic => self.anthropic(),
-            Provider::OpenAi => self.openai(),
-            Provider::Responses => self.responses(),
-            Provider::AiSdk => self.ai_sdk(),
-        }
+        let mut wordings = WORDINGS.iter();
+        let found = wordings.find(|(of, rule, _)| (*of, *rule) == (provider, self));
+        found.map(|(.., wording)| *wording)
     }
 
     fn name_and_description(self) -> (&'static str, &'static str) {
@@ -183,134 +264,5 @@ impl Rule {
             Rule::ContentNotList => ("content-not-list", "the content is not a list"),
             Rule::UsageMissing => ("usage-missing", "the last answer has no usage"),
         }
-    }
-
-    fn anthropic(self) -> Option<&'static str> {
-        Some(match self {
-            Rule::MissingResult => {
-                "`tool_use` ids were found without `tool_result` blocks immediately after"
-            }
-            Rule::OrphanResult => "unexpected `tool_use_id` found in `tool_result` blocks",
-            Rule::DuplicateCall => "`tool_use` ids must be unique",
-            Rule::DuplicateResult => "each tool_use must have a single result",
-            Rule::InvalidId => "String should match pattern '^[a-zA-Z0-9_-]+$'",
-            Rule::EmptyText => "text content blocks must be non-empty",
-            Rule::EmptyMessage => {
-                "all messages must have non-empty content \
-                 except for the optional final assistant message"
-            }
-            Rule::ThinkingLast => "The final block in an assistant message cannot be `thinking`",
-            Rule::ThinkingNotFirst => {
-                "When `thinking` is enabled, a final `assistant` message must start with \
-                 a thinking block"
-            }
-            Rule::LastNotUser => "This model does not support assistant message prefill",
-            Rule::ResultsNotFirst
-            | Rule::MissingServerResult
-            | Rule::OrphanServerResult
-            | Rule::ArgumentsNotString
-            | Rule::MalformedCall
-            | Rule::MisplacedBlock
-            | Rule::UnsignedThinking
-            | Rule::FirstNotUser
-            | Rule::MisplacedSystem
-            | Rule::InvalidJson
-            | Rule::NoConversation
-            | Rule::ChainParentMissing
-            | Rule::ChainBroken
-            | Rule::BoundaryAlone
-            | Rule::SummaryNotSent
-            | Rule::SummaryMalformed
-            | Rule::PreservedMissing
-            | Rule::DuplicateUuid
-            | Rule::LeafMissing
-            | Rule::HeaderMissing
-            | Rule::ContentNotList
-            | Rule::UsageMissing => return None,
-        })
-    }
-
-    fn ai_sdk(self) -> Option<&'static str> {
-        (self == Rule::MissingResult).then_some("Tool results are missing for tool calls")
-    }
-
-    fn openai(self) -> Option<&'static str> {
-        Some(match self {
-            Rule::MissingResult => {
-                "An assistant message with 'tool_calls' must be followed by tool messages \
-                 responding to each 'tool_call_id'"
-            }
-            Rule::OrphanResult => {
-                "messages with role 'tool' must be a response to \
-                 a preceeding message with 'tool_calls'"
-            }
-            Rule::DuplicateResult => "Duplicate value for 'tool_call_id'",
-            Rule::DuplicateCall
-            | Rule::InvalidId
-            | Rule::ResultsNotFirst
-            | Rule::MissingServerResult
-            | Rule::OrphanServerResult
-            | Rule::ArgumentsNotString
-            | Rule::MalformedCall
-            | Rule::MisplacedBlock
-            | Rule::EmptyText
-            | Rule::EmptyMessage
-            | Rule::UnsignedThinking
-            | Rule::ThinkingLast
-            | Rule::ThinkingNotFirst
-            | Rule::FirstNotUser
-            | Rule::LastNotUser
-            | Rule::MisplacedSystem
-            | Rule::InvalidJson
-            | Rule::NoConversation
-            | Rule::ChainParentMissing
-            | Rule::ChainBroken
-            | Rule::BoundaryAlone
-            | Rule::SummaryNotSent
-            | Rule::SummaryMalformed
-            | Rule::PreservedMissing
-            | Rule::DuplicateUuid
-            | Rule::LeafMissing
-            | Rule::HeaderMissing
-            | Rule::ContentNotList
-            | Rule::UsageMissing => return None,
-        })
-    }
-
-    fn responses(self) -> Option<&'static str> {
-        Some(match self {
-            Rule::MissingResult => "No tool output found for function call",
-            Rule::OrphanResult => "No tool call found for function call output with call_id",
-            Rule::DuplicateCall
-            | Rule::DuplicateResult
-            | Rule::InvalidId
-            | Rule::ResultsNotFirst
-            | Rule::MissingServerResult
-            | Rule::OrphanServerResult
-            | Rule::ArgumentsNotString
-            | Rule::MalformedCall
-            | Rule::MisplacedBlock
-            | Rule::EmptyText
-            | Rule::EmptyMessage
-            | Rule::UnsignedThinking
-            | Rule::ThinkingLast
-            | Rule::ThinkingNotFirst
-            | Rule::FirstNotUser
-            | Rule::LastNotUser
-            | Rule::MisplacedSystem
-            | Rule::InvalidJson
-            | Rule::NoConversation
-            | Rule::ChainParentMissing
-            | Rule::ChainBroken
-            | Rule::BoundaryAlone
-            | Rule::SummaryNotSent
-            | Rule::SummaryMalformed
-            | Rule::PreservedMissing
-            | Rule::DuplicateUuid
-            | Rule::LeafMissing
-            | Rule::HeaderMissing
-            | Rule::ContentNotList
-            | Rule::UsageMissing => return None,
-        })
     }
 }
