@@ -368,6 +368,11 @@ pub fn sweep(folder: &Folder) {
     }
 }
 
+/// The same in the folder of a spot.
+pub fn sweep_beside(spot: &OpenPath) {
+    sweep(&spot.folder);
+}
+
 /// Removes the file that was opened at `spot`, if it is still there; whether it was.
 ///
 /// # Errors
@@ -463,8 +468,3 @@ pub(super) fn place(metadata: &Metadata) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests;
-
-/// The same in the folder of a spot.
-pub fn sweep_beside(spot: &OpenPath) {
-    sweep(&spot.folder);
-}

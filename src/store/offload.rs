@@ -95,11 +95,8 @@ impl<W: Write> Write for Tee<'_, W> {
 
 impl Store {
     /// Stores `content` and returns its name.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Store::put_offload_as`].
-    pub fn put_offload(&self, content: &[u8]) -> Result<String> {
+    #[cfg(test)]
+    pub(super) fn put_offload(&self, content: &[u8]) -> Result<String> {
         let name = offload_name(content);
         self.put_offload_as(&name, |out| out.write_all(content))?;
         Ok(name)
