@@ -76,28 +76,13 @@ pub(super) fn splice(
     let begins = Some(String::from_utf8_lossy(begins).into_owned());
     let mut changes = ChangeSet::default();
     let kept_lines: IdSet<u32> = kept.iter().copied().collect();
-    let mut before: Option<u32> = None;
-    for line in kept.iter().copied() {
-        let is_on_chain = !conversation.gathered.contains(&line);
-        // Between the chain and a line beside it there may be lines that no model sees.
-        let above = if is_on_chain { 1 } else { usize::MAX };
-        let mut above = tree.ancestry(line).skip(1).take(above);
-        if !above.any(|above| kept_lines.contains(&above)) {
-            let link = tree.link(line);
-            if link.parent.is_empty() {
-                return None;
-            }
-            // The parent of the first kept line is the summary. Lines after an earlier compaction continue at the end of the
-            // lines that it preserved.
-            let earlier = before.filter(|_| is_on_chain).map(id_of);
-            let relinked = Replace::id(line, link.parent, earlier.or(parent));
-            changes.replace.push(relinked);
-        }
-        if is_on_chain {
-            before = Some(line);
-        }
-    }
-    let leaf = before.map(id_of).or(parent)?;
+    let leaf = relink(
+        &tree,
+        conversation,
+        (kept, &kept_lines),
+        parent,
+        &mut changes,
+    )?;
     let end = transcript.lines().len() as u32;
     let mut place = kept.iter().min().copied().unwrap_or(end);
     if let Some(pointer) = last_pointer(&tree) {
@@ -121,6 +106,40 @@ pub(super) fn splice(
         changes.insert.insert(place, new.lines);
     }
     Some(Splice { changes, begins })
+}
+
+/// Gives the kept lines whose parents are gone new ones, the first one `parent`. Returns the id of the line that the chain ends
+/// with; `None` where a line has no link to change, or where there is no such line.
+fn relink<'t: 'p, 'p>(
+    tree: &Tree<'t, '_>,
+    conversation: &Conversation,
+    (kept, kept_lines): (&[u32], &IdSet<u32>),
+    parent: Option<&'p [u8]>,
+    changes: &mut ChangeSet,
+) -> Option<&'p [u8]> {
+    let id_of = |line: u32| tree.transcript.bytes(line, tree.link(line).id);
+    let mut before: Option<u32> = None;
+    for line in kept.iter().copied() {
+        let is_on_chain = !conversation.gathered.contains(&line);
+        // Between the chain and a line beside it there may be lines that no model sees.
+        let above = if is_on_chain { 1 } else { usize::MAX };
+        let mut above = tree.ancestry(line).skip(1).take(above);
+        if !above.any(|above| kept_lines.contains(&above)) {
+            let link = tree.link(line);
+            if link.parent.is_empty() {
+                return None;
+            }
+            // The parent of the first kept line is the summary. Lines after an earlier compaction continue at the end of the
+            // lines that it preserved.
+            let earlier = before.filter(|_| is_on_chain).map(id_of);
+            let relinked = Replace::id(line, link.parent, earlier.or(parent));
+            changes.replace.push(relinked);
+        }
+        if is_on_chain {
+            before = Some(line);
+        }
+    }
+    before.map(id_of).or(parent)
 }
 
 /// Removes blocks from a session, and the lines that have no other content; the children of these lines get the parents of

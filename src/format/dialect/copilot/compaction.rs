@@ -16,7 +16,7 @@ use crate::ids::IdSet;
 use crate::scan::Value;
 use crate::text::push_json_string;
 use crate::transcript::{
-    ChangeSet, Compaction, Conversation, ConversationId, LinkKind, Replace, Transcript,
+    ChangeSet, Compaction, Conversation, ConversationId, LinkKind, Message, Replace, Transcript,
 };
 
 /// Inserts a summary into a session. Without one the old messages are removed at once, since no event could tell the agent to
@@ -27,36 +27,53 @@ pub(super) fn splice(
     tail: usize,
     summary: Option<Summary<'_>>,
 ) -> Option<Splice> {
-    let main = match &conversation.id {
-        ConversationId::Main => true,
-        ConversationId::Sidechain(_) | ConversationId::Line(_) => false,
-    };
     let (old, kept) = conversation
         .messages
         .split_at(tail.min(conversation.messages.len()));
     let last = conversation.lines(old.last()?).last().copied()?;
-    let links = transcript.links();
-    let Some(summary) = summary else {
-        let kept = kept.iter().flat_map(|message| conversation.lines(message));
-        let kept: BTreeSet<u32> = kept.copied().collect();
-        let is_old = |line: &u32| match main {
-            true => {
-                let link = &links[*line as usize];
-                (is_message(link) && !link.is_sidechain || is_compaction(link))
-                    && !kept.contains(line)
-            }
-            false => conversation.path.contains(line) && !kept.contains(line),
-        };
-        let old = (0..links.len() as u32).filter(is_old).collect();
-        return Some(Splice {
-            changes: history::without(transcript, old),
-            begins: None,
-        });
-    };
-    if !main {
-        return None;
-    }
     let first = kept.first().map(|message| conversation.first_line(message));
+    match (summary, &conversation.id) {
+        (None, _) => Some(Splice {
+            changes: without_old(transcript, conversation, kept),
+            begins: None,
+        }),
+        (Some(summary), ConversationId::Main) => {
+            Some(with_summary(transcript, first, last, summary))
+        }
+        (Some(_), ConversationId::Sidechain(_) | ConversationId::Line(_)) => None,
+    }
+}
+
+/// Removes the messages before those that are kept.
+fn without_old(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    kept: &[Message],
+) -> ChangeSet {
+    let links = transcript.links();
+    let kept = kept.iter().flat_map(|message| conversation.lines(message));
+    let kept: BTreeSet<u32> = kept.copied().collect();
+    let is_old = |line: &u32| match conversation.id {
+        ConversationId::Main => {
+            let link = &links[*line as usize];
+            (is_message(link) && !link.is_sidechain || is_compaction(link)) && !kept.contains(line)
+        }
+        ConversationId::Sidechain(_) | ConversationId::Line(_) => {
+            conversation.path.contains(line) && !kept.contains(line)
+        }
+    };
+    let old = (0..links.len() as u32).filter(is_old).collect();
+    history::without(transcript, old)
+}
+
+/// Inserts a compaction before the line `first`, or at the end; `last` is the last line that it replaces.
+fn with_summary(
+    transcript: &Transcript<'_>,
+    first: Option<u32>,
+    last: u32,
+    summary: Summary<'_>,
+) -> Splice {
+    let links = transcript.links();
     let place = first.unwrap_or(transcript.lines().len() as u32);
     let mut changes = history::without(transcript, superseded(transcript, place));
     let parent = match first {
@@ -105,10 +122,10 @@ pub(super) fn splice(
     let link = of_link(start.as_bytes());
     let done = event("session.compaction_complete", &data, &end, &time, &link);
     changes.insert.insert(place, vec![begun, done]);
-    Some(Splice {
+    Splice {
         changes,
         begins: Some(end),
-    })
+    }
 }
 
 /// The compactions that would be applied after one at `place`.
