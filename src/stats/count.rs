@@ -224,6 +224,26 @@ impl<'p> Counter<'p> {
                 | BlockKind::Other => {}
             }
         }
+        let answered = self.results(transcript, conversation, &calls, &results, counts);
+        let results = results.iter().map(|(part, _)| ResultSize {
+            message: part.message,
+            tokens: part.size,
+        });
+        Seen {
+            answered,
+            results: results.collect(),
+        }
+    }
+
+    /// Counts results, each with its call, by the number of that in `calls`.
+    fn results(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        calls: &[Call],
+        results: &[(Part, Option<usize>)],
+        counts: &mut Counts,
+    ) -> Answered {
         // What a summary says of a result holds here, too.
         let failed = match results.is_empty() {
             true => BTreeSet::new(),
@@ -233,7 +253,7 @@ impl<'p> Counter<'p> {
             ),
         };
         let mut answered = Answered::default();
-        for (Part { block, tokens, .. }, call) in &results {
+        for (Part { block, tokens, .. }, call) in results {
             let result = transcript.block(*block);
             let call = call.map(|call| &calls[call]);
             answered.extend(call.map(|call| (*block, call.block)));
@@ -247,14 +267,7 @@ impl<'p> Counter<'p> {
                 counts.paths.entry(path).result_tokens += *tokens;
             }
         }
-        let results = results.iter().map(|(part, _)| ResultSize {
-            message: part.message,
-            tokens: part.size,
-        });
-        Seen {
-            answered,
-            results: results.collect(),
-        }
+        answered
     }
 
     /// What each message of a conversation adds to its window, divided among its blocks. What a message without blocks adds is
