@@ -33,6 +33,8 @@ mod call;
 mod candidate;
 mod cell;
 mod cutting;
+mod error_messages;
+mod error_shapes;
 mod evaluate;
 mod events;
 mod index;

@@ -2,41 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use super::call::{End, Work};
+use super::error_messages::{Said, messages, without_digits};
 use super::events::EventKind;
 use super::index::Index;
 use super::sought::PatternSet;
 
 /// A share of fewer things than this is not meaningful.
 const FEWEST: usize = 3;
-
-/// Words that mark error messages in a failed result.
-const WRONG: [&str; 19] = [
-    "error",
-    "exception",
-    "fail",
-    "fatal",
-    "panic",
-    "traceback",
-    "denied",
-    "refused",
-    "cannot",
-    "can't",
-    "no such",
-    "not found",
-    "invalid",
-    "unexpected",
-    "undefined",
-    "rejected",
-    "unable",
-    "missing",
-    "warning",
-];
-
-/// How many of them count for each result.
-const LINES: usize = 3;
 
 /// What should be found, each thing once.
 #[derive(Debug, Default)]
@@ -85,8 +58,9 @@ impl References {
                     let begun = call.commands.iter().map(|command| begins(command));
                     commands.extend(begun.filter(|c| !c.is_empty()));
                 }
-                EventKind::Result { end, .. } if end.is_failure() => {
-                    errors.extend(wrong(&event.text))
+                EventKind::Result { of, end } if end.is_failure() => {
+                    let said = of.map_or(Said::ByProgram, |of| said_by(&index.events[of].what));
+                    errors.extend(messages(&event.text, said));
                 }
                 EventKind::Agent | EventKind::Notice | EventKind::Result { .. } => {}
             }
@@ -133,6 +107,20 @@ impl Remains {
     }
 }
 
+/// Whose words the result of a call is in.
+fn said_by(call: &EventKind) -> Said {
+    match call {
+        EventKind::Call { call, .. } if call.commands.is_empty() && !call.files.is_empty() => {
+            Said::ByFileTool
+        }
+        EventKind::Call { .. }
+        | EventKind::User
+        | EventKind::Agent
+        | EventKind::Notice
+        | EventKind::Result { .. } => Said::ByProgram,
+    }
+}
+
 /// A share in percent; `None` if there are too few things.
 pub(super) fn share(part: usize, whole: usize) -> Option<f64> {
     (whole >= FEWEST).then(|| part as f64 * 100.0 / whole as f64)
@@ -175,63 +163,6 @@ pub(super) fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The error messages of a failed result, the first 60 characters of each; its first line if there are none.
-fn wrong(text: &str) -> Vec<String> {
-    let output = without_envelope(text);
-    let lines = || {
-        let lines = output.lines().map(str::trim);
-        lines.filter(|line| !is_status(line))
-    };
-    let says = |line: &&str| {
-        let line = line.to_ascii_lowercase();
-        WRONG.iter().any(|word| line.contains(word))
-    };
-    let mut found: Vec<&str> = lines().filter(says).take(LINES).collect();
-    if found.is_empty() {
-        found.extend(lines().find(|line| !line.is_empty()));
-    }
-    let found = found.into_iter().map(|line| {
-        let line = line.trim_start_matches("<tool_use_error>");
-        let begins: String = without_digits(line).chars().take(60).collect();
-        begins
-            .trim()
-            .trim_end_matches("</tool_use_error>")
-            .to_owned()
-    });
-    found.filter(|line| line.len() >= 4).collect()
-}
-
-/// What a command printed, without what Codex writes around it: a heading, or an object on a line of its own.
-fn without_envelope(text: &str) -> String {
-    let printed = match text.split_once("\nOutput:\n") {
-        Some((heading, printed)) if heading.starts_with("Chunk ID: ") => printed,
-        Some(_) | None => text,
-    };
-    let of_line = |line: &str| match serde_json::from_slice(line.as_bytes()) {
-        Ok(Value::Object(object)) if object.contains_key("chunk_id") => {
-            let output = object.get("output").and_then(Value::as_str);
-            output.unwrap_or_default().to_owned()
-        }
-        Ok(_) | Err(_) => line.to_owned(),
-    };
-    printed.lines().map(of_line).collect::<Vec<_>>().join("\n")
-}
-
-/// Whether a line is only a status.
-fn is_status(line: &str) -> bool {
-    let begins = [
-        "Exit code",
-        "Process exited with code",
-        "Command exited with code",
-    ];
-    let status = begins.iter().find_map(|begins| line.strip_prefix(begins));
-    status.is_some_and(|status| status.trim_matches([':', ' ']).parse::<i64>().is_ok())
-}
-
-fn without_digits(text: &str) -> String {
-    text.chars().filter(|c| !c.is_ascii_digit()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,37 +182,6 @@ mod tests {
             ]
         );
         assert_eq!(sentences_of(&"x".repeat(401)), Vec::<String>::new());
-    }
-
-    #[test]
-    fn errors_are_lines_that_say_so_without_their_digits() {
-        let text = "Exit code 1\nok\nsrc/a.rs:12: error E0308: mismatched\n  ValueError: bad 7\nFAILED one\nFAILED two";
-        assert_eq!(
-            wrong(text),
-            [
-                "src/a.rs:: error E: mismatched",
-                "ValueError: bad",
-                "FAILED one"
-            ]
-        );
-        assert_eq!(
-            wrong("Exit code 1\n\n3 tests, 1 of 3 done\nbye"),
-            ["tests,  of  done"]
-        );
-        assert_eq!(
-            wrong("<tool_use_error>String to replace not found</tool_use_error>"),
-            ["String to replace not found"]
-        );
-        let heading =
-            "Chunk ID: 9f0bc1\nWall time: 0.06 seconds\nProcess exited with code 1\nOutput:\n";
-        assert_eq!(wrong(heading), Vec::<String>::new());
-        assert_eq!(
-            wrong(&format!("{heading}sed: a.go: No such file")),
-            ["sed: a.go: No such file"]
-        );
-        let object = r#"{"chunk_id":"8771a1","exit_code":1,"output":"mise\nERROR: no\n"}"#;
-        assert_eq!(wrong(&format!("Script completed\n{object}")), ["ERROR: no"]);
-        assert_eq!(wrong(r#"{"error":"no"}"#), [r#"{"error":"no"}"#]);
     }
 
     #[test]
