@@ -35,12 +35,14 @@ pub(super) enum Strength {
     Reports,
     /// It has a word of one, as any file may have that a command shows.
     Resembles,
+    /// It has a word of one, but is source, data, a count, or a heading that says no more than the end of the call.
+    Weak,
 }
 
 /// How surely a line is an error message of a compiler, interpreter, shell or test runner; `None` if it is none.
 pub(super) fn strength(line: &str) -> Option<Strength> {
     /// Phrases that also occur in files, which a successful command may show. In lower case.
-    const WHERE_IT_FAILED: [&str; 18] = [
+    const WHERE_IT_FAILED: [&str; 24] = [
         "error",
         "exception",
         "fail",
@@ -59,6 +61,12 @@ pub(super) fn strength(line: &str) -> Option<Strength> {
         "refused",
         "timed out",
         "exited with",
+        "could not",
+        "couldn't",
+        "does not match",
+        "does not exist",
+        "not permitted",
+        "aborted",
     ];
     /// How PowerShell begins what it says of a message above.
     const OF_THE_ONE_ABOVE: [&str; 2] = ["+ CategoryInfo", "+ FullyQualifiedErrorId"];
@@ -73,31 +81,80 @@ pub(super) fn strength(line: &str) -> Option<Strength> {
         return Some(Strength::Says);
     }
     // pytest's.
-    if line.starts_with("E   ") {
+    if line.starts_with("E   ") || is_finding(line) || names_a_place(line) {
         return Some(Strength::Reports);
     }
     let lower = line.to_ascii_lowercase();
     let resembles = WHERE_IT_FAILED.iter().any(|word| lower.contains(word));
-    resembles.then_some(match names_a_place(line) {
-        true => Strength::Reports,
+    resembles.then_some(match is_weak(line, &lower) {
+        true => Strength::Weak,
         false => Strength::Resembles,
     })
 }
 
-/// Whether a line begins with a file and a line of it: `a.go:3:4: undefined: x`.
+/// Whether a line begins with a file and a line of it: `a.go:3:4: undefined: x`, also behind the name of a task.
 fn names_a_place(line: &str) -> bool {
-    let place = line.split_once(": ").map_or("", |(place, _)| place);
+    let line = match line.split_once("] ") {
+        Some((task, rest)) if task.starts_with('[') => rest.trim_start(),
+        Some(_) | None => line,
+    };
+    let Some((place, message)) = line.split_once(": ") else {
+        return false;
+    };
     let (file, rest) = place.split_once(':').unwrap_or_default();
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    file.contains('.') && !file.contains(' ') && rest.split(':').all(is_number)
+    // A frame of a stack has no message, and a note or a warning is about another one.
+    let is_message = !["(", "note: ", "warning: "]
+        .iter()
+        .any(|begin| message.starts_with(begin));
+    is_message
+        && !is_source(message)
+        && file.contains('.')
+        && !file.contains([' ', '"'])
+        && rest.split(':').all(is_number)
+}
+
+/// Whether a line is what a linter or a scanner has found: `× expected a semicolon`, `[D] ↘ Nested modules`.
+fn is_finding(line: &str) -> bool {
+    const SIGNS: [&str; 4] = ["× ", "✕ ", "✗ ", "Vulnerability #"];
+    const ARROWS: [&str; 5] = ["] ↑ ", "] ↗ ", "] → ", "] ↘ ", "] ↓ "];
+    let line = line.trim_start_matches(['┃', '│', ' ']);
+    let of_credo = || {
+        let letter = line.strip_prefix('[').and_then(|line| line.get(1..));
+        letter.is_some_and(|rest| ARROWS.iter().any(|arrow| rest.starts_with(arrow)))
+    };
+    SIGNS.iter().any(|sign| line.starts_with(sign)) || of_credo()
+}
+
+/// Whether a line with a word of an error says nothing of what it is: source or data that is shown, a count of tests or errors, a
+/// heading of a package manager.
+fn is_weak(line: &str, lower: &str) -> bool {
+    const HEADINGS: [&str; 5] = ["npm err", "elifecycle", "fail\t", "found ", "total "];
+    // Where a linter shows lines of a file, a bar follows their numbers.
+    let shown = line.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '>' | ' '));
+    let is_shown = shown.starts_with(['│', '┃']) || line.starts_with("{\"");
+    // A statement that is nothing else than a call: `t.Fatal(err)`.
+    let is_call = line.split_once('(').is_some_and(|(name, _)| {
+        let is_of_name = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b':');
+        line.ends_with(')') && !name.is_empty() && name.bytes().all(is_of_name)
+    });
+    let heading = lower.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+    is_shown
+        || is_call
+        || is_source(line)
+        || line == "FAIL"
+        || lower.ends_with("error task failed")
+        || !line.contains(' ')
+        || HEADINGS.iter().any(|begin| heading.starts_with(begin))
 }
 
 /// Whether a line is an error message, given how its call ended.
 pub fn is_error_message(line: &str, outcome: Outcome) -> bool {
     match (strength(line), outcome) {
         (Some(Strength::Complains | Strength::Says), _) => true,
-        (Some(Strength::Reports | Strength::Resembles), Outcome::Failed) => true,
-        (Some(Strength::Reports | Strength::Resembles), Outcome::Fine) | (None, _) => false,
+        (Some(Strength::Reports | Strength::Resembles | Strength::Weak), Outcome::Failed) => true,
+        (Some(Strength::Reports | Strength::Resembles | Strength::Weak), Outcome::Fine)
+        | (None, _) => false,
     }
 }
 
@@ -139,7 +196,7 @@ fn says(line: &str) -> bool {
         "panicked at",
         "undefined reference to ",
     ];
-    const BEGINNINGS: [&str; 2] = ["FAIL ", "not ok "];
+    const BEGINNINGS: [&str; 3] = ["FAIL ", "not ok ", "permission denied "];
     const BEFORE_ONE: [&str; 3] = ["error:", "Error:", "fatal:"];
     let is_one = |word: &str| {
         let mut places = line.match_indices(word);
@@ -148,7 +205,22 @@ fn says(line: &str) -> bool {
     !is_source(line)
         && (WORDS.iter().any(|word| line.contains(word))
             || BEGINNINGS.iter().any(|begin| line.starts_with(begin))
-            || BEFORE_ONE.iter().any(|word| is_one(word)))
+            || BEFORE_ONE.iter().any(|word| is_one(word))
+            || line.starts_with("** (") && line.contains("Error) "))
+}
+
+/// Whether a program says what it could not do: `ssh: Could not resolve hostname`.
+fn is_of_program(line: &str) -> bool {
+    const BEGINNINGS: [&str; 4] = ["Could not ", "could not ", "Unable to ", "unable to "];
+    const LABELS: [&str; 3] = ["error", "fatal", "warning"];
+    line.split_once(": ").is_some_and(|(program, message)| {
+        !LABELS.contains(&program)
+            && program.starts_with(|c: char| c.is_ascii_lowercase())
+            && program
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+            && BEGINNINGS.iter().any(|begin| message.starts_with(begin))
+    })
 }
 
 /// Whether `error:` between two texts begins a message, and is no key of a setting: `continue-on-error: false`.
@@ -189,6 +261,8 @@ fn complains(line: &str) -> bool {
     let line = line.split(" (os error ").next().unwrap_or(line);
     // What a search shows has the number of a line there.
     let is_program = |name: &str| !name.is_empty() && !name.contains([' ', ':', '"', '`']);
+    // A word that begins with `=` names a program to zsh.
+    let is_of_eval = line.starts_with("(eval):") && line.ends_with(" not found");
     let is_of_zsh = line.contains(": command not found: ");
     let program = line.split_once(": ").map(|(program, _)| match is_of_zsh {
         // zsh names the line of its own script: `zsh:1: command not found: go`.
@@ -198,7 +272,7 @@ fn complains(line: &str) -> bool {
     let names_it = is_of_zsh || ENDS.iter().any(|end| line.ends_with(end));
     // Windows.
     let is_unknown = line.contains("' is not recognized as ");
-    is_unknown || names_it && program.is_some_and(is_program)
+    is_unknown || is_of_eval || is_of_program(line) || names_it && program.is_some_and(is_program)
 }
 
 #[cfg(test)]
@@ -231,7 +305,7 @@ mod tests {
                 Some(Strength::Says),
             ),
             ("TypeError: null is not an object", Some(Strength::Says)),
-            ("error: null,", Some(Strength::Resembles)),
+            ("error: null,", Some(Strength::Weak)),
             (
                 "[Error: ENOENT: no such file, open 'x'] {",
                 Some(Strength::Says),
@@ -252,7 +326,37 @@ mod tests {
             ("E   assert 61 == 58", Some(Strength::Reports)),
             ("./a.go:3:4: undefined: x", Some(Strength::Reports)),
             ("a_test.go:699: failed to encode", Some(Strength::Reports)),
-            ("FAIL\tx.io/cmd [build failed]", Some(Strength::Resembles)),
+            ("FAIL\tx.io/cmd [build failed]", Some(Strength::Weak)),
+            ("FAIL", Some(Strength::Weak)),
+            ("npm error code 2", Some(Strength::Weak)),
+            ("[lint:go] ERROR task failed", Some(Strength::Weak)),
+            ("Found 49 errors.", Some(Strength::Weak)),
+            (":error", Some(Strength::Weak)),
+            ("t.Fatal(err)", Some(Strength::Weak)),
+            (
+                "216 │  * @throws Error if there is none",
+                Some(Strength::Weak),
+            ),
+            ("{\"name\":\"totalErrors\"}", Some(Strength::Weak)),
+            ("a_test.go:12: got 3, want 4", Some(Strength::Reports)),
+            (
+                "[lint:go] a.go:8:3: Error return value",
+                Some(Strength::Reports),
+            ),
+            ("a.c:3:5: warning: unused", None),
+            ("t.exs:166: (test)", None),
+            ("× expected a semicolon", Some(Strength::Reports)),
+            ("┃ [D] ↘ Nested modules", Some(Strength::Reports)),
+            ("(eval):1: == not found", Some(Strength::Complains)),
+            (
+                "ssh: Could not resolve hostname a",
+                Some(Strength::Complains),
+            ),
+            (
+                "permission denied while trying to connect",
+                Some(Strength::Says),
+            ),
+            ("** (RuntimeError) no configuration", Some(Strength::Says)),
             ("continue-on-error: false", Some(Strength::Resembles)),
             (
                 "fail_on_error: false    # never halt (default)",
@@ -262,7 +366,7 @@ mod tests {
             ("Script error:", Some(Strength::Resembles)),
             (
                 "# Strictly non-fatal: a hook is no worse than none.",
-                Some(Strength::Resembles),
+                Some(Strength::Weak),
             ),
             (
                 "- `error: \"stale_conflict_state\"`.",
@@ -270,7 +374,7 @@ mod tests {
             ),
             (
                 "694 +      error: skippedEvaluatorError,",
-                Some(Strength::Resembles),
+                Some(Strength::Weak),
             ),
             (
                 "echo \"::error::Invalid publish action\"",

@@ -56,7 +56,18 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
             return None;
         }
         let said = output(text_of(transcript, result, exchange.inner.as_deref()));
-        let lines = || said.lines().map(untagged).filter(|line| !line.is_empty());
+        // A tool for files says in the first line what is wrong, and quotes below what it was given. A cell has a heading there.
+        let most = match (exchange.kind, &exchange.inner) {
+            (ToolKind::Read | ToolKind::Write | ToolKind::Edit, None) => 1,
+            (ToolKind::Read | ToolKind::Write | ToolKind::Edit, Some(_))
+            | (ToolKind::Shell | ToolKind::Search | ToolKind::Web | ToolKind::Other, _) => {
+                usize::MAX
+            }
+        };
+        let lines = || {
+            let lines = said.lines().map(untagged);
+            lines.filter(|line| !line.is_empty()).take(most)
+        };
         // Gemini CLI and Qwen Code write "Error: (none)" behind what a command printed.
         let is_status = |line: &&str| {
             line.starts_with("Exit code ")
@@ -66,12 +77,13 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
         let said_why = lines().filter(|line| !is_status(line));
         let is_of_files = outcome == Outcome::Failed && shows_files(transcript, exchange);
         let least = match (outcome, is_of_files) {
-            (Outcome::Failed, false) => Strength::Resembles,
+            (Outcome::Failed, false) => Strength::Weak,
             (Outcome::Failed, true) => Strength::Complains,
             (Outcome::Fine, _) => Strength::Reports,
         };
         let mut errors = messages(said_why.clone(), least);
-        if outcome == Outcome::Failed {
+        let is_sure = |line: &String| strength(line).is_some_and(|s| s < Strength::Weak);
+        if outcome == Outcome::Failed && !errors.iter().any(is_sure) {
             // If warnings are treated as errors, there may be no other message.
             let warnings = lines().filter(|_| !is_of_files);
             let warnings = warnings.filter(|line| line.to_ascii_lowercase().contains("warning"));
@@ -84,7 +96,9 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
             && outcome == Outcome::Failed
             && !(is_of_files && said_why.clone().count() > ERRORS)
         {
-            errors = said_why.take(ERRORS).map(str::to_owned).collect();
+            let is_text = |line: &&str| line.contains(char::is_alphanumeric);
+            let said = said_why.filter(is_text).take(ERRORS);
+            errors = said.map(str::to_owned).collect();
         } else if errors.is_empty() && is_of_files {
             let is_message =
                 |line: &&str| line.starts_with("error: ") || line.starts_with("fatal: ");
@@ -102,20 +116,32 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
     exchanges.iter().filter_map(failure).collect()
 }
 
-/// The error messages among lines, in their order: the surest of them, none less sure than `least`. What only resembles one counts
-/// where nothing else is there.
+/// The error messages among lines, in their order: the surest of them, each once whatever its numbers, none less sure than `least`.
+/// What only resembles one counts where nothing else is there, and what is weak where not even that is.
 fn messages<'l>(lines: impl Iterator<Item = &'l str>, least: Strength) -> Vec<String> {
-    let found = lines.enumerate();
-    let mut found: Vec<_> = found
-        .filter_map(|(at, line)| Some((strength(line)?, at, line)))
+    let mut above = "";
+    let weighed = lines.enumerate().filter_map(|(at, line)| {
+        let above = std::mem::replace(&mut above, line);
+        // Rust writes below the place what it panics with.
+        let is_of_panic = above.contains(" panicked at ") && above.ends_with(':');
+        let strength = match is_of_panic {
+            true => Strength::Says,
+            false => strength(line)?,
+        };
+        Some((strength, at, line))
+    });
+    let mut found: Vec<_> = weighed
         .filter(|(strength, ..)| *strength <= least)
         .collect();
     found.sort();
-    found.truncate(ERRORS);
-    if let Some((first, ..)) = found.first()
-        && *first < Strength::Resembles
-    {
-        found.retain(|(strength, ..)| *strength < Strength::Resembles);
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    found.retain(|(.., line)| {
+        let kind = line.chars().filter(|c| !c.is_ascii_digit());
+        seen.len() < ERRORS && seen.insert(kind.collect())
+    });
+    if let Some(first) = found.first().map(|(first, ..)| *first) {
+        let last = first.max(Strength::Reports);
+        found.retain(|(strength, ..)| *strength <= last);
     }
     // A report that nothing says to be one is a text like others.
     if least == Strength::Reports {
@@ -326,6 +352,30 @@ mod tests {
     }
 
     #[test]
+    fn a_line_counts_once_and_shown_source_only_where_nothing_else_is_there() {
+        let said = "a.ts:205:2 parse\n  × expected a semicolon\n  216 │ * @throws Error if none\nb.ts:7:2 parse\n  × expected a semicolon\n  × expected a name\nFound 2 errors.\nFound 1 warning.";
+        let found = errors("biome check", ResultText::Failed(said));
+        assert_eq!(found, ["× expected a semicolon", "× expected a name"]);
+        let found = errors("biome check", ResultText::Failed("check\nFound 2 errors."));
+        assert_eq!(found, ["Found 2 errors."]);
+        let panic = "thread 'main' panicked at src/a.rs:7:5:\nsums differ\nnote: run with it";
+        let found = errors("cargo run", ResultText::Failed(panic));
+        assert_eq!(
+            found,
+            ["thread 'main' panicked at src/a.rs:7:5:", "sums differ"]
+        );
+    }
+
+    #[test]
+    fn what_an_edit_quotes_is_no_error() {
+        let said =
+            "String to replace not found in file.\nString: rescue\n  error -> Logger.warning(1)";
+        let transcript = anthropic(&[("Edit", r#"{"file_path":"/a"}"#, ResultText::Failed(said))]);
+        let found = in_main(&transcript, failures);
+        assert_eq!(found[0].lines, ["String to replace not found in file."]);
+    }
+
+    #[test]
     fn of_shown_files_only_what_is_not_theirs_is_an_error() {
         let source = "messages: Record<string, unknown>[] | undefined,\nlogs error: x\nverdict (pass/fail)\nmore\n";
         let missing = "sed: can't read b.ts: No such file or directory";
@@ -450,8 +500,7 @@ mod tests {
                     vec![
                         "error[E0425]: cannot find value `x`",
                         "error: could not compile `a`",
-                        "error: a",
-                        "warning: unused"
+                        "error: a"
                     ]
                 ),
                 (
