@@ -210,12 +210,18 @@ impl Reader<'_, '_> {
             // Which of them ended so, it does not say.
             Some(_) => End::Fine,
         };
-        let reads = of.is_some_and(
-            |of| matches!(&self.events[of].what, EventKind::Call { call, .. } if call.reads),
-        );
+        let call = of.and_then(|of| match &self.events[of].what {
+            EventKind::Call { call, .. } => Some(call),
+            EventKind::User | EventKind::Agent | EventKind::Notice | EventKind::Result { .. } => {
+                None
+            }
+        });
+        let reads = call.is_some_and(|call| call.reads);
+        let numbers = call.is_some_and(|call| call.commands.iter().any(|c| numbers_lines(c)));
         let text: Cow<'_, str> = match printed(&text) {
             Some(printed) => printed.into(),
-            None if reads => unnumbered(&text).into(),
+            None if reads => undotted(&unnumbered(&text)).into(),
+            None if numbers => unpadded(&text).into(),
             None => text,
         };
         match &header[..] {
@@ -292,6 +298,58 @@ fn unnumbered(text: &str) -> String {
     };
     let lines: Vec<String> = text.split('\n').map(bare).collect();
     lines.join("\n")
+}
+
+/// Whether a command writes numbers before the lines that it shows, as tools for reading do.
+fn numbers_lines(command: &str) -> bool {
+    let mut parts = command.split(['|', ';', '&', '\n']);
+    parts.any(|part| {
+        let mut words = part.split_whitespace();
+        match words.next() {
+            Some("nl") => true,
+            Some("cat") => words.next() == Some("-n"),
+            Some(_) | None => false,
+        }
+    })
+}
+
+/// A text without the line numbers of `nl` and `cat -n`, which are six characters wide and end with a tab.
+fn unpadded(text: &str) -> String {
+    let bare = |line: &str| {
+        let (number, content) = line.split_once('\t')?;
+        let digits = number.trim_start_matches(' ');
+        let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+        (number.len() >= 6 && is_number).then(|| content.to_owned())
+    };
+    let lines = text.split('\n');
+    let lines: Vec<String> = lines
+        .map(|l| bare(l).unwrap_or_else(|| l.to_owned()))
+        .collect();
+    lines.join("\n")
+}
+
+/// A text without line numbers that a point ends, as Copilot writes them; unlike those of a list, every line has the next one.
+fn undotted(text: &str) -> String {
+    let numbered = |line: &'_ str| {
+        let (number, content) = line.split_once('.')?;
+        let number: u64 = number.trim_start_matches(' ').parse().ok()?;
+        let content = content
+            .strip_prefix(' ')
+            .or(content.is_empty().then_some(""))?;
+        Some((number, content.to_owned()))
+    };
+    let all: Vec<&str> = text.trim_end_matches('\n').split('\n').collect();
+    let lines: Option<Vec<(u64, String)>> = all.into_iter().map(numbered).collect();
+    let is_file = |lines: &Vec<(u64, String)>| {
+        lines.len() > 1 && lines.windows(2).all(|two| two[1].0 == two[0].0 + 1)
+    };
+    match lines.filter(is_file) {
+        Some(lines) => {
+            let lines: Vec<String> = lines.into_iter().map(|(_, content)| content).collect();
+            lines.join("\n")
+        }
+        None => text.to_owned(),
+    }
 }
 
 /// Appends the strings of a JSON value, one per line.
@@ -371,6 +429,29 @@ mod tests {
         );
         assert_eq!(printed(r#"{"output":1}"#), None);
         assert_eq!(printed(r#"{"other":"a"}"#), None);
+    }
+
+    #[test]
+    fn the_numbers_of_lines_are_no_part_of_what_is_shown() {
+        assert_eq!(
+            undotted(" 1. use a;\n 2.\n 3. // 4. b\n"),
+            "use a;\n\n// 4. b"
+        );
+        for list in ["1. one\n3. three", "1. one\ntwo", "1. one", "1.5 x\n2.5 y"] {
+            assert_eq!(undotted(list), list);
+        }
+        let shown = "  1590\t}\n  1591\t\tx\nFOO\t1\n1\t2";
+        assert_eq!(unpadded(shown), "}\n\tx\nFOO\t1\n1\t2");
+        for command in [
+            "nl -ba a.go | sed -n '1,9p'",
+            "cd x && cat -n a",
+            "git show a | nl -ba",
+        ] {
+            assert!(numbers_lines(command), "{command}");
+        }
+        for command in ["cat a", "sed -n 1,9p nl", "grep -n nl a"] {
+            assert!(!numbers_lines(command), "{command}");
+        }
     }
 
     #[test]
