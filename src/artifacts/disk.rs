@@ -83,15 +83,15 @@ impl Root {
     /// [`ErrorKind::Config`] if it is not a folder, or is or contains the user's home folder, or if the system has no way to read
     /// below a folder. The system's error if it cannot be opened.
     pub fn open(settings: &Restore) -> Result<Option<Root>> {
-        if settings.root.is_empty() {
-            return Ok(None);
-        }
         let home = std::env::home_dir();
-        Root::open_unless_home(settings, home.as_deref()).map(Some)
+        Root::open_unless_home(settings, home.as_deref())
     }
 
-    fn open_unless_home(settings: &Restore, home: Option<&Path>) -> Result<Root> {
-        let given = Path::new(&settings.root);
+    fn open_unless_home(settings: &Restore, home: Option<&Path>) -> Result<Option<Root>> {
+        let Some(given) = settings.root.path() else {
+            return Ok(None);
+        };
+        let given = given.as_path();
         let refused = |message: &str| {
             Error::new(ErrorKind::Config, message)
                 .at(given)
@@ -120,11 +120,11 @@ impl Root {
             .tokens_per_file
             .saturating_mul(BYTES_A_TOKEN)
             .min(MOST_BYTES);
-        Ok(Root {
+        Ok(Some(Root {
             folder: walk::open(&plain).map_err(failed)?,
             own: [std::path::absolute(given).map_err(failed)?, plain],
             max_bytes: max_bytes as usize,
-        })
+        }))
     }
 
     /// The text of a file that a transcript names: all of it, or its first lines if it is longer than what could be restored.

@@ -301,8 +301,7 @@ impl File {
         let origin = format!("file {}", path_text(path));
         let given = policy::given(text).map_err(|error| error.at(path))?;
         if given.contains(&policy::ROOT) {
-            policy.restore.root =
-                beside(path, &policy.restore.root).map_err(|error| error.at(path))?;
+            policy.restore.root = policy.restore.root.named_in(path);
         }
         let mut values = policy.keys()?;
         values.retain(|(key, _)| given.contains(key));
@@ -396,21 +395,6 @@ fn with_words(setting: Setting) -> Result<Setting> {
     let words = words.map_err(|e| Error::io(path, "read the prompt", e))?;
     let value = policy::prompt_of(&words).map_err(|error| error.at(path))?;
     Ok(Setting { value, ..setting })
-}
-
-/// A folder that a policy file names, from the current folder: the file names it from its own, as it names other files. "" is none.
-fn beside(file: &Path, folder: &str) -> Result<String> {
-    if folder.is_empty() {
-        return Ok(String::new());
-    }
-    let path = file.with_file_name("").join(folder);
-    path.into_os_string().into_string().map_err(|_| {
-        let message = format!(
-            "{} is relative to this file, and the name of its folder is not Unicode text",
-            policy::ROOT
-        );
-        Error::new(ErrorKind::Config, message).hint("name the folder with --files-root")
-    })
 }
 
 /// A policy is called after its file unless it has a name.

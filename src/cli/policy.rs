@@ -141,10 +141,10 @@ fn whole(chosen: ResolvedPolicy) -> Result<()> {
         ..effective.policy
     };
     // What is printed may be saved in any folder, and a file names folders from its own.
-    if !policy.restore.root.is_empty()
-        && let Ok(path) = std::path::absolute(&policy.restore.root)
+    if let Some(path) = policy.restore.root.path()
+        && let Ok(path) = std::path::absolute(path)
     {
-        policy.restore.root = path_text(&path);
+        policy.restore.root = path_text(&path).into();
     }
     text.push_str(&policy.to_toml()?);
     print(&text)

@@ -13,6 +13,7 @@ mod choice;
 mod counting;
 mod domain;
 mod env;
+mod folder;
 mod found;
 mod idle;
 mod key;
@@ -48,6 +49,7 @@ use self::key::{Key, Purpose};
 
 pub use counting::{Encoding, Images, Method, Per, Rounding, Scope, Tokens, Unit};
 pub use env::{Environment, POLICY_NAME, environment, name_of};
+pub use folder::FolderPath;
 pub use found::check_found;
 pub use idle::{Idle, Use, idle};
 pub use layer::Layer;
@@ -220,6 +222,7 @@ pub fn parse_over(
         ..base
     };
     let mut policy = own.to_json()?;
+    let mut names_root = false;
     for given in given {
         if let (Value::Object(names), Domain::TextTable) = (&given.value, given.key.domain) {
             for (name, spec) in names {
@@ -228,9 +231,14 @@ pub fn parse_over(
                     .map_err(|error| error.on_line(read::line(text, at)))?;
             }
         }
+        names_root |= given.key.name == ROOT;
         given.key.set(&mut policy, given.value);
     }
-    serde_json::from_value(policy).map_err(keys::broken)
+    let mut policy: Policy = serde_json::from_value(policy).map_err(keys::broken)?;
+    if !names_root {
+        policy.restore.root = own.restore.root;
+    }
+    Ok(policy)
 }
 
 /// The keys that a user's policy sets, in the order of its lines, without those that change no output themselves.
@@ -268,7 +276,10 @@ pub fn resolve(base: Policy, settings: &[Setting]) -> Result<Effective> {
             });
         }
     }
-    let policy: Policy = serde_json::from_value(policy).map_err(keys::broken)?;
+    let mut policy: Policy = serde_json::from_value(policy).map_err(keys::broken)?;
+    if !overrides.iter().any(|set| set.key == ROOT) {
+        policy.restore.root = base.restore.root;
+    }
     check::check(&policy)?;
     let hash = policy.hash()?;
     Ok(Effective {

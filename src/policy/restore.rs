@@ -3,6 +3,7 @@
 //! Data only: no file is read here, and no format's tool names are known here.
 
 use super::choice::choice;
+use super::folder::FolderPath;
 use super::key::Found::Empty;
 use super::key::table;
 
@@ -19,7 +20,7 @@ table! {
         skip_visible: bool = true;
         /// The folder that files are read from and that no read leaves; "" means from the transcript only. In a policy file it is
         /// relative to that file.
-        root: String = "", found(Empty("would read files from a folder"));
+        root: FolderPath = "", found(Empty("would read files from a folder"));
         /// What comes back after the files.
         extras: Vec<Extra> = &[Extra::Plan, Extra::Todos];
     }

@@ -440,6 +440,24 @@ fn what_may_have_other_results_now_is_done_again_and_noted_for_who_asks() {
     }
 }
 
+/// A policy file names the folder of files from its own, so the folder that a command starts in is no part of what is done.
+#[test]
+fn a_policy_with_a_folder_of_files_is_the_same_from_any_folder() {
+    let place = place();
+    place.write("q/p.toml", "[restore]\nroot = \"../in\"\n");
+    place
+        .run(&format!("{COMMAND} --policy q/p.toml"))
+        .exits(0)
+        .says(&["3 compacted"]);
+    place
+        .run_in(
+            "q",
+            "compact ../in --out-dir ../out --set demote.min_tokens=300 -j 2 --policy p.toml --resume",
+        )
+        .exits(0)
+        .says(&["5 of 5 inputs finished before"]);
+}
+
 #[test]
 fn many_files_of_notes_become_one() {
     let place = place();

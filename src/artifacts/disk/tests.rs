@@ -37,13 +37,13 @@ impl Case {
 
     fn root(&self, tokens_per_file: u64) -> Root {
         let settings = settings(&self.at(""), tokens_per_file);
-        Root::open_unless_home(&settings, None).unwrap()
+        Root::open_unless_home(&settings, None).unwrap().unwrap()
     }
 }
 
 fn settings(root: &Path, tokens_per_file: u64) -> Restore {
     Restore {
-        root: root.to_str().unwrap().to_owned(),
+        root: root.to_str().unwrap().to_owned().into(),
         tokens_per_file,
         ..preset("layered").unwrap().restore
     }
@@ -61,7 +61,7 @@ fn paths_below_the_folder_are_read_however_they_are_written() {
     let case = Case::new();
     symlink(case.at(""), case.outer.path().join("link")).unwrap();
     let by_link = settings(&case.outer.path().join("link"), 5_000);
-    let by_link = Root::open_unless_home(&by_link, None).unwrap();
+    let by_link = Root::open_unless_home(&by_link, None).unwrap().unwrap();
     let absolute = case.at("src/a.rs").to_str().unwrap().to_owned();
     let linked = case.outer.path().join("link/src/a.rs");
     for path in ["src/a.rs", "./src//./a.rs", &absolute] {

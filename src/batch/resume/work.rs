@@ -24,7 +24,7 @@ pub(super) fn use_of(effective: &Effective, options: &Options) -> Use {
     let is_alike = options.hooks.pre.is_none()
         && options.hooks.post.is_none()
         && options.clock.is_none()
-        && effective.policy.restore.root.is_empty();
+        && effective.policy.restore.root.is_none();
     match options.resume {
         Resume::Asked => Use::TakeOver,
         Resume::Alike if is_alike => Use::TakeOver,
