@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind};
 use crate::text::shown_path;
 
 pub use crate::emit::Loss;
-pub use crate::facts::Coverage;
+pub use crate::facts::{Coverage, NotUnderstood};
 pub use crate::format::WarningKind as LineWarningKind;
 pub use crate::policy::TargetKind;
 pub use crate::tokens::{Usage, Voice};

@@ -65,7 +65,7 @@ pub use asked::{Asked, agent_request_kind, asked_for};
 pub use background::{Ending, endings};
 pub use cell_calls::calls;
 pub use commands::{Command, commands, names_its_folder};
-pub use coverage::{Coverage, UnrecognizedCalls, coverage, missed};
+pub use coverage::{Coverage, NotUnderstood, UnrecognizedCalls, coverage, missed};
 pub use decisions::{Decision, decisions, sentences};
 pub use earlier::{Earlier, MessageOrigin, is_restored_header, note_of_original};
 pub use error_lines::is_error_message;

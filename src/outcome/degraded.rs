@@ -203,16 +203,15 @@ impl WarningKind {
             WarningKind::SilentCut => {
                 Some("give the server a larger context window, such as num_ctx of Ollama")
             }
-            WarningKind::Coverage => Some(
-                "name the tools by what they do: [tools] shell, read, write, edit, search, web",
-            ),
             WarningKind::KeptLess => {
                 Some("a higher trigger.tokens or target.tokens leaves room for them")
             }
             WarningKind::OtherFormat => {
                 Some("leave out --input-format to detect the format from the content of the file")
             }
-            WarningKind::Line(_)
+            // What helps depends on what is not understood.
+            WarningKind::Coverage
+            | WarningKind::Line(_)
             | WarningKind::Unsupported
             | WarningKind::UserWords
             | WarningKind::Pictures

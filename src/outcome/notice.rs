@@ -136,7 +136,7 @@ impl Notices {
                 NoticeLevel::Warning,
                 kind.name(),
                 &survey.understood.sentence(),
-                kind.hint(),
+                survey.understood.hint(),
                 (input, None),
             );
         }

@@ -6,9 +6,9 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::outcome::{
-    Action, ActionKind, ConversationOutcome, Coverage, Degraded, DegradedKind, Original,
-    OriginalKind, Rejection, Restored, RestoredFrom, Status, SummaryOutcome, TargetOutcome, Usage,
-    Voice, Warning, WarningKind,
+    Action, ActionKind, ConversationOutcome, Coverage, Degraded, DegradedKind, NotUnderstood,
+    Original, OriginalKind, Rejection, Restored, RestoredFrom, Status, SummaryOutcome,
+    TargetOutcome, Usage, Voice, Warning, WarningKind,
 };
 
 use super::cells::{elide, saved};
@@ -144,7 +144,14 @@ fn sample() -> Report {
             lines_read: 60,
             calls: 24,
             calls_understood: 22,
-            unknown: [("deploy".to_owned(), 2)].into(),
+            unknown: [(
+                "deploy".to_owned(),
+                NotUnderstood {
+                    calls: 2,
+                    kind: None,
+                },
+            )]
+            .into(),
         }),
         warnings: vec![
             Warning {

@@ -13,7 +13,7 @@ use crate::batch::SkipReason;
 use crate::cli::topics::Topic;
 use crate::error::{ErrorKind, Result};
 use crate::outcome::{Phase, Rejection};
-use crate::policy::Method;
+use crate::policy::{Method, ToolKind};
 
 /// The first keys of every report.
 pub(super) fn version() -> Vec<Key> {
@@ -88,6 +88,12 @@ pub(super) fn coverage() -> Value {
     let unknown = object(vec![
         key("tool", text(), "Its name."),
         key("calls", from_one(), "Its calls."),
+        key(
+            "kind",
+            one_of(words::<ToolKind>()),
+            "What it does, if that is known: then it is the arguments that are not understood.",
+        )
+        .sometimes(),
     ]);
     let mut keys = vec![
         key(

@@ -14,9 +14,10 @@ use self::raw_calls::Repeats;
 use super::cell_calls::understands_cell;
 use super::exchanges::{Exchange, FactLocation, name};
 use super::input::Input;
+use super::tools::kind_of;
 use super::understood::understands;
 use crate::ids::{IdMap, IdSet};
-use crate::policy::Tools;
+use crate::policy::{ToolKind, Tools};
 use crate::text::{count, printable};
 use crate::transcript::{BlockKind, LineKind, Transcript};
 
@@ -33,8 +34,24 @@ pub struct Coverage {
     pub calls: u64,
     /// Of these, understood.
     pub calls_understood: u64,
-    /// The tools whose calls are not understood, with the number of these.
-    pub unknown: BTreeMap<String, u64>,
+    /// The tools with calls that are not understood.
+    pub unknown: BTreeMap<String, NotUnderstood>,
+}
+
+/// The calls of a tool that are not understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NotUnderstood {
+    /// How many they are.
+    pub calls: u64,
+    /// What the tool does, if that is known: then it is the arguments that are not understood.
+    pub kind: Option<ToolKind>,
+}
+
+impl AddAssign<&NotUnderstood> for NotUnderstood {
+    fn add_assign(&mut self, other: &NotUnderstood) {
+        self.calls += other.calls;
+        self.kind = self.kind.or(other.kind);
+    }
 }
 
 /// Percentage of understood calls below which a warning is given.
@@ -48,8 +65,9 @@ impl Coverage {
 
     /// The calls that no reader has found.
     pub fn calls_unread(&self) -> u64 {
-        let read = self.unknown.values().chain([&self.calls_understood]);
-        read.fold(self.calls, |left, calls| left.saturating_sub(*calls))
+        let unknown = self.unknown.values().map(|unknown| unknown.calls);
+        let read = unknown.chain([self.calls_understood]);
+        read.fold(self.calls, u64::saturating_sub)
     }
 
     /// Adds a call; gives the name of its tool if it is not understood.
@@ -69,30 +87,55 @@ impl Coverage {
             self.calls_understood += 1;
             return None;
         }
-        *self.unknown.entry(tool.clone().into_owned()).or_default() += 1;
+        let kind = kind_of(&tool, added);
+        *self.unknown.entry(tool.clone().into_owned()).or_default() += &NotUnderstood {
+            calls: 1,
+            kind: (kind != ToolKind::Other).then_some(kind),
+        };
         Some(tool.into_owned())
     }
 
-    /// `calls understood: 12 of 170; unknown tools: exec 153, wait 5`
+    /// What a user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        let is_of_no_kind = |unknown: &NotUnderstood| unknown.kind.is_none();
+        if self.unknown.values().any(is_of_no_kind) {
+            return Some(
+                "name the tools by what they do: [tools] shell, read, write, edit, search, web",
+            );
+        }
+        // What no reader reads has no arguments to speak of.
+        (!self.unknown.is_empty()).then_some(
+            "arguments are read under the names that known agents use, such as command, file_path, path",
+        )
+    }
+
+    /// `calls understood: 12 of 170; unknown tools: exec 153, wait 5; arguments of an unknown form: Read 2`
     pub fn sentence(&self) -> String {
-        /// The number of tools that are named.
+        /// The number of tools of each sort that are named.
         const NAMED: usize = 5;
         let mut text = format!(
             "calls understood: {} of {}",
             self.calls_understood, self.calls
         );
-        let mut unknown: Vec<_> = self.unknown.iter().collect();
-        unknown.sort_by_key(|(_, calls)| Reverse(**calls));
-        let named: Vec<String> = unknown
-            .iter()
-            .take(NAMED)
-            .map(|(tool, calls)| format!("{} {calls}", printable(tool)))
-            .collect();
-        if !named.is_empty() {
-            text += &format!("; unknown tools: {}", named.join(", "));
-        }
-        if let Some(more @ 1..) = unknown.len().checked_sub(NAMED) {
-            text += &format!(" and {}", count(more as u64, "other"));
+        let unknown = self.unknown.iter();
+        let (known, unknown): (Vec<_>, Vec<_>) = unknown.partition(|(_, of)| of.kind.is_some());
+        for (label, mut tools) in [
+            ("unknown tools", unknown),
+            ("arguments of an unknown form", known),
+        ] {
+            if tools.is_empty() {
+                continue;
+            }
+            tools.sort_by_key(|(_, of)| Reverse(of.calls));
+            let named: Vec<String> = tools
+                .iter()
+                .take(NAMED)
+                .map(|(tool, of)| format!("{} {}", printable(tool), of.calls))
+                .collect();
+            text += &format!("; {label}: {}", named.join(", "));
+            if let Some(more @ 1..) = tools.len().checked_sub(NAMED) {
+                text += &format!(" and {}", count(more as u64, "other"));
+            }
         }
         if let unread @ 1.. = self.calls_unread() {
             text += &format!("; not read: {unread}");
@@ -192,8 +235,8 @@ impl AddAssign<&Coverage> for Coverage {
         self.lines_read += other.lines_read;
         self.calls += other.calls;
         self.calls_understood += other.calls_understood;
-        for (tool, calls) in &other.unknown {
-            *self.unknown.entry(tool.clone()).or_default() += calls;
+        for (tool, unknown) in &other.unknown {
+            *self.unknown.entry(tool.clone()).or_default() += unknown;
         }
     }
 }
@@ -216,6 +259,8 @@ struct Counts {
 struct Unknown {
     tool: String,
     calls: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kind: Option<ToolKind>,
 }
 
 /// `part` / `whole`, rounded down to 4 decimals, so that only all of it is 1.
@@ -226,9 +271,10 @@ fn share(part: u64, whole: u64) -> Option<f64> {
 
 impl Serialize for Coverage {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let unknown = self.unknown.iter().map(|(tool, calls)| Unknown {
+        let unknown = self.unknown.iter().map(|(tool, unknown)| Unknown {
             tool: tool.clone(),
-            calls: *calls,
+            calls: unknown.calls,
+            kind: unknown.kind,
         });
         let counts = Counts {
             lines: share(self.lines_read, self.lines),
@@ -251,7 +297,9 @@ impl From<Counts> for Coverage {
             lines_read: counts.lines_read,
             calls: counts.calls_total,
             calls_understood: counts.calls_understood,
-            unknown: unknown.map(|one| (one.tool, one.calls)).collect(),
+            unknown: unknown
+                .map(|Unknown { tool, calls, kind }| (tool, NotUnderstood { calls, kind }))
+                .collect(),
         }
     }
 }
@@ -281,6 +329,41 @@ mod tests {
             found.sentence(),
             "calls understood: 2 of 4; unknown tools: weather 2"
         );
+    }
+
+    /// To say that such a tool should be named by what it does would be said again after that was done.
+    #[test]
+    fn a_known_tool_with_other_arguments_is_not_called_unknown() {
+        let call = r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"deploy","input":{"target":"prod"}}]}"#;
+        let of = |shell: &[&str]| {
+            let shell = shell.iter().map(|name| (*name).to_owned()).collect();
+            let added = Tools {
+                shell,
+                ..Tools::default()
+            };
+            coverage(&read_as(Format::Anthropic, call), &added)
+        };
+        let unknown = of(&[]);
+        assert_eq!(
+            unknown.sentence(),
+            "calls understood: 0 of 1; unknown tools: deploy 1"
+        );
+        assert!(unknown.hint().is_some());
+        let mut known = of(&["deploy"]);
+        assert_eq!(
+            known.sentence(),
+            "calls understood: 0 of 1; arguments of an unknown form: deploy 1"
+        );
+        let hint = known.hint().unwrap();
+        assert!(hint.starts_with("arguments are read"), "{hint}");
+        let json = serde_json::to_string(&known).unwrap();
+        assert!(
+            json.contains(r#"{"tool":"deploy","calls":1,"kind":"shell"}"#),
+            "{json}"
+        );
+        assert_eq!(serde_json::from_str::<Coverage>(&json).unwrap(), known);
+        known += &of(&[]);
+        assert_eq!(known.unknown["deploy"].calls, 2);
     }
 
     #[test]
@@ -320,7 +403,7 @@ mod tests {
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let found = covered(Format::Codex, &lines);
         assert_eq!((found.calls_understood, found.calls), (2, 4));
-        assert_eq!(found.unknown, BTreeMap::from([("exec".to_owned(), 2)]));
+        assert_eq!(found.unknown["exec"].calls, 2);
     }
 
     #[test]
@@ -366,7 +449,13 @@ mod tests {
             lines_read: 3,
             calls: 3,
             calls_understood: 2,
-            unknown: BTreeMap::from([("x".to_owned(), 1)]),
+            unknown: BTreeMap::from([(
+                "x".to_owned(),
+                NotUnderstood {
+                    calls: 1,
+                    kind: None,
+                },
+            )]),
         };
         sum += &one;
         sum += &one;

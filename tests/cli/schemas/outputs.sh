@@ -80,6 +80,15 @@ quiet compact fixtures/anthropic/auto-an-aim-gives-way-to-the-users-words/input.
 quiet report merge report.all.json report.auto.json report.some.json -o report.merged.json
 quiet report report.merged.json -o report.merged.jsonl
 
+# A tool of a known kind with other arguments than such a tool takes.
+cat >declared.jsonl <<'END'
+{"role":"user","content":"go"}
+{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"deploy","input":{"target":"prod"}}]}
+{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"done"}]}
+END
+quiet compact declared.jsonl --set tools.shell=deploy -o declared-out.jsonl --report report.declared.json --report report.declared.jsonl
+quiet stats declared.jsonl --set tools.shell=deploy --report stats.declared.jsonl
+
 # stats
 prints stats.all.json stats "$all" --json
 prints stats.tree.json stats tree --json --exact
