@@ -269,6 +269,7 @@ fn untagged(line: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::commands::commands;
     use crate::facts::tests::{ResultText, anthropic, in_main, read_as};
     use crate::format::Format;
 
@@ -403,6 +404,64 @@ mod tests {
         assert!(well("agentv skills get x").is_empty());
         // The status is that of the last one.
         assert_eq!(well("make | tail").len(), 1);
+    }
+
+    /// What another program has logged says nothing of the command that shows it, however that ended.
+    #[test]
+    fn errors_in_a_log_are_not_those_of_the_command_that_shows_it() {
+        let log = "starting\nerror[E0425]: cannot find value `x`\nTraceback (most recent call last):\nValueError: no\nFAILED tests/a.py::b - assert 1 == 2\nnpm ERR! code 1\n";
+        let of = |command: &str, said: &str| {
+            let input = serde_json::json!({"command": command}).to_string();
+            let transcript = anthropic(&[("Bash", &input, ResultText::Fine(said))]);
+            in_main(&transcript, |transcript, calls| {
+                (
+                    failures(transcript, calls).len(),
+                    failed_results(transcript, calls).len(),
+                    commands(transcript, calls)[0].exit,
+                )
+            })
+        };
+        for command in [
+            "docker logs app",
+            "docker compose -f a.yml logs --tail=50 api",
+            "kubectl -n web logs deploy/api",
+            "cat build.log",
+            "gh run view 12 --log-failed",
+            "journalctl -u api -n 50",
+        ] {
+            assert_eq!(
+                of(command, log),
+                (0, 0, CommandStatus::Unknown),
+                "{command}"
+            );
+            let ended = format!("Process exited with code 0\nOutput:\n{log}");
+            // The log may say so, too.
+            assert_eq!(
+                of(command, &ended),
+                (0, 0, CommandStatus::Unknown),
+                "{command}"
+            );
+            let piped = format!("{command} | tail -50");
+            assert_eq!(
+                of(&piped, &ended),
+                (0, 0, CommandStatus::Unknown),
+                "{command}"
+            );
+        }
+        for command in [
+            "docker exec logs make",
+            "kubectl exec logs -- make",
+            "gh run watch 12",
+        ] {
+            assert_eq!(of(command, log).0, 1, "{command}");
+        }
+        let gone =
+            ResultText::Failed("Exit code 1\nError response from daemon: No such container: app");
+        let found = errors("docker logs app", gone);
+        assert_eq!(
+            found,
+            ["Error response from daemon: No such container: app"]
+        );
     }
 
     #[test]

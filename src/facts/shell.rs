@@ -88,16 +88,16 @@ pub(super) const VIEWERS: [&str; 22] = [
     "rg", "ag", "find", "ls", "tree", "wc", "sort", "uniq", "cut", "cd",
 ];
 
-/// Whether a command only shows files or lines of them, so that its output is text of these files.
+/// Whether a command only shows files, logs, or lines of them, so that its output is text of these.
 pub(super) fn only_shows(command: &str) -> bool {
     /// The subcommands of git that show files.
     const OF_GIT: [&str; 5] = ["diff", "show", "log", "grep", "blame"];
     let is_one = |command: &str| {
-        let mut words = command.split_whitespace();
-        match words.next() {
-            Some("git") => words.next().is_some_and(|word| OF_GIT.contains(&word)),
-            Some(word) => VIEWERS.contains(&word),
-            None => true,
+        let words: Vec<&str> = command.split_whitespace().collect();
+        match words[..] {
+            ["git", ..] => words.get(1).is_some_and(|word| OF_GIT.contains(word)),
+            [word, ..] => VIEWERS.contains(&word) || shows_a_log(&words),
+            [] => true,
         }
     };
     if words(command).is_some() {
@@ -115,14 +115,59 @@ pub(super) fn only_shows(command: &str) -> bool {
                     "echo" | "printf" | "pwd" | "true" | "for" | "done" | "[",
                     ..,
                 ] => true,
-                ["do" | "if" | "then", word, ..] | [word, ..] => VIEWERS.contains(word),
-                [] => true,
+                ["do" | "if" | "then", rest @ ..] | rest => match rest {
+                    [word, ..] => VIEWERS.contains(word) || shows_a_log(rest),
+                    [] => true,
+                },
             }
         });
     }
     // A pattern may contain the same characters: then the rest is not a known command, and the result is `false`.
     let command = command.replace("2>&1", "").replace("2>/dev/null", "");
     command.split(['|', '&', ';', '\n']).all(is_one)
+}
+
+/// Whether a command shows what another program has logged: its own failures are no part of that.
+fn shows_a_log(words: &[&str]) -> bool {
+    /// Flags whose value is the next word.
+    const VALUED: [&str; 8] = [
+        "-n",
+        "--namespace",
+        "--context",
+        "-c",
+        "-f",
+        "--file",
+        "-p",
+        "--project-name",
+    ];
+    let [program, rest @ ..] = words else {
+        return false;
+    };
+    let mut rest = rest.iter();
+    let mut subcommand = || loop {
+        let word = *rest.next()?;
+        if VALUED.contains(&word) {
+            rest.next()?;
+        } else if !word.starts_with('-') {
+            return Some(word);
+        }
+    };
+    match *program {
+        "journalctl" | "dmesg" => true,
+        "docker" | "podman" | "nerdctl" => match subcommand() {
+            Some("compose" | "container" | "service") => subcommand() == Some("logs"),
+            other => other == Some("logs"),
+        },
+        "docker-compose" | "kubectl" | "oc" | "heroku" | "pm2" => subcommand() == Some("logs"),
+        "gh" => {
+            subcommand() == Some("run")
+                && subcommand() == Some("view")
+                && words
+                    .iter()
+                    .any(|word| ["--log", "--log-failed"].contains(word))
+        }
+        _ => false,
+    }
 }
 
 /// The file that a search command looks in. `None` if a flag makes it show something else, or if the name has no extension: it
