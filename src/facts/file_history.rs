@@ -196,6 +196,17 @@ impl<'t, 'a> FileHistory<'t, 'a> {
                 What::Unstash(entry) => self.unstash(&call, entry, done),
                 What::Drop(entry) => self.drop(&call, entry),
                 What::Clean(place) => self.clean(&call, &place, &text),
+                What::Merge(scope) => self.come_back(&call, &scope),
+                What::Switch { from, unless } => {
+                    let is_file = unless.is_some_and(|place| match place {
+                        PathSpec::At(written) => self.knows(&self.spelled(&call, &written).0),
+                        PathSpec::Like { .. } => true,
+                    });
+                    if !is_file {
+                        self.come_back(&call, &from);
+                        self.leave(&call, &from, done);
+                    }
+                }
             }
         }
     }
@@ -415,6 +426,56 @@ impl<'t, 'a> FileHistory<'t, 'a> {
         }
     }
 
+    /// The repository that a folder, as written, is in.
+    fn repository(&self, call: &Call<'_, '_>, folder: Option<&str>) -> PathScope {
+        let folder = folder.map(|folder| if folder.is_empty() { "." } else { folder });
+        let folder = folder.map(|folder| self.spelled(call, folder).0);
+        PathScope::of_repository(folder, self.start.as_deref())
+    }
+
+    /// What was removed from a repository may be there again: what comes in may have it.
+    fn come_back(&mut self, call: &Call<'_, '_>, scope: &Scope) {
+        let Scope::Repository(folder) = scope else {
+            return;
+        };
+        if self.gone.is_empty() {
+            return;
+        }
+        let site = self.repository(call, folder.as_deref());
+        for file in self.gone.take_files(&site) {
+            let of = &mut self.files[file];
+            if let Some(last) = of.removal() {
+                of.operations[last].done = Done::Unclear;
+                self.there.insert(of.path.clone(), file);
+            }
+        }
+        for stray in self.gone.take_unmatched(&site) {
+            self.unmatched[stray].operation.done = Done::Unclear;
+        }
+    }
+
+    /// Changes that git has recorded may stay behind with their commit.
+    fn leave(&mut self, call: &Call<'_, '_>, scope: &Scope, done: Done) {
+        let Scope::Repository(folder) = scope else {
+            return;
+        };
+        if done == Done::Failed || self.recorded.is_none() {
+            return;
+        }
+        let site = self.repository(call, folder.as_deref());
+        for file in self.inside(&self.there, &site) {
+            let last = self.files[file].last_change();
+            let is_open = |last: &Operation| match last.what {
+                FileAction::Delete | FileAction::MoveFrom | FileAction::Revert => false,
+                what => what.is_change(),
+            };
+            if last.is_some_and(is_open) && self.may_be_recorded(file) {
+                let of = &mut self.files[file];
+                of.hit(call.operation(&of.path, FileAction::Revert, Done::Unclear));
+            }
+        }
+    }
+
     /// Applies a git revert; returns the files for which it is uncertain.
     fn take_back(
         &mut self,
@@ -437,15 +498,7 @@ impl<'t, 'a> FileHistory<'t, 'a> {
                 Some(written),
             ),
             Scope::PathsOrBranch(place @ PathSpec::Like { .. }) => (self.site(call, place), None),
-            Scope::Repository(folder) => {
-                let folder = folder.as_deref();
-                let folder =
-                    folder.map(|f| self.spelled(call, if f.is_empty() { "." } else { f }).0);
-                (
-                    PathScope::of_repository(folder, self.start.as_deref()),
-                    None,
-                )
-            }
+            Scope::Repository(folder) => (self.repository(call, folder.as_deref()), None),
         };
         let named = match &site {
             PathScope::Path(path) | PathScope::File(path) => self.by_path.get(path).copied(),

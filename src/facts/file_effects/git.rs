@@ -3,11 +3,14 @@
 //! PURE. Whoever goes to another branch takes what is not recorded along: that takes nothing back.
 
 use super::place::{By, LONGEST, below};
-use super::{Argument, Entry, Folder, PathSpec, Pattern, Scope, ShellWalk, Sure, What};
+use super::{Argument, Entry, Folder, PathSpec, Pattern, Scope, ShellWalk, Sure, Target, What};
+use crate::facts::script::SimpleCommand;
 
 impl ShellWalk<'_> {
     /// Follows a command of git.
-    pub(super) fn git(&mut self, arguments: &[Argument<'_>], sure: Sure) {
+    pub(super) fn git(&mut self, arguments: &[Argument<'_>], of: &SimpleCommand, sure: Sure) {
+        // Where its output goes is seen from the folder of the shell.
+        self.show(arguments, of, sure);
         let mut folder = self.folder().clone();
         let mut words = arguments;
         while let [flag, rest @ ..] = words {
@@ -40,6 +43,40 @@ impl ShellWalk<'_> {
         self.folders.pop();
     }
 
+    /// Follows `git show COMMIT:PATH > FILE`.
+    fn show(&mut self, arguments: &[Argument<'_>], of: &SimpleCommand, sure: Sure) {
+        let ([name, rest @ ..], [output]) = (arguments, &of.outputs[..]) else {
+            return;
+        };
+        if !matches!(name.text(), "show" | "cat-file") {
+            return;
+        }
+        let named = rest.iter().find_map(|word| word.text().split_once(':'));
+        let Some((commit, path)) = named else {
+            return;
+        };
+        let path = path.trim_start_matches("./");
+        for (place, its) in self.places(&[Argument::Word(output)], By::Shell) {
+            let PathSpec::At(to) = &place else {
+                continue;
+            };
+            // The path is seen from the root of the repository.
+            let to = to.trim_start_matches("./");
+            let is_its_own = to == path
+                || to.ends_with(&format!("/{path}"))
+                || path.ends_with(&format!("/{to}"));
+            let sure = sure.and(its);
+            match (is_its_own, commit) {
+                (true, "HEAD" | "@" | "") => self.push(What::Revert(Scope::Paths(place)), sure),
+                (true, _) => self.push(What::Revert(Scope::Paths(place)), Sure::No),
+                (false, _) => {
+                    let path = to.to_owned();
+                    self.push(What::Replace(Target { path, name: None }), sure);
+                }
+            }
+        }
+    }
+
     fn subcommand(&mut self, words: &[Argument<'_>], sure: Sure) {
         let Some((name, arguments)) = words.split_first() else {
             return;
@@ -66,6 +103,29 @@ impl ShellWalk<'_> {
             }
             "switch" if has(&["-f", "--force", "--discard-changes"]) => {
                 self.push(What::Revert(repository(self.folder())), Sure::No);
+            }
+            "switch" => {
+                let names = without_flags(arguments, &[]);
+                let is_new = has(&["-c", "-C", "--create", "--force-create"]) && names.len() < 2;
+                if !is_new && !has(&["--orphan"]) {
+                    let from = repository(self.folder());
+                    self.push(What::Switch { from, unless: None }, Sure::No);
+                }
+            }
+            "apply" if !has(&["--check", "--stat", "--numstat", "--summary", "--cached"]) => {
+                let scope = repository(self.folder());
+                let what = match has(&["-R", "--reverse"]) {
+                    true => What::Revert(scope),
+                    false => What::Merge(scope),
+                };
+                self.push(what, Sure::No);
+            }
+            "revert" => {
+                self.push(What::Merge(repository(self.folder())), Sure::No);
+                self.push(What::Revert(repository(self.folder())), Sure::No);
+            }
+            "pull" | "merge" | "rebase" | "cherry-pick" | "am" => {
+                self.push(What::Merge(repository(self.folder())), Sure::No);
             }
             "reset" if has(&["--hard", "--merge", "--keep"]) => {
                 self.push(What::Revert(repository(self.folder())), sure);
@@ -119,14 +179,24 @@ impl ShellWalk<'_> {
                 sure,
             );
         }
+        let words = without_flags(arguments, &["--conflict", "--pathspec-from-file"]);
+        let from = Scope::Repository(self.folder().at.clone());
         if texts.clone().any(|text| GOES.contains(&text)) {
+            // A new branch begins here, unless it is said where.
+            let is_new = texts.any(|text| matches!(text, "-b" | "-B" | "-l" | "--orphan"));
+            if !is_new || words.len() > 1 {
+                self.push(What::Switch { from, unless: None }, Sure::No);
+            }
             return;
         }
-        let words = without_flags(arguments, &["--conflict", "--pathspec-from-file"]);
         if texts.any(|text| matches!(text, "-f" | "--force")) && words.len() < 2 {
             let scope = Scope::Repository(self.folder().at.clone());
             return self.push(What::Revert(scope), Sure::No);
         }
+        let only = match &words[..] {
+            [only] if may_be_branch(only.text()) => Some(only.clone()),
+            _ => None,
+        };
         for word in words {
             let scope: fn(PathSpec) -> Scope = match word.text() {
                 text if text == "." || text.starts_with(':') => Scope::Paths,
@@ -134,6 +204,11 @@ impl ShellWalk<'_> {
                 _ => Scope::PathsOrBranch,
             };
             self.revert(&[word], scope, sure);
+        }
+        if let Some(branch) = only {
+            let places = self.places(&[branch], By::Program).into_iter();
+            let unless = places.map(|(place, _)| place).next();
+            self.push(What::Switch { from, unless }, Sure::No);
         }
     }
 
@@ -184,6 +259,14 @@ impl ShellWalk<'_> {
             self.push(What::Stash(Scope::Paths(place)), sure.and(its));
         }
     }
+}
+
+/// Whether a word may name a branch: with an ending such as files have, hardly one does.
+fn may_be_branch(text: &str) -> bool {
+    let name = text.rsplit('/').next().unwrap_or(text);
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    let is_file = ending.is_some_and(|ending| ending.starts_with(|c: char| c.is_alphabetic()));
+    !is_file && !text.starts_with([':', '.', '/', '~']) && !text.ends_with('/')
 }
 
 /// The words without flags, and without the words behind those that take one.

@@ -4,6 +4,7 @@
 //! PURE. Returns the paths of each command and whether it ran, given that the whole script succeeded. Says nothing of a command
 //! that only would do it, and of a text that cannot be taken apart.
 
+mod braces;
 mod find_xargs;
 mod git;
 mod place;
@@ -12,6 +13,7 @@ mod sequence;
 mod verbs;
 
 use super::script::{Missing, SimpleCommand, Word, WordKind, assigned, commands};
+use braces::expanded;
 use place::{By, LONGEST, Values, below, is_rooted};
 use recreated::Removed;
 
@@ -78,6 +80,14 @@ pub(super) enum What {
     Drop(Entry),
     /// Files that git does not know are deleted.
     Clean(PathSpec),
+    /// Changes that are recorded elsewhere come in: what was removed may be there again.
+    Merge(Scope),
+    /// Another commit takes the place of this one: files are as that one has them, unless their changes are not recorded.
+    Switch {
+        from: Scope,
+        /// If this is a file, it is that which is meant.
+        unless: Option<PathSpec>,
+    },
 }
 
 /// How a path comes to be there again.
@@ -129,7 +139,8 @@ pub(super) type Before<'b> = Option<&'b dyn Fn(&PathSpec) -> bool>;
 
 /// What a text does to files, given what those before it have removed. `None`, which is nearly always so, if nothing.
 pub(super) fn changes(text: &str, before: Before<'_>) -> Option<Changes> {
-    const WORDS: [&str; 10] = [
+    const WORDS: [&str; 11] = [
+        "patch ",
         "rm",
         "mv ",
         "cp ",
@@ -153,12 +164,21 @@ pub(super) fn changes(text: &str, before: Before<'_>) -> Option<Changes> {
         found: Vec::new(),
         removed: Removed::default(),
         before,
+        temporary: match text.contains("mktemp") {
+            true => Temporary::Made,
+            false => Temporary::None,
+        },
     };
     let number = walk.text(text, Sure::Yes, 0)?;
-    let is_again = |change: &&Change| matches!(change.what, What::Again { .. });
-    let mut others = walk.found.iter().filter(|change| !is_again(change));
+    let is_switch = |change: &Change| matches!(change.what, What::Switch { .. });
+    let is_again = |change: &Change| matches!(change.what, What::Again { .. });
+    let mut others = walk
+        .found
+        .iter()
+        .filter(|change| !is_again(change) && !is_switch(change));
     let status = match (number, others.next(), others.next()) {
         (1, Some(change), None) if change.is_of_one_path() => Status::Own,
+        (1, None, None) if walk.found.iter().any(is_switch) => Status::Own,
         (_, _, _) => Status::Shared,
     };
     (!walk.found.is_empty()).then_some(Changes {
@@ -186,7 +206,9 @@ impl Change {
             | What::Again { .. }
             | What::Unstash(_)
             | What::Drop(_)
-            | What::Clean(_) => false,
+            | What::Clean(_)
+            | What::Merge(_)
+            | What::Switch { .. } => false,
         }
     }
 }
@@ -208,6 +230,14 @@ struct ShellWalk<'b> {
     /// The paths that these remove.
     removed: Removed,
     before: Before<'b>,
+    temporary: Temporary,
+}
+
+/// Whether a text makes files of its own for a while: what it deletes without a name that is known is most often these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Temporary {
+    None,
+    Made,
 }
 
 /// An argument of a command.
@@ -258,7 +288,8 @@ impl ShellWalk<'_> {
                 self.folders.push(self.folder().clone());
             }
             let given = || find_xargs::names(&commands[..number], self);
-            let words = sequence::without_what_runs_it(&command.words);
+            let all = expanded(&command.words);
+            let words = sequence::without_what_runs_it(&all);
             match words {
                 Some([program, ..]) if program.text == "xargs" => {
                     let names = given();
@@ -283,13 +314,13 @@ impl ShellWalk<'_> {
                     self.values.insert(name.text.clone(), values);
                 }
                 Some(words) => {
-                    self.assign(&command.words);
+                    self.assign(&all);
                     let arguments: Vec<Argument<'_>> = words.iter().map(Argument::Word).collect();
                     let sure = sure[number].and(outer);
                     self.command(&arguments, command, sure, depth);
                     self.again(command, words, sure);
                 }
-                None => self.assign(&command.words),
+                None => self.assign(&all),
             }
             for _ in 0..command.closes {
                 if self.folders.len() > 1 {
@@ -358,7 +389,15 @@ impl ShellWalk<'_> {
                     *own = inner;
                 }
             }
-            "git" => self.git(arguments, sure),
+            "git" => self.git(arguments, of, sure),
+            "patch"
+                if arguments
+                    .iter()
+                    .any(|word| matches!(word.text(), "-R" | "--reverse")) =>
+            {
+                let scope = Scope::Repository(self.folder().at.clone());
+                self.push(What::Revert(scope), Sure::No);
+            }
             "find" | "fd" | "fdfind" => self.find(program, arguments),
             _ => self.verb(program, arguments, By::Shell, sure),
         }

@@ -175,6 +175,11 @@ impl Pattern {
         chars.collect()
     }
 
+    /// Whether a part of it is what nobody knows.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.0.contains(&Piece::Any)
+    }
+
     /// This one below a folder.
     pub(super) fn below(&self, folder: &Pattern) -> Pattern {
         Pattern([&folder.0[..], &[Piece::Char('/')], &self.0].concat())

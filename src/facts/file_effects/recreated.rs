@@ -38,7 +38,9 @@ impl Removed {
             | What::Stash(_)
             | What::Unstash(_)
             | What::Drop(_)
-            | What::Clean(_) => {}
+            | What::Clean(_)
+            | What::Merge(_)
+            | What::Switch { .. } => {}
         }
     }
 

@@ -3,7 +3,7 @@
 //! PURE.
 
 use super::place::By;
-use super::{Argument, PathSpec, Pattern, ShellWalk, Sure, Target, What};
+use super::{Argument, PathSpec, Pattern, ShellWalk, Sure, Target, Temporary, What};
 
 /// What flags say.
 enum Flags {
@@ -46,6 +46,9 @@ impl ShellWalk<'_> {
                 for (place, its) in self.places(&paths, by) {
                     self.push(What::Delete(place), sure.and(its));
                 }
+                for place in self.unknown(&paths, by) {
+                    self.push(What::Delete(place), Sure::No);
+                }
             }
             "shred" if arguments.iter().any(|word| removes(word.text())) => {
                 for (place, its) in self.places(&paths, By::Shell) {
@@ -53,6 +56,16 @@ impl ShellWalk<'_> {
                 }
             }
             "mv" | "cp" => {
+                // One word may stand for both.
+                if let ("mv", None, [both]) = (verb, &parts.into, &paths[..]) {
+                    let both = std::slice::from_ref(both);
+                    let mut places: Vec<PathSpec> = self.unknown(both, by);
+                    places.extend(self.places(both, by).into_iter().map(|(place, _)| place));
+                    for from in places {
+                        self.push(What::Move { from, to: None }, Sure::No);
+                    }
+                    return;
+                }
                 let is_into = parts.into.is_some();
                 let Some(to) = parts.into.or_else(|| paths.pop()) else {
                     return;
@@ -71,6 +84,23 @@ impl ShellWalk<'_> {
             }
             _ => {}
         }
+    }
+
+    /// The paths of arguments of which so little is known that they may be any.
+    fn unknown(&self, arguments: &[Argument<'_>], by: By) -> Vec<PathSpec> {
+        if self.temporary == Temporary::Made {
+            return Vec::new();
+        }
+        let folder = self.folder();
+        let patterns = arguments.iter();
+        let patterns = patterns.flat_map(|argument| argument.patterns(by, &self.values));
+        patterns
+            .filter(|pattern| pattern.is_unknown() && pattern.place(folder.at.as_deref()).is_none())
+            .map(|pattern| PathSpec::Like {
+                folder: None,
+                pattern,
+            })
+            .collect()
     }
 
     /// Moves or copies one thing.

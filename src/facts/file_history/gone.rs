@@ -80,11 +80,19 @@ impl Gone {
 
     /// The unmatched that name a place, what is in it, or a folder that it is in; the same holds for them.
     pub(super) fn take_unmatched(&mut self, site: &PathScope) -> Vec<usize> {
-        let Some(path) = site.path() else {
-            return Vec::new();
+        let paths = match site.path() {
+            Some(path) => {
+                let mut paths = at_or_below(&self.unmatched, path);
+                paths.extend(folders(path).map(str::to_owned));
+                paths
+            }
+            None if matches!(site, PathScope::Repository(_)) => {
+                let paths = self.unmatched.keys().filter(|path| site.holds(path));
+                paths.cloned().collect()
+            }
+            // Which of them, nobody knows.
+            None => Vec::new(),
         };
-        let mut paths = at_or_below(&self.unmatched, path);
-        paths.extend(folders(path).map(str::to_owned));
         let unmatched = paths.iter().filter_map(|path| self.unmatched.remove(path));
         unmatched.flatten().collect()
     }

@@ -563,3 +563,90 @@ fn what_may_be_removed_again_and_again_is_noted_a_bounded_number_of_times() {
         assert_eq!(last.call.line, transcript.lines().len() as u32 - 1);
     }
 }
+
+/// A state that a command may have changed is told as unknown, whatever of its words is not known.
+#[test]
+fn a_state_that_is_not_known_is_not_told() {
+    let unclear = |what| (what, Done::Unclear);
+    let gone = (FileAction::MoveFrom, Done::Yes);
+    let edited = (FileAction::Edit, Done::Yes);
+    for (command, expected) in [
+        ("mv src/a.rs{,.bak}", gone),
+        ("cd src && mv a.{rs,bak}", gone),
+        ("rm src/{a,b}.rs", (FileAction::Delete, Done::Yes)),
+        ("rm src/{a,{b,c}}.rs", (FileAction::Delete, Done::Yes)),
+        ("rm src/{a..c}.rs", unclear(FileAction::Delete)),
+        ("cp src/a.rs{,.bak}", edited),
+        ("cp src/a{.bak,.rs}", edited),
+        ("mv src/x{,.bak}", edited),
+        ("mv $(git ls-files -m)", unclear(FileAction::MoveFrom)),
+        ("rm $(git ls-files -o)", unclear(FileAction::Delete)),
+        ("rm -f \"$FILE\"", unclear(FileAction::Delete)),
+        ("F=src/b.rs; rm -f \"$F\"", edited),
+        ("T=$(mktemp); cat x > $T; rm -f \"$T\"", edited),
+        (
+            "git show HEAD:src/a.rs > src/a.rs",
+            (FileAction::Revert, Done::Yes),
+        ),
+        (
+            "cd src && git show HEAD:src/a.rs > a.rs",
+            (FileAction::Revert, Done::Yes),
+        ),
+        (
+            "git show HEAD~3:src/a.rs > src/a.rs",
+            unclear(FileAction::Revert),
+        ),
+        ("git show HEAD:src/a.rs > /tmp/old.rs", edited),
+        ("git show HEAD:src/b.rs > src/a.rs", edited),
+        ("git show HEAD:src/a.rs", edited),
+        ("git apply -R x.patch", unclear(FileAction::Revert)),
+        ("patch -R -p1 < x.patch", unclear(FileAction::Revert)),
+        ("git apply --check -R x.patch", edited),
+        ("git pull", edited),
+        ("git checkout main", edited),
+    ] {
+        assert_eq!(after(&[(command, FINE)]), expected, "{command}");
+    }
+}
+
+#[test]
+fn what_git_brings_may_be_there_again() {
+    let removed = ("rm src/a.rs && git commit -am x", FINE);
+    let unclear = (FileAction::Delete, Done::Unclear);
+    for command in [
+        "git pull",
+        "git pull --rebase origin main",
+        "git merge other",
+        "git checkout main",
+        "git checkout -b new origin/main",
+        "git switch main",
+        "git switch -c new origin/main",
+        "git cherry-pick abc",
+        "git apply x.patch",
+    ] {
+        assert_eq!(after(&[removed, (command, FINE)]), unclear, "{command}");
+    }
+    for command in [
+        "git checkout -b new",
+        "git switch -c new",
+        "git status",
+        "git fetch",
+    ] {
+        let gone = (FileAction::Delete, Done::Yes);
+        assert_eq!(after(&[removed, (command, FINE)]), gone, "{command}");
+    }
+    // What was recorded on one branch is not on another.
+    let new = [
+        ("git add . && git commit -m x", FINE),
+        ("git checkout main", FINE),
+    ];
+    assert_eq!(
+        last_of("src/new.rs", &new),
+        (FileAction::Revert, Done::Unclear)
+    );
+    let reverted = after(&[removed, ("git revert HEAD", FINE)]);
+    assert_eq!(reverted, (FileAction::Revert, Done::Unclear));
+    // A removal behind that is one again.
+    let again = [removed, ("git pull", FINE), ("rm src/a.rs", FINE)];
+    assert_eq!(after(&again), (FileAction::Delete, Done::Yes));
+}
