@@ -203,12 +203,7 @@ pub(super) fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> CommandS
     let block = transcript.block(result.block);
     let recorded = recorded(transcript, result);
     let said = ends(transcript, block);
-    // Of an output that was cleared only what is recorded outside of it is known.
-    let is_silent = block.outcome == Outcome::Fine
-        && code.is_none()
-        && recorded.is_none()
-        && is_note_in_place(&said)
-        && !flags_success(transcript, block);
+    let is_silent = code.is_none() && is_silent(transcript, result);
     // If results name their tools, the session is from another agent, which flags failures in that way.
     let names_tools = !transcript.links().is_empty() && !block.tool.is_empty();
     let may_have_failed = || {
@@ -228,6 +223,16 @@ pub(super) fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> CommandS
         }
         (Outcome::Fine, None) => CommandStatus::Unknown,
     }
+}
+
+/// Whether a result that is not flagged no longer says how its command ended: of an output that was cleared, only what is recorded
+/// outside of it is known.
+pub(super) fn is_silent(transcript: &Transcript<'_>, result: FactLocation) -> bool {
+    let block = transcript.block(result.block);
+    block.outcome == Outcome::Fine
+        && is_note_in_place(&ends(transcript, block))
+        && recorded(transcript, result).is_none()
+        && !flags_success(transcript, block)
 }
 
 /// Whether a flag of a result, or of the message that it is, says that its call did not fail.

@@ -4,6 +4,7 @@
 //! failure. What only looks like an error may be the content of a file. Where no agent flags its results, it may be either.
 
 use super::background::ended;
+use super::commands::is_silent;
 use super::error_lines::NOT_THERE;
 use super::exchanges::{Ended, Exchange, FactLocation};
 use super::exit::CommandStatus;
@@ -43,6 +44,7 @@ pub(super) fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Done
             StatedEnd::Interrupted | StatedEnd::Running => Done::Unclear,
             StatedEnd::Later(exit) => done(exit),
             StatedEnd::Code(code) => done(CommandStatus::Code(code)),
+            StatedEnd::Nothing if is_silent(transcript, result) => Done::Unclear,
             StatedEnd::Nothing => Done::Yes,
         },
         (Outcome::Fine, _) if was_refused(transcript, exchange) => Done::Failed,

@@ -45,7 +45,12 @@ fn beside(transcript: &Transcript<'_>, result: &Block) -> Option<i64> {
 /// text say nothing of it then.
 pub(super) fn is_note_in_place(said: &str) -> bool {
     let said = said.trim();
-    said.starts_with('[') && said.ends_with(']') && !said.contains('\n') && said.contains(' ')
+    // Gemini CLI's own, around the beginning and the end of the output.
+    said.starts_with("<tool_output_masked>")
+        || said.starts_with('[')
+            && said.ends_with(']')
+            && !said.contains('\n')
+            && said.contains(' ')
 }
 
 /// What the agent recorded beside the result, if that is the only one on its line.

@@ -650,3 +650,58 @@ fn what_git_brings_may_be_there_again() {
     let again = [removed, ("git pull", FINE), ("rm src/a.rs", FINE)];
     assert_eq!(after(&again), (FileAction::Delete, Done::Yes));
 }
+
+/// In a session of Gemini CLI, only the text of a result says how its command ended.
+#[test]
+fn a_cleared_output_does_not_say_that_its_command_did_not_fail() {
+    let after = |said: &str| {
+        let call = |id: &str, name: &str, args: serde_json::Value, said: &str| {
+            let output = serde_json::json!({"output": said});
+            let response = serde_json::json!({"id": id, "name": name, "response": output});
+            let call = serde_json::json!({
+                "id": id, "name": name, "args": args, "status": "success",
+                "result": [{"functionResponse": response}], "resultDisplay": said
+            });
+            let line = serde_json::json!({
+                "id": format!("m{id}"), "timestamp": "t", "type": "gemini", "content": "",
+                "toolCalls": [call], "model": "gemini-2.5-pro"
+            });
+            format!("{line}\n")
+        };
+        let edit =
+            serde_json::json!({"file_path": "/w/a.rs", "old_string": "a", "new_string": "b"});
+        let head = "{\"sessionId\":\"s\",\"projectHash\":\"p\",\"startTime\":\"t\",\"lastUpdated\":\"t\"}\n";
+        let lines = [
+            head.to_owned(),
+            call(
+                "1",
+                "replace",
+                edit,
+                "Successfully modified file: /w/a.rs (1 replacements).",
+            ),
+            call(
+                "2",
+                "run_shell_command",
+                serde_json::json!({"command": "rm /w/a.rs"}),
+                said,
+            ),
+        ];
+        let transcript =
+            crate::facts::tests::read_as(crate::format::Format::Gemini, &lines.concat());
+        let acts = Activity::of(&transcript, &transcript.conversations[0], &Tools::default());
+        let file = acts.files.iter().find(|file| file.path == "/w/a.rs");
+        let last = file.unwrap().last().unwrap();
+        let exit = commands::exit(&transcript, &acts.calls[1]);
+        (last.what, last.done, exit)
+    };
+    let deleted = |done, exit| (FileAction::Delete, done, exit);
+    let fine = "Output: (empty)\nProcess Group PGID: 7";
+    assert_eq!(after(fine), deleted(Done::Yes, CommandStatus::Succeeded));
+    for cleared in [
+        "[Old tool result content cleared]",
+        "<tool_output_masked>\nOutput: x\n\nOutput too large. Full output available at: /t/x\n</tool_output_masked>",
+    ] {
+        let unknown = deleted(Done::Unclear, CommandStatus::Unknown);
+        assert_eq!(after(cleared), unknown, "{cleared}");
+    }
+}
