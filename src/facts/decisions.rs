@@ -2,7 +2,7 @@
 //!
 //! Recognised by their words alone (`stance`). Nothing is inferred from actions.
 
-use super::stance::decides;
+use super::stance::{decides, takes_back};
 use super::{FactLocation, block_text};
 use crate::transcript::{BlockKind, Conversation, Role, Transcript};
 
@@ -38,11 +38,22 @@ pub fn decisions(transcript: &Transcript<'_>, conversation: &Conversation) -> Ve
     decisions
 }
 
-/// The sentences of a text, trimmed; a line break always ends one.
+/// The sentences of a text, trimmed; a line break always ends one. One that takes back what precedes it belongs to that: alone,
+/// the first would be told as if it held.
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    text.split('\n')
-        .flat_map(sentences_of_line)
+    let all = text.split('\n').flat_map(sentences_of_line);
+    let mut all = all
         .filter(|sentence| sentence.chars().any(char::is_alphanumeric))
+        .peekable();
+    let place = |sentence: &str| sentence.as_ptr() as usize - text.as_ptr() as usize;
+    std::iter::from_fn(move || {
+        let first = all.next()?;
+        let (start, mut end) = (place(first), place(first) + first.len());
+        while let Some(next) = all.next_if(|next| takes_back(next)) {
+            end = place(next) + next.len();
+        }
+        Some(&text[start..end])
+    })
 }
 
 fn sentences_of_line(line: &str) -> impl Iterator<Item = &str> {
@@ -116,6 +127,27 @@ mod tests {
             "",
         ] {
             assert!(!decides(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_is_taken_back_is_not_told_without_that() {
+        for together in [
+            "Use tabs. No, wait: spaces.",
+            "I'll use jiff instead of chrono. Actually, no.",
+            "We keep two files.\n\nScratch that, one is enough.",
+            "Use tabs. Wait, two spaces. No, wait, four.",
+            "Wir nehmen Tabs. Nein, doch Leerzeichen.",
+            "用制表符。不对，用空格。",
+        ] {
+            assert_eq!(sentences(together).collect::<Vec<_>>(), [together]);
+        }
+        for apart in [
+            "Use tabs. Wait for the build.",
+            "It is done. Actually, let me look at it.",
+            "Use tabs. No spaces.",
+        ] {
+            assert_eq!(sentences(apart).count(), 2, "{apart}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a sentence does: it decides something or gives a reason, leaves something open, refuses, or corrects.
+//! What a sentence does: it decides something or gives a reason, leaves something open, refuses, corrects, or takes back.
 //!
 //! By structure where there is one (the box of a list, a label with a colon, a verb at the beginning), else by whole phrases of
 //! ten languages (`phrases/`). A question does none of these. What a sentence means is not understood: a phrase that may as
@@ -21,6 +21,7 @@ struct Stances {
     leaves_open: Rules,
     refuses: Rules,
     corrects: Rules,
+    takes_back: Rules,
 }
 
 static STANCES: LazyLock<Stances> = LazyLock::new(|| Stances {
@@ -28,6 +29,7 @@ static STANCES: LazyLock<Stances> = LazyLock::new(|| Stances {
     leaves_open: Rules::of(include_str!("phrases/open.txt")),
     refuses: Rules::of(include_str!("phrases/refuses.txt")),
     corrects: Rules::of(include_str!("phrases/corrects.txt")),
+    takes_back: Rules::of(include_str!("phrases/takes_back.txt")),
 });
 
 /// Whether a sentence states a decision or a reason.
@@ -58,6 +60,11 @@ pub fn refuses(sentence: &str) -> bool {
 pub fn corrects(sentence: &str) -> bool {
     let sentence = plain(sentence);
     !is_question(&sentence) && STANCES.corrects.hold(&sentence)
+}
+
+/// Whether a sentence says that the one before it does not hold.
+pub fn takes_back(sentence: &str) -> bool {
+    STANCES.takes_back.hold(&plain(sentence))
 }
 
 /// An item of a list with a box.

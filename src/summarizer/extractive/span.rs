@@ -14,7 +14,8 @@ use super::units::{Claim, Unit, UnitKind, Units};
 use super::words_in_results::words_with_results;
 use super::{fact_units, prior_summary, queued, requests, state};
 use crate::facts::{
-    Exchange, MessageOrigin, block_text, decides, folder, leaves_open, output as printed, sentences,
+    Exchange, MessageOrigin, block_text, decides, folder, leaves_open, output as printed,
+    sentences, takes_back,
 };
 use crate::policy::Replacement;
 use crate::scan::{Cursor, Kind, Parse, unescape};
@@ -407,6 +408,12 @@ fn statements(text: &str) -> Vec<(&str, Stated)> {
             (true, Stated::Words) => Stated::Code,
             (true, Stated::Code) => Stated::Words,
             (false, Stated::Words) => {
+                // On another line, they are no row together.
+                let is_taken_back =
+                    |(before, kind): &mut (&str, Stated)| *kind == Stated::Words && decides(before);
+                if takes_back(line) {
+                    all.pop_if(is_taken_back);
+                }
                 all.extend(sentences(line).map(|sentence| (sentence, kind)));
                 kind
             }
