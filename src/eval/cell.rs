@@ -3,6 +3,8 @@
 //! Read independently of `facts`: literals are rewritten as JSON where they stand, and what is then no JSON is passed over. A call
 //! in a condition or a loop counts like any other, since a judge may know more than a summary says.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 /// The tools and inputs of the calls in `code`; an input that is no literal is `null`.
@@ -10,27 +12,76 @@ pub(super) fn calls(code: &str) -> Vec<(String, Value)> {
     let starts = code
         .match_indices("tools.")
         .map(|(at, found)| at + found.len());
+    let mut names = Names::of(code);
     let call = |start: usize| {
         let called = &code[start..];
         let name_end = called.find(|c: char| !c.is_alphanumeric() && c != '_')?;
         let (tool, argument) = called.split_at(name_end);
         let argument = argument.strip_prefix('(')?;
-        Some((tool.to_owned(), input(code, argument.trim_start())))
+        Some((tool.to_owned(), names.input(argument.trim_start())))
     };
     starts.filter_map(call).collect()
 }
 
-fn input(code: &str, argument: &str) -> Value {
-    let name_end = argument.find(|c: char| !c.is_alphanumeric() && c != '_');
-    let name = &argument[..name_end.unwrap_or(argument.len())];
-    let literal = match name {
-        "" => Some(argument),
-        name => ["const", "let", "var"].into_iter().find_map(|keyword| {
-            let (_, value) = code.split_once(&format!("{keyword} {name}"))?;
-            value.trim_start().strip_prefix('=')
-        }),
-    };
-    literal.and_then(first_value).unwrap_or(Value::Null)
+/// What names in a cell stand for: each is read once, however often it is used.
+struct Names<'c> {
+    /// What follows the `=` behind the first declaration of a name.
+    declared: HashMap<&'c str, &'c str>,
+    /// Their values, with the size of each.
+    values: HashMap<&'c str, (Value, usize)>,
+    /// How many more bytes of JSON are given to calls by name: a long value that many calls are given would be copied for each.
+    left: usize,
+}
+
+impl<'c> Names<'c> {
+    fn of(code: &'c str) -> Self {
+        /// So many copies of a cell at most.
+        const COPIES: usize = 64;
+        let mut declared = HashMap::new();
+        for keyword in ["const ", "let ", "var "] {
+            for (at, _) in code.match_indices(keyword) {
+                let rest = &code[at + keyword.len()..];
+                let name = word(rest);
+                let value = rest[name.len()..].trim_start().strip_prefix('=');
+                if let Some(value) = value.filter(|_| !name.is_empty()) {
+                    declared.entry(name).or_insert(value);
+                }
+            }
+        }
+        Names {
+            declared,
+            values: HashMap::new(),
+            left: code.len().saturating_mul(COPIES),
+        }
+    }
+
+    /// The input that an argument, with all behind it, is or names.
+    fn input(&mut self, argument: &'c str) -> Value {
+        let name = word(argument);
+        if name.is_empty() {
+            return first_value(argument).unwrap_or(Value::Null);
+        }
+        let Some(text) = self.declared.get(name) else {
+            return Value::Null;
+        };
+        let value = self.values.entry(name);
+        let (value, bytes) = value.or_insert_with(|| {
+            let value = first_value(text).unwrap_or(Value::Null);
+            let bytes = value.to_string().len();
+            (value, bytes)
+        });
+        let Some(left) = self.left.checked_sub(*bytes) else {
+            return Value::Null;
+        };
+        self.left = left;
+        value.clone()
+    }
+}
+
+/// The letters, digits and `_` that a text begins with.
+fn word(text: &str) -> &str {
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_');
+    &text[..end.unwrap_or(text.len())]
 }
 
 /// The literal at the start of `text`.
@@ -89,7 +140,8 @@ fn as_json(text: &str) -> String {
                     break;
                 }
             }
-            ';' if open == 0 => break,
+            // Behind a value: the end of what it is given to, or another one.
+            ';' | ')' | '(' | ',' if open == 0 => break,
             c if c.is_alphabetic() || c == '_' => {
                 let mut name = String::from(c);
                 while let Some(next) = chars.next_if(|c| c.is_alphanumeric() || *c == '_') {
@@ -129,6 +181,20 @@ mod tests {
         // Each input is read to its end, not to that of the cell.
         let many = "tools.exec_command({cmd: 'a'});\n".repeat(30_000);
         assert_eq!(calls(&many).len(), 30_000);
+        // Nor is what is given by name, or no literal, looked for in all of the cell, each time.
+        for call in [
+            "tools.a(-1)\n",
+            "tools.a(x)\n",
+            "tools.a(7\n",
+            "tools.a(- tools.a\n",
+        ] {
+            let many = format!(
+                "const x = ['{}']\n{}",
+                "y".repeat(100_000),
+                call.repeat(100_000)
+            );
+            assert_eq!(calls(&many).len(), 100_000, "{call}");
+        }
         let patch = "const patch = \"*** Begin Patch\\n*** End Patch\";\ntext(await tools.apply_patch(patch));";
         assert_eq!(
             calls(patch),
