@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::Change;
 use crate::format::{MirrorCut, mirror_cuts};
 use crate::ids::{IdMap, IdSet};
+use crate::scan::Span;
 use crate::transcript::{Block, BlockKind, ChangeSet, Mirror, Replace, Transcript};
 
 /// The changes of lines that give results their new contents.
@@ -37,6 +38,7 @@ pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> Chang
     for (number, conversation) in (0..).zip(&transcript.conversations) {
         owners.extend(conversation.mirrors.iter().map(|line| (*line, number)));
     }
+    let mut results = ResultsOfLine::default();
     for mirror in transcript.mirrors() {
         let change = if mirror.of.is_empty() {
             // It repeats all results on its line, so it changes only when all of them do.
@@ -47,7 +49,7 @@ pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> Chang
             changed
                 .filter(|(changed, _)| *changed == results)
                 .map(|(_, change)| *change)
-        } else if let beside @ [_, ..] = &beside(transcript, mirror)[..] {
+        } else if let beside @ [_, ..] = results.beside(transcript, mirror) {
             // Of several results it may repeat any, so all of them have to change.
             let all: Option<Vec<_>> = beside.iter().map(|b| by_block.get(b)).collect();
             all.and_then(|all| all.last().copied().copied())
@@ -117,16 +119,28 @@ fn change_at<'c>(calls: &Calls<'c>, at: Place) -> Option<&'c Change> {
     all?.pop()
 }
 
-/// The results that a mirror is written with, in one element of a file: it repeats these, whatever others have their id.
-fn beside(transcript: &Transcript<'_>, mirror: &Mirror) -> Vec<u32> {
-    let is_its = |number: &u32| {
-        let block = transcript.block(*number);
-        block.kind == BlockKind::Result && block.call_id == mirror.of
-    };
-    transcript
-        .blocks_of_line(mirror.line)
-        .filter(is_its)
-        .collect()
+/// The results on the line that was looked at last, by the place of their ids: a line may have very many results and mirrors.
+#[derive(Default)]
+struct ResultsOfLine {
+    line: Option<u32>,
+    by_id: IdMap<Span, Vec<u32>>,
+}
+
+impl ResultsOfLine {
+    /// The results that a mirror is written with, in one element of a file: it repeats these, whatever others have their id.
+    fn beside(&mut self, transcript: &Transcript<'_>, mirror: &Mirror) -> &[u32] {
+        if self.line != Some(mirror.line) {
+            self.line = Some(mirror.line);
+            self.by_id.clear();
+            for number in transcript.blocks_of_line(mirror.line) {
+                let block = transcript.block(number);
+                if block.kind == BlockKind::Result {
+                    self.by_id.entry(block.call_id).or_default().push(number);
+                }
+            }
+        }
+        self.by_id.get(&mirror.of).map_or(&[], Vec::as_slice)
+    }
 }
 
 /// The blocks that repeat changed results, by the block that they repeat.
