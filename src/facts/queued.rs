@@ -4,14 +4,25 @@
 //! may come again as a message, as an attachment, or not at all.
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use crate::scan::Value;
 use crate::transcript::{LineKind, Transcript};
 
 /// The texts that were queued on lines that are no messages, with these lines, in order.
 pub fn queued(transcript: &Transcript<'_>) -> Vec<(u32, String)> {
+    queued_on(transcript, 0..=u32::MAX)
+}
+
+/// The same of these lines. Those behind them are looked at only if there is something that they may take back: a file may have
+/// very many spans.
+pub fn queued_on(transcript: &Transcript<'_>, lines: RangeInclusive<u32>) -> Vec<(u32, String)> {
+    let (first, last) = lines.into_inner();
     let mut queued: Vec<(u32, String)> = Vec::new();
-    for (number, line) in (0..).zip(transcript.lines()) {
+    for (number, line) in (0..).zip(transcript.lines()).skip(first as usize) {
+        if number > last && queued.is_empty() {
+            break;
+        }
         let bytes = transcript.line(number);
         if line.kind != LineKind::Session
             || memchr::memmem::find(bytes, b"\"queue-operation\"").is_none()
@@ -35,6 +46,7 @@ pub fn queued(transcript: &Transcript<'_>) -> Vec<(u32, String)> {
             Some(_) | None => {}
         }
     }
+    queued.retain(|(number, _)| *number <= last);
     queued
 }
 

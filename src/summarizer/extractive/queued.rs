@@ -5,7 +5,7 @@
 
 use super::gather::Gather;
 use super::requests;
-use crate::facts::{queued, queued_pictures};
+use crate::facts::{queued_on, queued_pictures};
 use crate::scan::{Kind, Value};
 use crate::transcript::Block;
 
@@ -23,14 +23,12 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>) {
     let (Some(first), Some(last)) = (lines.iter().min(), lines.iter().max()) else {
         return;
     };
-    for (line, text) in queued(transcript) {
-        if (*first..=*last).contains(&line) {
-            let before = lines
-                .partition_point(|other| *other < line)
-                .saturating_sub(1);
-            let message = gather.span.start + before;
-            add(gather, &text, message as u32, line);
-        }
+    for (line, text) in queued_on(transcript, *first..=*last) {
+        let before = lines
+            .partition_point(|other| *other < line)
+            .saturating_sub(1);
+        let message = gather.span.start + before;
+        add(gather, &text, message as u32, line);
     }
 }
 
