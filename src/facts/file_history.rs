@@ -42,7 +42,15 @@ pub(super) struct FileHistory<'t, 'a> {
     /// The folder of the first call, where it is known.
     start: Option<String>,
     paths: Paths,
+    /// How many more files may be looked at for commands that may mean any.
+    looks: usize,
+    /// The last such command for which no file was looked at: any may be changed since.
+    beyond: Option<Operation>,
 }
+
+/// A session with 500 files and 500 commands that may mean any of them needs no more; then the time grows with the
+/// product of both.
+const MOST_LOOKS: usize = 1 << 18;
 
 /// What the paths of a session look like, as far as it has been seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,11 +96,47 @@ impl<'t, 'a> FileHistory<'t, 'a> {
             recorded: None,
             start: None,
             paths: Paths::Plain,
+            looks: MOST_LOOKS,
+            beyond: None,
         }
     }
 
-    pub(super) fn done(self) -> (Vec<File>, Vec<UnmatchedOperation>) {
+    pub(super) fn done(mut self) -> (Vec<File>, Vec<UnmatchedOperation>) {
+        if let Some(beyond) = self.beyond {
+            for file in &mut self.files {
+                let is_gone = file
+                    .removal()
+                    .is_some_and(|last| file.operations[last].done == Done::Yes);
+                let is_before = |last: &Operation| last.call < beyond.call;
+                if !is_gone && file.operations.last().is_some_and(is_before) {
+                    file.hit(Operation {
+                        written: file.path.clone(),
+                        done: Done::Unclear,
+                        ..beyond.clone()
+                    });
+                }
+            }
+        }
         (self.files, self.unmatched)
+    }
+
+    /// Whether the files are looked at for a command that may mean any of them; else it is noted for all.
+    fn may_look(&mut self, site: &PathScope, operation: &Operation) -> bool {
+        if !site.start().is_empty() {
+            return true;
+        }
+        match self.looks.checked_sub(self.by_path.len()) {
+            Some(left) => {
+                self.looks = left;
+                true
+            }
+            None => {
+                if operation.done != Done::Failed {
+                    self.beyond = Some(operation.clone());
+                }
+                false
+            }
+        }
     }
 
     /// Notes what a call did to the file that it names.
@@ -310,7 +354,11 @@ impl<'t, 'a> FileHistory<'t, 'a> {
             PathSpec::Like { .. } => (String::new(), done),
         };
         let operation = call.operation(&written, what, done);
-        for number in self.inside(&self.there, &site) {
+        let inside = match self.may_look(&site, &operation) {
+            true => self.inside(&self.there, &site),
+            false => Vec::new(),
+        };
+        for number in inside {
             let file = &mut self.files[number];
             // Once more says no more.
             let is_same = |last: &Operation| last.what == what && last.done == Done::Unclear;
@@ -463,6 +511,10 @@ impl<'t, 'a> FileHistory<'t, 'a> {
             return;
         }
         let site = self.repository(call, folder.as_deref());
+        let operation = call.operation("", FileAction::Revert, Done::Unclear);
+        if !self.may_look(&site, &operation) {
+            return;
+        }
         for file in self.inside(&self.there, &site) {
             let last = self.files[file].last_change();
             let is_open = |last: &Operation| match last.what {
@@ -522,7 +574,10 @@ impl<'t, 'a> FileHistory<'t, 'a> {
         if done == Done::Failed {
             return Vec::new();
         }
-        let mut files: Vec<usize> = self.inside(&self.by_path, &site);
+        let mut files = match self.may_look(&site, &call.operation("", what, Done::Unclear)) {
+            true => self.inside(&self.by_path, &site),
+            false => Vec::new(),
+        };
         files.retain(|file| {
             self.files[*file]
                 .last_change()
@@ -568,6 +623,10 @@ impl<'t, 'a> FileHistory<'t, 'a> {
             return;
         }
         let site = self.site(call, place);
+        let operation = call.operation("", FileAction::Delete, Done::Unclear);
+        if !self.may_look(&site, &operation) {
+            return;
+        }
         for file in self.inside(&self.there, &site) {
             let file = &mut self.files[file];
             let is_new = |o: &Operation| matches!(o.what, FileAction::Write | FileAction::MoveTo);
