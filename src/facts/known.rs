@@ -61,7 +61,18 @@ impl Operation {
         let input = input_of(transcript, self.call, self.inner.as_deref());
         match input.objects("edits") {
             Some(edits) => {
-                let edits: Option<Vec<Replacement>> = edits.iter().map(replacement).collect();
+                let edit = |edit: &Input<'_>| {
+                    let replacement = replacement(edit)?;
+                    // So pi looks for them: each in the file as it was, not after those before it.
+                    Some(match (edit.has(&["oldText"]), replacement.at) {
+                        (true, Occurrences::Once) => Replacement {
+                            at: Occurrences::Original,
+                            ..replacement
+                        },
+                        _ => replacement,
+                    })
+                };
+                let edits: Option<Vec<Replacement>> = edits.iter().map(edit).collect();
                 edits.unwrap_or_default()
             }
             None => match patch::of(&input) {
@@ -183,7 +194,10 @@ impl Replacement {
     fn size(&self, text: &str) -> usize {
         let times = match self.at {
             Occurrences::Everywhere if !self.old.is_empty() => text.matches(&self.old).count(),
-            Occurrences::Everywhere | Occurrences::Once | Occurrences::Lines => 0,
+            Occurrences::Everywhere
+            | Occurrences::Once
+            | Occurrences::Original
+            | Occurrences::Lines => 0,
         };
         text.len()
             .saturating_add(times.saturating_mul(self.new.len()))
@@ -203,14 +217,40 @@ impl Replacement {
             let (before, rest) = text.split_at(place);
             return Some([before, &self.new, &rest[self.old.len()..]].concat());
         }
-        let first = text.find(&self.old)?;
-        let next = first + self.old.chars().next().map_or(1, char::len_utf8);
         match self.at {
+            Occurrences::Everywhere if !text.contains(&self.old) => None,
             Occurrences::Everywhere => Some(text.replace(&self.old, &self.new)),
-            Occurrences::Once if text[next..].contains(&self.old) => None,
-            Occurrences::Once | Occurrences::Lines => Some(text.replacen(&self.old, &self.new, 1)),
+            Occurrences::Once | Occurrences::Original | Occurrences::Lines => {
+                let place = self.only_place(text)?;
+                let rest = &text[place + self.old.len()..];
+                Some([&text[..place], &self.new, rest].concat())
+            }
         }
     }
+
+    /// Where the old text is, if it is in one place only.
+    fn only_place(&self, text: &str) -> Option<usize> {
+        let first = text.find(&self.old)?;
+        let next = first + self.old.chars().next()?.len_utf8();
+        (!text[next..].contains(&self.old)).then_some(first)
+    }
+}
+
+/// A text after replacements that were all looked for in it as it was; `None` if one does not fit exactly, or if two overlap.
+fn replaced_together(text: &str, replacements: &[Replacement]) -> Option<String> {
+    let place = |replacement| Some((Replacement::only_place(replacement, text)?, replacement));
+    let places: Option<Vec<(usize, &Replacement)>> = replacements.iter().map(place).collect();
+    let mut places = places?;
+    places.sort_by_key(|(place, _)| *place);
+    let mut after = String::with_capacity(text.len());
+    let mut end = 0;
+    for (place, replacement) in places {
+        after.push_str(text.get(end..place)?);
+        after.push_str(&replacement.new);
+        end = place + replacement.old.len();
+    }
+    after.push_str(&text[end..]);
+    Some(after)
 }
 
 impl File {
@@ -373,11 +413,19 @@ fn after_edits(
         (None, [first, ..]) if first.old.is_empty() => (String::new(), None),
         (_, _) => return None,
     };
-    for replacement in replacements {
-        if !effort.takes(replacement.size(&text)) {
+    let is_together = |one: &Replacement| one.at == Occurrences::Original && !one.old.is_empty();
+    if replacements.iter().all(is_together) {
+        if !effort.takes(text.len().saturating_mul(replacements.len() + 1)) {
             return None;
         }
-        text = replacement.apply(&text)?;
+        text = replaced_together(&text, replacements)?;
+    } else {
+        for replacement in replacements {
+            if !effort.takes(replacement.size(&text)) {
+                return None;
+            }
+            text = replacement.apply(&text)?;
+        }
     }
     Some(Known {
         content: Content::whole(text),

@@ -114,6 +114,8 @@ pub enum Occurrences {
     Once,
     /// The only one that consists of whole lines.
     Lines,
+    /// The only one before anything of the call was replaced.
+    Original,
     /// All of them.
     Everywhere,
 }

@@ -180,6 +180,29 @@ fn edits_that_fit_exactly_are_applied() {
     assert_eq!(whole(&[new]).as_deref(), Some("new"));
 }
 
+/// So pi does it: an earlier edit of the call changes nothing of where a later one is looked for.
+#[test]
+fn several_edits_of_pi_are_looked_for_in_the_file_as_it_was() {
+    let edited = |edits: &str| {
+        let input = format!(r#"{{"path":"/w/a.rs","edits":[{edits}]}}"#);
+        whole(&[WRITE, ("edit", &input, DONE)])
+    };
+    let one = |old: &str, new: &str| format!(r#"{{"oldText":"{old}","newText":"{new}"}}"#);
+    let edits = |all: &[String]| edited(&all.join(","));
+    let swapped = [one("a()", "b()"), one("b()", "a()")];
+    assert_eq!(edits(&swapped).as_deref(), Some("fn b() {}\nfn a() {}\n"));
+    let backwards = [one("fn b() {}\\n", ""), one("a() {}", "a();")];
+    assert_eq!(edits(&backwards).as_deref(), Some("fn a();\n"));
+    for not_fitting in [
+        [one("a()", "c()"), one("c()", "d()")],
+        [one("a() {}", "x"), one("{}\\nfn b", "y")],
+        [one("fn", "pub fn"), one("a()", "c()")],
+        [one("a()", "c()"), one("", "d")],
+    ] {
+        assert_eq!(edits(&not_fitting), None, "{not_fitting:?}");
+    }
+}
+
 #[test]
 fn after_an_edit_that_does_not_fit_nobody_knows() {
     let many = edit(r#"{"file_path":"/w/a.rs","old_string":"fn","new_string":"pub fn"}"#);
