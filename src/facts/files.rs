@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use super::answers_of_several::{about, answers};
 use super::attached::attached;
 use super::exchanges::{Exchange, text_of};
 use super::file_history::{File, FileHistory};
@@ -170,12 +171,27 @@ impl FileCall<'_, '_> {
     }
 
     /// A call that reads several files: which part of the result shows which of them, it does not say.
+    /// Which part of the result shows which of several files, most tools do not say.
     fn several_reads(&self) -> Vec<(String, Operation)> {
         let files = self.input.files();
+        let result = self.exchange.result;
+        let own = result.filter(|_| self.exchange.inner.is_none());
+        let answers = own.map_or_else(Vec::new, |result| answers(self.transcript, result));
         let read = |file: &Input<'_>| {
             let (_, path) = path::of(file)?;
-            let lines = Reading::of(file, &self.tool).lines();
-            Some(self.operation(&path, FileAction::Read(lines), Done::Unclear))
+            let reading = Reading::of(file, &self.tool);
+            let answer = about(&answers, &path);
+            let shown = answer.zip(result).and_then(|(answer, result)| {
+                let shown = reading.shown(&answer.text, result.block)?;
+                (answer.done == Done::Yes).then(|| shown.lines())
+            });
+            let done = match (answer, shown) {
+                (Some(answer), None) if answer.done == Done::Failed => Done::Failed,
+                (Some(_), Some(_)) => Done::Yes,
+                (_, _) => Done::Unclear,
+            };
+            let lines = shown.unwrap_or(reading.lines());
+            Some(self.operation(&path, FileAction::Read(lines), done))
         };
         files.iter().filter_map(read).collect()
     }

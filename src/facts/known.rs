@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 
+use super::answers_of_several::{about, answers};
 use super::attached;
 use super::block_text;
 use super::exchanges::{FactLocation, input_of, name, text_of};
@@ -122,6 +123,10 @@ impl Operation {
             return None;
         }
         let mut said = text_of(transcript, self.result?, self.inner.as_deref());
+        if self.inner.is_none() && input_of(transcript, self.call, None).files().len() > 1 {
+            let answers = answers(transcript, self.result?);
+            said = Cow::Owned(about(&answers, &self.written)?.text.clone());
+        }
         let tool = match &self.inner {
             Some(inner) => Cow::Borrowed(&inner.tool[..]),
             None => name(transcript, self.call.block),

@@ -5,6 +5,7 @@
 
 mod activity;
 mod answers;
+mod answers_of_several;
 mod asked;
 mod attached;
 mod background;

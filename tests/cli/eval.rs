@@ -250,7 +250,7 @@ fn without_a_budget_a_policy_does_what_it_does_by_itself() {
     // It counts as the policy does: by cl100k_base, this is below the trigger.
     place.write(
         "chars.toml",
-        "layers = [\"summarize\"]\n[tokens]\nmethod = \"chars\"\nchars_per_token = 1\n[trigger]\non = \"tokens\"\ntokens = 6000\n",
+        "layers = [\"summarize\"]\n[tokens]\nmethod = \"chars\"\nchars_per_token = 1\n[trigger]\non = \"tokens\"\ntokens = 6000\n[summary]\nkeep_tokens = 1000\n",
     );
     // What is too large goes to the store, of which nothing is written.
     place.write("demote.toml", "[demote]\nmin_tokens = 50\n");

@@ -1,7 +1,9 @@
 //! Tests of sessions of Cline: what is live, what calls and results say, what a summary leaves.
 
 use crate::apply::apply;
-use crate::facts::{CommandStatus, FileAction, WorkBudget, commands, exchanges, files};
+use crate::facts::{
+    CommandStatus, Done, FileAction, Lines, WorkBudget, commands, exchanges, files,
+};
 use crate::format::shapes::splice::Summary;
 use crate::format::{Detected, Detector, Format, Layout, Warnings};
 use crate::policy::Tools;
@@ -183,12 +185,24 @@ fn a_file_that_was_read_is_known_without_its_line_numbers() {
         r#"{"files":[{"path":"/w/b.rs"},{"path":"/w/c.rs"}]}"#,
         r#"[{"query":"/w/b.rs","result":"1 | b","success":true},{"query":"/w/c.rs","result":"1 | c","success":true}]"#,
     );
-    let text = session(&[read_one, read_two].concat());
+    let read_some = called(
+        "3",
+        30,
+        "read_files",
+        r#"{"files":[{"path":"/w/d.rs"},{"path":"/w/e.rs","start_line":7,"end_line":8},{"path":"/w/f.rs"},{"path":"/w/f.rs"}]}"#,
+        r#"[{"query":"/w/d.rs","result":"","error":"no file","success":false},{"query":"/w/e.rs:7-8","result":"7 | e\n8 | e","success":true},{"query":"/w/f.rs","result":"1 | f","success":true},{"query":"/w/f.rs","result":"1 | f","success":true}]"#,
+    );
+    let text = session(&[read_one, read_two, read_some].concat());
     let transcript = read(&text);
     let found = exchanges(&transcript, &transcript.conversations[0], &Tools::default());
     let found = files(&transcript, &found);
     let paths: Vec<&str> = found.iter().map(|file| file.path.as_str()).collect();
-    assert_eq!(paths, ["/w/a.rs", "/w/b.rs", "/w/c.rs"]);
+    assert_eq!(
+        paths,
+        [
+            "/w/a.rs", "/w/b.rs", "/w/c.rs", "/w/d.rs", "/w/e.rs", "/w/f.rs"
+        ]
+    );
     let reads = |at: usize| matches!(found[at].operations[0].what, FileAction::Read(_));
     assert!(reads(0) && reads(1) && reads(2));
     let content = |at: usize| {
@@ -196,8 +210,20 @@ fn a_file_that_was_read_is_known_without_its_line_numbers() {
         known.map(|known| known.content.text)
     };
     assert_eq!(content(0).as_deref(), Some("fn a()\n    b | c"));
-    // Which part of a result shows which file, is not known.
-    assert_eq!((content(1), content(2)), (None, None));
+    assert_eq!(content(1).as_deref(), Some("b"));
+    assert_eq!(content(2).as_deref(), Some("c"));
+    // One that was not read says nothing of the others.
+    assert_eq!(found[3].operations[0].done, Done::Failed);
+    let of_lines = found[4].known(&transcript, &[], &WorkBudget::default());
+    assert_eq!(
+        of_lines.unwrap().content.lines,
+        Lines {
+            first: 7,
+            last: Some(8)
+        }
+    );
+    // Which of two answers is that of a file, is not known.
+    assert_eq!(content(5), None);
 }
 
 fn summarised(text: &str, tail: usize) -> Option<String> {
