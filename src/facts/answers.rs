@@ -7,6 +7,7 @@ use std::collections::hash_map::Entry;
 
 use super::exchanges::{Exchange, text_of};
 use super::input::Input;
+use super::plan_answer::{feedback, shows_plan};
 use super::refused::{is_hint, says_it_was_refused};
 use super::result_author::{ResultAuthor, whose};
 use super::{beginning, block_text};
@@ -49,6 +50,9 @@ pub(super) fn answers(transcript: &Transcript<'_>, calls: &[Exchange]) -> IdMap<
                 bare(transcript, &call.tool(transcript)),
                 &Questions::of(&call.input(transcript)),
             ),
+            false if shows_plan(&call.tool(transcript)) => {
+                feedback(transcript, call).or_else(|| refusal(transcript, call))
+            }
             false => refusal(transcript, call),
         };
         if let Some(words) = words {
@@ -349,6 +353,11 @@ fn refusal(transcript: &Transcript<'_>, call: &Exchange) -> Option<String> {
     const SENTENCE: usize = 160;
     let result = call.result.filter(|_| call.inner.is_none())?;
     let block = transcript.block(result.block);
+    if block.outcome == Outcome::Failed
+        && let Some(reason) = reason(&block_text(transcript, block), &call.tool(transcript))
+    {
+        return Some(reason.to_owned());
+    }
     let begins = beginning(transcript, block, LONGEST);
     let (_, before) = BEGINNINGS
         .iter()
@@ -371,6 +380,18 @@ fn refusal(transcript: &Transcript<'_>, call: &Exchange) -> Option<String> {
     let end = ENDS.iter().filter_map(|end| words.find(end)).min();
     let words = words[..end.unwrap_or(words.len())].trim();
     (!words.is_empty()).then(|| words.to_owned())
+}
+
+/// The reason in Kimi's sentence for a call that the user rejected, which names the tool. What follows it in a subagent is the
+/// agent's advice.
+fn reason<'s>(said: &'s str, tool: &str) -> Option<&'s str> {
+    const SENTENCE: &str =
+        "\" was not run because the user rejected the approval request. Reason: ";
+    const ADVICE: &str = " Try a different approach — don't retry the same call, don't attempt to bypass the restriction.";
+    let named = said.trim().strip_prefix("Tool \"")?.strip_prefix(tool)?;
+    let reason = named.strip_prefix(SENTENCE)?;
+    let reason = reason.strip_suffix(ADVICE).unwrap_or(reason).trim();
+    (!reason.is_empty()).then_some(reason)
 }
 
 #[cfg(test)]

@@ -36,6 +36,7 @@ mod patch;
 mod path;
 mod path_scope;
 mod pictures;
+mod plan_answer;
 mod possible_changes;
 mod postings;
 mod printers;

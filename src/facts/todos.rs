@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::input::Input;
 use super::operation::Done;
+use super::plan_answer::{accepted, shows_plan};
 use super::stance::{Item, ItemState, item};
 use super::{Exchange, FactLocation, block_text};
 use crate::transcript::{BlockKind, Conversation, Outcome, Role, Transcript};
@@ -232,13 +233,10 @@ fn state(status: &str) -> TodoState {
 /// The plan that was shown last.
 pub fn proposal(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Option<Proposal> {
     exchanges.iter().rev().find_map(|exchange| {
-        if !matches!(
-            &*exchange.tool(transcript),
-            "ExitPlanMode" | "exit_plan_mode"
-        ) {
+        if !shows_plan(&exchange.tool(transcript)) {
             return None;
         }
-        let accepted = answer(transcript, exchange);
+        let accepted = accepted(transcript, exchange);
         if let Some((call, author, text)) = written_back(transcript, exchange) {
             return Some(Proposal {
                 call,

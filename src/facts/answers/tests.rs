@@ -266,3 +266,40 @@ fn of_a_long_question_its_end_tells_which_it_is() {
     let found = told("AskUserQuestion", &input, ResultText::Fine(&said));
     assert_eq!(found, Some(format!("\"… {asks}\"=\"the first\"")));
 }
+
+#[test]
+fn why_a_plan_was_rejected_is_the_users_in_whole() {
+    let said = "User rejected the plan. Feedback:\n\nuse sqlite\n\n- and no server";
+    for result in [ResultText::Fine(said), ResultText::Failed(said)] {
+        assert_eq!(
+            told("ExitPlanMode", r#"{"plan":"p"}"#, result).as_deref(),
+            Some("use sqlite\n\n- and no server")
+        );
+    }
+    assert_eq!(
+        told(
+            "other",
+            "{}",
+            ResultText::Fine("User rejected the plan. Feedback:\n\nx")
+        ),
+        told("other", "{}", ResultText::Fine("y"))
+    );
+}
+
+#[test]
+fn the_reason_of_a_rejected_call_is_the_users_in_whole() {
+    let sentence = "Tool \"Bash\" was not run because the user rejected the approval request.";
+    let advice = "Try a different approach — don't retry the same call, don't attempt to bypass the restriction.";
+    for (said, expected) in [
+        (
+            format!("{sentence} Reason: one\ntwo\n\n- three"),
+            Some("one\ntwo\n\n- three"),
+        ),
+        (format!("{sentence} Reason: one {advice}"), Some("one")),
+        (sentence.to_owned(), None),
+        (format!("see: {sentence} Reason: one"), None),
+    ] {
+        let told = told("Bash", r#"{"command":"rm a"}"#, ResultText::Failed(&said));
+        assert_eq!(told.as_deref(), expected, "{said}");
+    }
+}

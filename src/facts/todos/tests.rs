@@ -271,14 +271,18 @@ fn a_plan_says_whether_it_was_accepted() {
         (
             "ExitPlanMode",
             r##"{"plan":"# One"}"##,
-            ResultText::Fine("approved"),
+            ResultText::Fine("User has approved your plan. You can now start coding."),
         ),
         (
             "ExitPlanMode",
             r##"{"plan":"# Two\n- b"}"##,
             ResultText::Failed("stay"),
         ),
-        ("ExitPlanMode", "{}", ResultText::Fine("approved")),
+        (
+            "ExitPlanMode",
+            "{}",
+            ResultText::Fine("User has approved your plan."),
+        ),
     ];
     let last = |number: usize| {
         in_main(&anthropic(&calls[..number]), proposal).map(|p| (p.text, p.accepted))
@@ -286,6 +290,29 @@ fn a_plan_says_whether_it_was_accepted() {
     assert_eq!(last(0), None);
     assert_eq!(last(1), Some(("# One".to_owned(), Done::Yes)));
     assert_eq!(last(3), Some(("# Two\n- b".to_owned(), Done::Failed)));
+}
+
+#[test]
+fn a_plan_is_accepted_only_by_the_agents_own_sentence() {
+    for (said, expected) in [
+        ("Exited plan mode. Plan mode deactivated.", Done::Yes),
+        ("User approved option \"B\".", Done::Yes),
+        ("Plan approved! Exited plan mode.", Done::Yes),
+        (
+            "User rejected the plan. Feedback:\n\nuse sqlite",
+            Done::Failed,
+        ),
+        (
+            "User requested revisions. Plan mode remains active.",
+            Done::Failed,
+        ),
+        ("Something else happened", Done::Unclear),
+        ("approved", Done::Unclear),
+    ] {
+        let calls = [("ExitPlanMode", r#"{"plan":"Do x"}"#, ResultText::Fine(said))];
+        let plan = in_main(&anthropic(&calls), proposal).unwrap();
+        assert_eq!(plan.accepted, expected, "{said}");
+    }
 }
 
 #[test]
