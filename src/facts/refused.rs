@@ -100,8 +100,8 @@ const NEVER_FLAGGED: [&str; 4] = [
 
 /// Whether a result begins with the whole sentence that an agent has for a call that the user refused.
 pub(super) fn says_it_was_refused(said: &str) -> bool {
-    /// Claude Code's and those that imitate it, Gemini CLI's, Cline's, Copilot CLI's, Kimi's.
-    const SENTENCES: [&str; 7] = [
+    /// Claude Code's and those that imitate it, Gemini CLI's, Cline's, Copilot CLI's, Kimi's, pi's.
+    const SENTENCES: [&str; 8] = [
         "The user doesn't want to proceed with this tool use.",
         "The user doesn't want to take this action right now.",
         "[Request interrupted by user for tool use]",
@@ -109,10 +109,34 @@ pub(super) fn says_it_was_refused(said: &str) -> bool {
         "The user denied this operation",
         "The user rejected this tool call.",
         "The tool call is rejected by the user",
+        "Skipped due to queued user message.",
     ];
     let is_denied = said.starts_with("Permission to ") && said.contains(" denied");
     let begins = |sentence: &&str| said.starts_with(*sentence);
-    is_denied || is_never_flagged(said) || SENTENCES.iter().any(begins)
+    is_denied
+        || is_never_flagged(said)
+        || SENTENCES.iter().any(begins)
+        || names_what_was_not_run(said)
+}
+
+/// Whether a result begins with the sentence of Kimi or Cline that names the tool which was not run.
+fn names_what_was_not_run(said: &str) -> bool {
+    const KIMIS: [&str; 4] = [
+        "was not run because the user rejected the approval request.",
+        "was not run because the approval request was cancelled.",
+        "was denied by permission policy.",
+        "was denied by permission rule.",
+    ];
+    const CLINES: &str = "was not approved";
+    if let Some(named) = said.strip_prefix("{\"error\":\"Tool \\\"") {
+        let after = named.split_once("\\\" ");
+        return after.is_some_and(|(_, rest)| rest.starts_with("was not approved\""));
+    }
+    let named = said.strip_prefix("Tool \"");
+    let after = named.and_then(|named| named.split_once("\" "));
+    after.is_some_and(|(_, rest)| {
+        rest.trim_end() == CLINES || KIMIS.iter().any(|kimis| rest.starts_with(kimis))
+    })
 }
 
 /// What a line must be about to count.
@@ -345,6 +369,35 @@ mod tests {
                 "{line}\n\nfn one() {{}}\nfn two() {{}}\nfn three() {{}}\nfn four() {{}}\n"
             );
             assert!(!is_refusal(&file) && !may_be_refusal(&file), "{line}");
+        }
+    }
+
+    #[test]
+    fn sentences_that_name_the_tool_refuse_its_call() {
+        for (said, expected) in [
+            (
+                "Tool \"Bash\" was not run because the user rejected the approval request. Reason: no",
+                true,
+            ),
+            (
+                "Tool \"Bash\" was not run because the approval request was cancelled.",
+                true,
+            ),
+            ("Tool \"Bash\" was denied by permission policy.", true),
+            ("Tool \"run_commands\" was not approved", true),
+            (
+                r#"{"error":"Tool \"run_commands\" was not approved"}"#,
+                true,
+            ),
+            ("Skipped due to queued user message.", true),
+            ("Tool \"Bash\" was not found", false),
+            (
+                "Tool \"x\" was not approved by the board of directors",
+                false,
+            ),
+            (r#"{"error":"Tool \"x\" was not found"}"#, false),
+        ] {
+            assert_eq!(says_it_was_refused(said), expected, "{said}");
         }
     }
 
