@@ -32,9 +32,13 @@ pub(super) fn was_refused(transcript: &Transcript<'_>, call: &Exchange) -> bool 
         return false;
     }
     let said = beginning(transcript, block, LONGEST_REFUSAL);
-    if said.starts_with(NOT_RUN) {
+    if NOT_RUN.iter().any(|begin| said.starts_with(begin)) {
         let said = after_command(transcript, block);
         return said.is_some_and(|said| said.contains("Rejected("));
+    }
+    // The reader of Codex flags them, and nothing else flags such a text.
+    if block.outcome == Outcome::Failed && STOPPED.iter().any(|begin| said.starts_with(begin)) {
+        return true;
     }
     // Without a flag, or from a command, such a line may be about anything that a user refused.
     let about = match block.outcome == Outcome::Failed && call.kind != ToolKind::Shell {
@@ -54,17 +58,32 @@ pub(super) fn was_refused(transcript: &Transcript<'_>, call: &Exchange) -> bool 
         }
 }
 
-/// How Codex begins to say that it has not run a command, which it then quotes.
-const NOT_RUN: &str = "exec_command failed for `";
+/// How Codex begins to say that it has not run a command, which it may then quote.
+const NOT_RUN: [&str; 2] = [
+    "exec_command failed for `",
+    "exec_command failed: CreateProcess {",
+];
+
+/// How it begins to say that a hook or its guardian has stopped a call, in a result without a header.
+const STOPPED: [&str; 2] = [
+    "Command blocked by PreToolUse hook: ",
+    "This action was rejected due to unacceptable risk.",
+];
 
 /// What Codex says of a command that it has not run, behind the command.
 fn after_command(transcript: &Transcript<'_>, result: &Block) -> Option<String> {
     const AFTER: &str = "`: CreateProcess { message: ";
+    const BARE: &str = "exec_command failed: CreateProcess { message: ";
     if result.outcome == Outcome::Fine {
         return None;
     }
     let said = block_text(transcript, result);
-    Some(said.rsplit_once(AFTER)?.1.to_owned())
+    let after = said.strip_prefix(BARE);
+    Some(
+        after
+            .or_else(|| Some(said.rsplit_once(AFTER)?.1))?
+            .to_owned(),
+    )
 }
 
 /// Whether an agent says that it could not start a command, or does not know the tool.
@@ -80,7 +99,8 @@ fn was_not_started(transcript: &Transcript<'_>, call: &Exchange) -> bool {
     }
     let said = beginning(transcript, block, LONGEST_REFUSAL);
     BEGINNINGS.iter().any(|begin| said.starts_with(begin))
-        || said.starts_with(NOT_RUN) && after_command(transcript, block).is_some()
+        || NOT_RUN.iter().any(|begin| said.starts_with(begin))
+            && after_command(transcript, block).is_some()
 }
 
 /// Whether a sentence is one with which Codex or Cline says in a result without a flag that the user refused a call.

@@ -29,12 +29,15 @@ pub(super) fn header(raw: &[u8]) -> usize {
 }
 
 /// The agent's answers to calls that it did not carry out.
-const NOT_DONE: [&[u8]; 10] = [
+const NOT_DONE: [&[u8]; 13] = [
     b"unsupported call: ",
     b"unsupported custom tool call: ",
     b"execution error: ",
     b"aborted by user",
     b"exec_command failed for `",
+    b"exec_command failed: CreateProcess { message: ",
+    b"Command blocked by PreToolUse hook: ",
+    b"This action was rejected due to unacceptable risk.",
     b"failed in sandbox",
     b"failed to parse function arguments: ",
     b"apply_patch verification failed: ",
@@ -103,7 +106,10 @@ mod tests {
     fn a_status_other_than_zero_is_a_failure() {
         let of = |raw: &[u8]| outcome(raw, header(raw));
         for failed in [
-            &br"Exit code: 101\nWall time: 1 seconds\nOutput:\nx"[..],
+            &b"Command blocked by PreToolUse hook: no. Command: rm a"[..],
+            br"This action was rejected due to unacceptable risk.\nReason: x",
+            br#"exec_command failed: CreateProcess { message: \"Rejected(\\\"no\\\")\" }"#,
+            br"Exit code: 101\nWall time: 1 seconds\nOutput:\nx",
             br"Chunk ID: a\nProcess exited with code -1\nOutput:\nx",
             br#"{\"output\":\"exit_code\",\"metadata\":{\"exit_code\":2,\"duration_seconds\":0.1}}"#,
             b"unsupported call: shell",
