@@ -58,6 +58,9 @@ keys! {
     PARENT_CALL = b"parent_tool_use_id";
     STATUS = b"status";
     SCHEMA_VERSION = b"schema_version";
+    LANE = b"lane";
+    SEQUENCE = b"seq";
+    RETAINED_TAIL = b"retainedTail";
     OF_REPORT = b"findings_before" | b"last_message";
     OF_QWEN = b"toolCallResult" | b"systemPayload" | b"provenance";
     TOOL_OF_STREAM = b"tool_name" | b"tool_id";
@@ -86,6 +89,8 @@ pub(crate) struct Line<'a> {
     pub(in crate::format) message: Option<MessageShape<'a>>,
     /// The type of its `payload`, and its shape as a message.
     pub(in crate::format) payload: Option<(&'a [u8], MessageShape<'a>)>,
+    /// Its `version` as written, if that is a number.
+    pub(in crate::format) version: &'a [u8],
     /// The type of its `event`.
     pub(in crate::format) event: &'a [u8],
     /// Where its `$set` has messages, the first thing in them that is not understood.
@@ -152,6 +157,7 @@ impl<'a> Line<'a> {
                         self.keys |= LONG_ID;
                     }
                 }
+                (b"version", Kind::Number) => self.version = c.skip()?.of(line),
                 (b"replacement", kind) => {
                     if kind != Kind::Null {
                         self.keys |= REPLACES;

@@ -24,9 +24,10 @@ pub(in crate::format) use evidence::{Family, LineContent, Lookalike};
 pub(crate) use line::Line;
 use line::SOURCE;
 pub(in crate::format) use line::{
-    CALL_ID, CWD, DATA, ID, INFO, LEAF_UUID, LONG_ID, MESSAGE, MESSAGE_ID, MESSAGES, ORIGIN,
+    CALL_ID, CWD, DATA, ID, INFO, LANE, LEAF_UUID, LONG_ID, MESSAGE, MESSAGE_ID, MESSAGES, ORIGIN,
     PARENT_CALL, PARENT_ID, PARENT_UUID, PATCH, PAYLOAD, PROJECT, QWEN_VERSION, RECORD_TYPE,
-    REPLACES, SESSION_ID, SNAPSHOT, STREAM_SESSION, TIMESTAMP, TOOL_OF_STREAM, UUID, VERSION,
+    REPLACES, RETAINED_TAIL, SEQUENCE, SESSION_ID, SNAPSHOT, STREAM_SESSION, TIMESTAMP,
+    TOOL_OF_STREAM, UUID, VERSION,
 };
 pub(crate) use message_shape::Part;
 pub(crate) use message_shape::Unrecognised;

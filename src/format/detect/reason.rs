@@ -100,6 +100,7 @@ pub fn unsupported(name: &str) -> String {
         "cut-off" => "a JSON document that breaks off".to_owned(),
         "documents" => "a JSON document followed by another one or by text".to_owned(),
         "two-lists" => "a JSON document with two lists of messages".to_owned(),
+        "pi-newer" => "a session of a newer version of pi, which is not supported".to_owned(),
         "ctxpack-report" => "a report of ctxpack, not a transcript".to_owned(),
         "other" => "not in the format that --input-format names".to_owned(),
         name if Format::named(name).is_some() => {

@@ -2,7 +2,7 @@
 
 use crate::format::Format;
 use crate::format::detect::{
-    CALL_ID, Evidence, Family, Line, PAYLOAD, Part, RECORD_TYPE, Unrecognised, is_call,
+    CALL_ID, Evidence, Family, Line, PARENT_ID, PAYLOAD, Part, RECORD_TYPE, Unrecognised, is_call,
 };
 
 const OWN: Family = Family::Of(Format::Codex);
@@ -55,7 +55,9 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     if CALL_ITEMS.contains(&line.kind) && line.has(CALL_ID) {
         return Some(Evidence::message(OWN, None));
     }
-    let is_other = OTHER_ITEMS.contains(&line.kind) && line.kind != b"message";
+    // Entries of pi name their parents.
+    let is_other =
+        OTHER_ITEMS.contains(&line.kind) && line.kind != b"message" && !line.has(PARENT_ID);
     (line.has(RECORD_TYPE) || is_other && !line.own.is_message()).then(|| Evidence::mark(OWN))
 }
 

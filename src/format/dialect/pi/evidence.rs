@@ -1,16 +1,31 @@
 //! By what an entry of a pi session is recognised: a header, and messages within entries.
+//!
+//! What only newer versions of the format have is recognised, too, so that a file with it is refused: it would be read wrongly.
 
 use crate::format::Format;
 use crate::format::detect::{
-    CWD, Evidence, Family, LONG_ID, Line, PARENT_ID, Part, REPLACES, Unrecognised, VERSION,
+    CWD, Evidence, Family, LANE, LONG_ID, Line, Lookalike, PARENT_ID, Part, REPLACES,
+    RETAINED_TAIL, SEQUENCE, Unrecognised, VERSION,
 };
 
 const OWN: Family = Family::Of(Format::Pi);
+const NEWER: Family = Family::Named("pi-newer", Lookalike::Of(Format::Pi));
 
 /// The evidence of an entry.
 pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     match (line.kind, &line.message) {
-        (b"session", _) if line.has(CWD) || line.has(VERSION) => Some(Evidence::mark(OWN)),
+        (b"session", _) if line.has(CWD) || line.has(VERSION) => Some(match line.version {
+            b"" | b"0" | b"1" | b"2" | b"3" => Evidence::mark(OWN),
+            _ => Evidence::message(NEWER, None),
+        }),
+        // From version 4 on, entries stand in lanes and are numbered; there are records and moves of a lane beside them.
+        (_, _) if line.has(LANE | SEQUENCE) && line.own.role.is_empty() => {
+            Some(Evidence::message(NEWER, None))
+        }
+        // It holds messages that are sent after the summary.
+        (b"compaction", _) if line.has(RETAINED_TAIL | PARENT_ID) => {
+            Some(Evidence::message(NEWER, None))
+        }
         // Those of Factory Droid have long ids.
         (b"message", Some(says)) if line.own.role.is_empty() && !line.has(LONG_ID) => {
             Some(Evidence::message(OWN, says.unrecognised(Format::Pi)))

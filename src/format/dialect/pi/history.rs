@@ -21,7 +21,8 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let tree = Tree::new(transcript);
     let path = tree.path();
     let live: IdSet<u32> = tree.window(&path).into_iter().collect();
-    let on_path: IdSet<u32> = path.iter().copied().collect();
+    let mover = tree.mover().map(|(line, _)| line);
+    let on_path: IdSet<u32> = path.iter().copied().chain(mover).collect();
     let speaks = |line: u32| tree.link(line).role.is_some();
     let mut lines = BTreeSet::new();
     let mut known = IdMap::default();
@@ -78,6 +79,12 @@ pub(super) fn without(tree: &Tree<'_, '_>, path: &[u32], removed: BTreeSet<u32>)
         if tree.chaining == Chaining::ById && parent != NONE && removed.contains(&parent) {
             let above = above(tree, line, &mut known, |above| is_kept(&above));
             replace.push(Replace::id(line, link.parent, to(above)));
+        }
+        if let Some((_, Some(span))) = tree.mover().filter(|(mover, _)| *mover == line)
+            && let Some(leaf) = tree.leaf().filter(|leaf| removed.contains(leaf))
+        {
+            let above = above(tree, leaf, &mut known, |above| is_kept(&above));
+            replace.push(Replace::id(line, span, to(above)));
         }
         if !link.is_boundary() {
             continue;

@@ -116,6 +116,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
                 | b"branch_summary"
                 | b"custom"
                 | b"label"
+                | b"leaf"
                 | b"session_info" => LineKind::Control,
                 _ => LineKind::Unknown,
             }

@@ -503,6 +503,72 @@ fn a_session_with_a_replaced_entry_is_not_read() {
     assert!(why.contains("context_edit with a replacement"), "{why}");
 }
 
+/// What a file is taken for, with and without the format being given.
+fn found(text: &str) -> [String; 2] {
+    let mut detector = Detector::default();
+    detector.look(text.as_bytes());
+    [detector.decide(), detector.given(Format::Pi)].map(|found| match found {
+        Detected::Known(format, _) => format.name().to_owned(),
+        Detected::Unsupported(why) => why.to_string(),
+    })
+}
+
+#[test]
+fn a_session_of_a_newer_version_is_refused() {
+    const NEWER: &str = "a session of a newer version of pi, which is not supported";
+    let fourth = [
+        r#"{"kind":"header","version":4,"id":"s","createdAt":1,"cwd":"/w"}"#,
+        r#"{"kind":"record","type":"operation_started","id":"r","lane":"main","seq":1}"#,
+        r#"{"kind":"entry","lane":"main","type":"message","id":"a","parentId":null,"seq":2,"timestamp":3,"message":{"role":"user","content":"go"}}"#,
+        r#"{"kind":"lane","seq":3,"lane":"main","leafId":null}"#,
+    ];
+    let unknown = session(",\"version\":9", &[&said("a", "", "go")]);
+    let retained = third(&[
+        said("a", "", "go"),
+        format!(
+            "\"type\":\"compaction\",{},\"summary\":\"so\",\"retainedTail\":[{{\"role\":\"user\",\"content\":\"keep\"}}]",
+            place("b", "a")
+        ),
+    ]);
+    for text in [fourth.join("\n"), unknown, retained] {
+        let [decided, given] = found(&text);
+        assert_eq!(decided, NEWER, "{text}");
+        assert!(given.starts_with("not pi, but "), "{given}");
+    }
+    for version in ["", ",\"version\":1", ",\"version\":2", THIRD] {
+        assert_eq!(
+            found(&session(version, &[&said("a", "", "go")])),
+            ["pi", "pi"]
+        );
+    }
+}
+
+#[test]
+fn a_leaf_that_was_moved_back_is_where_the_session_continues() {
+    let entries = |target: &str| {
+        third(&[
+            said("1", "", "go"),
+            said("2", "1", "on"),
+            said("3", "2", "left"),
+            format!(
+                "\"type\":\"leaf\",{},\"targetId\":{target}",
+                place("4", "3")
+            ),
+        ])
+    };
+    let moved = entries("\"2\"");
+    assert_eq!(words(&moved), ["go", "on"]);
+    let rest = alive(&moved);
+    assert_eq!(words(&rest), ["go", "on"]);
+    assert!(
+        rest.contains("\"type\":\"leaf\"") && !rest.contains("left"),
+        "{rest}"
+    );
+    assert_eq!(words(&spliced(&moved, 1, Some("so"))), ["so", "on"]);
+    assert_eq!(words(&spliced(&moved, 2, Some("so"))), ["so"]);
+    assert_eq!(words(&entries("null")), [""; 0]);
+}
+
 #[test]
 fn a_long_branch_without_messages_leaves_with_its_first_one() {
     const MANY: usize = 30_000;

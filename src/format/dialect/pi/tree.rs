@@ -1,6 +1,6 @@
 //! How the entries of a session are linked, and which of them a model sees.
 //!
-//! The leaf is the last entry of the file, whatever its type, and the path leads from parent to parent up to a root. If there
+//! The leaf is the last entry of the file, whatever its type, unless that is a `leaf` entry, which names it; the path leads from parent to parent up to a root. If there
 //! is a compaction on the path, a model sees the summary of the last one, the entries from the one that it names, and those
 //! after it. An edit among these leaves out the entry that it names; an entry stays with its edit, on the path.
 //!
@@ -114,10 +114,33 @@ impl<'t, 'a> Tree<'t, 'a> {
         self.link(line).is_node() && is_named
     }
 
-    /// The entry at which the session continues.
+    /// The entry at which the session continues: the last one, or the one that it moves the leaf to.
     pub(super) fn leaf(&self) -> Option<u32> {
+        let last = self.last()?;
+        let Some(target) = self.moves_leaf(last) else {
+            return Some(last);
+        };
+        self.named(target.string().unwrap_or_default())
+    }
+
+    /// The last entry, if it only moves the leaf, and where it names the new one.
+    pub(super) fn mover(&self) -> Option<(u32, Option<Span>)> {
+        let last = self.last()?;
+        Some((last, self.moves_leaf(last)?.inside()))
+    }
+
+    fn last(&self) -> Option<u32> {
         let lines = 0..self.transcript.links().len() as u32;
         lines.rev().find(|line| self.is_entry(*line))
+    }
+
+    /// To which entry a line moves the leaf, if that is what it does.
+    fn moves_leaf(&self, line: u32) -> Option<Value<'t>> {
+        if self.link(line).role.is_some() || !self.transcript.is_there(line) {
+            return None;
+        }
+        let [kind, target] = Value::of(self.transcript.line(line)).fields(["type", "targetId"]);
+        (kind.string() == Some(b"leaf")).then_some(target)
     }
 
     /// The path from the root to the leaf.
