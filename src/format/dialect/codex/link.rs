@@ -10,7 +10,7 @@ use super::SUMMARY_BEGINS;
 use crate::format::shapes::joined_sessions::joined;
 use crate::format::shapes::splice::is_listed;
 use crate::ids::IdSet;
-use crate::scan::Span;
+use crate::scan::{Span, Value};
 use crate::transcript::{
     BlockKind, Compaction, Conversation, ConversationId, LineKind, LinkKind, Role, Source,
     Transcript, Unit,
@@ -134,7 +134,8 @@ impl<'t, 'a> Walk<'t, 'a> {
                     self.see(first..next);
                 }
             } else {
-                if units[first..next].iter().any(is_turn) {
+                let begins = |unit| is_turn(unit) || is_of_an_agent(self.transcript, unit);
+                if units[first..next].iter().any(begins) {
                     self.turns.push((line, self.now));
                 }
                 self.see(first..next);
@@ -189,7 +190,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             let steps = iter::successors(before.live, |step| self.steps[*step].before);
             for step in steps.map(|step| self.steps[step]) {
                 let unit = &units[step.unit];
-                if unit.source != Source::Injected {
+                if unit.source != Source::Injected || is_of_an_agent(self.transcript, unit) {
                     break;
                 }
                 first = unit.line;
@@ -204,6 +205,16 @@ impl<'t, 'a> Walk<'t, 'a> {
 /// Whether a unit begins a turn: every message with the user's role, except those that the agent inserted.
 fn is_turn(unit: &Unit) -> bool {
     unit.role == Role::User && unit.source != Source::Injected
+}
+
+/// Whether a unit is a message from another agent, which begins a turn where turns are taken back, although the user did not write it.
+fn is_of_an_agent(transcript: &Transcript<'_>, unit: &Unit) -> bool {
+    unit.role == Role::User
+        && unit.source == Source::Injected
+        && Value::part(transcript.line(unit.line), unit.object)
+            .field("type")
+            .string()
+            == Some(b"agent_message")
 }
 
 /// The units of each message: consecutive answers of the agent form one message.

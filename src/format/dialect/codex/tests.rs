@@ -90,3 +90,16 @@ fn each_of_many_turns_that_were_taken_back_is_dead() {
     assert_eq!(dead.len(), 2 * MANY + 6);
     assert!(!dead.contains(&1) && dead.contains(&2));
 }
+
+#[test]
+fn a_message_of_another_agent_begins_a_turn_that_is_taken_back() {
+    let of_agent = line(
+        "response_item",
+        r#""type":"agent_message","author":"/root/w","recipient":"/root","content":[{"type":"input_text","text":"done"}]"#,
+    );
+    let back = line("event_msg", r#""type":"thread_rolled_back","num_turns":1"#);
+    let transcript = read(&[said("go"), said("keep"), of_agent, back, said("on")]);
+    let dead = Format::Codex.dead(&transcript).drop;
+    let dead: Vec<u32> = dead.into_iter().collect();
+    assert!(!dead.contains(&2) && dead.contains(&3), "{dead:?}");
+}
