@@ -19,8 +19,11 @@ pub(super) const SUMMARY: &[u8] = b"ctxpack-summary-";
 
 /// How the messages of the user begin that the agent does not send: commands, and contexts that it writes anew.
 const UNSENT: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
-/// How the messages begin that the agent writes in the user's name.
-const INJECTED: &[u8] = b"System: Potential loop detected";
+/// How the messages begin that the agent writes in the user's name, as they stand in JSON: one of them has what a process printed.
+const INJECTED: [&[u8]; 2] = [
+    b"System: Potential loop detected",
+    b"Background execution update:\\n<background_output>\\n",
+];
 
 /// What was read.
 #[derive(Debug, Clone, Copy)]
@@ -123,7 +126,7 @@ pub(super) fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<
     };
     let source = if id.of(line).starts_with(SUMMARY) {
         Source::Summary
-    } else if first.is_some_and(|first| first.starts_with(INJECTED)) {
+    } else if first.is_some_and(|first| INJECTED.iter().any(|begin| first.starts_with(begin))) {
         Source::Injected
     } else {
         blocks::source(first)

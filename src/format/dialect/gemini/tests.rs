@@ -447,3 +447,20 @@ fn a_session_is_known_by_its_lines_and_others_are_not_taken_for_one() {
         assert!(matches!(detected(&text), Detected::Unsupported(_)), "{text}");
     }
 }
+
+#[test]
+fn what_a_process_printed_in_the_background_is_not_typed() {
+    let text = file(&[
+        HEADER.to_owned(),
+        user("m1", "go"),
+        user(
+            "m2",
+            "Background execution update:\\n<background_output>\\nout\\n</background_output>\\n\\nA previously backgrounded execution has completed.",
+        ),
+        user("m3", "Background execution update: what is that?"),
+    ]);
+    let transcript = read(&text);
+    let messages = &transcript.conversations[0].messages;
+    let typed: Vec<Typed> = messages.iter().map(|message| message.typed).collect();
+    assert_eq!(typed, [Typed::Yes, Typed::No, Typed::Yes]);
+}
