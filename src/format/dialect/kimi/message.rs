@@ -88,6 +88,22 @@ pub(super) fn message(
     Ok(LineKind::Message)
 }
 
+/// The kinds of origins whose messages the agent writes, or of which it depends on what triggered them.
+const OF_AGENT: [&[u8]; 12] = [
+    b"skill_activation",
+    b"plugin_command",
+    b"injection",
+    b"shell_command",
+    b"compaction_summary",
+    b"system_trigger",
+    b"background_task",
+    b"task",
+    b"cron_job",
+    b"cron_missed",
+    b"hook_result",
+    b"retry",
+];
+
 /// Who wrote a message, by its origin.
 fn wrote(c: &mut Cursor<'_>, link: &mut Link) -> Parse<()> {
     let line = c.line();
@@ -108,7 +124,8 @@ fn wrote(c: &mut Cursor<'_>, link: &mut Link) -> Parse<()> {
         b"skill_activation" | b"plugin_command" => trigger == b"user-slash",
         _ => false,
     };
-    link.is_injected = !by_user;
+    // What an origin of an unknown kind has may be the user's words.
+    link.is_injected = !by_user && OF_AGENT.contains(&kind);
     link.is_summary = kind == b"compaction_summary";
     link.is_root = by_user && !is_in_turn && link.role == Some(Role::User);
     if kind == b"injection" {
