@@ -125,7 +125,7 @@ pub fn todos(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Option<Todo
 
 /// What was last written of to-dos, also if that left none.
 ///
-/// Most agents write the whole list each time. Claude Code's tasks are made and changed one by one.
+/// Most agents write the whole list each time. A call without a result has written none. Claude Code's tasks are made and changed one by one.
 pub fn last_todos<'e>(
     transcript: &Transcript<'_>,
     exchanges: impl DoubleEndedIterator<Item = &'e Exchange> + Clone,
@@ -137,11 +137,21 @@ pub fn last_todos<'e>(
         if makes_or_changes(&tool) {
             return tasks.next();
         }
-        if !writes_list(&tool) || answer(transcript, exchange) == Done::Failed {
+        if !writes_list(&tool) || exchange.result.is_none() && exchange.inner.is_none() {
             return None;
         }
+        let is_sure = match answer(transcript, exchange) {
+            Done::Failed => return None,
+            Done::Unclear => false,
+            Done::Yes => true,
+        };
         let input = exchange.input(transcript);
-        let items = input.objects("todos").or_else(|| input.objects("plan"))?;
+        let items = input.objects("todos").or_else(|| input.objects("plan"));
+        let items = match items.filter(|_| is_sure) {
+            // A cell has written a list that cannot be read, or may have: the one before it may be out of date.
+            None if exchange.inner.is_some() => Vec::new(),
+            items => items?,
+        };
         let todo = |item| todo(item, exchange.call.message);
         Some(Todos {
             call: exchange.call,

@@ -316,6 +316,22 @@ fn a_plan_is_accepted_only_by_the_agents_own_sentence() {
 }
 
 #[test]
+fn a_list_that_was_not_written_replaces_none() {
+    let old = (
+        "TodoWrite",
+        r#"{"todos":[{"content":"old"}]}"#,
+        ResultText::Fine("ok"),
+    );
+    let new = (
+        "TodoWrite",
+        r#"{"todos":[{"content":"new"}]}"#,
+        ResultText::Nothing,
+    );
+    let todos = in_main(&anthropic(&[old, new]), todos).unwrap();
+    assert_eq!(todos.items[0].text, "old");
+}
+
+#[test]
 fn many_tasks_of_which_nothing_is_known_are_read_once() {
     let call = ("TaskCreate", r#"{"subject":"a"}"#, ResultText::Nothing);
     let transcript = anthropic(&vec![call; 20_000]);
