@@ -55,6 +55,7 @@ mod status;
 mod todos;
 mod tools;
 mod understood;
+mod user_commands;
 
 use std::borrow::Cow;
 

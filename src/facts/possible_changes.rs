@@ -16,6 +16,7 @@ use super::refused::never_ran;
 use super::script::{Effects, effects};
 use super::shell::{is_shell_tool, output, shows};
 use super::tools::steers;
+use super::user_commands::user_commands;
 use crate::ids::IdMap;
 use crate::policy::ToolKind;
 use crate::transcript::{BlockKind, Conversation, LineKind, Role, Transcript, Typed};
@@ -95,6 +96,7 @@ pub fn touches(
     }
     of_words(transcript, conversation, &mut touches);
     of_notes(transcript, conversation, &mut touches);
+    of_the_users_commands(transcript, conversation, &mut touches);
     touches.sort_by_key(|touch| touch.at);
     touches
 }
@@ -257,6 +259,26 @@ fn of_notes(
             },
             what,
         });
+    }
+}
+
+/// What a command may change; `None` if nothing.
+fn effects_of(command: &str) -> Option<What> {
+    match effects(command) {
+        Effects::Anything => Some(What::Anything),
+        Effects::Paths(paths) => (!paths.is_empty()).then_some(What::Paths(paths)),
+    }
+}
+
+/// What commands may have changed that the user ran.
+fn of_the_users_commands(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    touches: &mut Vec<PossibleChange>,
+) {
+    for ran in user_commands(transcript, conversation) {
+        let what = effects_of(&ran.command);
+        touches.extend(what.map(|what| PossibleChange { at: ran.at, what }));
     }
 }
 

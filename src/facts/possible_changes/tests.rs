@@ -1,8 +1,9 @@
 //! Which words of paths and of users may be about a file.
 
 use super::*;
-use crate::facts::tests::{ResultText, anthropic};
+use crate::facts::tests::{ResultText, anthropic, read_as};
 use crate::facts::{Activity, WorkBudget};
+use crate::format::Format;
 use crate::policy::Tools;
 
 #[test]
@@ -160,4 +161,32 @@ fn a_patch_that_a_shell_is_given_says_what_it_changes() {
         known_after(&[("shell", &input, said)]).as_deref(),
         Some("new\nx")
     );
+}
+
+fn is_known(transcript: &Transcript<'_>) -> bool {
+    let conversation = &transcript.conversations[0];
+    let acts = Activity::of(transcript, conversation, &Tools::default());
+    let file = acts.files.iter().find(|file| file.path == "/w/src/a.rs");
+    let touches = touches(transcript, conversation, &acts);
+    let known = file.and_then(|file| file.known(transcript, &touches, &WorkBudget::default()));
+    known.is_some()
+}
+
+#[test]
+fn a_command_that_the_user_ran_may_change_a_file() {
+    let after = |said: &str| {
+        let read = anthropic(&[READ]);
+        let lines = (0..2).map(|line| String::from_utf8(read.line(line).to_vec()).unwrap() + "\n");
+        let said = serde_json::json!({"role": "user", "content": said});
+        is_known(&read_as(
+            Format::Anthropic,
+            &(lines.collect::<String>() + &said.to_string()),
+        ))
+    };
+    assert!(!after("<bash-input>rm src/a.rs</bash-input>"));
+    assert!(!after(
+        "I ran the following shell command:\n```sh\nsed -i s/1/2/ src/a.rs\n```\n\nThis produced the following result:\n```\n\n```"
+    ));
+    assert!(after("<bash-input>rm src/b.rs</bash-input>"));
+    assert!(after("<bash-input>cargo test</bash-input>"));
 }
