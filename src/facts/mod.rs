@@ -95,6 +95,7 @@ pub use todos::{
     last_todos, listed, proposal, todos, writes_list,
 };
 pub use tools::{kind_of, kind_of_call};
+pub use user_commands::commands_of_user;
 
 /// The texts of a block, separated by line breaks. Invalid UTF-8 is replaced.
 pub fn block_text<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {

@@ -3,7 +3,8 @@
 //! PURE. They are no calls: the model did not ask for them. Each is read in the exact form in which an agent writes it.
 
 use super::block_text;
-use super::exchanges::TellingLocation;
+use super::commands::Command;
+use super::exchanges::{FactLocation, TellingLocation};
 use super::exit::CommandStatus;
 use crate::scan::Value;
 use crate::text::lossy;
@@ -18,6 +19,26 @@ pub(super) struct UserCommand {
     pub(super) command: String,
     /// How it ended, as far as the agent says so.
     pub(super) exit: CommandStatus,
+}
+
+/// The same as commands, as far as they are sent to the model.
+pub fn commands_of_user(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<Command> {
+    let all = user_commands(transcript, conversation).into_iter();
+    let sent = all.filter_map(|ran| {
+        Some(Command {
+            call: FactLocation {
+                message: ran.at.message,
+                line: ran.at.line,
+                block: ran.at.block?,
+            },
+            result: None,
+            text: ran.command,
+            exit: ran.exit,
+            name: None,
+            folder: None,
+        })
+    });
+    sent.collect()
 }
 
 /// The commands that the user ran, in the order of the conversation; those that are not sent to the model come last.

@@ -9,7 +9,9 @@ use super::form::{Row, Section};
 use super::gather::Gather;
 use super::label::{IN, ended};
 use super::units::Claim;
-use crate::facts::{CommandStatus, Exchange, commands, names_its_folder, spelled};
+use crate::facts::{
+    CommandStatus, Exchange, commands, commands_of_user, names_its_folder, spelled,
+};
 
 /// How much of a command is quoted, in bytes.
 pub(super) const LONGEST_COMMAND: usize = 240;
@@ -20,10 +22,12 @@ const HEAD: usize = 56;
 /// The value of a command besides its names.
 pub(super) const RAN: f64 = 2.0;
 
-/// Each command once, with its last result. In another folder it is another command.
+/// Each command once, with its last result; those that the user ran, too. In another folder it is another command.
 pub(super) fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exchange]) {
     let mut last: BTreeMap<(String, Option<&str>), usize> = BTreeMap::new();
-    let commands = commands(gather.transcript, own);
+    let mut commands = commands(gather.transcript, own);
+    let users = commands_of_user(gather.transcript, gather.conversation).into_iter();
+    commands.extend(users.filter(|ran| gather.span.contains(&(ran.call.message as usize))));
     for (n, command) in commands.iter().enumerate() {
         let text = clip(command.text.trim(), LONGEST_COMMAND).into_owned();
         last.insert((text, command.folder.as_deref()), n);
