@@ -89,6 +89,14 @@ fn cell<'t>(
     code.contains("tools").then(|| (Cell::read(&code), code))
 }
 
+/// Whether the cell that a call runs has calls that could not be read, or a patch whose text is not known.
+pub(super) fn has_unread(transcript: &Transcript<'_>, call: &Block) -> bool {
+    let tool = lossy(unescape(transcript.bytes(call.line, call.tool)));
+    let is_known = |call: &CellCall| call.tool != PATCH_TOOL || call.input.is_string();
+    cell(transcript, call, &tool)
+        .is_some_and(|(cell, _)| cell.unread > 0 || !cell.calls.iter().all(is_known))
+}
+
 /// The results of waiting for cells, by the ids of these.
 struct Waits(IdMap<String, Vec<FactLocation>>);
 

@@ -9,6 +9,7 @@ use std::collections::HashSet;
 
 use super::activity::Activity;
 use super::block_text;
+use super::cell_calls::has_unread;
 use super::error_lines::NOT_THERE;
 use super::exchanges::{Exchange, FactLocation, TellingLocation, text_of};
 use super::path::{self, is_relative, on_its_drive, with_slashes};
@@ -20,6 +21,8 @@ use super::user_commands::user_commands;
 use crate::ids::IdMap;
 use crate::policy::ToolKind;
 use crate::transcript::{BlockKind, Conversation, LineKind, Role, Transcript, Typed};
+
+mod running;
 
 /// Something that may have changed files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,11 +60,12 @@ type Operated<'f> = IdMap<u32, Vec<&'f str>>;
 const ONLY_LOOK: [&str; 4] = ["Explore", "Plan", "explore", "plan"];
 
 /// The tools that start them, of those that steer an agent.
-const AGENTS: [&str; 6] = [
+const AGENTS: [&str; 7] = [
     "Agent",
     "Task",
     "task",
     "spawn_agent",
+    "spawn_agents_on_csv",
     "delegate",
     "dispatch_agent",
 ];
@@ -94,6 +98,9 @@ pub fn touches(
     for call in &abandoned::calls(transcript, conversation) {
         of_call(transcript, call, &Operated::default(), &mut touches);
     }
+    of_cells(transcript, &acts.calls, &mut touches);
+    running::of_commands(transcript, conversation, &acts.calls, &mut touches);
+    running::of_agents(transcript, conversation, &acts.calls, &mut touches);
     of_words(transcript, conversation, &mut touches);
     of_notes(transcript, conversation, &mut touches);
     of_the_users_commands(transcript, conversation, &mut touches);
@@ -126,6 +133,9 @@ fn of_call(
                 .collect(),
         )
     };
+    if let Some(what) = typed_into(transcript, call) {
+        push(what);
+    }
     match call.kind {
         ToolKind::Shell => {
             let known = operated.get(&call.call.block);
@@ -137,9 +147,7 @@ fn of_call(
         ToolKind::Other => {
             let tool = call.tool(transcript);
             if AGENTS.contains(&&*tool) {
-                let input = call.input(transcript);
-                let kind = input.text(&["subagent_type", "agent_type"]);
-                if !kind.is_some_and(|kind| ONLY_LOOK.contains(&&*kind)) {
+                if !running::only_looks(transcript, call) {
                     push(What::Anything);
                 }
             } else if !steers(&tool) {
@@ -259,6 +267,30 @@ fn of_notes(
             },
             what,
         });
+    }
+}
+
+/// What may have been changed by what a call types into a command that goes on, which may be a shell.
+fn typed_into(transcript: &Transcript<'_>, call: &Exchange) -> Option<What> {
+    if !matches!(&*call.tool(transcript), "write_stdin" | "write_bash") {
+        return None;
+    }
+    let input = call.input(transcript);
+    let typed = input.text(&["chars", "input"])?;
+    let is_empty = typed.chars().all(|c| c.is_control() || c.is_whitespace());
+    (!is_empty).then(|| effects_of(&typed)).flatten()
+}
+
+/// What the calls in cells may have changed that could not be read.
+fn of_cells(transcript: &Transcript<'_>, calls: &[Exchange], touches: &mut Vec<PossibleChange>) {
+    for of_a_block in calls.chunk_by(|a, b| a.call.block == b.call.block) {
+        let call = of_a_block[0].call;
+        if has_unread(transcript, transcript.block(call.block)) {
+            touches.push(PossibleChange {
+                at: call.into(),
+                what: What::Anything,
+            });
+        }
     }
 }
 

@@ -211,3 +211,25 @@ fn a_file_is_known_as_the_cell_has_printed_it_and_no_longer_once_it_may_have_cha
     let complaint = completed(&["cat: a.txt: No such file or directory\n"]);
     assert_eq!(known(&[(read, complaint)]), (None, Done::Failed));
 }
+
+#[test]
+fn a_cell_with_what_cannot_be_read_is_known_as_such() {
+    for (code, expected) in [
+        ("await tools.apply_patch(cur.output)", true),
+        (r#"await tools["exec_command"]({cmd:"rm a"})"#, true),
+        (
+            "for (const c of cs) await tools.exec_command({cmd: c})",
+            true,
+        ),
+        (r#"await tools.exec_command({cmd:"ls"})"#, false),
+        (
+            r#"await tools.apply_patch("*** Begin Patch\n*** Delete File: a\n*** End Patch")"#,
+            false,
+        ),
+    ] {
+        let transcript = session(&[(code, completed(&[]))]);
+        let call = calls_of(&transcript)[0].call;
+        let found = has_unread(&transcript, transcript.block(call.block));
+        assert_eq!(found, expected, "{code}");
+    }
+}

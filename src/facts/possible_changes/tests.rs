@@ -163,6 +163,15 @@ fn a_patch_that_a_shell_is_given_says_what_it_changes() {
     );
 }
 
+/// What is known of the file after these calls, which come before and after it is read.
+fn known_around(
+    before: &[(&str, &str, ResultText<'_>)],
+    after: &[(&str, &str, ResultText<'_>)],
+) -> bool {
+    let transcript = anthropic(&[before, &[READ], after].concat());
+    is_known(&transcript)
+}
+
 fn is_known(transcript: &Transcript<'_>) -> bool {
     let conversation = &transcript.conversations[0];
     let acts = Activity::of(transcript, conversation, &Tools::default());
@@ -170,6 +179,43 @@ fn is_known(transcript: &Transcript<'_>) -> bool {
     let touches = touches(transcript, conversation, &acts);
     let known = file.and_then(|file| file.known(transcript, &touches, &WorkBudget::default()));
     known.is_some()
+}
+
+#[test]
+fn what_goes_on_may_change_a_file_until_its_end_is_shown() {
+    const BEGUN: &str = "Command running in background with ID: b1";
+    let begin = |command: &str| format!(r#"{{"command":"{command}","run_in_background":true}}"#);
+    let (changes, tests) = (begin("./rewrite.sh"), begin("cargo test"));
+    let changes = ("Bash", &changes[..], ResultText::Fine(BEGUN));
+    let tests = ("Bash", &tests[..], ResultText::Fine(BEGUN));
+    let ended = (
+        "BashOutput",
+        r#"{"bash_id":"b1"}"#,
+        ResultText::Fine("<status>completed</status>\n\n<exit_code>0</exit_code>"),
+    );
+    assert!(!known_around(&[changes], &[]));
+    assert!(!known_around(&[changes], &[ended]));
+    assert!(known_around(&[changes, ended], &[]));
+    assert!(known_around(&[tests], &[ended]));
+    let agent = (
+        "Task",
+        r#"{"prompt":"mend it","run_in_background":true}"#,
+        ResultText::Fine("Async agent launched successfully."),
+    );
+    let output = ("TaskOutput", r#"{"task_id":"a"}"#, ResultText::Fine("done"));
+    assert!(!known_around(&[agent], &[output]));
+    assert!(!known_around(&[agent], &[]));
+    assert!(known_around(&[agent, output], &[]));
+}
+
+#[test]
+fn what_is_typed_into_a_command_may_change_a_file() {
+    let typed = |chars: &str| {
+        let input = format!(r#"{{"session_id":7,"chars":"{chars}"}}"#);
+        known_after(&[("write_stdin", &input, ResultText::Fine(""))])
+    };
+    assert_eq!(typed("rm src/a.rs\\n"), None);
+    assert!(typed("\\u0003").is_some() && typed("").is_some());
 }
 
 #[test]
