@@ -207,7 +207,7 @@ weights! {
         /// The part of a budget that what was said and done last has a claim to, in percent.
         state: 10.0,
         /// The same where the summary is small.
-        ran_small: 0.035,
+        ran_small: 0.042,
         state_small: 2.0,
     }
 }
