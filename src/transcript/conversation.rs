@@ -267,8 +267,9 @@ impl Transcript<'_> {
             match self.block(*block).kind {
                 Text if self.is_added(*block) => {}
                 Text | Image | Document => words = Typed::Yes,
-                Result | Call | Server | Attachment => return Typed::No,
-                Thinking | Redacted | Other => {}
+                Result | Call | Server => return Typed::No,
+                // What is attached to words does not make them another's.
+                Attachment | Thinking | Redacted | Other => {}
             }
         }
         words

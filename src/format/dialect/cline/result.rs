@@ -10,6 +10,8 @@ use crate::transcript::{Block, Outcome, Record, Shape};
 
 /// How a text ends, as it is escaped, that is the JSON of one failed answer, and how each of them begins.
 const FAILED: &[u8] = br#"\"success\":false}"#;
+/// The same before a reason. A text within the answer has its quotes escaped twice.
+const FAILED_WITH: &[u8] = br#",\"success\":false,\"error\":"#;
 const ANSWER: &[u8] = br#"{\"query\":"#;
 
 /// The content at the cursor becomes that of `block`.
@@ -22,7 +24,9 @@ pub(super) fn content(
         Kind::String => {
             let text = c.string()?;
             let raw = text.span.of(c.line());
-            if raw.starts_with(ANSWER) && raw.ends_with(FAILED) {
+            let has_failed =
+                || raw.ends_with(FAILED) || memchr::memmem::find(raw, FAILED_WITH).is_some();
+            if raw.starts_with(ANSWER) && has_failed() {
                 block.outcome = Outcome::Failed;
             }
             record.text(text);

@@ -123,10 +123,27 @@ fn the_agent_sends_what_was_typed_and_no_notes_for_the_user() {
 }
 
 #[test]
+fn words_beside_an_attached_file_are_the_users_and_a_file_alone_is_not() {
+    const FILE: &str = r#"{"type":"file","path":"/w/a.py","content":"A = 1"}"#;
+    let words = format!(r#"{{"type":"text","text":"do it"}},{FILE}"#);
+    let text = session(&[
+        message("1", "user", 10, &words),
+        message("2", "user", 20, FILE),
+    ]);
+    let transcript = read(&text);
+    let messages = transcript.conversations[0].messages.iter();
+    let typed: Vec<Typed> = messages.map(|message| message.typed).collect();
+    assert_eq!(typed, [Typed::Yes, Typed::No]);
+}
+
+#[test]
 fn results_say_whether_they_failed_and_calls_what_they_did() {
     let one =
         |tool: &str, input: &str, content: &str| session(&called("1", 10, tool, input, content));
     let answer = r#""{\"query\":\"edit:/a\",\"result\":\"\",\"error\":\"no\",\"success\":false}""#;
+    let reason_last =
+        r#""{\"query\":\"edit:/a\",\"result\":\"\",\"success\":false,\"error\":\"no\"}""#;
+    let quotes = r#""{\"query\":\"edit:/a\",\"result\":\"{,\\\"success\\\":false,\\\"error\\\":1}\",\"success\":true}""#;
     for (tool, input, content, outcome) in [
         (
             "run_commands",
@@ -145,6 +162,18 @@ fn results_say_whether_they_failed_and_calls_what_they_did() {
             r#"{"path":"/a","old_text":"x","new_text":"y"}"#,
             answer,
             Outcome::Failed,
+        ),
+        (
+            "editor",
+            r#"{"path":"/a","old_text":"x","new_text":"y"}"#,
+            reason_last,
+            Outcome::Failed,
+        ),
+        (
+            "editor",
+            r#"{"path":"/a","old_text":"x","new_text":"y"}"#,
+            quotes,
+            Outcome::Fine,
         ),
         ("ask_question", "{}", r#""the answer""#, Outcome::Fine),
     ] {
