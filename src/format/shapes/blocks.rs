@@ -303,11 +303,15 @@ impl Block {
 
 /// Whether a message begins with an echo or a reminder that the agent wrote, not a person.
 ///
-/// The list contains Claude Code's wrappers; other agents have adopted them. Who only mentions one does not close it.
+/// The list contains Claude Code's wrappers; other agents have adopted them. Who only mentions one does not close it, or goes on
+/// behind it: what follows is a person's then.
 pub(in crate::format) fn is_echo(first_text: &[u8]) -> bool {
-    const WRAPPERS: [&[u8]; 3] = [b"command-name>", b"command-message>", b"task-notification>"];
-    // No person begins a message with these, closed or not.
-    const BEGINNINGS: [&[u8]; 5] = [
+    /// The agent has a sentence behind it.
+    const NOTIFICATION: &[u8] = b"task-notification>";
+    /// With nothing behind them but further elements.
+    const WRAPPERS: [&[u8]; 7] = [
+        b"command-name>",
+        b"command-message>",
         b"system-reminder>",
         b"local-command-",
         b"bash-input>",
@@ -325,10 +329,22 @@ pub(in crate::format) fn is_echo(first_text: &[u8]) -> bool {
         let mut ends = memchr::memmem::find_iter(inside, wrapper);
         ends.any(|at| at > 0 && inside[at - 1] == b'/')
     };
-    let mut wrappers = WRAPPERS.iter();
-    wrappers.any(|wrapper| inside.starts_with(wrapper) && closes(wrapper))
-        || BEGINNINGS.iter().any(|begin| inside.starts_with(begin))
+    let wraps = |wrapper: &[u8]| inside.starts_with(wrapper) && closes(wrapper);
+    wraps(NOTIFICATION)
+        || WRAPPERS.into_iter().any(wraps) && ends_an_element(inside)
         || words.starts_with(CAVEAT)
+}
+
+/// Whether the last thing in a text, as it stands in JSON, is the end of an element.
+fn ends_an_element(text: &[u8]) -> bool {
+    let mut text = text.trim_ascii_end();
+    while let Some(rest) = text.strip_suffix(b"\\n") {
+        text = rest.trim_ascii_end();
+    }
+    let tag = memchr::memrchr(b'<', text).map(|at| &text[at + 1..]);
+    let tag = tag.map(|tag| tag.strip_prefix(b"\\").unwrap_or(tag));
+    let name = tag.and_then(|tag| tag.strip_prefix(b"/")?.strip_suffix(b">"));
+    name.is_some_and(|name| !name.contains(&b'>'))
 }
 
 /// Who wrote a message, judged by how it begins.

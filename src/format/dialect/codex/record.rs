@@ -10,18 +10,20 @@ use crate::transcript::{
     Block, BlockKind, Compaction, LineKind, Link, LinkKind, Outcome, Record, Role, Shape, Source,
 };
 
-/// How the messages begin that the agent writes with the user's role.
-const INJECTED: [&[u8]; 10] = [
-    b"# AGENTS.md instructions",
-    b"<environment_context>",
-    b"<recommended_plugins>",
-    b"<user_instructions>",
-    b"<skill>",
-    b"<user_shell_command>",
-    b"<turn_aborted>",
-    b"<subagent_notification>",
-    b"<hook_prompt",
-    b"<codex_internal_context",
+/// How the messages begin and end that the agent writes with the user's role. The agent itself asks for both: what has only one of
+/// them, a person typed.
+const INJECTED: [(&[u8], &[u8]); 11] = [
+    (b"# AGENTS.md instructions", b"</INSTRUCTIONS>"),
+    (b"<environment_context>", b"</environment_context>"),
+    (b"<recommended_plugins>", b"</recommended_plugins>"),
+    (b"<user_instructions>", b"</user_instructions>"),
+    (b"<skill>", b"</skill>"),
+    (b"<user_shell_command>", b"</user_shell_command>"),
+    (b"<turn_aborted>", b"</turn_aborted>"),
+    (b"<subagent_notification>", b"</subagent_notification>"),
+    (b"<hook_prompt", b"</hook_prompt>"),
+    (b"<codex_internal_context", b"</codex_internal_context>"),
+    (b"<goal_context>", b"</goal_context>"),
 ];
 
 /// The name of the tool whose call has its own type; the type begins with this name.
@@ -348,14 +350,28 @@ impl Fields<'_> {
     }
 }
 
+/// A text as it stands in JSON, without the blanks and line breaks around it.
+fn without_breaks(words: &[u8]) -> &[u8] {
+    let mut bare = words.trim_ascii();
+    while let Some(rest) = bare.strip_prefix(b"\\n") {
+        bare = rest.trim_ascii_start();
+    }
+    while let Some(rest) = bare.strip_suffix(b"\\n") {
+        bare = rest.trim_ascii_end();
+    }
+    bare
+}
+
 /// The role, the source and the kind of a message that begins with `words`.
 fn spoken(kind: &[u8], role: &[u8], words: &[u8]) -> (Option<Role>, Source, Found) {
     match (kind, role) {
         // A message from another agent.
         (b"agent_message", _) => (Some(Role::User), Source::Injected, Found::Part),
         (_, b"user") => {
-            let bare = words.trim_ascii_start();
-            let is_injected = INJECTED.iter().any(|begin| bare.starts_with(begin));
+            let bare = without_breaks(words);
+            let is_it =
+                |(begin, end): &(&[u8], &[u8])| bare.starts_with(begin) && bare.ends_with(end);
+            let is_injected = INJECTED.iter().any(is_it);
             let source = if is_injected || is_echo(words) {
                 Source::Injected
             } else if bare.starts_with(SUMMARY_BEGINS.as_bytes()) {

@@ -44,6 +44,33 @@ fn what_the_agent_says_of_a_goal_is_not_typed_and_answers_no_call() {
 }
 
 #[test]
+fn what_only_begins_like_a_message_of_the_agents_is_typed() {
+    const NOTES: [(&str, &str); 8] = [
+        (
+            "# AGENTS.md instructions for /w\\n\\n<INSTRUCTIONS>\\n",
+            "</INSTRUCTIONS>",
+        ),
+        ("<environment_context>\\n", "</environment_context>\\n"),
+        ("<user_instructions>", "</user_instructions>"),
+        ("<turn_aborted>", "</turn_aborted>"),
+        ("<skill>\\n", "\\n</skill>"),
+        ("<goal_context>", "</goal_context>"),
+        ("<system-reminder>", "</system-reminder>"),
+        ("<local-command-stdout>", "</local-command-stdout>"),
+    ];
+    for (begin, end) in NOTES {
+        let typed = |words: String| {
+            let transcript = read(&[said(&words)]);
+            transcript.conversations[0].messages[0].typed
+        };
+        assert_eq!(typed(format!("{begin}x{end}")), Typed::No, "{begin}");
+        assert_eq!(typed(format!("{begin} is odd")), Typed::Yes, "{begin}");
+        let pasted = format!("{begin}x{end}\\nI pasted this, why?");
+        assert_eq!(typed(pasted), Typed::Yes, "{begin}");
+    }
+}
+
+#[test]
 fn a_call_that_the_agent_did_not_carry_out_has_failed() {
     let transcript = read(&[
         said("go"),
