@@ -11,7 +11,7 @@ use super::exchanges::{Exchange, Look, TellingLocation};
 use super::exit::CommandStatus;
 use super::notices::{Notice, notices, tag};
 use super::result_author::{ResultAuthor, whose};
-use super::status::{Forms, ends, recorded, status_in};
+use super::status::{Forms, ends, recorded, status_in, unwrapped};
 use super::{block_text, lossy, notices};
 use crate::ids::IdMap;
 use crate::policy::ToolKind;
@@ -270,16 +270,16 @@ fn name_in(
     whose: ResultAuthor,
 ) -> Option<String> {
     const SESSION: &str = "Process running with session ID ";
-    const BEGINNINGS: [&str; 3] = [
+    const BEGINNINGS: [&str; 4] = [
         "Command running in background with ID: ",
+        "Command is running in background. PID: ",
         // Gemini CLI
         "Command moved to background (PID: ",
         // Qwen Code
         "Background shell started.\nid: ",
     ];
     let header = lossy(unescape(transcript.header(result)));
-    // So Gemini CLI marks what it did not write itself.
-    let said = said.strip_prefix("<untrusted_context>\n").unwrap_or(said);
+    let said = unwrapped(said);
     let name = if header.is_empty() {
         let beginnings = match whose {
             ResultAuthor::Agents => &BEGINNINGS[..],

@@ -5,6 +5,7 @@
 
 use super::exchanges::Exchange;
 use super::result_author::{ResultAuthor, whose};
+use super::status::unwrapped;
 use super::{beginning, block_text};
 use crate::policy::ToolKind;
 use crate::transcript::{Block, Outcome, Transcript};
@@ -32,6 +33,7 @@ pub(super) fn was_refused(transcript: &Transcript<'_>, call: &Exchange) -> bool 
         return false;
     }
     let said = beginning(transcript, block, LONGEST_REFUSAL);
+    let said = unwrapped(&said);
     if NOT_RUN.iter().any(|begin| said.starts_with(begin)) {
         let said = after_command(transcript, block);
         return said.is_some_and(|said| said.contains("Rejected("));
@@ -49,11 +51,11 @@ pub(super) fn was_refused(transcript: &Transcript<'_>, call: &Exchange) -> bool 
         let all = beginning(transcript, block, LONGEST_REFUSAL + 1);
         all.chars().count() <= LONGEST_REFUSAL && says_by_whom(&all, about)
     };
-    (says_it_was_refused(&said) || is_by_whom())
+    (says_it_was_refused(said) || is_by_whom())
         && match whose(transcript, call, result) {
             ResultAuthor::Agents => true,
             // In the log of an agent: Claude Code and Gemini CLI flag it, these do not.
-            ResultAuthor::Either => !transcript.links().is_empty() && is_never_flagged(&said),
+            ResultAuthor::Either => !transcript.links().is_empty() && is_never_flagged(said),
             ResultAuthor::Shown => false,
         }
 }
@@ -103,7 +105,7 @@ fn was_not_started(transcript: &Transcript<'_>, call: &Exchange) -> bool {
             && after_command(transcript, block).is_some()
 }
 
-/// Whether a sentence is one with which Codex or Cline says in a result without a flag that the user refused a call.
+/// Whether a sentence is one with which Codex, Cline or Gemini CLI says in a result without a flag that a call was refused.
 fn is_never_flagged(said: &str) -> bool {
     NEVER_FLAGGED
         .iter()
@@ -111,12 +113,17 @@ fn is_never_flagged(said: &str) -> bool {
 }
 
 /// Those sentences.
-const NEVER_FLAGGED: [&str; 4] = [
+const NEVER_FLAGGED: [&str; 5] = [
+    "Command injection detected: command substitution syntax ($(), backticks, <() or >()) found in command arguments.",
     "patch rejected by user",
     "exec command rejected by user",
     "Command was cancelled by user before it could start",
     "The user denied this operation.",
 ];
+
+/// What Kimi Code says of a call that the user rejected, behind the name of the tool.
+pub(super) const REJECTED_BY_USER: &str =
+    "\" was not run because the user rejected the approval request.";
 
 /// Whether a result begins with the whole sentence that an agent has for a call that the user refused.
 pub(super) fn says_it_was_refused(said: &str) -> bool {

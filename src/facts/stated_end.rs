@@ -7,7 +7,7 @@ use super::exchanges::{Exchange, FactLocation};
 use super::exit::CommandStatus;
 use super::refused::was_refused;
 use super::result_author::{ResultAuthor, status, whose};
-use super::status::{ends, recorded};
+use super::status::{End, ended_without_status, ends, recorded, unwrapped};
 use crate::transcript::{Outcome, Transcript};
 
 /// What is stated of the end of a command that has a result.
@@ -62,7 +62,8 @@ pub(super) fn is_cut_short(
 ) -> bool {
     let block = transcript.block(result.block);
     let said = ends(transcript, block);
-    is_stopped(&said, block.outcome, whose(transcript, exchange, result))
+    ended_without_status(transcript, block)
+        || is_stopped(&said, block.outcome, whose(transcript, exchange, result))
 }
 
 fn is_stopped(said: &str, outcome: Outcome, whose: ResultAuthor) -> bool {
@@ -78,6 +79,7 @@ fn is_stopped(said: &str, outcome: Outcome, whose: ResultAuthor) -> bool {
         "command timed out after ",
         "Command timed out after ",
     ];
+    let said = unwrapped(said);
     let begins = |words: &[&str]| words.iter().any(|words| said.starts_with(words));
     let by_codex = || {
         said == "aborted"
@@ -87,7 +89,7 @@ fn is_stopped(said: &str, outcome: Outcome, whose: ResultAuthor) -> bool {
     if outcome == Outcome::Failed && by_codex() {
         return true;
     }
-    whose == ResultAuthor::Agents && begins(&STOPPED)
+    whose == ResultAuthor::Agents && (begins(&STOPPED) || End::of(said).by_signal)
         || outcome == Outcome::Failed
             && (begins(&REFUSED) || said.lines().next_back() == Some("Command aborted"))
 }

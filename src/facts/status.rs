@@ -33,8 +33,14 @@ pub(super) fn status_in(
     }
 }
 
-/// The exit status that Copilot CLI records beside the text of a result: it stays where the text is cleared.
+/// The exit status that Copilot CLI or OpenCode records beside the text of a result: it stays where the text is cleared.
 fn beside(transcript: &Transcript<'_>, result: &Block) -> Option<i64> {
+    if let Some(noted) = noted(transcript, result) {
+        return std::str::from_utf8(noted.field("exit").raw())
+            .ok()?
+            .parse()
+            .ok();
+    }
     let line = transcript.line(result.line);
     memchr::memmem::find(line, b"\"shellExecution\"")?;
     let status = Value::of(line).within(&["data", "shellExecution", "exitCode"]);
@@ -142,6 +148,8 @@ pub(super) struct End<'t> {
     code: Option<i64>,
     /// Whether these are the lines of Gemini CLI, which names only a status other than 0.
     pub(super) names: Names,
+    /// Whether they name a signal that ended the command.
+    pub(super) by_signal: bool,
 }
 
 /// Which statuses a tool names.
@@ -159,18 +167,18 @@ impl<'t> End<'t> {
 
     fn in_forms(said: &'t str, forms: Forms) -> End<'t> {
         /// Lines that say something else.
-        const OTHERS: [&str; 6] = [
+        const OTHERS: [&str; 5] = [
             "[Current working directory: ",
             "[Python interpreter: ",
             "Process Group PGID: ",
             "Background PIDs: ",
-            "Signal: ",
             "</untrusted_context>",
         ];
         let mut end = End {
             output: said,
             code: None,
             names: Names::All,
+            by_signal: false,
         };
         loop {
             let rest = end.output.strip_suffix('\n').unwrap_or(end.output);
@@ -183,6 +191,8 @@ impl<'t> End<'t> {
                 && end.names == Names::Failures
             {
                 end.code = end.code.or_else(|| code.parse().ok());
+            } else if let Some(signal) = line.strip_prefix("Signal: ") {
+                end.by_signal |= end.names == Names::Failures && signal != "(none)";
             } else if line.is_empty() || !OTHERS.iter().any(|other| line.starts_with(other)) {
                 return end;
             }
@@ -193,6 +203,28 @@ impl<'t> End<'t> {
             end.output = before;
         }
     }
+}
+
+/// A result without the line with which Gemini CLI marks what others may have written in it.
+pub(super) fn unwrapped(said: &str) -> &str {
+    said.strip_prefix("<untrusted_context>\n").unwrap_or(said)
+}
+
+/// Whether the agent recorded beside a result that its command ended without a status, as OpenCode does where it stopped it.
+pub(super) fn ended_without_status(transcript: &Transcript<'_>, result: &Block) -> bool {
+    noted(transcript, result).is_some_and(|noted| noted.field("exit").raw() == b"null")
+}
+
+/// What OpenCode noted beside the result of a call.
+fn noted<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Option<Value<'t>> {
+    let mirrors = transcript.mirrors();
+    let first = mirrors.partition_point(|mirror| mirror.line < result.line);
+    let of_line = mirrors[first..]
+        .iter()
+        .take_while(|mirror| mirror.line == result.line);
+    let mut its = of_line.filter(|mirror| !mirror.of.is_empty() && mirror.of == result.call_id);
+    let mirror = its.next()?;
+    Some(Value::part(transcript.line(mirror.line), mirror.value))
 }
 
 /// An output without what its tool writes behind it.

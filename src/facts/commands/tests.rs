@@ -384,6 +384,38 @@ fn of_gemini(command: &str, output: &str) -> Transcript<'static> {
 }
 
 #[test]
+fn what_gemini_stopped_or_refused_did_not_end_well() {
+    for (output, exit) in [
+        (
+            "<untrusted_context>\nCommand was cancelled by user before it could complete. There was no output before it was cancelled.\n</untrusted_context>",
+            CommandStatus::Interrupted,
+        ),
+        (
+            "<untrusted_context>\nCommand was automatically cancelled because it exceeded the timeout of 5.0 minutes without output.\n</untrusted_context>",
+            CommandStatus::Interrupted,
+        ),
+        (
+            "<untrusted_context>\nOutput: x\nSignal: 9\nProcess Group PGID: 3\n</untrusted_context>",
+            CommandStatus::Interrupted,
+        ),
+        (
+            "Output: x\nSignal: (none)\nProcess Group PGID: 3",
+            CommandStatus::Succeeded,
+        ),
+        (
+            "Command is running in background. PID: 55. Initial output:\nx",
+            CommandStatus::Running,
+        ),
+        (
+            "Command injection detected: command substitution syntax ($(), backticks, <() or >()) found in command arguments. So the command was blocked.",
+            CommandStatus::Refused,
+        ),
+    ] {
+        assert_eq!(ended(&of_gemini("make", output))[0].1, exit, "{output}");
+    }
+}
+
+#[test]
 fn a_cleared_output_says_nothing_of_how_its_command_ended() {
     let of = |output: &str| ended(&of_gemini("false", output))[0].1;
     assert_eq!(
