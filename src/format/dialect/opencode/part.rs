@@ -71,6 +71,13 @@ pub(super) fn parts(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, role: Role)
                     record.block(Block::whole(kind, one.value), texts);
                 }
             }
+            // A command of the user's that runs as a task of its own: the prompt is all that is left of it.
+            (b"subtask", Role::User) => {
+                if let Some(prompt) = one.prompt.filter(|prompt| !prompt.span.is_empty()) {
+                    own += 1;
+                    said(record, BlockKind::Text, prompt);
+                }
+            }
             (b"compaction", Role::User) => parts.compaction = Some(one.tail),
             (b"tool", Role::Assistant) => {
                 let read = tool(&one, c, record)?;
@@ -91,6 +98,7 @@ struct Fields<'a> {
     value: Span,
     kind: Span,
     text: Option<Text>,
+    prompt: Option<Text>,
     is_added: bool,
     is_ignored: bool,
     mime: Span,
@@ -106,6 +114,7 @@ fn fields<'a>(c: &mut Cursor<'a>) -> Parse<Fields<'a>> {
         match (key, c.kind()?) {
             (b"type", _) => read.kind = c.string_span()?,
             (b"text", _) => read.text = c.string_or_skip()?,
+            (b"prompt", _) => read.prompt = c.string_or_skip()?,
             (b"synthetic", _) => read.is_added = c.is_true()?,
             (b"ignored", _) => read.is_ignored = c.is_true()?,
             (b"mime", _) => read.mime = c.string_span()?,

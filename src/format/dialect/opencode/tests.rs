@@ -1,7 +1,9 @@
 use crate::apply::apply;
+use crate::facts::{CommandStatus, commands, exchanges};
 use crate::format::shapes::splice::Summary;
 use crate::format::{Detected, Detector, Dialect, Format, Layout, Share, Warnings};
-use crate::transcript::{BlockKind, Role, Transcript};
+use crate::policy::Tools;
+use crate::transcript::{BlockKind, Role, Transcript, Typed};
 
 use super::OpenCode;
 
@@ -69,6 +71,33 @@ fn document(messages: &[String]) -> String {
 }
 
 const SAID: &str = r#"{"type":"text","text":"so"}"#;
+
+#[test]
+fn the_prompt_of_a_command_that_runs_as_a_task_is_the_users() {
+    let info = r#""role":"user","agent":"build","model":{"providerID":"p","modelID":"m"}"#;
+    let part = r#"{"type":"subtask","prompt":"review it","description":"d","agent":"explore"}"#;
+    let text = document(&[message(1, info, part), answered(2, 1, SAID)]);
+    let transcript = read(&text);
+    assert_eq!(window(&transcript)[0], (Role::User, "review it".to_owned()));
+    assert_eq!(transcript.conversations[0].messages[0].typed, Typed::Yes);
+}
+
+#[test]
+fn a_command_ended_as_the_record_beside_its_output_says() {
+    let ended = |exit: &str| {
+        let state = format!(
+            r#""status":"completed","output":"x","metadata":{{"output":"x","exit":{exit}}}"#
+        );
+        let text = document(&[asked(1, "go"), answered(2, 1, &call(&state))]);
+        let transcript = read(&text);
+        let tools = Tools::default();
+        let calls = exchanges(&transcript, &transcript.conversations[0], &tools);
+        commands(&transcript, &calls)[0].exit
+    };
+    assert_eq!(ended("0"), CommandStatus::Code(0));
+    assert_eq!(ended("3"), CommandStatus::Code(3));
+    assert_eq!(ended("null"), CommandStatus::Interrupted);
+}
 
 #[test]
 fn a_document_is_recognised_and_its_lines_are_those_of_the_file() {
