@@ -329,8 +329,9 @@ fn in_json(said: &str, questions: &Questions) -> Option<Option<String>> {
 
 /// What the user said beside a refusal of a call.
 fn refusal(transcript: &Transcript<'_>, call: &Exchange) -> Option<String> {
-    /// How such a result begins, and what is before the user's words: Claude Code in several versions, Copilot CLI, OpenCode, Cline.
-    const BEGINNINGS: [(&str, &[&str]); 5] = [
+    /// How such a result begins, and what is before the user's words: Claude Code in several versions, Copilot CLI, OpenCode, Gemini
+    /// CLI, Cline.
+    const BEGINNINGS: [(&str, &[&str]); 6] = [
         (
             "The user doesn't want to ",
             &[
@@ -340,11 +341,13 @@ fn refusal(transcript: &Transcript<'_>, call: &Exchange) -> Option<String> {
         ),
         ("The user rejected ", &["eedback: "]),
         ("User rejected ", &["eedback: "]),
+        ("Plan rejected. User feedback: ", &["eedback: "]),
         ("The tool call is rejected by the user", &["eedback: "]),
         ("The user denied this operation", &["<feedback>"]),
     ];
     /// What is behind them.
-    const ENDS: [&str; 2] = [
+    const ENDS: [&str; 3] = [
+        "\n\nThe plan is stored at: ",
         "\n\nNote: The user's next message may contain a correction or preference.",
         "</feedback>",
     ];
@@ -375,8 +378,9 @@ fn refusal(transcript: &Transcript<'_>, call: &Exchange) -> Option<String> {
         return None;
     }
     let said = block_text(transcript, block);
-    let after = |words: &&str| Some(said.split_once(words)?.1);
-    let words = before.iter().find_map(after)?;
+    // The user may have written one of them, too.
+    let after = |words: &&str| Some(said.find(words)? + words.len());
+    let words = &said[before.iter().filter_map(after).min()?..];
     let end = ENDS.iter().filter_map(|end| words.find(end)).min();
     let words = words[..end.unwrap_or(words.len())].trim();
     (!words.is_empty()).then(|| words.to_owned())

@@ -121,10 +121,6 @@ const NEVER_FLAGGED: [&str; 5] = [
     "The user denied this operation.",
 ];
 
-/// What Kimi Code says of a call that the user rejected, behind the name of the tool.
-pub(super) const REJECTED_BY_USER: &str =
-    "\" was not run because the user rejected the approval request.";
-
 /// Whether a result begins with the whole sentence that an agent has for a call that the user refused.
 pub(super) fn says_it_was_refused(said: &str) -> bool {
     /// Claude Code's and those that imitate it, Gemini CLI's, Cline's, Copilot CLI's, Kimi's, pi's.

@@ -303,3 +303,12 @@ fn the_reason_of_a_rejected_call_is_the_users_in_whole() {
         assert_eq!(told.as_deref(), expected, "{said}");
     }
 }
+
+#[test]
+fn what_the_user_says_of_a_plan_is_kept_up_to_the_words_of_gemini_cli() {
+    let said = "Plan rejected. User feedback: use postgres\nfeedback: now\n\nThe plan is stored at: /x/p.md\nRevise it.";
+    assert_eq!(
+        told("exit_plan_mode", "{}", ResultText::Fine(said)).as_deref(),
+        Some("use postgres\nfeedback: now")
+    );
+}
