@@ -2,10 +2,12 @@
 //! its end is shown.
 
 use super::{AGENTS, ONLY_LOOK, PossibleChange, What, effects_of};
+use crate::facts::beginning;
 use crate::facts::exchanges::{Exchange, TellingLocation};
 use crate::facts::exit::CommandStatus;
 use crate::facts::{background, refused::never_ran};
 use crate::policy::ToolKind;
+use crate::scan::Value;
 use crate::transcript::{BlockKind, Conversation, Role, Transcript, Typed};
 
 /// The tools that wait for an agent of the agent, send it on, or read what it has done.
@@ -83,7 +85,6 @@ pub(super) fn of_agents(
             heard.push(place);
         }
     }
-    let Some(last) = begun else { return };
     for (number, message) in (0..).zip(&conversation.messages) {
         // A message of an agent, or a notice of its end.
         if message.role != Role::User || message.typed == Typed::Yes || message.is_summary {
@@ -94,16 +95,28 @@ pub(super) fn of_agents(
             let block = transcript.block(*block);
             block.kind == BlockKind::Text
         });
+        let text = text.filter(|block| begun.is_some() || is_of_an_agent(transcript, *block));
         heard.extend(text.map(|block| TellingLocation {
             message: number,
             line: transcript.block(block).line,
             block: Some(block),
         }));
     }
-    if !heard.iter().any(|at| *at > last) {
+    if begun.is_some_and(|last| !heard.iter().any(|at| *at > last)) {
         heard.extend(end_of(conversation));
     }
     touches.extend(heard.into_iter().map(anything));
+}
+
+/// Whether a text is a message of another agent, or a notice of one, whoever began it, as Codex writes them. A notice of a task may be
+/// one of a command.
+fn is_of_an_agent(transcript: &Transcript<'_>, block: u32) -> bool {
+    const NOTICE: &str = "<subagent_notification>";
+    let block = transcript.block(block);
+    let line = transcript.line(block.line);
+    let kind = || Value::of(line).field("payload").field("type").string();
+    let begins = beginning(transcript, block, NOTICE.len());
+    begins.starts_with(NOTICE) || kind() == Some(b"agent_message")
 }
 
 fn anything(at: TellingLocation) -> PossibleChange {
