@@ -1,14 +1,14 @@
-//! Applies changes to a transcript: the only way in which one changes.
+//! Applies changes to a transcript: the only way a transcript changes.
 //!
-//! PURE. Every byte outside of the replaced spans is copied. A line that has changed, and every new line, is read again, so
-//! that what is verified afterwards is what will be written. Others decide what changes.
+//! PURE. Every byte outside the replaced spans is copied. Changed and new lines are read again, so that what is verified afterwards
+//! is what will be written. Decides nothing itself: callers say what changes.
 
 use std::collections::BTreeMap;
 
 use crate::format::{Format, Warnings};
 use crate::transcript::{ChangeSet, Replace, Transcript};
 
-/// Changes the lines of a transcript and forms its conversations again.
+/// Changes the lines of a transcript and rebuilds its conversations.
 pub fn apply(format: Format, transcript: &mut Transcript<'_>, changes: ChangeSet) {
     if changes.is_empty() {
         return;
@@ -36,7 +36,7 @@ pub fn apply(format: Format, transcript: &mut Transcript<'_>, changes: ChangeSet
 
 /// The new bytes of each line that has replacements.
 fn replaced(transcript: &Transcript<'_>, mut replace: Vec<Replace>) -> BTreeMap<u32, Vec<u8>> {
-    // An insertion comes before the replacement that begins at its place.
+    // An insertion comes before a replacement that starts at the same position.
     replace.sort_by_key(|replace| (replace.line, replace.span.start, replace.span.len));
     let lines = replace.chunk_by(|a, b| a.line == b.line);
     let line = |replace: &[Replace]| {
@@ -46,11 +46,11 @@ fn replaced(transcript: &Transcript<'_>, mut replace: Vec<Replace>) -> BTreeMap<
         let (mut at, mut removed) = (0, 0);
         for Replace { span, with, .. } in replace {
             let start = span.start as usize;
-            // What is within a removed part leaves with it.
+            // Replacements inside a removed span are dropped with it.
             if start < at && span.end() <= removed {
                 continue;
             }
-            // Nothing that could be written would be right.
+            // No output would be correct.
             assert!(
                 at <= start,
                 "two replacements overlap on line {}",

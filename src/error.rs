@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::shown_path;
 
-/// A result with the library's error.
+/// A `Result` whose default error is the library's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The kinds of errors. Their names are stable: scripts branch on them (`--error-format json`).
@@ -32,23 +32,23 @@ pub enum ErrorKind {
     Exists,
     /// An input that changed while it was read, or that another program has open for writing.
     Changed,
-    /// Bytes in no transcript format that ctxpack reads.
+    /// Bytes that are not in any transcript format that ctxpack reads.
     Unsupported,
     /// Compressed data (gzip, zstd) that cannot be decoded.
     Decode,
-    /// A line that cannot be parsed, where the user allows none (`--strict`).
+    /// A line that cannot be parsed, when the user does not allow any (`--strict`).
     BadLine,
     /// An input, or a line of one, that exceeds a limit or does not fit in memory.
     TooLarge,
-    /// Not enough memory while other inputs hold theirs. Internal: the input is tried again, and the error is never shown.
+    /// Not enough memory while other inputs hold theirs. Internal: the input is retried, and the error is never shown.
     Crowded,
     /// A link that leads out of the folder in which it was found.
     Link,
-    /// A store where something is missing or damaged.
+    /// A store with missing or damaged data.
     Store,
-    /// A hook, a command of the user's, that excludes an input.
+    /// A hook (a user-supplied command) that excludes an input.
     Hook,
-    /// No summary by the model that the policy names, where nothing else may take its place.
+    /// The model that the policy names gave no summary, and the policy allows no substitute.
     Summary,
     /// The reader of an output has closed it, which is not a failure.
     ClosedPipe,
@@ -74,7 +74,7 @@ pub struct Error {
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
-    /// The system's own error, where there is one.
+    /// The underlying OS error, if there is one.
     pub source: Option<io::Error>,
 }
 
@@ -91,8 +91,8 @@ impl Error {
         }
     }
 
-    /// An operating-system error at `path`; `doing` completes "cannot …" ("read", "create", "rename"). Common errors get a
-    /// hint. Never [`ErrorKind::Interrupted`], which means that the user has interrupted the run.
+    /// An operating-system error at `path`; `doing` completes "cannot …" ("read", "create", "rename"). Common errors get a hint.
+    /// Never [`ErrorKind::Interrupted`], which is reserved for a run that the user interrupted.
     pub fn io(path: impl AsRef<Path>, doing: &str, source: io::Error) -> Self {
         let kind = match source.kind() {
             io::ErrorKind::NotFound => ErrorKind::NotFound,
@@ -130,7 +130,7 @@ impl Error {
     }
 }
 
-/// What to do about an error of the operating system, whatever the file is for.
+/// What to do about an OS error, regardless of what the file is for.
 fn remedy(doing: &str, kind: io::ErrorKind) -> Option<&'static str> {
     let writes = ["create", "write", "replace"]
         .iter()

@@ -1,7 +1,7 @@
 //! Maps and sets keyed by ids from a transcript.
 //!
-//! Every id of a transcript is looked up several times, and the standard hasher would take a fifth of the whole time. This one is
-//! fast and still seeded, so that ids cannot be made to collide. Never iterated where the order could affect an output.
+//! Every id of a transcript is looked up several times, and the standard hasher would take a fifth of the total time. This one is
+//! fast and still seeded, so that nobody can craft ids that collide. Never iterated where the order could affect the output.
 
 use foldhash::fast::RandomState;
 

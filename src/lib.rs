@@ -1,10 +1,10 @@
-//! ctxpack compacts the JSONL transcripts of coding agents: they become smaller, stay valid for the provider's API, and the
-//! agents go on from them.
+//! ctxpack compacts the JSONL transcripts of coding agents: they become smaller, stay valid for the provider's API, and the agents
+//! can continue from them.
 //!
-//! A transcript is what an agent such as Claude Code, Codex, pi or Copilot CLI writes down of a session, or a plain list of chat
-//! messages (Anthropic, OpenAI, AI SDK), one JSON object a line. This crate reads all of these, estimates their tokens, checks
-//! them against the rules of the APIs, and compacts them by a [`Policy`]: old tool outputs are cleared, oversize outputs move to
-//! a store, old history is summarised, recently read files come back.
+//! A transcript is the record of a session by an agent such as Claude Code, Codex, pi or Copilot CLI, or a plain list of chat
+//! messages (Anthropic, OpenAI, AI SDK), with one JSON object per line. This crate reads all of these, estimates their tokens,
+//! checks them against the rules of the APIs, and compacts them by a [`Policy`]: old tool outputs are cleared, oversize outputs
+//! move to a store, old history is summarised, recently read files come back.
 //!
 //! | call | what it does |
 //! | --- | --- |
@@ -61,7 +61,7 @@
 //!
 //! # The map
 //!
-//! For those who change the crate; none of these modules is part of its interface. A transcript goes this way:
+//! For contributors; none of these modules is part of the crate's interface. A transcript takes this path:
 //!
 //! ```text
 //! bytes ─read→ lines ─format→ conversations ─facts, tokens→ ─plan→ Plan ─artifacts→ Artifacts ─settle→ ChangeSet ─apply→ lines ─verify→ write → Outcome → Report
@@ -76,18 +76,18 @@
 //! 4. pruning where a summary failed, and the lines that are dead now;
 //! 5. `offload` once more, for what is old now; then what a target still asks for.
 //!
-//! For example, a result is cleared by `plan/clear.rs` (it is a candidate, and why), `settle/results.rs` (the text that takes its
-//! place, if that saves tokens), `settle/content.rs` (the bytes of the new content) and `apply.rs`. A summary is decided in
-//! `pipeline/planning.rs` (whether it is due, what it covers), asked for in `artifacts/summary.rs` where a server writes it,
-//! composed in `settle/summary.rs` and `settle/draft.rs` (the extract is of `summarizer/extractive/`), and becomes lines in the
-//! dialect's `splice` (`format/shapes/splice.rs`, or a `compaction.rs` of its own).
+//! For example, a result is cleared by `plan/clear.rs` (whether it is a candidate, and why), `settle/results.rs` (the text that
+//! takes its place, if that saves tokens), `settle/content.rs` (the bytes of the new content) and `apply.rs`. A summary is decided
+//! in `pipeline/planning.rs` (whether it is due, what it covers), asked for in `artifacts/summary.rs` where a server writes it,
+//! composed in `settle/summary.rs` and `settle/draft.rs` (the extract comes from `summarizer/extractive/`), and becomes lines in
+//! the dialect's `splice` (`format/shapes/splice.rs`, or a `compaction.rs` of its own).
 //!
-//! What is decided is data until the very end. `plan`, `settle`, `apply` and `verify` are pure; all reading in the middle
-//! is in `artifacts` (and in `http`, which asks a server where a policy names one); writing comes last, in `batch`. An edited
-//! line differs only inside the edited spans, and is read again before it is written, as is every new line, so that what was
-//! verified is what is written.
-//! Summaries are made from the input as it was before these layers. A model writes a narrative that rows of the built-in summary
-//! follow; where a policy has its text alone, as the published systems do, it is sent what the layers have left.
+//! Decisions are data until the very end. `plan`, `settle`, `apply` and `verify` are pure; all reading in between happens in
+//! `artifacts` (and in `http`, which asks a server if a policy names one); writing comes last, in `batch`. An edited line differs
+//! only inside the edited spans, and is read again before it is written, as is every new line, so that what was verified is what is
+//! written. Summaries are made from the input as it was before these layers. A model writes a narrative, which is followed by rows
+//! of the built-in summary; if a policy uses the model's text alone, as the published systems do, the model is sent what the layers
+//! have left.
 //!
 //! | module | what it is |
 //! | --- | --- |
@@ -164,7 +164,7 @@ pub mod presets {
     #![doc = include_str!("policy/presets/systems.md")]
 }
 
-// Public for the program, its tests and its tools alone: they may change in any release.
+// Public only for the program, its tests and its tools: these modules may change in any release.
 #[doc(hidden)]
 pub mod apply;
 #[doc(hidden)]

@@ -7,7 +7,7 @@ use ctxpack::cli::{Interruption, parse, run};
 use signal_hook::consts::SIGHUP;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-/// Threads of a static build would otherwise wait for each other at each allocation.
+/// With musl's own allocator, the threads of a static build would contend on every allocation.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static HEAP: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -24,23 +24,23 @@ fn main() -> ExitCode {
     ExitCode::from(run(cli, interruption))
 }
 
-/// Large buffers are given back to the system when they are freed. Otherwise the heap keeps what one file of 50 MB needed while another
-/// thread reads the next, and a run takes a fifth more memory; smaller buffers are kept, since to get them anew takes time.
+/// Returns large buffers to the system when they are freed. Otherwise the heap keeps what one 50 MB file needed while another
+/// thread reads the next, and a run takes a fifth more memory. Smaller buffers are kept, because allocating them again takes time.
 ///
-/// Where the address space is limited, all threads share one heap. Otherwise each would reserve 64 MiB for its own, and
-/// those that come too late would get a page of memory for every byte.
+/// Where the address space is limited, all threads share one heap. Otherwise each would reserve 64 MiB for its own, and threads
+/// that find no space left would get a whole page for every small allocation.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[allow(unsafe_code)]
 fn set_up_heap() {
     use rustix::process::{Resource, getrlimit};
 
     const LARGE: i32 = 8 << 20;
-    /// What is free at the end of the heap is given back only beyond this: with the first bound set, the system's own for this is so
-    /// low that memory goes back and forth for each file.
+    /// Free memory at the top of the heap is returned only above this size. Setting the mmap threshold leaves the default so low
+    /// that memory would go back and forth for each file.
     const SPARE: i32 = 32 << 20;
 
-    // SAFETY: the first thing that the program does, so that no other thread is there to allocate; it takes two numbers, and a refusal
-    // leaves all as it was.
+    // SAFETY: this runs first, so no other thread exists that could allocate. The call takes two integers, and if it fails, nothing
+    // changes.
     let set = |what, to| unsafe { libc::mallopt(what, to) };
     set(libc::M_MMAP_THRESHOLD, LARGE);
     set(libc::M_TRIM_THRESHOLD, SPARE);
@@ -49,8 +49,8 @@ fn set_up_heap() {
     }
 }
 
-/// The first signal ends the run in order if its work soon ends: the report is waited for. The second one ends it at once. Without
-/// handlers the system ends it.
+/// The first signal shuts the run down in an orderly way, report included, if its current work ends soon. The second one ends it at
+/// once. Without handlers, the system ends it.
 #[cfg(unix)]
 fn install_signal_handlers(interruption: &Interruption) {
     use std::sync::atomic::Ordering;
@@ -59,13 +59,13 @@ fn install_signal_handlers(interruption: &Interruption) {
 
     use signal_hook::iterator::Signals;
 
-    /// A user who pressed a key waits no longer than a second.
+    /// A user who pressed Ctrl-C should not wait longer than a second.
     const PATIENCE: Duration = Duration::from_millis(700);
-    /// Schedulers signal a process and then its group: this is one request, not two.
+    /// Schedulers signal a process and then its group: signals within this time are one request, not two.
     const ONE: Duration = Duration::from_millis(100);
 
     ignore_sigxfsz();
-    // A program started with `nohup` ignores that the terminal was closed.
+    // A program started with `nohup` ignores the hangup of its terminal.
     let of_terminal = (!is_ignored(SIGHUP)).then_some(SIGHUP);
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM].into_iter().chain(of_terminal)) else {
         return;
@@ -93,11 +93,11 @@ fn install_signal_handlers(interruption: &Interruption) {
             }
         }
     };
-    // Where the system gives no thread, a batch cannot run either.
+    // If no thread can be spawned, a batch cannot run either.
     let _ = thread::Builder::new().spawn(watch);
 }
 
-/// Whether this process ignores a signal since it was started; where the system does not say it, that counts as ignored.
+/// Whether this process was started with a signal ignored; `true` if the system does not tell.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -116,7 +116,7 @@ fn ignore_sigxfsz() {
 
     #[cfg(target_os = "linux")]
     const SIGXFSZ: i32 = libc::SIGXFSZ;
-    /// The number on other systems that are in use.
+    /// Its number on the other systems in common use.
     #[cfg(not(target_os = "linux"))]
     const SIGXFSZ: i32 = 25;
 
@@ -124,7 +124,8 @@ fn ignore_sigxfsz() {
     let _ = signal_hook::flag::register(SIGXFSZ, heard);
 }
 
-/// Ends the process in the middle of its work, and says so. What has its name is whole, and nothing else is left.
+/// Ends the process in the middle of its work, and says so. Files that have their final name are complete, and nothing else is left
+/// behind.
 #[cfg(unix)]
 #[allow(clippy::exit)]
 fn end(signal: i32) {
@@ -135,7 +136,7 @@ fn end(signal: i32) {
 
     const MESSAGE: &str = "interrupted: stopped immediately; finished files are complete, all others are unchanged\n\
                          hint: run the same command again for the rest\n";
-    /// A reader of stderr that does not read must not keep us.
+    /// A stalled reader of stderr must not block the exit.
     const PATIENCE: Duration = Duration::from_millis(100);
 
     let _halted = ctxpack::store::atomic::halt();

@@ -1,8 +1,7 @@
 //! What happened to each transcript, as plain data that adds up: the `files` entries and the `totals` of a report.
 //!
-//! The fields are the report's JSON keys, in its order. Sums are computed when asked for, so that they cannot
-//! disagree with their parts. PURE. Contains no host name or anything else that differs between runs; times only where the user
-//! asked for them.
+//! The fields are the report's JSON keys, in its order. Sums are computed on demand, so that they cannot disagree with their parts.
+//! PURE. Contains no host name or anything else that differs between runs; times only if the user requested them.
 
 use std::fmt;
 use std::path::{MAIN_SEPARATOR, Path};
@@ -71,7 +70,7 @@ pub struct Outcome {
     pub output: Option<String>,
     /// The status of the input.
     pub status: Status,
-    /// What `undo` would restore; `None` if the original bytes were kept nowhere.
+    /// What `undo` would restore; `None` if the original bytes were not kept.
     pub original: Option<Original>,
     /// Violations of the provider's rules in the input.
     pub findings_before: u64,
@@ -89,9 +88,9 @@ pub struct Outcome {
     pub stored_before: Option<u64>,
     /// The size of the result as it is stored, if it is compressed.
     pub stored_after: Option<u64>,
-    /// How much of the lines and of the calls is understood, if the input was read.
+    /// How many of the lines and calls are understood, if the input was read.
     pub coverage: Option<Coverage>,
-    /// What was asked for and failed, although the input was processed.
+    /// What was requested but failed, although the input was processed.
     pub degraded: Vec<Degraded>,
     /// What is worth knowing but not a failure.
     pub warnings: Vec<Warning>,
@@ -108,13 +107,13 @@ impl Outcome {
         }
     }
 
-    /// An input that is left to another run, or was processed by an earlier one.
+    /// An input that is left to another run or was processed by an earlier one.
     pub fn skipped(input: &Path) -> Self {
         Outcome::unread(input, Status::Skipped)
     }
 
-    /// An input that was skipped for a reason that is not a failure but should be seen: another program writes to it, or a
-    /// hook said so.
+    /// An input that was skipped for a reason that is not a failure but should be shown: another program writes to it, or a hook
+    /// excluded it.
     pub fn left_alone(input: &Path, error: &Error) -> Self {
         Outcome {
             status: Status::Skipped,
@@ -142,13 +141,13 @@ impl Outcome {
         }
     }
 
-    /// Whether a summary of it is still to come, so that it was left as it is.
+    /// Whether a summary of the input is still pending, so that it was left as it is.
     pub fn is_pending(&self) -> bool {
         let mut degraded = self.degraded.iter();
         degraded.any(|one| one.kind == DegradedKind::SummaryPending)
     }
 
-    /// The same input where a summary of it is still to come: nothing that was planned happened.
+    /// The outcome for the same input while a summary of it is pending: nothing that was planned happened.
     #[must_use]
     pub fn waiting(self) -> Self {
         let left_alone = |mut conversation: ConversationOutcome| {
@@ -156,7 +155,7 @@ impl Outcome {
             let summary = summary.filter(|summary| !summary.success && summary.fallback.is_none());
             ConversationOutcome {
                 summary,
-                // Whether it is reached is not known yet.
+                // It is not yet known whether it will be reached.
                 target: None,
                 ..conversation.left_alone()
             }
@@ -169,7 +168,8 @@ impl Outcome {
         }
     }
 
-    /// The same input after it failed for want of a summary: nothing that was planned happened, and what was paid is told.
+    /// The outcome for the same input after it failed for lack of a summary: nothing that was planned happened, and the cost is
+    /// reported.
     #[must_use]
     pub fn without_summary(self, input: &Path, error: &Error) -> Self {
         let left_alone = |mut conversation: ConversationOutcome| ConversationOutcome {
@@ -189,7 +189,7 @@ impl Outcome {
         }
     }
 
-    /// The same input after its result was rejected: the original is kept, and nothing that was planned happened.
+    /// The outcome for the same input after its result was rejected: the original is kept, and nothing that was planned happened.
     #[must_use]
     pub fn rejected(self, why: Rejection, message: impl Into<String>, line: Option<u64>) -> Self {
         Outcome {
@@ -283,7 +283,7 @@ impl Entry for Outcome {
 // By hand, because the four sums come between stored fields.
 impl Serialize for Outcome {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Named one by one, so that the compiler asks for a new one.
+        // Listed one by one, so that the compiler reports a missing new field.
         let Outcome {
             file:
                 FileRecord {
@@ -456,7 +456,7 @@ pub enum OriginalKind {
     Archive,
 }
 
-/// The process's exit code, as far as inputs decide it. (The binary has others for signals.)
+/// The process's exit code, as far as inputs determine it. (The binary has others for signals.)
 ///
 /// In ascending order of severity: a batch has the highest code of its inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -467,7 +467,7 @@ pub enum Exit {
     Done = 0,
     /// A result was rejected, a target not reached, or a check failed.
     Check = 1,
-    /// The run did not begin or was stopped; no outcome gives this code.
+    /// The run did not begin or was stopped; no outcome has this code.
     Usage = 2,
     /// The run was completed, and some inputs failed or are degraded.
     Partial = 3,
@@ -489,7 +489,7 @@ impl Exit {
     }
 }
 
-/// A path as reports show it: as given, with `/` on every system; each byte that is not Unicode as `\xFF`.
+/// A path as reports show it: as given, with `/` on every system and each byte that is not valid UTF-8 as `\xFF`.
 #[doc(hidden)]
 pub fn path_text(path: &Path) -> String {
     let text = shown_path(path);

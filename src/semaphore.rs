@@ -1,4 +1,4 @@
-//! A counting semaphore: it limits how many threads work at once. The client of a server and the workers of a batch use it.
+//! A counting semaphore that limits how many threads work at once. The HTTP client and the workers of a batch use it.
 //!
 //! Never knows what the work is.
 
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// How often a waiting thread checks whether the run has been stopped.
 pub const POLL: Duration = Duration::from_millis(50);
 
-/// Sleeps for a time; `None` as soon as `stop` is set.
+/// Sleeps for `time`; returns `None` as soon as `stop` is set.
 pub fn sleep_unless(stop: &AtomicUsize, time: Duration) -> Option<()> {
     let start = Instant::now();
     loop {
@@ -35,17 +35,17 @@ pub struct Semaphore {
 #[derive(Debug)]
 struct Permits {
     free: usize,
-    /// Number of waiting threads: notifying costs a system call even if none waits.
+    /// Number of waiting threads. Kept because notifying costs a system call even if none waits.
     waiting: usize,
 }
 
-/// A permit, given back when this is dropped.
+/// A permit, released on drop.
 #[derive(Debug)]
 #[must_use]
 pub struct Permit<'s>(&'s Semaphore);
 
 impl Semaphore {
-    /// A semaphore with `permits` permits; at least one.
+    /// Creates a semaphore with `permits` permits, but at least one.
     pub fn new(permits: usize) -> Self {
         Semaphore {
             permits: Mutex::new(Permits {
@@ -62,7 +62,7 @@ impl Semaphore {
         Permit(self)
     }
 
-    /// Waits for a permit; `None` where `stop` is set before one is free.
+    /// Waits for a permit; returns `None` if `stop` is set before one is free.
     pub fn acquire_unless(&self, stop: &AtomicUsize) -> Option<Permit<'_>> {
         let mut permits = self.permits.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -84,7 +84,7 @@ impl Semaphore {
 
     /// Releases the caller's permit while `work` runs, and takes one again afterwards.
     pub fn lend<T>(&self, work: impl FnOnce() -> T) -> T {
-        // Also where the work panics: the owner of the permit will release it.
+        // A guard, so that this also happens if the work panics: the owner of the permit will release it.
         struct Retake<'s>(&'s Semaphore);
         impl Drop for Retake<'_> {
             fn drop(&mut self) {

@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// `text`, safe for a table, a page or a message: characters that could control the display become `\u{…}`; a tab or a
-/// line break becomes a space, so that one record stays on one line. So does the first character of what a CI system takes for a
-/// command where a line begins with it.
+/// `text`, safe for a table, a page or a message: characters that could control the display become `\u{…}`; a tab or a line break
+/// becomes a space, so that one record stays on one line. If a CI system would run the text as a command at the start of a line,
+/// its first character is escaped too.
 pub fn printable(text: &str) -> Cow<'_, str> {
     let is_command = commands_ci(text);
     if !is_command && !text.chars().any(controls_display) {
@@ -32,14 +32,15 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether GitHub Actions or Azure Pipelines would run it as a command if a line of a log began with it, blanks or not.
+/// Whether GitHub Actions or Azure Pipelines would run the text as a command if a log line began with it, with or without leading
+/// blanks.
 fn commands_ci(text: &str) -> bool {
     let text = text.trim_start();
     text.starts_with("::") || text.starts_with("##[") || text.starts_with("##vso[")
 }
 
-/// A file's name for people: tabs and line breaks are shown as what they are. As spaces, they would make it look like another
-/// one's. Still to be made [`printable`].
+/// A file's name for people: tabs and line breaks are shown as escapes, because as spaces they would make it look like the name of
+/// another file. The result still has to go through [`printable`].
 pub fn shown_name(name: &str) -> Cow<'_, str> {
     let breaks = ['\t', '\n', '\r'];
     if !name.contains(breaks) {
@@ -67,10 +68,10 @@ pub fn shown_path(path: &Path) -> String {
     text
 }
 
-/// `json`, safe to display: characters that could control the display become `\uXXXX`, so that it still parses to the same
-/// value. Line breaks stay: in JSON, they are between values only.
+/// `json`, safe to display: characters that could control the display become `\uXXXX`, so that it still parses to the same value.
+/// Line breaks stay: in JSON, they occur only between tokens.
 pub fn printable_json(json: &str) -> Cow<'_, str> {
-    // Most pieces are ASCII; without an early end, the loop takes several bytes at a time.
+    // Most pieces are ASCII. Without an early exit, the loop can be vectorised.
     let is_plain = |b: u8| (b == b'\n') | (b' '..=b'~').contains(&b);
     if json.bytes().fold(true, |plain, b| plain & is_plain(b)) {
         return Cow::Borrowed(json);
@@ -82,7 +83,7 @@ pub fn printable_json(json: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(json.len() + 16);
     for c in json.chars() {
         if needs_escape(c) {
-            // All of them are inside strings.
+            // All such characters are inside strings.
             for unit in c.encode_utf16(&mut [0; 2]) {
                 out.push_str(&format!("\\u{unit:04x}"));
             }
@@ -93,7 +94,7 @@ pub fn printable_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Writes JSON through [`printable_json`]. Each write must contain whole characters, as those of serde_json do.
+/// Writes JSON through [`printable_json`]. Each write must contain whole characters, as serde_json's writes do.
 #[derive(Debug)]
 pub struct PrintableJson<W>(pub W);
 
@@ -110,9 +111,9 @@ impl<W: Write> Write for PrintableJson<W> {
     }
 }
 
-/// Whether `c` could control a terminal, or change the order or the line breaks of the text around it: C0 and C1 controls,
-/// DEL, bidirectional marks, embeddings, overrides and isolates, and Unicode's line and paragraph separators; or nobody would see it,
-/// so that two texts would look the same. What joins letters or emoji stays.
+/// Whether `c` could control a terminal, or change the order or the line breaks of the text around it: C0 and C1 controls, DEL,
+/// bidirectional marks, embeddings, overrides and isolates, and Unicode's line and paragraph separators. Also whether it is
+/// invisible, so that two different texts would look the same; joiners of letters and emoji are exempt.
 fn controls_display(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -140,7 +141,7 @@ pub fn put_on_one_line(json: &mut [u8]) {
     }
 }
 
-/// Appends `text` as a quoted JSON string; only what JSON requires is escaped.
+/// Appends `text` as a quoted JSON string, escaping only what JSON requires.
 pub fn push_json_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let bytes = text.as_bytes();
@@ -214,8 +215,8 @@ pub fn count(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", thousands(n), if n == 1 { "" } else { "s" })
 }
 
-/// The candidate nearest to `word` by edit distance, if one is near enough for `word` to be a typo. Short words differ in most
-/// of their letters when they differ in two.
+/// The candidate nearest to `word` by edit distance, if one is near enough for `word` to be a typo. For a short word, two edits are
+/// already most of its letters.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().count();
     let limit = (length / 3).max(2);
@@ -245,7 +246,7 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// The last place at or before `at` between two characters.
+/// The last character boundary at or before `at`.
 pub fn floor_boundary(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
@@ -254,7 +255,7 @@ pub fn floor_boundary(text: &str, at: usize) -> usize {
     at
 }
 
-/// The first place at or after `at` between two characters.
+/// The first character boundary at or after `at`.
 pub fn ceil_boundary(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {

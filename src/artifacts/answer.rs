@@ -1,7 +1,7 @@
-//! What becomes of a model's answer: it is taken, taken without some sentences, asked for once more, or no summary at all.
+//! What becomes of a model's answer: it is accepted, accepted without some sentences, requested once more, or rejected.
 //!
-//! Looks only at the answer and at what its writer was given. Where the policy sets no limit on invented names (the published
-//! systems accept any answer), an answer is counted and left as it is.
+//! Looks only at the answer and at what its writer was given. If the policy sets no limit on invented names (the published systems
+//! accept any answer), the names are counted and the answer is left as it is.
 
 use super::chunked::ReadCoverage;
 use super::{ModelError, ModelReply};
@@ -27,16 +27,16 @@ pub struct Answer {
     pub dropped: u64,
     /// What its writer has read, if a server was asked.
     pub reading: Option<ReadCoverage>,
-    /// Lines that it cites rightly, where citations are checked.
+    /// The number of lines cited correctly, if citations are checked.
     pub citations: u64,
-    /// Citations of lines that were taken out.
+    /// The number of line citations that were removed.
     pub citations_removed: u64,
-    /// Why an answer that is taken as it is may be no summary of this conversation.
+    /// Why an answer that was accepted as it is may not be a summary of this conversation.
     pub doubt: Option<String>,
 }
 
 impl Answer {
-    /// An answer that cites nothing that is checked.
+    /// An answer without checked citations.
     fn new(reply: ModelReply, invented: u64, dropped: u64) -> Self {
         Answer {
             reply,
@@ -49,7 +49,7 @@ impl Answer {
         }
     }
 
-    /// The same, with what would have been said against it if the policy judged answers.
+    /// The same answer, with the objection that it would have met if the policy judged answers.
     pub(super) fn doubted(mut self, policy: &Summary, prompt: &str, given: &Given) -> Self {
         if policy.max_invented < 0
             && let Ok(text) = &self.reply.text
@@ -59,7 +59,7 @@ impl Answer {
         self
     }
 
-    /// The same without citations that are wrong.
+    /// The same answer without incorrect citations.
     pub(super) fn cited(mut self, lines: &CitedLines) -> Self {
         if let Ok(text) = &mut self.reply.text {
             let cited = lines.check(text);
@@ -71,7 +71,7 @@ impl Answer {
     }
 }
 
-/// Judges an answer to `prompt`; `again` asks once more, with these words in addition.
+/// Judges an answer to `prompt`; `again` asks once more, with these words added to the prompt.
 pub(super) fn judged(
     policy: &Summary,
     prompt: &str,
@@ -93,7 +93,7 @@ pub(super) fn judged(
         reply.spent += second.spent;
         reply.left_out.extend(second.left_out.iter().cloned());
         match second.text {
-            // Whether it is better is not known yet.
+            // Whether the second answer is better is not known yet.
             Err(error) if error.is_to_come() => {
                 reply.text = Err(error);
                 return Answer::new(reply, 0, 0);
@@ -135,7 +135,7 @@ fn unusable(checked: &Checked, prompt: &str, given: &Given) -> Option<String> {
     Some(format!("the answer {}", no_summary.why()))
 }
 
-/// What a model is told of its first answer.
+/// What a model is told about its first answer.
 fn reproach(checked: &Checked) -> String {
     let names = checked.invented.iter().take(TOLD);
     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
@@ -165,7 +165,7 @@ mod tests {
         }
     }
 
-    /// What becomes of a first answer, and of a second one if it is asked for.
+    /// The outcome of a first answer, and of a second one if it is requested.
     fn of(preset_name: &str, first: &str, second: Option<&str>) -> (Result<String, String>, u64) {
         let given =
             Given::new(["Fixed parse_line in src/parse.rs; next is src/lex.rs, then run --tests."]);

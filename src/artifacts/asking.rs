@@ -22,10 +22,10 @@ const SMALLEST: u64 = 64;
 /// The tokens for the prompt, beside the conversation.
 const PROMPT: u64 = 2_000;
 
-/// The share of a window that is left free, as a divisor: tokens are estimated.
+/// Divisor: this fraction of a window stays free, since tokens are estimated.
 const MARGIN: u64 = 10;
 
-/// The tokens that a conversation may have in the model's window beside an answer of `max_tokens`; a window of 0 is not known.
+/// The tokens that a conversation may have in the model's window beside an answer of `max_tokens`; a window of 0 means unknown.
 fn room(policy: &Policy, window: u64, max_tokens: u64) -> u64 {
     let window = match window {
         0 => policy.window.context,
@@ -111,7 +111,7 @@ impl<'a> Asking<'a> {
     pub(super) fn window(&self) -> u64 {
         let summary = &self.policy.summary;
         match (summary.window, summary.model.as_str()) {
-            // What the session recorded is the window of its own model.
+            // The window recorded in the session is that of the session's own model.
             (0, "") => {
                 let (transcript, conversation) = self.read();
                 let format = self.context.format;
@@ -138,8 +138,8 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// What the summary may name. What stood in an output that is cleared by now, or stands in a message that is kept, is no
-    /// invention.
+    /// What the summary may name. Names that occur in an output that has been cleared, or in a message that is kept, are not
+    /// invented.
     pub(super) fn given(&self) -> Given {
         let record = record(
             self.policy,

@@ -1,8 +1,9 @@
-//! A conversation that is longer than its model can read: parts of it are summarised one by one, and their summaries become one.
+//! Handles a conversation that is longer than its model can read: its parts are summarised one by one, and the summaries are merged
+//! into one.
 //!
-//! What a model can read is what the policy says, or is learned from what the server refuses, and from what it counts: some
-//! servers cut a prompt and say nothing. Learned for each conversation by itself, so that the result does not depend on which one
-//! was first. Sends nothing itself; answers that are in the store already cost nothing again.
+//! The size that a model can read comes from the policy, or is learned from what the server refuses and from its token counts: some
+//! servers truncate a prompt silently. It is learned separately for each conversation, so that the result does not depend on their
+//! order. Sends nothing itself; answers that are in the store already cost nothing again.
 
 mod sending;
 
@@ -19,7 +20,7 @@ use crate::summarizer::reading::begun;
 use crate::text::count;
 use crate::tokens::Estimator;
 
-/// Divisor: an answer may use at most this fraction of the window that the prompt leaves. Then two summaries fit beside an
+/// Divisor: an answer may use at most this fraction of the window that remains beside the prompt. Then two summaries fit beside an
 /// answer.
 const ANSWER: u64 = 4;
 /// Divisor: this fraction of the window stays free, since tokens are estimated.
@@ -42,7 +43,7 @@ pub struct ReadCoverage {
     pub rounds: RoundsRead,
     /// Those that `summary.input_chars` leaves out, or clips.
     pub beyond: u64,
-    /// Whether the server cut a prompt and did not say so.
+    /// Whether the server truncated a prompt silently.
     pub cut: PromptCut,
 }
 
@@ -53,7 +54,7 @@ pub(super) struct PartRequest {
     pub(super) rounds: Vec<String>,
     /// The largest size of the answer, in tokens.
     pub(super) max_tokens: u64,
-    /// Whether it asks for the summary of all from those of earlier parts and the last part itself.
+    /// Whether it requests the summary of everything, from the summaries of earlier parts and the last part itself.
     is_last: bool,
 }
 
@@ -65,11 +66,11 @@ pub(super) struct PartReader<'r> {
     pub(super) estimator: &'r Estimator,
     /// The size of the summary, in tokens.
     pub(super) size: u64,
-    /// The policy's prompt for a summary of such a size.
+    /// The policy's prompt for a summary of that size.
     pub(super) prompt: &'r dyn Fn(u64) -> String,
     /// What the summary of the whole conversation may name.
     pub(super) given: &'r Given,
-    /// Sends a request, whose answer may name this.
+    /// Sends a request; the answer may name what is in the second argument.
     pub(super) ask: &'r dyn Fn(&PartRequest, &Given) -> ModelReply,
 }
 
@@ -80,13 +81,13 @@ pub(super) struct SummaryReply {
     pub(super) reading: ReadCoverage,
 }
 
-/// What came of a request.
+/// The outcome of a request.
 enum Reply {
     /// A summary of what was sent.
     Summary(ModelReply),
-    /// The window is smaller than was thought; with the answer, if the prompt seems to have been cut.
+    /// The window is smaller than assumed; contains the answer, if the prompt seems to have been truncated.
     Narrower(Option<ModelReply>),
-    /// The answer to the whole conversation was to the whole of it after all.
+    /// The answer to the request for the whole conversation did cover the whole of it after all.
     WholeAfterAll(ModelReply),
     Failed(ModelError),
 }
@@ -104,7 +105,7 @@ struct Progress<'r> {
     reader: &'r PartReader<'r>,
     /// The tokens that the model reads and writes at once, by our estimate.
     window: Option<u64>,
-    /// What the server said of it last.
+    /// What the server last said about it.
     why: String,
     counts: Counts,
     /// The answer to the whole conversation, while it is not known whether it was cut.
@@ -201,7 +202,7 @@ impl Progress<'_> {
     /// Whether it is known that a request whose rounds have `rounds` tokens does not fit the window.
     fn must_be_in_parts(&self, whole: &PartRequest, rounds: u64) -> bool {
         let needed = self.sent(&whole.prompt, rounds) + whole.max_tokens;
-        // Where rounds are to be dropped, the server says how many.
+        // If the policy drops rounds instead, the server says how many.
         self.window.is_some_and(|window| needed > window)
             && self.reader.summary.too_long == TooLong::Parts
             && self.reader.summary.drop_rounds == 0
@@ -224,7 +225,7 @@ impl Progress<'_> {
                 length,
                 heard,
             } = match self.last(parts, sizes_left)? {
-                // It needs all answers before it.
+                // The last part needs all earlier answers.
                 Some(_) if to_come.is_some() => break,
                 Some(asked) => self.send_last(asked, parts, &answers, rounds),
                 None => self.send_next(parts, rounds, sizes_left)?,
@@ -311,11 +312,11 @@ impl Progress<'_> {
         })
     }
 
-    /// The request for the summary of all from those of `parts` earlier parts and the last rounds, of these sizes, without its
-    /// texts; if it fits. It saves one that only merges.
+    /// The request for the summary of everything from the summaries of `parts` earlier parts and the last rounds, which have these
+    /// sizes; without its texts, and only if it fits. It saves a request that only merges.
     ///
-    /// Where parts end depends on the room for their summaries, never on what these turn out to be, so that a later run asks for
-    /// the same.
+    /// Where parts end depends on the room for their summaries, never on the actual summaries, so that a later run makes the same
+    /// requests.
     fn last(&self, parts: u64, sizes: &[u64]) -> Result<Option<PartRequest>, ModelError> {
         if parts == 0 {
             return Ok(None);
@@ -327,8 +328,8 @@ impl Progress<'_> {
         Ok((rest.saturating_add(taken) <= room).then_some(asked))
     }
 
-    /// The request for the next part without its rounds, the room for them in tokens, and how many of the rounds of these sizes it
-    /// is to tell, after `parts` earlier ones.
+    /// The request for the next part, after `parts` earlier ones, without its rounds; the room for them in tokens; and how many of
+    /// the rounds of these sizes it is to cover.
     fn part(&self, parts: u64, sizes: &[u64]) -> Result<(PartRequest, u64, usize), ModelError> {
         let (asked, room) = self.request(of_part, self.reader.size)?;
         let summary = asked.max_tokens + LABEL;
@@ -338,14 +339,14 @@ impl Progress<'_> {
         if let Some(aim) = before_last(rest, room, taken, summary) {
             return Ok((asked, room, part_of(sizes, room, aim)));
         }
-        // The number that is merged from their summaries alone: all at once, if the summaries are short.
+        // The number of parts, if they are merged from their summaries alone: all at once, if the summaries are short.
         let parts = rest.div_ceil(room) + parts;
         let most = (room / parts.max(1)) as f64 / self.reader.summary.output_factor.max(1.0);
         let (asked, room) = self.request(of_part, (most as u64).max(LEAST_SUMMARY))?;
         Ok((asked, room, first_part(sizes, room)))
     }
 
-    /// One summary of all parts, in as many steps as it takes.
+    /// Merges all parts into one summary, in as many steps as necessary.
     fn merged(
         &mut self,
         mut answers: Vec<(PartRequest, ModelReply)>,

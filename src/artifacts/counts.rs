@@ -5,7 +5,7 @@
 
 use super::Excess;
 
-/// No server's window is smaller, in tokens: one that counts fewer does not count what it was sent.
+/// No server has a smaller window, in tokens: one that counts fewer does not count what it was sent.
 const LEAST_WINDOW: u64 = 1_000;
 /// A server that counts less than this share of our estimate may have cut the prompt.
 const COUNTED: f64 = 0.75;
@@ -18,11 +18,11 @@ pub enum PromptCut {
     /// Nothing that is known.
     #[default]
     Never,
-    /// It reads a part of it.
+    /// It silently reads only a part of the prompt.
     InSilence,
 }
 
-/// What a count says of its prompt.
+/// What a token count says about its prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It was read, as far as that can be known.
@@ -36,7 +36,7 @@ pub(super) enum Verdict {
 /// What the counts so far say.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    /// The share of its estimate that was counted of the last prompt that may have been cut.
+    /// The counted share of the estimate, for the last prompt that may have been truncated.
     doubted: Option<f64>,
     /// Whether the estimate is known to be too high.
     is_estimate_high: bool,
@@ -47,7 +47,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Judges what was counted for a prompt of `sent` tokens, by our estimate; 0: the server does not say.
+    /// Judges the count for a prompt of `sent` tokens, by our estimate; a count of 0 means that the server reports none.
     pub(super) fn judge(&mut self, counted: u64, sent: u64) -> Verdict {
         let is_known = counted >= LEAST_WINDOW || counted > 0 && self.doubted.is_some();
         if self.is_estimate_high || !is_known {
@@ -62,7 +62,7 @@ impl Counts {
                 self.is_estimate_high = true;
                 return Verdict::ReadAfterAll;
             }
-            // Another share of its estimate: the earlier prompt was cut.
+            // The share of the estimate differs: the earlier prompt was truncated.
             Some(_) => self.cut = PromptCut::InSilence,
         }
         if share >= COUNTED || is_below_most {
@@ -86,8 +86,8 @@ impl Counts {
     }
 }
 
-/// The window that a server names, by our estimate: of what was sent, or of that and the answer, whichever is nearer to what it
-/// counts.
+/// The window that a server reports, converted to our estimate: of what was sent, or of that plus the answer, whichever is closer
+/// to the server's count.
 pub(super) fn window_of(excess: Excess, sent: u64, total: u64) -> u64 {
     let Excess { prompt, limit } = excess;
     let counts_answer = prompt.abs_diff(total) < prompt.abs_diff(sent);
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_window_is_that_of_the_prompt_or_of_prompt_and_answer() {
         let of = |prompt, limit| window_of(Excess { prompt, limit }, 1_000, 1_500);
-        // The server's tokens are ours, or a tenth more.
+        // The server's tokens are the same as ours, or a tenth more.
         assert_eq!([of(1_000, 800), of(1_100, 880)], [800, 800]);
         assert_eq!([of(1_500, 1_200), of(1_650, 1_320)], [1_200, 1_200]);
     }
@@ -143,7 +143,7 @@ mod tests {
                 &[MayBeCut, Read, Read],
                 cut,
             ),
-            // Cut once more, at about the same place.
+            // Truncated again, at about the same length.
             (
                 &[(4_096, 40_000), (4_100, 6_000)],
                 &[MayBeCut, MayBeCut],

@@ -1,4 +1,4 @@
-//! Reads the user's files that a transcript names, from below one folder and from nowhere else.
+//! Reads the user's files that a transcript names, only from below one folder.
 //!
 //! A path in a transcript is untrusted, so it is never opened as it is: the folder is opened once, and each step from there is
 //! one plain name relative to the folder before it. No link is followed and no step goes up, so no path leads out, even if
@@ -36,17 +36,17 @@ pub enum NotRead {
     Outside,
     /// Files of that name contain secrets.
     Secret,
-    /// It is not there.
+    /// It does not exist.
     Missing,
     /// It is not a regular file, or its path contains a link.
     NoFile,
-    /// It is not text in UTF-8.
+    /// It is not UTF-8 text.
     NoText,
-    /// The system refused it.
+    /// The system denied access.
     Refused,
     /// Its last read shows a text that its tool never writes for a file.
     Unclear,
-    /// What was read is known, and something since may have changed it.
+    /// Its content was known when it was read, but something may have changed it since.
     MayHaveChanged,
     /// Compaction has replaced what its last read showed, and only an older content is known.
     Replaced,
@@ -71,7 +71,7 @@ impl NotRead {
     }
 }
 
-/// Bytes to read for each token that may be restored: enough for any text that is not mostly blanks.
+/// Bytes to read per token that may be restored: enough for any text that is not mostly blanks.
 const BYTES_A_TOKEN: u64 = 32;
 /// The most bytes that are read of a file, however many tokens may be restored.
 const MOST_BYTES: u64 = 16 << 20;
@@ -136,12 +136,12 @@ impl Root {
         if is_secret_file(&names.join("/")) {
             return Err(NotRead::Secret);
         }
-        // One byte more shows whether the file is longer.
+        // One extra byte shows whether the file is longer.
         let bytes = walk::read(&self.folder, &names, self.max_bytes as u64 + 1)?;
         content(bytes, self.max_bytes)
     }
 
-    /// The names on the path from the folder to a file.
+    /// The path components that lead from the folder to a file.
     fn below<'p>(&self, path: &'p str) -> Result<Vec<&'p str>, NotRead> {
         let path = Path::new(path);
         let own = self.own.iter();
@@ -239,7 +239,8 @@ mod walk {
         }
         let folder = below.as_ref().unwrap_or(root);
         let is_file = |mode| FileType::from_raw_mode(mode) == FileType::RegularFile;
-        // Opening some devices has an effect, so look before. Look again afterwards: the name may be another file by then.
+        // Opening some devices has side effects, so check before opening. Check again afterwards: by then the name may refer to
+        // another file.
         let named = statat(folder, *name, AtFlags::SYMLINK_NOFOLLOW).map_err(why)?;
         if !is_file(named.st_mode) {
             return Err(NotRead::NoFile);

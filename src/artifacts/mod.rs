@@ -1,7 +1,7 @@
 //! Gathers what a plan needs from outside before it can be settled.
 //!
-//! Only reads; nothing is written until the result is verified. Here: the contents of results that may go to the store, and
-//! the names that they would have there. `disk` reads files to restore, `summary` asks for summaries.
+//! Only reads; nothing is written until the result is verified. This module gathers the contents of results that may go to the
+//! store, and the names that they would have there. `disk` reads files to restore, `summary` asks for summaries.
 
 mod answer;
 mod asking;
@@ -64,7 +64,7 @@ pub struct Artifacts<'t> {
 /// A result that may go to the store.
 #[derive(Debug)]
 pub struct StoredResult {
-    /// As the store would keep it.
+    /// The result as the store would keep it.
     pub stored: Stored,
     /// Its first characters.
     pub preview: String,
@@ -75,7 +75,7 @@ pub struct StoredResult {
 pub struct Stored {
     /// Its name, relative to the store.
     pub name: String,
-    /// Its path, as texts name it.
+    /// Its path, as it appears in texts.
     pub path: String,
     /// Its content, if the line was edited since the input was read.
     pub content: Option<Vec<u8>>,
@@ -112,8 +112,8 @@ impl Sources<'_> {
     }
 }
 
-/// What is needed of results. Those that are small enough are not looked at; what an earlier run left is passed over, since a
-/// preview would only become a preview of itself, and a placeholder is not worth keeping.
+/// Gathers what is needed of results. Results that are small enough are skipped; so is what an earlier run left, since a preview
+/// would only become a preview of itself, and a placeholder is not worth keeping.
 fn results<'t>(
     transcript: &Transcript<'_>,
     results: &[ResultPlan<'_>],
@@ -141,7 +141,7 @@ fn results<'t>(
     artifacts
 }
 
-/// Whether a result has more tokens than a layer leaves alone.
+/// Whether a result has more tokens than the layer's limit.
 pub fn is_large_enough(
     transcript: &Transcript<'_>,
     block: u32,
@@ -213,12 +213,12 @@ pub enum Content<'t> {
         /// The texts on it.
         texts: &'t [Text],
     },
-    /// A copy.
+    /// A copy of the content.
     Whole(&'t [u8]),
 }
 
 impl<'t> Content<'t> {
-    /// The content that was moved to the store as `stored`; `block` is that of the change.
+    /// The content that was moved to the store as `stored`; `block` is the changed block.
     pub fn stored(stored: &'t Stored, transcript: &'t Transcript<'_>, block: u32) -> Self {
         let block = transcript.block(block);
         match &stored.content {

@@ -24,12 +24,12 @@ pub struct ModelRequest<'q> {
     pub model: &'q str,
     /// The conversation as text, in rounds, the oldest first. It is data from a transcript, never instructions.
     pub rounds: &'q [String],
-    /// What the answer may name. One that is no summary of it is not kept for later runs.
+    /// What the answer may name. An answer that is not a summary of it is not kept for later runs.
     pub given: &'q Given,
     /// The largest size of the answer, in tokens.
     pub max_tokens: u64,
-    /// Names the input and the command that the summary is for. An answer that an interrupted run has paid for the same asker, and
-    /// has not reported, is reported as paid. `None`: every answer from the store costs nothing.
+    /// Names the input and the command that the summary is for. An answer that an interrupted run has paid for on behalf of the
+    /// same requester, but has not reported, is reported as paid. `None`: every answer from the store costs nothing.
     pub requester: Option<&'q str>,
 }
 
@@ -38,7 +38,7 @@ pub struct ModelRequest<'q> {
 pub struct ModelReply {
     /// The summary, or why there is none.
     pub text: Result<String, ModelError>,
-    /// How many requests were made for it.
+    /// The number of requests that were made for it.
     pub attempts: u64,
     /// The model that answered, or that was named in the request.
     pub model: Option<String>,
@@ -61,15 +61,15 @@ pub enum Ending {
     /// Where the model ended it.
     #[default]
     Whole,
-    /// At the limit of its size.
+    /// At its size limit.
     CutOff,
 }
 
-/// What is wrong with an answer that the policy does not take because of its ending.
+/// What is wrong with an answer that the policy rejects because of its ending.
 pub const CUT_OFF: &str = "the answer was cut off at the output limit";
 /// What is wrong with an answer that says nothing.
 pub const EMPTY: &str = "the answer is empty";
-/// How much more a provider may write when it is asked again because its answer was cut off.
+/// The factor by which the output limit grows when a provider is asked again because its answer was cut off.
 pub const MORE: u64 = 3;
 
 /// Why there is no summary.
@@ -77,7 +77,7 @@ pub const MORE: u64 = 3;
 pub enum ModelError {
     /// Nothing was requested: a dry run sends no requests.
     Pending,
-    /// It is requested together with others, and the answer comes later; what it waits for, for people.
+    /// It is requested together with others, and the answer comes later; contains what it waits for, for people.
     Waiting(String),
     /// The request failed; the reason, for people.
     Failed(String),
@@ -113,16 +113,16 @@ pub struct Excess {
 
 /// Asked before anything is compacted; may say what a summary must keep.
 pub trait InstructionSource: Debug {
-    /// What a summary must keep besides what the policy says; "" = nothing. `None`: nothing may be compacted. Asked as often
-    /// as needed, it gives the same answer.
+    /// What a summary must keep besides what the policy says; "" = nothing. `None`: nothing may be compacted. Gives the same answer
+    /// however often it is called.
     fn instructions(&self) -> Option<&str>;
 }
 
 /// A model that writes summaries.
 pub trait SummaryModel: Debug + Sync {
-    /// Requests a summary and waits for it. Answers are looked up in `store` first, and kept there.
+    /// Requests a summary and waits for it. Looks up answers in `store` first, and keeps new ones there.
     fn summarize(&self, request: &ModelRequest<'_>, store: Option<&Store>) -> ModelReply;
 
-    /// The run has come to its end, and reports what it has paid: of the answers in this store, no later run reports it again.
+    /// Called at the end of a run, which now reports what it has paid: no later run reports the answers in this store again.
     fn settle(&self, store: &Store);
 }

@@ -28,7 +28,7 @@ pub fn offloaded(transcript: &Transcript<'_>, policy: &Policy) -> Vec<String> {
     names
 }
 
-/// Restores offloaded results; where the store has no content, the policy's text says so.
+/// Restores offloaded results; if the store does not have the content, the policy's text says so.
 pub fn returned(transcript: &Transcript<'_>, policy: &Policy, store: Option<&Store>) -> ChangeSet {
     let said = |Named { block, name, path }: Named| {
         let content = store.and_then(|store| store.read_offload(&name).ok());
@@ -49,7 +49,8 @@ pub fn returned(transcript: &Transcript<'_>, policy: &Policy, store: Option<&Sto
         .collect()
 }
 
-/// The contents of results of a conversation that earlier runs have moved to the store, by block: of those that it still has.
+/// The contents that earlier runs have moved to the store, by the block of the result, for those results of a conversation whose
+/// content the store still has.
 pub(super) fn stored_contents(
     transcript: &Transcript<'_>,
     conversation: &Conversation,

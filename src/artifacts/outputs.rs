@@ -30,7 +30,7 @@ pub enum OutputContent {
     },
     /// The name of the output in the store.
     Name {
-        /// The name in the store, as the text spells it.
+        /// The name in the store, as it is spelled in the text.
         name: String,
         /// The beginning of the output.
         preview: String,

@@ -1,26 +1,26 @@
 //! Which rounds of a long conversation are sent together, and what is sent of a round that is too long by itself.
 //!
-//! PURE. Rounds stay whole and in their order, and none is left out: of one that does not fit, the beginnings and the ends of its
-//! longest texts are sent.
+//! PURE. Rounds stay whole and in order, and none is left out: of a round that does not fit, the beginnings and ends of its longest
+//! texts are sent.
 
 use crate::text::{ceil_boundary, floor_boundary};
 
-/// Divisor: this fraction of a clamped text is its end.
+/// Divisor: the end of a shortened text makes up this fraction of it.
 const END: usize = 3;
 
-/// The last part is at least so large a share of a whole one, as a divisor, where it is sent with the summaries of all others.
+/// Divisor: the last part is at least this fraction of a whole part, if it is sent with the summaries of all others.
 const LEAST_LAST: u64 = 4;
 
-/// How many of the first rounds, of these sizes, are sent together, so that all parts are of about the same size: at least
-/// one, also where it does not fit into the room.
+/// How many of the first rounds, which have these sizes, are sent together so that all parts are about the same size: at least one,
+/// even if it does not fit into the room.
 pub(super) fn first_part(sizes: &[u64], room: u64) -> usize {
     let all: u64 = sizes.iter().sum();
     let parts = all.div_ceil(room.max(1)).max(1);
     part_of(sizes, room, all.div_ceil(parts))
 }
 
-/// The size of the next part, if the last one can be sent with the summaries of all others: of so many tokens in all, where `taken`
-/// is what earlier summaries have, and `summary` the most that each other one has.
+/// The size of the next part, if the last part can be sent with the summaries of all others. `all` is the total in tokens, `taken`
+/// the tokens of earlier summaries, and `summary` the maximum for each further one.
 pub(super) fn before_last(all: u64, room: u64, taken: u64, summary: u64) -> Option<u64> {
     let mut last = room.saturating_sub(taken);
     let mut full = 0;
@@ -51,7 +51,7 @@ pub(super) fn part_of(sizes: &[u64], room: u64, aim: u64) -> usize {
     sizes.len()
 }
 
-/// A round in about `most` bytes: its short texts as they are, of the longest ones the beginning and the end. A text begins with a
+/// A round in about `most` bytes: short texts stay as they are, the longest keep their beginning and end. A text begins with a
 /// label such as `[result Bash]` after an empty line; a round without any is one text.
 pub(super) fn clamped(round: &str, most: usize) -> String {
     let texts = texts(round);

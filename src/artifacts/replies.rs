@@ -1,8 +1,8 @@
-//! Scripted summaries: prepared answers and failures of a summariser, one a line.
+//! Scripted summaries: a summariser's prepared answers and failures, one per line.
 //!
 //! `{"text": "…"}` is an answer, `{"text": "…", "cut_off": true}` one that ended at its size limit, `{"error": "…"}` a failure.
-//! Each transcript starts with the first line, so that its result does not depend on other transcripts. Reads no file: it is
-//! given the text.
+//! Each transcript starts with the first line, so that its result does not depend on other transcripts. Reads no file: the text is
+//! passed in.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -32,7 +32,7 @@ impl Replies {
     /// Reads the answers.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`], with the line: one that is neither an answer nor a failure.
+    /// [`ErrorKind::Config`], with the line number, if a line is neither an answer nor a failure.
     pub fn parse(text: &str) -> Result<Self> {
         let mut replies = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {

@@ -20,7 +20,7 @@ pub struct Sources<'p> {
     pub root: Option<Root>,
     /// Finds secrets, if any are to be masked.
     pub redactor: Option<Redactor>,
-    /// The texts that take the place of results.
+    /// The texts that replace results.
     pub placeholders: Placeholders,
 }
 
@@ -33,7 +33,7 @@ pub struct Context<'s> {
     pub store: Option<&'s Store>,
     /// Who asks for summaries: see [`ModelRequest::requester`](super::ModelRequest::requester).
     pub requester: Option<&'s str>,
-    /// How texts name the store's folder.
+    /// The name of the store's folder in texts.
     pub folder: &'s str,
     /// Asked before a summary is written.
     pub instruction_source: Option<&'s dyn InstructionSource>,

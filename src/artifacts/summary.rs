@@ -1,7 +1,7 @@
 //! The artifacts of a planned summary: a model's answer, and the files to restore after it.
 //!
-//! A provider is sent the conversation with secrets masked: for a narrative as it was before the free layers, else as they have
-//! left it. `answer` judges what it answers.
+//! A provider is sent the conversation with secrets masked: for a narrative, as it was before the free layers; otherwise, as they
+//! have left it. `answer` judges the answer.
 
 use super::answer::{Answer, judged};
 use super::asking::Asking;
@@ -41,7 +41,7 @@ impl Sources<'_> {
             && (request.is_some() || subject.cutter.has_span(cut))
         {
             let Some(added) = instruction_source.instructions() else {
-                // What is made without them is never used.
+                // Nothing is compacted without them, so these artifacts are never used.
                 return SummaryArtifacts::default();
             };
             instructions = [instructions.trim(), added].join("\n").trim().to_owned();
@@ -117,7 +117,7 @@ impl Sources<'_> {
             read: reading.rounds.read.min(all - beyond),
             ..reading.rounds
         };
-        // Of a conversation in parts, their summaries are sent again.
+        // For a conversation in parts, the summaries of the parts are sent again.
         let again = |more: &str| {
             let mut asked = asked.clone();
             asked.prompt.push_str(more);

@@ -1,8 +1,8 @@
 //! The memory budget that all threads of a run share.
 //!
-//! Before an input is read, it waits for and takes the memory that it probably needs. If it needs more, because it unpacks to
-//! more or contains more small parts than usual, it takes that without waiting; if there is not enough, it releases everything
-//! and is tried again alone. So no thread waits while it holds memory.
+//! Before an input is read, it waits for and takes the memory that it probably needs. If it needs more, because it unpacks to more
+//! or contains more small parts than usual, it takes that without waiting; if there is not enough, it releases everything and is
+//! tried again alone. A thread therefore never waits while it holds memory.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -94,7 +94,7 @@ impl Budget {
         budget
     }
 
-    /// There will be a file of that size, which was not known when the run began.
+    /// Announces a file of this size, which was not known when the run began.
     pub(super) fn announce_size(&self, bytes: u64) {
         if self.admits(bytes) {
             let wanted =
@@ -148,7 +148,8 @@ impl Budget {
         self.limits.file_bytes.unwrap_or(most)
     }
 
-    /// Why an input is not read. Only the hint says how much memory there is, so that a report is the same on every machine.
+    /// The error for an input that is too large to be read. Only the hint says how much memory there is, so that a report is the
+    /// same on every machine.
     pub(super) fn too_large(&self, known: Known) -> Error {
         let what = match known {
             Known::File(bytes) => format!("the file has {}, more than ", size(bytes)),
@@ -182,7 +183,7 @@ impl Reservation<'_> {
     /// Takes the memory that an input needs in total, now that more of it is known. `known` describes it if that is too much.
     ///
     /// # Errors
-    /// [`ErrorKind::Crowded`] if others hold what it needs: it can be tried again when they have finished.
+    /// [`ErrorKind::Crowded`] if other inputs hold the memory that it needs: it can be retried when they have finished.
     /// [`ErrorKind::TooLarge`] if there is not enough memory, unless the user has set how large a file may be.
     pub(super) fn hold(&mut self, extent: InputMeasure, packed: u64, known: Known) -> Result<()> {
         let need = extent.need(self.budget.job) + packed;
@@ -209,7 +210,7 @@ impl Reservation<'_> {
         Err(self.budget.too_large(known))
     }
 
-    /// The error if an allocation failed.
+    /// The error for a failed allocation.
     pub(super) fn refused(&self) -> Error {
         let used = self.budget.used.lock();
         if *used.unwrap_or_else(PoisonError::into_inner) > self.bytes {
@@ -232,7 +233,7 @@ impl Reservation<'_> {
         self.bytes -= bytes;
         let used = &self.budget.used;
         *used.lock().unwrap_or_else(PoisonError::into_inner) -= bytes;
-        // A thread that begins to wait holds the lock meanwhile, so that none is missed.
+        // A thread holds the lock while it begins to wait, so no waiting thread is missed.
         if self.budget.waiting.load(Ordering::Relaxed) > 0 {
             self.budget.returned.notify_all();
         }

@@ -19,9 +19,9 @@ pub(super) struct Releases(Mutex<Vec<Released>>);
 /// Offloads that the output of one input no longer refers to.
 struct Released {
     store: Arc<RunStore>,
-    /// Its name in the store's records.
+    /// The output's name in the store's records.
     output: String,
-    /// Its name in the report.
+    /// The input's path in the report.
     path: String,
     names: Vec<String>,
 }

@@ -1,6 +1,6 @@
-//! The clock that a run is measured with, where the user asks for times.
+//! The clock that measures a run, if the user asks for times.
 //!
-//! Counts from the run's beginning; nothing here knows the time of day.
+//! Starts at the beginning of the run; nothing here knows the time of day.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::outcome::Clock;
 pub struct WallClock(Instant);
 
 impl WallClock {
-    /// Begins now.
+    /// Starts the clock now.
     pub fn start() -> Self {
         WallClock(Instant::now())
     }
@@ -24,7 +24,7 @@ impl Clock for WallClock {
 }
 
 impl super::Options {
-    /// What measures the run, if the user asked for times.
+    /// The clock that measures the run, if the user asked for times.
     pub(super) fn clock(&self) -> Option<&dyn Clock> {
         self.clock.as_ref().map(|clock| clock as &dyn Clock)
     }

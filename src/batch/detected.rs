@@ -1,6 +1,6 @@
-//! What an input is, found out while it is read.
+//! Detects what an input is while it is being read.
 //!
-//! Reads no more of it than settles the question; decides nothing about what becomes of it.
+//! Reads no more of it than necessary for the answer; decides nothing about what becomes of it.
 
 use super::input::Input;
 use crate::error::Result;
@@ -11,11 +11,11 @@ use crate::scan::Strings;
 pub(super) struct Recognised {
     pub(super) detected: Detected,
     pub(super) doubt: Option<String>,
-    /// The long strings that were found meanwhile.
+    /// The long strings that were found along the way.
     pub(super) strings: Strings,
 }
 
-/// What an input is, by all of it, or by as much as settles it. A format that the user named wins.
+/// Detects what an input is, from all of it, or from as much as is sufficient. A format that the user named wins.
 pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Recognised> {
     let mut detector = Detector::default();
     let mut seen = 0;
@@ -33,7 +33,7 @@ pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Rec
         if detector.is_settled() {
             break;
         }
-        // How far that would go is unknown.
+        // How far reading would have to continue is unknown.
         input.make_room()?;
         if !input.more()? && seen == input.buffer.len() {
             break;

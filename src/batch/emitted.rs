@@ -16,13 +16,13 @@ use crate::pipeline::{Compacted, Pipeline};
 use crate::plan::Keeping;
 use crate::policy::{Policy, preset};
 
-/// What the name of such an output has before its ending.
+/// Inserted into the name of such an output, before its extension.
 const MESSAGES: &str = ".messages";
 
 /// A policy that changes nothing.
 static NOTHING: LazyLock<Option<Policy>> = LazyLock::new(|| preset("none").ok());
 
-/// What reads formats of which nothing is compacted.
+/// The pipeline that reads formats that are never compacted.
 ///
 /// # Errors
 /// None in practice: the policy is one of the program's own.
@@ -37,7 +37,7 @@ pub(super) fn reading() -> Result<Pipeline<'static>> {
     Pipeline::new(nothing, Keeping::Nothing)
 }
 
-/// What of a file is read: where it is emitted, also what is never compacted.
+/// What an input counts as: if messages are emitted, formats that are never compacted are accepted too.
 pub(super) fn taken(detected: Detected, emits: Option<Messages>) -> Detected {
     match emits {
         Some(_) => detected,
@@ -45,7 +45,7 @@ pub(super) fn taken(detected: Detected, emits: Option<Messages>) -> Detected {
     }
 }
 
-/// The lines of a result, one for each conversation that has messages; what they do not hold is noted with the conversations.
+/// The lines of a result, one for each conversation that has messages; whatever they lack is noted in the conversations.
 pub(super) fn lines(
     compacted: &mut Compacted<'_>,
     (format, layout): (Format, Layout),
@@ -87,7 +87,7 @@ pub(super) fn lines(
 pub(super) fn named(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default();
     let ending = split_ending(&name.to_string_lossy()).1.to_owned();
-    // Names may be no Unicode; their endings are.
+    // Names may not be valid Unicode; their extensions are.
     let mut bare = PathBuf::from(name);
     for _ in ending.matches('.') {
         bare.set_extension("");

@@ -24,7 +24,7 @@ struct Read<'r> {
     transcript: &'r Transcript<'r>,
     /// The number of its first line in its file, from 1.
     first_line: u64,
-    /// The same where it is one line of a conversation-per-line file.
+    /// The same number if it is one line of a conversation-per-line file.
     line: Option<u64>,
 }
 
@@ -34,10 +34,10 @@ impl Find for Vec<Finding> {
     }
 }
 
-/// Counts what was found; the entries are in path order, and on the disk when they are many.
+/// Counts the inputs that were found; the entries are in path order, and on disk if there are many.
 ///
 /// # Errors
-/// What stops the run: threads that do not start, a signal ([`crate::error::ErrorKind::Interrupted`]), a disk that takes no more.
+/// Whatever stops the run: threads that cannot be started, a signal ([`crate::error::ErrorKind::Interrupted`]), a full disk.
 pub fn stats(over: &Over<'_>, counting: &Counter<'_>) -> Result<Sorted<Examined<FileStats>>> {
     let add = |found: &mut FileStats, read: Read<'_>| {
         counting.add(found, read.format, read.transcript, read.line);
@@ -51,7 +51,7 @@ pub fn stats(over: &Over<'_>, counting: &Counter<'_>) -> Result<Sorted<Examined<
     counted.into_spool().sorted(&mut |_| {})
 }
 
-/// Checks what was found against the rules of providers; otherwise as [`stats`], but all entries are in memory.
+/// Checks the inputs that were found against the rules of providers; otherwise like [`stats`], but with all entries in memory.
 ///
 /// # Errors
 /// What stops the run.
@@ -65,7 +65,7 @@ pub fn verify(over: &Over<'_>) -> Result<Vec<Examined<Vec<Finding>>>> {
     })
 }
 
-/// Measures what was found; otherwise as [`verify`].
+/// Measures the inputs that were found; otherwise like [`verify`].
 ///
 /// # Errors
 /// As [`verify`].
@@ -75,7 +75,7 @@ pub fn eval(over: &Over<'_>, evaluator: &Evaluator<'_>) -> Result<Vec<Examined<F
     })
 }
 
-/// Replays what was found; otherwise as [`verify`].
+/// Replays the inputs that were found; otherwise like [`verify`].
 ///
 /// # Errors
 /// As [`verify`].
@@ -83,7 +83,7 @@ pub fn replay(over: &Over<'_>, replaying: &Replayer<'_>) -> Result<Vec<Examined<
     examine(over, |found, read| replay_one(replaying, found, read))
 }
 
-/// Replays what is in memory.
+/// Replays an input that is in memory.
 pub fn replay_bytes(path: &Path, bytes: &[u8], replaying: &Replayer<'_>) -> Examined<FileReplay> {
     let mut detector = Detector::default();
     detector.look(bytes);
@@ -97,7 +97,7 @@ pub fn replay_bytes(path: &Path, bytes: &[u8], replaying: &Replayer<'_>) -> Exam
     )
 }
 
-/// Counts what is in memory.
+/// Counts an input that is in memory.
 pub fn stats_bytes(path: &Path, bytes: &[u8], counting: &Counter<'_>) -> Examined<FileStats> {
     let mut detector = Detector::default();
     detector.look(bytes);
@@ -112,7 +112,7 @@ pub fn stats_bytes(path: &Path, bytes: &[u8], counting: &Counter<'_>) -> Examine
     )
 }
 
-/// Measures what is in memory.
+/// Measures an input that is in memory.
 pub fn eval_bytes(path: &Path, bytes: &[u8], evaluator: &Evaluator<'_>) -> Examined<FileEval> {
     let mut detector = Detector::default();
     detector.look(bytes);
@@ -135,7 +135,7 @@ fn eval_one(evaluator: &Evaluator<'_>, found: &mut FileEval, read: &Read<'_>) {
         line,
     } = read;
     let weights = evaluator.weights(path);
-    // Parts of a document are no document.
+    // Parts of a JSON document are not a document themselves, so it is read as lines.
     let sessions = match transcript.document_as_lines() {
         None => evaluator.evaluate(format, transcript, first_line, line, weights),
         Some(lines) => {
@@ -201,7 +201,7 @@ fn file<T: Find>(
     each(bytes, layout, |bytes, first_line, part| {
         let strings = match part {
             Part::File => strings,
-            // Their places are those in the file.
+            // Their positions refer to the file, not to the line.
             Part::Line => &NO_STRINGS,
         };
         let read = Read {

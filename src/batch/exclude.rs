@@ -1,4 +1,4 @@
-//! What a walk leaves out because the user said so: by `--exclude`, or by `.ctxpackignore` in a walked folder.
+//! What a walk leaves out at the user's request: by `--exclude`, or by a `.ctxpackignore` in a walked folder.
 //!
 //! Globs are those of gitignore. No other ignore file is read, since transcripts are often in ignored folders. Reads nothing but
 //! plain files of that name below the walked folder.
@@ -29,17 +29,17 @@ const MOST_GLOBS: usize = 1_000;
 pub struct Exclude(Gitignore);
 
 impl Default for Exclude {
-    /// Nothing.
+    /// Excludes nothing.
     fn default() -> Self {
         Exclude(Gitignore::empty())
     }
 }
 
 impl Exclude {
-    /// Takes globs in gitignore's syntax; the last one that matches decides, and `!` takes a file back in.
+    /// Takes globs in gitignore's syntax; the last one that matches decides, and `!` includes a file again.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for what is not a glob.
+    /// [`ErrorKind::Usage`] if one of them is not a valid glob.
     pub fn new(globs: &[String]) -> Result<Self> {
         let mut builder = builder();
         if globs.len() > MOST_GLOBS {
@@ -70,12 +70,13 @@ pub(super) struct Excluding {
 
 #[derive(Debug, Default)]
 struct Ignores {
-    /// By the spelling of folders relative to the root: to compare paths part by part would cost more than all else here.
+    /// By the spelling of folders relative to the root: comparing paths component by component would cost more than everything else
+    /// here.
     of_folders: HashMap<OsString, Above>,
     faults: Vec<Error>,
 }
 
-/// The ignore files of a folder and of those above it, the deepest first: only those that say anything.
+/// The non-empty ignore files of a folder and its ancestors, the deepest first.
 type Above = Arc<[Arc<Ignore>]>;
 
 #[derive(Debug)]
@@ -95,8 +96,8 @@ impl Excluding {
         }
     }
 
-    /// Why a path below the root is left out, if it is. A glob of the command line decides before files do, and the ignore file
-    /// in the deepest folder before those above it.
+    /// Why a path below the root is left out, if it is. Globs of the command line take precedence over ignore files, and deeper
+    /// ignore files over those above them.
     pub(super) fn leaves_out(&self, path: &Path, is_folder: bool) -> Option<SkipReason> {
         let below = below(path, &self.root)?;
         let by = |globs: &Gitignore, below: &Path, why| match globs.matched(below, is_folder) {
@@ -115,7 +116,7 @@ impl Excluding {
         decided.next().flatten()
     }
 
-    /// The ignore files of a folder, which is relative to the root, and of those above it.
+    /// The ignore files of a folder, given relative to the root, and of its ancestors.
     fn above(&self, folder: &Path) -> Above {
         {
             let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
@@ -141,7 +142,7 @@ impl Excluding {
         all
     }
 
-    /// What is wrong with the ignore files that were read.
+    /// The errors in the ignore files that were read.
     pub(super) fn faults(&self) -> Vec<Error> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut read.faults)
@@ -188,7 +189,7 @@ fn ignored_in(path: &Path) -> (Gitignore, Vec<Error>) {
     }
 }
 
-/// Adds a line, or says why it is not a glob.
+/// Adds a line, or returns why it is not a glob.
 fn add(builder: &mut GitignoreBuilder, line: &str) -> std::result::Result<(), String> {
     if let Some(why) = refused(line) {
         return Err(why);
@@ -197,7 +198,7 @@ fn add(builder: &mut GitignoreBuilder, line: &str) -> std::result::Result<(), St
     added.map(drop).map_err(|error| error.to_string())
 }
 
-/// For paths that are relative already.
+/// A builder for paths that are already relative.
 fn builder() -> GitignoreBuilder {
     GitignoreBuilder::new(".")
 }

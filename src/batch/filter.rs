@@ -1,7 +1,7 @@
-//! Which of the transcripts that walks found are meant: by when they were last written to, and by project.
+//! Selects among the transcripts that walks found: by when they were last written to, and by project.
 //!
 //! Reads the beginning and the end of files, never all of one. What a transcript says is compared, and never used as a path. A file
-//! that cannot be read stays: the next reader says why.
+//! that cannot be read stays in: whatever reads it next reports why.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
@@ -28,7 +28,7 @@ const PARALLEL_THRESHOLD: usize = 64;
 const MAX_TRIES: u32 = 500;
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
-/// Which transcripts are meant. Files that were named always are.
+/// Which transcripts are selected. Files that were named always are.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     since: Option<SystemTime>,
@@ -37,10 +37,11 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Those last written to from `since` on and before `until`, of projects whose folder, or its name, matches the glob.
+    /// Selects those last written to at or after `since` and before `until`, in projects whose folder, or its name, matches the
+    /// glob.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for what is not a glob.
+    /// [`ErrorKind::Usage`] for an invalid glob.
     pub fn new(
         since: Option<SystemTime>,
         until: Option<SystemTime>,
@@ -63,14 +64,14 @@ impl Filter {
         })
     }
 
-    /// Whether all of them are.
+    /// Whether all transcripts are selected.
     pub fn takes_all(&self) -> bool {
         self.since.is_none() && self.until.is_none() && self.project.is_none()
     }
 
-    /// Moves the others to what was passed by; gives the files that were named, which it does not concern.
+    /// Moves files that are not selected to the skipped ones; returns the files that were named, which are not filtered.
     ///
-    /// Each file is opened, so that many are looked at by several threads.
+    /// Each file has to be opened, so several threads share the work if there are many.
     ///
     /// # Errors
     /// [`ErrorKind::Internal`] where threads cannot be started.
@@ -105,12 +106,12 @@ impl Filter {
         Ok(named)
     }
 
-    /// Whether a file is meant.
+    /// Whether a file is selected.
     pub fn takes(&self, path: &Path) -> bool {
         self.leaves_out(path).is_none()
     }
 
-    /// Why a file is not meant, if it is not.
+    /// Why a file is not selected, if it is not.
     pub(super) fn leaves_out(&self, path: &Path) -> Option<SkipReason> {
         if (self.since.is_some() || self.until.is_some())
             && let Some(written) = last_written(path)
@@ -134,15 +135,15 @@ impl Filter {
     }
 }
 
-/// The last time that a line of the file's end names; where there is none (a format without times, a compressed file), when the
-/// file was last modified.
+/// The last time recorded at the end of the file; if there is none (a format without times, a compressed file), its modification
+/// time.
 fn last_written(path: &Path) -> Option<SystemTime> {
     let (file, metadata) = open(path).ok()?;
     let modified = metadata.modified().ok();
     recorded(file, metadata.len()).or(modified)
 }
 
-/// Opens a file; where all handles are in use, once others have closed theirs: what cannot be opened counts as meant.
+/// Opens a file; if no file handles are left, waits until others are closed. A file that cannot be opened counts as selected.
 fn open(path: &Path) -> Result<(File, Metadata)> {
     let mut tries = 0..MAX_TRIES;
     loop {

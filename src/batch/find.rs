@@ -32,7 +32,7 @@ pub enum Source {
 pub struct FileSource {
     /// The path as given.
     pub path: PathBuf,
-    /// The folder argument that it was found below.
+    /// The folder argument below which it was found.
     pub folder: Option<Arc<Path>>,
     /// How it came to be an input.
     pub origin: Origin,
@@ -41,14 +41,14 @@ pub struct FileSource {
 /// How a file came to be an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
-    /// Somebody named it.
+    /// The user named it.
     Named,
     /// It was found below a folder, or by a pattern.
     Walked,
 }
 
 impl Source {
-    /// The input as a report names it.
+    /// The input as it is called in a report.
     pub fn path(&self) -> &Path {
         match self {
             Source::Stdin => Path::new("-"),
@@ -56,7 +56,7 @@ impl Source {
         }
     }
 
-    /// The folder argument that it was found below.
+    /// The folder argument below which it was found.
     pub fn folder(&self) -> Option<&Path> {
         match self {
             Source::Stdin => None,
@@ -66,7 +66,7 @@ impl Source {
 }
 
 impl FileSource {
-    /// Its path in the tree of an output folder.
+    /// Its path relative to an output folder.
     pub fn relative(&self) -> &Path {
         let folder = self.folder.as_ref();
         let rest = folder.and_then(|folder| below(&self.path, folder));
@@ -91,12 +91,12 @@ pub struct Found {
     pub missing: Vec<Error>,
     /// What a walk skipped although nothing failed.
     pub skipped: Skipped,
-    /// How many inputs a walk of the one folder has handed on while it went; they are not in `sources`.
+    /// The number of inputs that a walk of the one folder has already handed on; they are not in `sources`.
     pub met: u64,
 }
 
 impl Found {
-    /// How many inputs there are, with what cannot be read.
+    /// The number of inputs, including those that cannot be read.
     pub fn len(&self) -> u64 {
         self.met + (self.sources.len() + self.missing.len()) as u64
     }
@@ -106,8 +106,7 @@ impl Found {
         self.len() == 0
     }
 
-    /// The folders that were walked, by the inputs that were found below them, as reports name these: below such a folder no link
-    /// is followed.
+    /// The walked folders, by the inputs that were found below them, as named in reports: below such a folder no link is followed.
     pub fn folders_of_inputs(&self) -> FoldersOfInputs<'_> {
         let sources = self.sources.iter();
         FoldersOfInputs {
@@ -127,7 +126,7 @@ pub struct FoldersOfInputs<'f> {
 }
 
 impl FoldersOfInputs<'_> {
-    /// That of the input which reports name so.
+    /// The folder of the input that reports call `input`.
     pub fn of(&self, input: &str) -> Option<&Path> {
         self.of_all.or_else(|| self.of_each.get(input).copied())
     }
@@ -135,14 +134,14 @@ impl FoldersOfInputs<'_> {
 
 /// The endings of transcripts in a folder.
 const ENDINGS: [&str; 3] = [".jsonl", ".jsonl.gz", ".jsonl.zst"];
-/// The endings of documents, which are taken where they are named: in a folder, most files with them are no transcripts.
+/// The endings of documents, which are read only if they are named: in a folder, most files with these endings are not transcripts.
 const OF_DOCUMENTS: [&str; 3] = [".json", ".json.gz", ".json.zst"];
 /// The ending of our outputs beside their inputs.
 pub(super) const COMPACT: &str = ".compact";
 /// The ending of reports beside outputs, and of the one at the top of an output folder.
 const STATS: &str = ".stats.json";
 
-/// The name of a transcript without its ending, and the ending, whatever the case of its letters.
+/// Splits the name of a transcript into its stem and its ending, ignoring case.
 pub fn split_ending(name: &str) -> (&str, &str) {
     let endings = ENDINGS.into_iter().chain(OF_DOCUMENTS);
     let begins = endings.rev().find_map(|ending| begin(name, ending));
@@ -159,13 +158,13 @@ fn begin(name: &str, ending: &str) -> Option<usize> {
 /// What is looked for in folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
-    /// Transcripts but for our own outputs.
+    /// Transcripts, except our own outputs.
     Transcripts,
-    /// Every file: any of them may be an output of ours.
+    /// Every file: any of them may be one of our outputs.
     Outputs,
 }
 
-/// Finds what `paths` name. Folders are walked without following links; the folder `skip` and what is excluded are left out there.
+/// Finds what `paths` name. Folders are walked without following links; the folder `skip` and excluded files are left out.
 ///
 /// # Errors
 /// [`ErrorKind::NoInput`] if nothing at all was found.
@@ -173,8 +172,8 @@ pub fn find(paths: &[PathBuf], skip: Option<&Path>, exclude: &Exclude) -> Result
     search(paths, Leave { skip, exclude }, Wanted::Transcripts)
 }
 
-/// Finds the files among which outputs of ours are: those that are named, and all below folders and of patterns, with the folder
-/// that was walked. Whether a file is an output is not asked here.
+/// Finds the files that may include our outputs: those that are named, and all that are below folders or match patterns, with the
+/// folder that was walked. Does not check whether a file really is an output.
 ///
 /// # Errors
 /// As [`find`].
@@ -199,7 +198,7 @@ fn search(paths: &[PathBuf], leave: Leave<'_>, wanted: Wanted) -> Result<Found> 
     // Two arguments may name one folder.
     let mut said = BTreeSet::new();
     missing.retain(|error| said.insert((error.path.clone(), error.message.clone())));
-    // Where the user left out all of it, that is not a fault.
+    // If the user excluded everything, that is not an error.
     let is_left_out = skipped.is_asked_for();
     if sources.is_empty() && !(is_left_out && missing.is_empty()) {
         return Err(nothing(missing));
@@ -230,10 +229,10 @@ fn search(paths: &[PathBuf], leave: Leave<'_>, wanted: Wanted) -> Result<Found> 
     })
 }
 
-/// Stands for a path: with millions of inputs, their paths would take too much memory.
+/// A hash that identifies a path: with millions of inputs, their paths would take too much memory.
 pub(crate) type PlaceKey = [u8; 16];
 
-/// What stands for a path.
+/// The key of a path.
 pub(crate) fn place_key(path: &Path) -> PlaceKey {
     let hash = blake3::hash(path.as_os_str().as_encoded_bytes());
     let mut key = [0; 16];
@@ -241,7 +240,7 @@ pub(crate) fn place_key(path: &Path) -> PlaceKey {
     key
 }
 
-/// The error of a run without inputs: the first fault, with the number of the others.
+/// The error of a run without inputs: the first error, with the paths of the others.
 pub(super) fn nothing(missing: Vec<Error>) -> Error {
     let mut missing = missing.into_iter();
     let Some(mut first) = missing.next() else {
@@ -276,7 +275,8 @@ impl Named {
         } else if path.is_dir() {
             let walked = walk(path, leave, |path, name| match what {
                 Wanted::Transcripts => interest(name),
-                // An output can have any name; what is not a file, or is a link, is of interest only if it looks like one.
+                // An output can have any name; anything that is not a file, or is a link, is of interest only if its name looks
+                // like one.
                 Wanted::Outputs => {
                     let is_file = || path.symlink_metadata().is_ok_and(|seen| seen.is_file());
                     match has_ending(name) || is_file() {
@@ -370,14 +370,14 @@ fn not_there(path: &Path) -> Error {
     }
 }
 
-/// Whether a name ends as those of transcripts do.
+/// Whether a name has the ending of a transcript.
 pub fn has_ending(name: &str) -> bool {
     ENDINGS
         .into_iter()
         .any(|ending| begin(name, ending).is_some())
 }
 
-/// Whether a file of that name in a folder is a transcript; our own outputs and reports are nobody's.
+/// Whether a file of this name in a folder is a transcript; our own outputs and reports are of no interest.
 pub(super) fn interest(name: &str) -> Interest {
     match (has_ending(name), is_output(name)) {
         (true, false) => Interest::Wanted,
@@ -416,7 +416,7 @@ fn pattern(path: &Path) -> Option<(PathBuf, GlobMatcher)> {
 fn near(path: &Path) -> Option<String> {
     let folder = folder_of(path);
     let (wanted, ending) = split_ending(path.file_name()?.to_str()?);
-    // Who has typed an ending means no folder.
+    // A user who typed an ending does not mean a folder.
     let is_file = |entry: &fs::DirEntry| entry.path().is_file();
     let mut names: Vec<String> = folder
         .read_dir()

@@ -14,7 +14,7 @@ use crate::store::finished::Elsewhere;
 /// Collects the outcomes of all threads.
 pub(super) struct Finishing {
     parts: Mutex<(Outcomes, Option<Error>)>,
-    /// Whether outcomes go to the disk, so that they are made ready for it before others have to wait.
+    /// Whether outcomes go to disk, so that they are serialised before the lock is taken.
     are_spooled: AtomicBool,
 }
 
@@ -58,7 +58,7 @@ impl Finishing {
         match added {
             // Interrupted before its output got its name.
             Err(error) if error.kind == ErrorKind::Interrupted => {}
-            // A closed output, or a disk that takes no more.
+            // A closed output, or a full disk.
             Err(error) => drop(self.lock().1.get_or_insert(error)),
             Ok(()) => {}
         }
@@ -68,7 +68,7 @@ impl Finishing {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The outcomes; and the error of a closed output, which ends the run when all is in order.
+    /// The outcomes, and the error of a closed output or a full disk, which ends the run once everything is in order.
     pub(super) fn into_parts(self) -> (Outcomes, Option<Error>) {
         let parts = self.parts.into_inner();
         parts.unwrap_or_else(PoisonError::into_inner)

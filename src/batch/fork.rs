@@ -1,7 +1,7 @@
 //! Forks: a compacted copy as a session of its own, beside the original where the agent looks for it.
 //!
 //! The new id follows from the old one and the bytes, so that the same session always gives the same fork. Never changes the
-//! original; what it reads before the run is the name and the hash.
+//! original; before the run, it reads only the name and the hash.
 
 use std::path::{Path, PathBuf};
 
@@ -15,17 +15,17 @@ use crate::store::{hash_of, open_transcript};
 pub struct Fork {
     /// The file of the new session.
     pub output: PathBuf,
-    /// The formats of the agents that name their files so.
+    /// The formats of the agents that name their files like this.
     formats: Vec<Format>,
     /// The new id.
     id: String,
 }
 
 impl Fork {
-    /// The fork of a session, by its file.
+    /// The fork of the session in a file.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] where the file has not the name of a session; [`ErrorKind::Io`] where it cannot be read.
+    /// [`ErrorKind::Usage`] if the file is not named like a session; [`ErrorKind::Io`] where it cannot be read.
     pub fn of(path: &Path) -> Result<Fork> {
         let name = path.file_name().and_then(|name| name.to_str());
         let id_of = |format: &Format| format.agent()?.id_of_name(name?);
@@ -45,7 +45,7 @@ impl Fork {
         })
     }
 
-    /// Refuses what its agent does not read.
+    /// Rejects an input that the session's agent does not read.
     pub(super) fn check(&self, detected: &Detected) -> Result<&'static dyn Agent> {
         let its = match detected {
             Detected::Known(format, Layout::File) if self.formats.contains(format) => {
@@ -88,7 +88,7 @@ fn without_id(path: &Path, formats: &[Format]) -> Error {
     ))
 }
 
-/// The names of formats as a sentence has them.
+/// The names of formats, joined as in a sentence.
 fn in_a_list(formats: &[Format], last: &str) -> String {
     let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
     match names.split_last() {

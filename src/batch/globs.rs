@@ -1,13 +1,13 @@
-//! What a glob may look like: bounds for those that come from files and flags, since the engine recurses on braces.
+//! Bounds for globs that come from files and flags, since the engine recurses on braces.
 //!
-//! Compiles none.
+//! Does not compile any.
 
 /// The most bytes of a glob: more than a path can have.
 const MOST_BYTES: usize = 4 << 10;
-/// The most `{` within each other.
+/// The maximum nesting depth of `{`.
 const MOST_BRACES: usize = 8;
 
-/// Why a glob is not taken, if it is not.
+/// Why a glob is rejected, if it is.
 pub(super) fn refused(glob: &str) -> Option<String> {
     if glob.len() > MOST_BYTES {
         return Some(format!("longer than {MOST_BYTES} bytes"));

@@ -1,6 +1,6 @@
 //! What a hook writes to one of its streams, read while it runs so that it never waits for us.
 //!
-//! Keeps no more than its beginning.
+//! Keeps only its beginning.
 
 use std::io::Read;
 use std::sync::mpsc::{Receiver, Sender, channel};

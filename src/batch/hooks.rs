@@ -1,9 +1,9 @@
-//! Hooks: the user's own commands, run before and after an input is compacted; not where nothing is.
+//! Hooks: the user's own commands, which run before and after an input is compacted, but not if nothing is compacted.
 //!
 //! A hook gets one JSON line on its standard input: `event` (`pre-compact` or `post-compact`), `trigger` (`manual` or `auto`),
 //! `input`, `output` and `policy`; after an input also `format`, `status`, `tokens_before` and `tokens_after`, all as in the
-//! report. What it prints before an input joins the instructions for its summaries. Exit code 2 before an input skips it. Any
-//! other failure is only a warning. A hook can never delay a run for longer than its time limit.
+//! report. What the hook before an input prints is added to the instructions for the input's summaries. An exit code of 2 from that
+//! hook skips the input. Any other failure is only a warning. A hook can never delay a run for longer than its time limit.
 
 use std::ffi::OsString;
 use std::io::{self, Seek, Write};
@@ -27,7 +27,7 @@ use crate::semaphore::Semaphore;
 const SKIP: i32 = 2;
 /// How much of a hook's standard error is kept, in bytes: enough for its first line.
 const HEARD: usize = 4096;
-/// The most that a hook may print before an input, in bytes: instructions are no longer.
+/// The most that the hook before an input may print, in bytes: instructions are no longer than that.
 const MAX_INSTRUCTION_BYTES: usize = 32_768;
 /// The time between two checks of a running hook.
 const LOOK: Duration = Duration::from_millis(20);
@@ -39,9 +39,9 @@ pub struct Hooks {
     pub pre: Option<String>,
     /// Runs when an input was compacted.
     pub post: Option<String>,
-    /// The time limit of each.
+    /// The time limit of each hook.
     pub limit: Duration,
-    /// Environment variables that are not passed on.
+    /// Environment variables that are not passed to hooks.
     pub hidden: Vec<OsString>,
     /// What to do with their standard output.
     pub output: HookOutput,
@@ -57,7 +57,7 @@ pub enum HookOutput {
     Shown,
 }
 
-/// What compacts an input.
+/// What triggers the compaction of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trigger {
     /// The user asks for summaries.
@@ -82,7 +82,7 @@ impl Trigger {
     }
 }
 
-/// What all inputs of a run tell their hooks.
+/// What hooks are told about all inputs of a run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HookContext<'r> {
     pub(super) hooks: &'r Hooks,
@@ -91,11 +91,11 @@ pub(super) struct HookContext<'r> {
     pub(super) stop: &'r AtomicUsize,
 }
 
-/// The hook before one input: it runs once, when it is known that something is to be compacted.
+/// The hook before one input: it runs once, as soon as it is known that something is to be compacted.
 #[derive(Debug)]
 pub(super) struct PreHook<'r> {
     hook_context: HookContext<'r>,
-    /// What it is told.
+    /// The event that it is sent.
     event: Value,
     /// A thread that waits for the hook lets another thread run.
     turns: &'r Semaphore,
@@ -105,7 +105,7 @@ pub(super) struct PreHook<'r> {
 /// The answer of a hook before an input.
 #[derive(Debug)]
 enum Answer {
-    /// Compact it, with what it has printed.
+    /// Compact the input, with what the hook has printed as instructions.
     Go(String),
     /// Compact it; the hook failed.
     Failed(Warning),
@@ -147,7 +147,7 @@ impl<'r> PreHook<'r> {
         self.hook_context.hooks.pre.is_some()
     }
 
-    /// The input is to be compacted.
+    /// Checks whether the input may be compacted; runs the hook if necessary.
     ///
     /// # Errors
     /// [`ErrorKind::Hook`] if the hook skips it, [`ErrorKind::Interrupted`] if the run was interrupted meanwhile.
@@ -283,7 +283,7 @@ impl Hooks {
         if stop.load(Ordering::Relaxed) != 0 {
             return Ok(Ended::Interrupted);
         }
-        // From a file, so that we never wait for a hook that does not read.
+        // The event is passed as a file, so that we never wait for a hook that does not read it.
         let mut input = tempfile::tempfile()?;
         writeln!(input, "{event}")?;
         input.rewind()?;
@@ -298,12 +298,12 @@ impl Hooks {
         for name in &self.hidden {
             shell.env_remove(name);
         }
-        // So that its children can be killed with it.
+        // The hook gets its own process group, so that its children can be killed with it.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut shell, 0);
         let mut child = shell.spawn()?;
         let said = child.stderr.take().map(|from| Heard::listen(from, HEARD));
-        // One byte more, to know whether it is too much.
+        // One extra byte shows whether the output is too long.
         let out = child.stdout.take();
         let out = out.map(|from| Heard::listen(from, MAX_INSTRUCTION_BYTES + 1));
         let end = Instant::now() + self.limit;
@@ -356,7 +356,7 @@ impl Hooks {
     }
 }
 
-/// `what`, and the hook's own message.
+/// `what`, followed by the hook's own message.
 fn with(what: &str, said: &str) -> String {
     if said.is_empty() {
         what.to_owned()

@@ -49,18 +49,18 @@ pub(super) struct Input<'s> {
     /// `None` if the hash is not needed.
     hasher: Option<blake3::Hasher>,
     bytes: u64,
-    /// How long the text of a compressed input is.
+    /// The length of a compressed input's text.
     unpacked: Option<u64>,
     /// The file's size when it was opened.
     size: Option<u64>,
     pub(super) codec: Codec,
     /// The state of the file when it was opened.
     pub(super) stamp: Option<FileVersion>,
-    /// The same for the next run.
+    /// The same, as the next run compares it.
     pub(super) seen: Option<FileIdentity>,
     /// The bytes of a compressed file; empty for plain ones.
     pub(super) raw: Vec<u8>,
-    /// Gets a copy of every byte that is read, if the original must be kept.
+    /// Receives a copy of every byte that is read, if the original must be kept.
     pub(super) copy: Option<ArchiveWriter>,
 }
 
@@ -99,7 +99,7 @@ impl<'s> Input<'s> {
         stop: &'s AtomicUsize,
         share: Reservation<'s>,
     ) -> Result<Self> {
-        // Before anything is read: what is compressed is unpacked as a whole.
+        // Taken before anything is read, because a compressed input is unpacked as a whole.
         let seen = FileIdentity::of_input(path, &metadata).settled();
         let mut input = Input::of(Box::new(file), Some(metadata.len()), path, stop, share)?;
         input.stamp = Some(FileVersion::of(&metadata));
@@ -107,7 +107,7 @@ impl<'s> Input<'s> {
         Ok(input)
     }
 
-    /// The same for a file's bytes that are in memory; errors name `path`.
+    /// The same for the bytes of a file, in memory; errors name `path`.
     ///
     /// # Errors
     /// If it cannot be unpacked, or is too large.
@@ -217,7 +217,7 @@ impl<'s> Input<'s> {
         Ok(new > 0)
     }
 
-    /// Reads all that is left into the buffer.
+    /// Reads the rest of the input into the buffer.
     ///
     /// # Errors
     /// [`ErrorKind::TooLarge`] if there is not enough memory.
@@ -235,7 +235,7 @@ impl<'s> Input<'s> {
     pub(super) fn make_room(&mut self) -> Result<()> {
         self.admit()?;
         match self.size {
-            // One allocation for the whole file: growing would copy it and take twice the memory meanwhile.
+            // A single allocation for the whole file: growing the buffer would copy it and temporarily take twice the memory.
             Some(size) if !self.at_end => self.reserve(size.saturating_sub(self.bytes)),
             Some(_) | None => Ok(()),
         }
@@ -244,7 +244,7 @@ impl<'s> Input<'s> {
     /// Fails if the file is too large to be held in memory.
     fn admit(&self) -> Result<()> {
         match (self.codec, self.size) {
-            // A compressed file was unpacked within the budget already.
+            // A compressed file has already been unpacked within the budget.
             (Codec::Plain, Some(size)) if !self.gauge.share.budget().admits(size) => {
                 let error = self.gauge.share.budget().too_large(Known::File(size));
                 Err(error.at(self.path))
@@ -328,12 +328,12 @@ impl<'s> Input<'s> {
         self.at_end
     }
 
-    /// How long the text is, once all was read.
+    /// The length of the text, once everything has been read.
     pub(super) fn text_bytes(&self) -> u64 {
         self.unpacked.unwrap_or(self.bytes)
     }
 
-    /// How long the input is as it is stored, if it is compressed.
+    /// The length of the input as it is stored, if it is compressed.
     pub(super) fn stored_bytes(&self) -> Option<u64> {
         self.unpacked.map(|_| self.bytes)
     }
@@ -345,7 +345,7 @@ impl<'s> Input<'s> {
         (hash, self.bytes)
     }
 
-    /// Says that the hash will not be needed.
+    /// Declares that the hash will not be needed.
     pub(super) fn leave_unhashed(&mut self) {
         self.hasher = None;
     }
@@ -356,9 +356,9 @@ struct Gauge<'s> {
     share: Reservation<'s>,
     known: Known,
     extent: InputMeasure,
-    /// All text so far.
+    /// The number of bytes of all text so far.
     bytes: u64,
-    /// Line ends before the buffer.
+    /// The number of line ends before the buffer.
     passed: u64,
     /// Bytes since the last line end.
     tail: u64,
@@ -376,7 +376,7 @@ impl<'s> Gauge<'s> {
         }
     }
 
-    /// Adds text of an input that takes `packed` other bytes.
+    /// Adds text of an input whose compressed form takes `packed` bytes in addition.
     fn add(&mut self, new: &[u8], packed: u64) -> Result<()> {
         self.look_at_lines(new)?;
         self.extent.add(InputMeasure::of(new));
@@ -418,7 +418,7 @@ impl<'s> Gauge<'s> {
         Ok(())
     }
 
-    /// Text was removed from the buffer; `text` remains.
+    /// Accounts for text that was removed from the buffer; `rest` remains.
     fn pass(&mut self, passed: &[u8], rest: &[u8]) {
         let lines = self.extent.lines;
         self.extent = if rest.is_empty() {
@@ -433,7 +433,7 @@ impl<'s> Gauge<'s> {
         );
     }
 
-    /// The whole input was read: releases memory that it does not need.
+    /// Releases memory that is not needed, now that the whole input has been read.
     fn settle(&mut self, packed: u64) {
         self.share.settle(self.extent, packed);
     }

@@ -9,9 +9,9 @@ use crate::pipeline::{self, Part, Pipeline, Stored};
 use crate::store::{self, FOLDER, Store, copy_name};
 use crate::summarizer::extractive::WEIGHTS;
 
-/// Compacts what is in memory; gives the outcome, as a run would report it, and the output's bytes.
+/// Compacts an input in memory; returns the outcome, as a run would report it, and the output's bytes.
 ///
-/// `store` is what earlier runs have offloaded to; nothing is written there.
+/// `store` is the store that earlier runs offloaded to; nothing is written there.
 pub fn compact_bytes(
     path: &Path,
     bytes: &[u8],
@@ -73,7 +73,7 @@ pub fn compact_detected(
     (sum.outcome(detected, warnings.finish(), base), output)
 }
 
-/// The transcripts of a file, with the number of their first line.
+/// Calls `one` with each transcript of a file and the number of its first line.
 pub(crate) fn each<'b>(bytes: &'b [u8], layout: Layout, mut one: impl FnMut(&'b [u8], u64, Part)) {
     let part = match layout {
         Layout::File => Part::File,

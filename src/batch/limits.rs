@@ -37,14 +37,14 @@ impl Limits {
     }
 }
 
-/// How an input is processed, as far as it matters for memory.
+/// How an input is processed, as far as that affects memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Workload {
     /// It is compacted, counted or checked once.
     Once,
     /// It is replayed turn by turn under several policies.
     Replay,
-    /// It is cut and compacted many times, and the parts compared.
+    /// It is cut and compacted many times, and the parts are compared.
     Eval,
 }
 
@@ -67,8 +67,8 @@ pub(super) struct InputMeasure {
     pub(super) objects: u64,
 }
 
-/// Measured over hostile shapes of all formats (one string, blank lines, `{}`, the smallest messages, blocks and calls):
-/// the largest was 6.6 bytes of memory for a byte of text, 54 for a line, 320 for an object.
+/// Measured over hostile inputs of all formats (one string, blank lines, `{}`, the smallest messages, blocks and calls): the
+/// maximum was 6.6 bytes of memory per byte of text, 54 per line, 320 per object.
 const MEMORY_PER_BYTE: u64 = 8;
 const MEMORY_PER_LINE: u64 = 96;
 const MEMORY_PER_OBJECT: u64 = 420;
@@ -90,7 +90,7 @@ impl InputMeasure {
         self.objects += other.objects;
     }
 
-    /// The memory that it takes.
+    /// The memory that a text with these measures takes.
     pub(super) fn need(self, job: Workload) -> u64 {
         let need = self.bytes * MEMORY_PER_BYTE
             + self.lines * MEMORY_PER_LINE

@@ -1,4 +1,4 @@
-//! One input as a whole in memory, for commands that hold two of them side by side. Nothing is written.
+//! A whole input in memory, for commands that compare two of them. Nothing is written.
 
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
@@ -28,7 +28,7 @@ pub struct Loaded {
 pub struct Loading<'l> {
     /// The format, if the user named one.
     pub format: Option<Format>,
-    /// How large it and its lines may be.
+    /// The maximum size of the input and its lines.
     pub limits: Limits,
     /// What happens to lines that cannot be read.
     pub bad_lines: BadLines,
@@ -61,7 +61,7 @@ impl Loading<'_> {
     /// The same for the bytes of a file; errors name `path`.
     ///
     /// # Errors
-    /// If they cannot be unpacked, or are too many.
+    /// If they cannot be unpacked, or there are too many.
     pub fn bytes(&self, path: &Path, bytes: &[u8]) -> Result<Loaded> {
         self.with_share(bytes.len() as u64, |share| {
             self.whole(path, Input::of_bytes(bytes, path, self.stop, share)?)

@@ -101,7 +101,7 @@ mod linux {
         free.min()
     }
 
-    /// The least that a group and those above it leave. In a container, the group may have its name on the host: missing groups
+    /// The minimum that a group and its ancestors leave. In a container, the group may have its name on the host: missing groups
     /// are skipped, and the root always exists.
     fn up(root: &Path, group: &str, files: &Files) -> Option<u64> {
         let group = Path::new(group.trim_start_matches('/'));
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(free("0::/a/b\n"), Some(1400));
         write("a/b/memory.high", "1000\n");
         assert_eq!(free("0::/a/b\n"), Some(500));
-        // The first version, among other controllers; a group that is named as outside of a container.
+        // Version 1, among other controllers; and a group named as on the host of a container.
         write("memory/memory.limit_in_bytes", "700\n");
         write("memory/memory.usage_in_bytes", "800\n");
         write("memory/memory.stat", "total_inactive_file 200\n");

@@ -1,4 +1,4 @@
-//! Many transcripts: finds them, compacts them in parallel, writes the results.
+//! Processes many transcripts: finds them, compacts them in parallel, writes the results.
 //!
 //! Every input gets an [`Outcome`](crate::outcome::Outcome), whatever happens to it: one bad file never stops the batch. The
 //! order of outcomes does not depend on the number of threads. Decides nothing about content.
@@ -114,7 +114,7 @@ pub struct Options {
     pub store: Option<PathBuf>,
     /// What to do about existing outputs.
     pub overwrite: Overwrite,
-    /// What tells those that ctxpack wrote, besides the store.
+    /// How outputs written by ctxpack are recognised, besides the store's records.
     pub reported: Reported,
     /// Whether anything is written.
     pub effect: Effect,
@@ -124,23 +124,23 @@ pub struct Options {
     pub replies: Replies,
     /// The server for summaries, if the policy names a provider, and how many requests may be open at once.
     pub server: Option<(Box<dyn SummaryModel>, usize)>,
-    /// How large inputs and their lines may be.
+    /// The maximum size of inputs and their lines.
     pub limits: Limits,
     /// Which inputs are compacted.
     pub scope: Scope,
-    /// Whether what earlier runs of the same command have finished is taken over.
+    /// Whether results that earlier runs of the same command have finished are taken over.
     pub resume: Resume,
-    /// How it is told that a file has not changed since.
+    /// How to tell that a file has not changed since.
     pub trust: Trust,
     /// What to do about lines that cannot be read.
     pub bad_lines: BadLines,
     /// The user's hooks. A dry run does not run them.
     pub hooks: Hooks,
-    /// Threads.
+    /// The number of threads.
     pub jobs: usize,
     /// The signal that ends the run; 0 = none yet.
     pub stop: Arc<AtomicUsize>,
-    /// What measures the run, if the user asked for times.
+    /// The clock that measures the run, if the user asked for times.
     pub clock: Option<WallClock>,
 }
 
@@ -179,42 +179,44 @@ pub enum Scope {
 /// Whether anything is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Outputs, store and manifest are.
+    /// Outputs, store and manifest are written.
     Write,
-    /// Nothing is; the report is the same.
+    /// Nothing is written; the report is the same.
     DryRun,
 }
 
 /// Shows the progress of a run.
 pub trait Progress: Sync {
-    /// An input of `bytes` bytes is finished.
+    /// Called when an input of `bytes` bytes is finished.
     fn done(&self, bytes: u64);
 
-    /// How many summaries are being waited for.
+    /// Called with the number of summaries that are being waited for.
     fn waiting(&self, summaries: usize);
 
-    /// A walk in progress has found an input of `bytes` bytes.
+    /// Called when a walk in progress has found an input of `bytes` bytes.
     fn found(&self, _bytes: u64) {}
 
-    /// Whether [`Progress::counted`] is to be called: a second walk counts while the first one waits for those who work.
+    /// Whether to call [`Progress::counted`]: a second walk counts while the first one waits for the working threads.
     fn wants_count(&self) -> bool {
         false
     }
 
-    /// A walk will find about this many inputs.
+    /// Called with the approximate number of inputs that a walk will find.
     fn counted(&self, _inputs: u64) {}
 
     /// The walk has ended: no more inputs are found.
     fn all_found(&self) {}
 
-    /// The run was interrupted, and no input is worked on any more: what remains is to count what is left, and to report.
+    /// Called when the run was interrupted and no input is being processed any more: what remains is to count the rest, and to
+    /// report.
     fn work_ended(&self) {}
 
-    /// The outcome of an input is final, unless [`Ran::changed`] names it. On the way to its output, no link is followed below
-    /// `base`. Of many, those that an earlier run has finished are shown only to who wants them.
+    /// Called when the outcome of an input is final, unless [`Ran::changed`] names it. No link is followed below `base` on the way
+    /// to its output. If there are many, outcomes that an earlier run has finished are shown only if [`Progress::wants_outcomes`]
+    /// returns `true`.
     fn ended(&self, _outcome: &Outcome, _base: Option<&Path>) {}
 
-    /// Whether [`Progress::ended`] is to be called also for what an earlier run has finished.
+    /// Whether [`Progress::ended`] is also to be called for inputs that an earlier run has finished.
     fn wants_outcomes(&self) -> bool {
         false
     }
@@ -225,22 +227,22 @@ pub trait Progress: Sync {
 pub struct Ran {
     /// The outcome of each input, in order.
     pub outcomes: Sorted,
-    /// How many these are.
+    /// The number of outcomes.
     pub files: u64,
     /// How many of them an earlier run of the same command had finished.
     pub taken_over: u64,
-    /// The inputs of whose outcomes the end of the run has said more.
+    /// The inputs whose outcomes were amended at the end of the run.
     pub changed: Vec<String>,
-    /// The inputs of these, as far as that is known.
+    /// The inputs of the run, as far as they are known.
     pub met: MatchedInputs,
-    /// What failed at the end and concerns no single input.
+    /// Errors at the end that concern no single input.
     pub faults: Vec<Error>,
 }
 
 /// Starts the threads, so that the address space that they reserve no longer counts as free.
 ///
 /// # Errors
-/// [`ErrorKind::Internal`] where the system starts no thread.
+/// [`ErrorKind::Internal`] if the system cannot start the threads.
 pub fn pool(threads: usize) -> Result<rayon::ThreadPool> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -250,7 +252,7 @@ pub fn pool(threads: usize) -> Result<rayon::ThreadPool> {
     Ok(pool)
 }
 
-/// A server whose answers are waited for by threads that let others run meanwhile.
+/// A server whose callers let other threads run while they wait for its answers.
 struct Waiting<'r> {
     server: &'r dyn SummaryModel,
     refusal: &'r Refusal,

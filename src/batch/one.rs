@@ -38,7 +38,7 @@ use crate::store::{FileIdentity, open_transcript};
 pub(super) struct Run<'r> {
     policy_hash: &'r str,
     keeping: Pipeline<'r>,
-    /// For outputs that no store belongs to.
+    /// For outputs that have no store.
     streaming: Pipeline<'r>,
     /// Whether summaries need a store for the original.
     needs_archive: bool,
@@ -50,17 +50,17 @@ pub(super) struct Run<'r> {
     names: Names,
     /// How small the conversations are to be.
     goal: &'r policy::Target,
-    /// What masks secrets, if outputs are to have none; the report has none then, either.
+    /// Masks secrets, if outputs are to contain none; the report then contains none, either.
     redactor: Option<Redactor>,
     pub(super) releases: Releases,
     /// Whether the server accepts requests.
     refusal: &'r Refusal,
-    /// What becomes of a file without a summary.
+    /// What happens to a file whose summary failed.
     failure: OnFailure,
     pub(super) options: &'r Options,
 }
 
-/// What surrounds an input that is compacted.
+/// The surroundings of an input that is compacted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InputContext<'s> {
     pub(super) before: &'s PreHook<'s>,
@@ -68,7 +68,7 @@ pub(super) struct InputContext<'s> {
     pub(super) requester: Option<&'s str>,
 }
 
-/// An input that is finished.
+/// A finished input.
 pub(super) struct Processed {
     pub(super) outcome: Outcome,
     /// What a later run of the same command needs to know of it.
@@ -76,7 +76,7 @@ pub(super) struct Processed {
 }
 
 impl Processed {
-    /// An input of which nothing was written.
+    /// An input for which nothing was written.
     fn nothing_left(outcome: Outcome, seen: Option<FileIdentity>) -> Self {
         let contents = Vec::new();
         let left = ResumeNote { contents, seen };
@@ -84,7 +84,7 @@ impl Processed {
     }
 }
 
-/// What masks secrets in outputs, if the policy wants that.
+/// The redactor for secrets in outputs, if the policy asks for one.
 fn redactor(policy: &Policy) -> Result<Option<Redactor>> {
     let redactor = match policy.redact {
         Redact::Outputs => Some(Redactor::new()),
@@ -139,7 +139,7 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// The result of a transcript; that of a format of which nothing is compacted is the transcript itself.
+    /// The result of a transcript; for a format that is never compacted, the transcript itself.
     fn result<'a>(
         &self,
         target: &Target,
@@ -165,13 +165,13 @@ impl<'r> Run<'r> {
         let path = target.input_path();
         let laps = Laps::start(self.options.clock());
         self.may_begin(target)?;
-        // Opened once, for its bytes and for who may read it; what is wrong with the output is said first.
+        // Opened only once, for its bytes and its permissions; errors about the output are reported first.
         let opened = match target.source {
             Source::File(_) => Some(target.open_input()),
             Source::Stdin => None,
         };
         let (sink, overwrite_warning) = if self.is_in_place() {
-            // Most files of a second run stay as they are; those are not touched.
+            // In a second run most files stay as they are, and these are not touched.
             (Sink::nothing(&self.options.stop), None)
         } else {
             let opened = opened.as_ref().and_then(|opened| opened.as_ref().ok());
@@ -222,7 +222,7 @@ impl<'r> Run<'r> {
         Ok(Some((original(target, path)?, FileVersion::of(&metadata))))
     }
 
-    /// Fails where nothing may take the place of a summary that was not written.
+    /// Fails if the policy allows nothing in place of a summary that could not be written.
     fn check_summaries(&self, compacted: &Compacted<'_>) -> Result<()> {
         self.refusal.check()?;
         let is_failure = |degraded: &&Degraded| degraded.kind == DegradedKind::SummaryFailed;
@@ -235,7 +235,7 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// A text of the transcript as the report may have it.
+    /// A text of the transcript as it may appear in the report.
     fn masked(&self, text: String) -> String {
         match &self.redactor {
             Some(redactor) => redactor.redact(&text).text.into_owned(),

@@ -1,6 +1,7 @@
-//! Where and when a session took place, by the text of its file: for reports, which group by it.
+//! Where and when a session took place, according to its file: for reports, which group by it.
 //!
-//! Reads what is in memory; bounded, whatever the size of a file. What a transcript says is text, never used as a path.
+//! Reads only what is in memory; the work is bounded, whatever the size of the file. What a transcript says is text, never used as
+//! a path.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -11,7 +12,7 @@ use serde::Deserialize;
 use super::project::directory_of_text;
 use crate::format::{Detected, Layout};
 
-/// Bytes at its end that are searched for the last timestamp.
+/// The number of bytes at the end that are searched for the last timestamp.
 pub(super) const TAIL: usize = 1 << 20;
 
 /// What is known of a session.
@@ -19,12 +20,12 @@ pub(super) const TAIL: usize = 1 << 20;
 pub(super) struct SessionOrigin {
     /// The folder in which its agent worked.
     pub(super) project: Option<String>,
-    /// The last time that its lines name, as in RFC 3339.
+    /// The last time recorded on its lines, in RFC 3339.
     pub(super) last_message: Option<String>,
 }
 
 impl SessionOrigin {
-    /// The origin of a file with this text. A file of many conversations has none, and neither has a format without an agent.
+    /// The origin of a file with this text. A file of many conversations has none, and neither does a format without an agent.
     pub(super) fn of(path: &Path, detected: &Detected, text: &[u8]) -> Self {
         let (format, agent) = match detected {
             Detected::Known(format, Layout::File) => (*format, format.agent()),
@@ -41,14 +42,14 @@ impl SessionOrigin {
     }
 }
 
-/// A line, as far as it names a time.
+/// The part of a line that records a time.
 #[derive(Deserialize)]
 struct Stamped<'l> {
     #[serde(borrow)]
     timestamp: Cow<'l, str>,
 }
 
-/// The last time that a line of a file's end names. Where the end begins within a line, that line is no JSON, and says nothing.
+/// The last time recorded at the end of a file. If the end begins within a line, that line is not valid JSON, and is ignored.
 pub(super) fn last_time(tail: &[u8]) -> Option<Timestamp> {
     let mut lines = tail.rsplit(|byte| *byte == b'\n');
     lines.find_map(|line| {

@@ -1,8 +1,8 @@
-//! Outputs in an output folder whose input is gone: tells which they are, and removes them where that is asked for.
+//! Finds outputs in an output folder whose input is gone, and removes them on request.
 //!
-//! Only what a record of the store names, below the folders that were walked; removed is only what still has the bytes that the
-//! record names. An input that cannot be looked at, or that was left out of the run, is not gone; one that is a folder or a pipe by now
-//! is.
+//! Considers only what a record of the store names, below the folders that were walked; removes only files that still have the
+//! bytes that the record names. An input that cannot be examined, or that was left out of the run, is not gone; one that has been
+//! replaced by a folder or a pipe is.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::Metadata;
@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::store::folder::{Durability, Folder};
 use crate::store::{self, FOLDER, Missing, OpenPath, Store, atomic, manifest};
 
-/// What becomes of an output whose input is gone.
+/// What happens to an output whose input is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrphanPolicy {
     /// It stays, and is reported.
@@ -29,16 +29,16 @@ pub enum OrphanPolicy {
 /// Outputs whose input is gone.
 #[derive(Debug, Default)]
 pub struct OrphanReport {
-    /// What became of each.
+    /// The outputs, and what happened to each.
     pub outputs: Vec<(PathBuf, SkipReason)>,
     /// What failed.
     pub faults: Vec<Error>,
 }
 
-/// The outputs of earlier runs whose input is gone, and what became of them; and what failed.
+/// Finds the outputs of earlier runs whose input is gone, and returns what happened to them, with any errors.
 ///
 /// # Errors
-/// Where the records cannot be read.
+/// If the records cannot be read.
 pub fn orphaned_outputs(
     found: &Found,
     met: &MatchedInputs,
@@ -60,7 +60,7 @@ pub fn orphaned_outputs(
     } = OrphanReport::default();
     let mut changed_folders = HashSet::new();
     for (name, hashes) in without_input(&store, found, met, out)? {
-        // Each part of the inputs tells of its own.
+        // Each shard reports its own.
         if shard.is_some_and(|shard| !shard.has(Path::new(&name))) {
             continue;
         }
@@ -131,7 +131,7 @@ fn without_input(
     };
     store.each_record_of(Some(&is_unmet), &mut look)?;
     if !gone.is_empty() {
-        // It may have been made from another input since.
+        // The output may have been made from another input since.
         store.each_record(|record| {
             if let Some(output) = below(&record.output, &top)
                 && gone.contains_key(output)
@@ -144,7 +144,7 @@ fn without_input(
     Ok(gone)
 }
 
-/// What becomes of an output without an input; `None` if it is gone, too.
+/// What happens to an output without an input; `None` if the output is gone, too.
 fn fate(
     out: &Path,
     path: &Path,
@@ -174,7 +174,7 @@ fn fate(
     }
 }
 
-/// The paths in the output folder that this run writes for inputs that are not below a folder which was named; the others have the
+/// The paths in the output folder that this run writes for inputs that are not below a named folder; all other outputs have the
 /// names of their inputs there.
 fn outputs(found: &Found) -> impl Iterator<Item = PlaceKey> {
     let paths = found.sources.iter().filter_map(|source| match source {
@@ -185,7 +185,7 @@ fn outputs(found: &Found) -> impl Iterator<Item = PlaceKey> {
     names.map(|name| place_key(Path::new(&name)))
 }
 
-/// How records name the files of a folder: what their names begin with.
+/// The prefix of the names that records give to files in a folder.
 fn folder_name(store: &Store, folder: &Path) -> Result<String> {
     let name = store.name_of(&folder.join("x"))?;
     Ok(name[..name.len() - 1].to_owned())
@@ -196,8 +196,8 @@ fn below<'n>(name: &'n str, folder: &str) -> Option<&'n str> {
     name.strip_prefix(folder).filter(|rest| !rest.is_empty())
 }
 
-/// Whether there is certainly no such file: nothing, or something that is no file, as a folder or a pipe. A link that leads nowhere may
-/// lead to a disk that is not there, and so may one in the place of a folder.
+/// Whether there is certainly no such file: nothing, or something that is not a file, such as a folder or a pipe. A broken link may
+/// lead to a disk that is not mounted, and so may a broken link in place of a folder.
 fn is_gone(path: &Path) -> bool {
     let is_no_file = |seen: &Metadata| !seen.is_file();
     match path.symlink_metadata() {
@@ -213,7 +213,7 @@ fn is_gone(path: &Path) -> bool {
     }
 }
 
-/// Whether the nearest of the folders above that is there is a link that leads nowhere.
+/// Whether the nearest existing ancestor is a broken link.
 fn is_below_broken_link(path: &Path) -> bool {
     let mut above = path.ancestors().skip(1);
     let there = above.find_map(|folder| Some((folder, folder.symlink_metadata().ok()?)));

@@ -1,4 +1,4 @@
-//! Many inputs looked at in parallel, for their own sake: nothing is written.
+//! Examines many inputs in parallel, without writing anything.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -39,24 +39,24 @@ pub struct Over<'o> {
     pub found: &'o Found,
     /// The format, where the user named one.
     pub format: Option<Format>,
-    /// How large inputs and their lines may be.
+    /// The maximum size of inputs and their lines.
     pub limits: Limits,
     /// What happens to lines that cannot be read.
     pub bad_lines: BadLines,
     /// How they are examined.
     pub job: Workload,
-    /// Threads.
+    /// The number of threads.
     pub jobs: usize,
     /// The signal that ends the run.
     pub stop: &'o AtomicUsize,
-    /// What is shown the progress.
+    /// Where progress is shown.
     pub progress: &'o dyn Progress,
-    /// What measures the work, if the user asked for times.
+    /// The clock that measures the work, if the user asked for times.
     pub clock: Option<&'o dyn Clock>,
 }
 
 impl Over<'_> {
-    /// What `look` makes of each input, and `failed` of one that cannot be read; in the order of their paths.
+    /// What `look` returns for each input, or `failed` for one that cannot be read; in the order of their paths.
     ///
     /// # Errors
     /// What stops the run: threads that do not start, a signal ([`ErrorKind::Interrupted`]).
@@ -77,7 +77,7 @@ impl Over<'_> {
         Ok(looked.into_iter().map(|(_, looked)| looked).collect())
     }
 
-    /// The same, which `keep` takes in as it comes, in no order.
+    /// The same, but passes each result to `keep` as it arrives, in no particular order.
     ///
     /// # Errors
     /// The errors of [`Over::each`], and those of `keep`, which stop the run.
@@ -90,7 +90,7 @@ impl Over<'_> {
         let pool = pool(self.jobs)?;
         let sources = self.found.sources.iter();
         let mut order: Vec<(u64, &Source)> = sources.map(|s| (bytes_of(s), s)).collect();
-        // The largest first, so that no thread is left alone with one at the end.
+        // The largest come first, so that no thread is left with a large one at the end.
         order.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
         let sizes = order.iter().map(|(bytes, _)| *bytes);
         let budget = Budget::new(sizes, self.jobs, self.limits, self.job);
@@ -130,7 +130,7 @@ impl Over<'_> {
             left.collect()
         });
         for input in left? {
-            // Inputs that did not fit into memory beside the others, and a stream, which cannot be read twice, come last.
+            // Inputs that did not fit into memory alongside the others come last, and so does a stream, which cannot be read twice.
             pool.install(|| one(input))?;
         }
         self.found.missing.iter().try_for_each(|error| {
@@ -169,7 +169,7 @@ impl Over<'_> {
     }
 }
 
-/// How large an input is; a stream counts for nothing.
+/// The size of an input; a stream counts as 0.
 fn bytes_of(source: &Source) -> u64 {
     match source {
         Source::Stdin => 0,

@@ -1,8 +1,8 @@
-//! A tree of files as records, one a line, and the files of records again, byte for byte.
+//! Converts a tree of files to records, one per line, and records back to files, byte for byte.
 //!
-//! A record is `{"path":…,"text":…}`, or has `base64` where the bytes are no UTF-8. Paths are relative and have `/` on every
-//! system. A record is not trusted: its file goes below the folder that the user named, through no link, into no store, and in
-//! the place of no other file unless the user says so.
+//! A record is `{"path":…,"text":…}`, or has `base64` if the bytes are not UTF-8. Paths are relative and have `/` on every system.
+//! A record is not trusted: its file goes below the folder that the user named, through no link, into no store, and replaces no
+//! other file unless the user says so.
 
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -18,18 +18,18 @@ use crate::store::atomic::{self, Existing, Mode};
 use crate::store::folder::Durability;
 use crate::store::{FOLDER, Missing, OpenPath, open_transcript};
 
-/// The member that says where a file is.
+/// The member with the file's path.
 pub(super) const PATH: &str = "path";
 /// The member that holds its text.
 pub(super) const TEXT: &str = "text";
 /// The member that holds its bytes.
 pub(super) const BASE64: &str = "base64";
 
-/// The path that the record of a file has.
+/// The path of a file's record.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if the path is not Unicode, so that no record can say it; [`ErrorKind::BadLine`] if it would be refused
-/// where it is unpacked.
+/// [`ErrorKind::Usage`] if the path is not Unicode, so that no record can contain it; [`ErrorKind::BadLine`] if it would be
+/// rejected on unpacking.
 pub fn packed_path(file: &FileSource) -> Result<String> {
     let relative = file.relative();
     let parts: Option<Vec<&str>> = relative
@@ -42,7 +42,7 @@ pub fn packed_path(file: &FileSource) -> Result<String> {
             .at(&file.path)
             .hint("rename the file")
     })?;
-    // Better said here than where it is unpacked.
+    // Reported here rather than on unpacking.
     match safe_path(&path) {
         Ok(_) => Ok(path),
         Err(error) => Err(error.at(&file.path).hint("rename the file")),
@@ -52,7 +52,7 @@ pub fn packed_path(file: &FileSource) -> Result<String> {
 /// The record of a file, with a line end.
 ///
 /// # Errors
-/// If it cannot be read, or has a path without a text ([`packed_path`]).
+/// If it cannot be read, or has no valid path ([`packed_path`]).
 pub fn pack_line(file: &FileSource) -> Result<Vec<u8>> {
     let path = packed_path(file)?;
     let (mut open, _) = open_transcript(&file.path)?;
@@ -75,7 +75,7 @@ pub struct Packed {
     pub path: PathBuf,
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// The kind and the message of the error with which `filter` gave it back, if it did.
+    /// The kind and message of the error with which `filter` returned it, if it did.
     pub error: Option<(String, String)>,
 }
 
@@ -84,15 +84,16 @@ pub struct Packed {
 pub enum Unpacked {
     /// It was written.
     Written,
-    /// It is there already, with these bytes.
+    /// It already exists, with these bytes.
     There,
 }
 
 impl Packed {
-    /// The file of a line.
+    /// The file of a record.
     ///
     /// # Errors
-    /// [`ErrorKind::BadLine`] if the line is no record of `pack-lines`, or its path leads out of the output folder or into a store.
+    /// [`ErrorKind::BadLine`] if the line is not a record of `pack-lines`, or its path leads out of the output folder or into a
+    /// store.
     pub fn of(line: &[u8]) -> Result<Self> {
         #[derive(Deserialize)]
         struct Record {
@@ -158,7 +159,7 @@ impl Packed {
         Ok(Unpacked::Written)
     }
 
-    /// Whether the file there, of this size, has these bytes.
+    /// Whether the existing file, of this size, has these bytes.
     fn is_in(&self, spot: &OpenPath, size: u64) -> Result<bool> {
         if size != self.bytes.len() as u64 {
             return Ok(false);
@@ -170,10 +171,11 @@ impl Packed {
     }
 }
 
-/// The path of a record, if a file of that path may be below an output folder.
+/// The path of a record, if a file may have that path below an output folder.
 ///
 /// # Errors
-/// [`ErrorKind::BadLine`] if it is absolute, leads upwards, has parts that a system reads in its own way, or leads into a store.
+/// [`ErrorKind::BadLine`] if it is absolute, leads upwards, contains parts with a special meaning on some system, or leads into a
+/// store.
 pub(super) fn safe_path(text: &str) -> Result<PathBuf> {
     let refused = |why: &str| {
         Err(Error::new(
@@ -182,7 +184,7 @@ pub(super) fn safe_path(text: &str) -> Result<PathBuf> {
         ))
     };
     let parts: Vec<&str> = text.split('/').collect();
-    // `a//b`, `a/./b` and `a/` are other spellings of a path, by which one file would have two records.
+    // `a//b`, `a/./b` and `a/` are alternative spellings of a path, which would give one file two records.
     if parts.iter().any(|part| matches!(*part, "" | "." | "..")) {
         return refused("does not lead to a file below the output folder");
     }
@@ -190,7 +192,7 @@ pub(super) fn safe_path(text: &str) -> Result<PathBuf> {
     if text.contains(['\\', '\0']) || cfg!(windows) && parts.iter().any(is_other) {
         return refused("contains characters with a special meaning on some systems");
     }
-    // Some systems leave out what a name ends with.
+    // Some systems drop trailing dots and blanks from names.
     let is_store = |part: &&str| trimmed(part).eq_ignore_ascii_case(FOLDER);
     if parts.iter().any(is_store) {
         return refused("leads into a store");

@@ -22,7 +22,7 @@ pub(super) fn copy(input: &mut Input<'_>, sink: &mut Sink<'_>) -> Result<()> {
     }
 }
 
-/// Reads the lines of a conversation-per-line file; holds no more than the longest of them in memory.
+/// Reads the lines of a conversation-per-line file; never holds more than the longest of them in memory.
 pub(super) fn each_line(
     input: &mut Input<'_>,
     output: &mut Output<'_, '_>,
@@ -53,7 +53,7 @@ pub(super) fn each_line(
 
 /// Where the lines of a conversation-per-line file go.
 pub(super) enum Output<'o, 's> {
-    /// Written at once.
+    /// Written immediately.
     Now(&'o mut Sink<'s>),
     /// Kept until all are known: an unchanged compressed input is copied byte for byte.
     Later(Vec<u8>),

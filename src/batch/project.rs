@@ -1,6 +1,6 @@
-//! In which folder the agent of a session worked, by the beginning of its file.
+//! The folder in which the agent of a session worked, according to the beginning of its file.
 //!
-//! Reads no more of a file than it takes.
+//! Reads no more of a file than necessary.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,10 +12,10 @@ use crate::store::{open_transcript, unpacked};
 
 /// Bytes that are read first.
 const FIRST: u64 = 256 << 10;
-/// Bytes that are read if the first ones do not name the folder: the line that does may come late, or be long.
+/// The maximum number of bytes read if the first ones do not name the folder: the line that does may come late, or be long.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// The folder that a file, of this format if that is known, names; `None` if the file cannot be opened.
+/// The folder that a file names; `format` is the file's format, if that is known. `None` if the file cannot be opened.
 pub(super) fn directory_of_file(path: &Path, format: Option<Format>) -> Option<Option<String>> {
     let (file, _) = open_transcript(path).ok()?;
     directory_in(file, path, format)
@@ -33,7 +33,7 @@ pub(super) fn directory_in(
     let (mut head, mut most) = (Vec::new(), FIRST);
     loop {
         let want = most - head.len() as u64;
-        // What is damaged has a beginning, too.
+        // A damaged file has a beginning, too.
         let read = unpacked.by_ref().take(want).read_to_end(&mut head);
         let is_end = read.is_err() || (head.len() as u64) < most;
         let found = match format.or_else(|| detected(&head)) {
@@ -50,12 +50,12 @@ pub(super) fn directory_in(
     }
 }
 
-/// The id of a session whose file's name holds `named` of it.
+/// The full id of a session whose file name contains only `named` of it.
 pub(super) fn whole_id(agent: &dyn Agent, path: &Path, named: &str) -> String {
     let on_lines = || {
         let (file, _) = open_transcript(path).ok()?;
         let mut head = Vec::new();
-        // What is damaged has a beginning, too.
+        // A damaged file has a beginning, too.
         let _ = unpacked(file).ok()?.take(FIRST).read_to_end(&mut head);
         id_on_lines(agent, &head).filter(|id| id.starts_with(named))
     };
@@ -66,9 +66,9 @@ pub(super) fn whole_id(agent: &dyn Agent, path: &Path, named: &str) -> String {
     found.unwrap_or_else(|| named.to_owned())
 }
 
-/// Whether another session's agent has begun a session.
+/// Whether another session's agent has started this session.
 pub(super) fn is_spawned(agent: &dyn Agent, path: &Path) -> bool {
-    /// No header says so later.
+    /// No header is longer than this.
     const HEADER: u64 = 64 << 10;
     let Some(tells) = agent.tells_spawned() else {
         return false;
@@ -76,14 +76,14 @@ pub(super) fn is_spawned(agent: &dyn Agent, path: &Path) -> bool {
     let head = || {
         let (file, _) = open_transcript(path).ok()?;
         let mut head = Vec::new();
-        // What is damaged has a beginning, too.
+        // A damaged file has a beginning, too.
         let _ = unpacked(file).ok()?.take(HEADER).read_to_end(&mut head);
         Some(head)
     };
     head().is_some_and(|head| tells(&head))
 }
 
-/// The same for the text of a file that is in memory: by no more of its beginning than that takes.
+/// The same for the text of a file in memory: uses no more of its beginning than necessary.
 pub(super) fn directory_of_text(path: &Path, format: Format, text: &[u8]) -> Option<String> {
     let agent = format.agent()?;
     let folder = path.parent().and_then(Path::file_name);

@@ -1,4 +1,4 @@
-//! Inputs on their way from a walk to the threads that work on them: of those that wait, the largest is dealt first.
+//! Inputs on their way from a walk to the threads that process them; the largest waiting input is handed out first.
 //!
 //! Holds a bounded number, however many the walk finds. Knows nothing about their processing.
 
@@ -9,36 +9,36 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use super::Source;
 use super::snapshot::Snapshot;
 
-/// How many inputs may wait: enough to find the large ones early, and few beside what one of them takes.
+/// How many inputs may wait: enough to find the large ones early, and few compared with the memory that a single large one takes.
 const MAX_WAITING: usize = 4_096;
-/// A walk that waited for room continues when only this many inputs wait, so that it is not woken for each of them.
+/// A walk that is waiting for room continues once only this many inputs are left, so that it is not woken for each of them.
 const REFILL_AT: usize = MAX_WAITING / 2;
 
-/// Small inputs are dealt several at a time: this share of those that wait, so that all threads end together, at most so many, and
-/// until they have so many bytes.
+/// Small inputs are handed out several at a time: up to this share of the waiting ones, so that all threads finish together, up to
+/// this many, and until they reach this many bytes.
 const SHARE: usize = 64;
 const MOST_AT_ONCE: usize = 32;
 const ENOUGH: u64 = 64 << 10;
 
-/// The inputs that wait.
+/// The waiting inputs.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     waiting: Mutex<Waiting>,
     added: Condvar,
-    /// There is room again.
+    /// Notified when there is room again.
     taken: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// By size; of equals, the first that was added: to compare paths would cost more than anything else here.
+    /// By size; among equals, the first one added: comparing paths would cost more than anything else here.
     inputs: BinaryHeap<(u64, Reverse<u64>, QueuedInput)>,
-    /// How many were added.
+    /// The number of inputs added so far.
     added: u64,
     has_ended: bool,
     /// Whether no thread takes an input any more.
     is_closed: bool,
-    /// How many threads wait for an input.
+    /// The number of threads waiting for an input.
     idle: usize,
     is_full: bool,
 }
@@ -51,12 +51,13 @@ pub(super) type QueuedInput = (Source, Option<Snapshot>);
 pub(super) struct Filler<'q>(&'q Queue);
 
 impl Queue {
-    /// What fills it.
+    /// The producer's end.
     pub(super) fn filler(&self) -> Filler<'_> {
         Filler(self)
     }
 
-    /// The next inputs: the largest, or several small ones; waits for one. None where there are no more, or the queue was closed.
+    /// The next inputs: the largest, or several small ones; blocks until there is one. Empty if there are no more, or the queue was
+    /// closed.
     pub(super) fn next(&self) -> Vec<QueuedInput> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         while !waiting.is_closed {
@@ -78,7 +79,7 @@ impl Queue {
         Vec::new()
     }
 
-    /// No input is taken any more: what waits is dropped, and so is what is added.
+    /// Closes the queue: waiting inputs are dropped, and so are any that are added later.
     pub(super) fn close(&self) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.is_closed = true;
@@ -97,7 +98,7 @@ impl Waiting {
             let Some((.., met)) = self.inputs.pop() else {
                 break;
             };
-            // One that could not be looked at may be of any size.
+            // An input that could not be examined may have any size.
             sum += met.1.map_or(ENOUGH, |look| look.seen.bytes);
             dealt.push(met);
         }
@@ -165,7 +166,7 @@ mod tests {
         (Source::File(file), Some(Snapshot::now(seen)))
     }
 
-    /// What is dealt until nothing more comes.
+    /// All inputs handed out until nothing more comes.
     fn dealt(queue: &Queue) -> Vec<QueuedInput> {
         let next = || Some(queue.next()).filter(|dealt| !dealt.is_empty());
         std::iter::from_fn(next).flatten().collect()

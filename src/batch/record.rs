@@ -1,4 +1,5 @@
-//! One line of a stream of records: where the conversation is in it, and the same line with another one, or with an error.
+//! One line of a stream of records: finds the conversation in it, and writes the same line with another conversation, or with an
+//! error.
 //!
 //! PURE. What is not replaced is copied byte for byte, never serialised again.
 
@@ -26,24 +27,24 @@ const MESSAGES: &str = "messages";
 pub(super) struct Record<'l> {
     line: &'l [u8],
     content: Content<'l>,
-    /// Where the file that it is of goes below an output folder, if it says so.
+    /// The path of its file below an output folder, if the record states it.
     pub(super) path: Option<PathBuf>,
 }
 
 /// How a record holds its conversation.
 #[derive(Debug)]
 enum Content<'l> {
-    /// It is one.
+    /// The record itself is the conversation.
     Itself,
     /// A member holds the text of a transcript.
     Text(Span, String),
     /// A member holds the bytes of a transcript in base64.
     Base64(Span, Vec<u8>),
-    /// A member holds a list of messages: its spans, and what is before, between and after them.
+    /// A member holds a list of messages: its span, its elements, and the text before, between and after them.
     Messages(Span, List<'l>),
 }
 
-/// A list that is read as lines, one an element.
+/// A list that is read as lines, one per element.
 #[derive(Debug)]
 struct List<'l> {
     elements: Vec<&'l [u8]>,
@@ -53,12 +54,12 @@ struct List<'l> {
 }
 
 impl<'l> Record<'l> {
-    /// Finds the conversation of a line: in the member `field`, or else where `pack-lines` puts it, or else the record is one.
-    /// `format` is that of all conversations, if the user named one.
+    /// Finds the conversation of a line: in the member `field`, or where `pack-lines` puts it, or as the record itself. `format` is
+    /// that of all conversations, if the user named one.
     ///
     /// # Errors
-    /// [`ErrorKind::BadLine`] if the line is not a JSON object, or what holds the conversation is not what it should be;
-    /// [`ErrorKind::Unsupported`] if nothing holds one.
+    /// [`ErrorKind::BadLine`] if the line is not a JSON object, or the member with the conversation has an unexpected form;
+    /// [`ErrorKind::Unsupported`] if there is no conversation.
     pub(super) fn of(line: &'l [u8], field: Option<&str>, format: Option<Format>) -> Result<Self> {
         if !is_object(line) {
             return Err(bad("the line is not a JSON object"));
@@ -112,10 +113,10 @@ impl<'l> Record<'l> {
         }
     }
 
-    /// The line with another transcript in the place of its own. An error of an earlier run becomes `null`.
+    /// The line with `transcript` in place of its own. An error of an earlier run becomes `null`.
     ///
     /// # Errors
-    /// [`ErrorKind::Internal`] if the transcript does not fit into a line as its own did.
+    /// [`ErrorKind::Internal`] if the transcript does not fit into the line the way the original one did.
     pub(super) fn with(&self, transcript: &[u8]) -> Result<Vec<u8>> {
         let internal = || {
             Error::new(
@@ -214,7 +215,7 @@ impl<'l> Content<'l> {
 }
 
 impl List<'_> {
-    /// The list whose elements are these lines; `None` where one is no value.
+    /// The list whose elements are these lines; `None` if one of them is not a JSON object.
     fn with(&self, text: &[u8]) -> Option<Vec<u8>> {
         let mut list = [b"[", self.before].concat();
         for (n, line) in lines(text).enumerate() {
@@ -233,8 +234,8 @@ impl List<'_> {
     }
 }
 
-/// Whether a record with messages is a conversation of a format that has one on each line. Otherwise its messages are read as
-/// those of a file, one a line.
+/// Whether a record with messages is a conversation of a format with one conversation per line. Otherwise its messages are read
+/// like those of a file, one per line.
 fn is_conversation(line: &[u8], format: Option<Format>) -> bool {
     if let Some(format) = format {
         return format == Format::OpenAi;
@@ -247,7 +248,7 @@ fn is_conversation(line: &[u8], format: Option<Format>) -> bool {
     }
 }
 
-/// The text of a string, exactly; half a surrogate pair has none.
+/// The exact text of a string; fails for half a surrogate pair.
 fn string(value: Value<'_>, name: &str) -> Result<String> {
     serde_json::from_slice(value.raw()).map_err(|e| {
         bad(&format!(
@@ -256,8 +257,8 @@ fn string(value: Value<'_>, name: &str) -> Result<String> {
     })
 }
 
-/// The line with a member that says why it comes back unchanged: in the place of one of an earlier run, or else as the last
-/// member. A line that is no JSON object, or has an `error` of its own, stays as it is.
+/// The line with a member that says why it is returned unchanged: replaces that of an earlier run, or is added as the last member.
+/// A line that is not a JSON object, or has an `error` of its own, stays as it is.
 pub(super) fn with_error(line: &[u8], kind: &FaultKind, message: &str) -> Vec<u8> {
     if !is_object(line) {
         return line.to_vec();
@@ -279,13 +280,13 @@ pub(super) fn has_another(line: &[u8], name: &str) -> bool {
         return false;
     }
     let there = Value::of(line).field(name);
-    // What a table writes for an empty column is no entry that could be lost.
+    // An empty column of a table becomes `null`, which is not an entry that could be lost.
     let is_filled = there.is_there() && there.raw() != b"null";
     is_filled && serde_json::from_slice::<Outcome>(there.raw()).is_err()
 }
 
-/// The line with this value as its last member; a line that is no JSON object stays as it is, and a member of that name is
-/// replaced where it is: see [`has_another`].
+/// The line with this value as its last member; a line that is not a JSON object stays as it is, and an existing member of that
+/// name is replaced in place: see [`has_another`].
 pub(super) fn with_member(line: &[u8], name: &str, value: &str) -> Vec<u8> {
     if !is_object(line) {
         return line.to_vec();
@@ -297,7 +298,7 @@ pub(super) fn with_member(line: &[u8], name: &str, value: &str) -> Vec<u8> {
     }
 }
 
-/// An object with another member, its last.
+/// An object with another member at its end.
 fn with_last(line: &[u8], name: &str, value: &str) -> Vec<u8> {
     let Some(end) = memchr::memrchr(b'}', line) else {
         return line.to_vec();
@@ -319,7 +320,7 @@ fn forgiven(line: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Whether a value is an error as [`with_error`] writes it: of the same form, and of a kind that this program knows.
+/// Whether a value is an error as written by [`with_error`]: of the same form, and of a kind that this program knows.
 fn is_ours(value: Value<'_>) -> bool {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -344,7 +345,7 @@ fn has_members(line: &[u8]) -> bool {
     members > 0
 }
 
-/// Whether the line is one JSON object and white space.
+/// Whether the line consists of one JSON object and whitespace.
 fn is_object(line: &[u8]) -> bool {
     is_one(line, Kind::Object)
 }

@@ -1,4 +1,4 @@
-//! A server that accepts no request ends the run: a batch in which every summary has failed is of no use.
+//! Ends the run if a server accepts no request: a batch in which every summary has failed is of no use.
 //!
 //! Sends nothing and writes nothing.
 
@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub(super) struct Refusal(OnceLock<String>);
 
 impl Refusal {
-    /// Notes what a reply says of it.
+    /// Notes a refusal in a reply.
     pub(super) fn note(&self, reply: &ModelReply) {
         if let Err(ModelError::Refused(why)) = &reply.text {
             let _ = self.0.set(why.clone());

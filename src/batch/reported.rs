@@ -1,7 +1,7 @@
-//! What reports of earlier runs say was written: it tells an output of ours where no store has a record of it.
+//! What earlier runs have written according to their reports: identifies an output of ours that no store has a record of.
 //!
-//! Asked only where such a file is in the place of an output; then a report on a whole run is read, once. Holds 16 bytes for each
-//! of its outputs. A report that cannot be read says nothing.
+//! Consulted only if such a file is in the place of an output; then the report on a whole run is read, once. Holds 16 bytes for
+//! each output of a report. A report that cannot be read counts as empty.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub struct Reported {
 }
 
 impl Reported {
-    /// What reports in these files say. Opens none.
+    /// Uses the reports in these files. Does not open any of them.
     pub fn new(paths: Vec<PathBuf>) -> Self {
         Reported {
             paths,
@@ -37,7 +37,7 @@ impl Reported {
         let mut is_beside = false;
         let beside = stats_beside(&path);
         let spot = target.spot(&beside, Missing::Refuse);
-        // What was read before something in it was found wrong counts.
+        // What was read before an error in the report still counts.
         let _ = each(spot, &mut |output| is_beside |= output == wanted);
         is_beside || self.outputs().contains(&wanted)
     }
@@ -56,7 +56,7 @@ impl Reported {
     }
 }
 
-/// Shows the outputs of a report of `compact`.
+/// Passes each output in a report of `compact` to `show`.
 fn each(spot: Result<OpenPath>, show: &mut dyn FnMut(u128)) -> Result<()> {
     let spot = spot?;
     let mut file = spot.read()?;
@@ -70,7 +70,8 @@ fn each(spot: Result<OpenPath>, show: &mut dyn FnMut(u128)) -> Result<()> {
     shown.map(drop)
 }
 
-/// A number of an output's name and of its bytes. The name alone: folders may be spelled otherwise now, or be elsewhere.
+/// A hash of an output's file name and of the hash of its bytes. Only the file name: folders may be spelled differently now, or
+/// have moved.
 fn key(output: &str, hash: &str) -> u128 {
     let name = output.rsplit('/').next().unwrap_or(output);
     let both = blake3::hash(format!("{name}\0{hash}").as_bytes());
@@ -80,7 +81,7 @@ fn key(output: &str, hash: &str) -> u128 {
         .fold(0, |key, byte| key << 8 | u128::from(*byte))
 }
 
-/// `in.compact.jsonl` → `in.compact.stats.json`; `output` is named as in a report. That of a document keeps the ending:
+/// `in.compact.jsonl` → `in.compact.stats.json`; `output` is named as in a report. The report of a document keeps the ending:
 /// `in.json` may be beside `in.jsonl`.
 pub fn stats_beside(output: &str) -> PathBuf {
     let (stem, ending) = split_ending(output);

@@ -1,8 +1,8 @@
 //! Takes over the results of earlier runs of the same command, and notes the results of this one.
 //!
 //! An input is taken over only if nothing differs: its bytes, those of its output and those of what the store keeps for it have the
-//! hashes that were noted, or the system shows that they have not been touched (see [`FileIdentity`]), the store still has the record of
-//! the output, and everything else that a result depends on is part of the [`Work`]. An input that cannot be checked is processed
+//! noted hashes, or the system shows that they have not been touched (see [`FileIdentity`]); the store still has the record of the
+//! output; and everything else that a result depends on is part of the [`Work`]. An input that cannot be checked is processed
 //! again. Decides nothing about content.
 
 mod work;
@@ -38,13 +38,13 @@ const AT_FIRST: Duration = Duration::from_secs(1);
 pub enum Resume {
     /// Nothing is taken over or noted.
     Never,
-    /// What only depends on the input, the policy and the program is. All is noted.
+    /// Results that depend only on the input, the policy and the program are taken over. All are noted.
     Alike,
-    /// Also what hooks or files of `--files-root` took part in, and what was measured.
+    /// Results that hooks or files of `--files-root` contributed to, and measured ones, are taken over as well.
     Asked,
 }
 
-/// How it is told that a file has not changed.
+/// How to tell that a file has not changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
     /// By the hash of its bytes, unless the system shows that it has not been touched.
@@ -58,14 +58,14 @@ pub enum Trust {
 pub struct MatchedInputs(Vec<Known>);
 
 impl MatchedInputs {
-    /// Whether an input of this name in the store was.
+    /// Whether an input with this name in the store existed.
     pub(super) fn has(&self, input: &str) -> bool {
         self.0
             .iter()
             .any(|known| known.finished.has_met_input(input))
     }
 
-    /// Whether the inputs of all records were, as far as there were any when the run began.
+    /// Whether the inputs of all records existed, as far as there were records when the run began.
     pub(super) fn has_all(&self) -> bool {
         let is_whole = |known: &Known| {
             !known.finished.is_empty() && known.finished.has_met_all(&known.recorded)
@@ -79,20 +79,20 @@ impl MatchedInputs {
 pub(super) struct ResumeNote {
     /// The names of what the store keeps for it.
     pub(super) contents: Vec<String>,
-    /// What it was when it was read; `None` for a stream.
+    /// The file's identity when it was read; `None` for a stream.
     pub(super) seen: Option<FileIdentity>,
 }
 
-/// An input that is finished: what was noted of it still holds.
+/// A finished input: what was noted about it is still valid.
 #[derive(Debug)]
 pub(super) enum TakenOver {
-    /// What the report of this run says of it.
+    /// Its outcome, for the report of this run.
     Outcome(Box<Outcome>),
-    /// The same is on the disk: its figures, and where it is.
+    /// Its outcome, which is already on disk: its figures, and where it is.
     Noted(Figures, Elsewhere),
 }
 
-/// What a run needs of an input that is finished.
+/// What a run needs to know about a finished input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     /// Its outcome.
@@ -110,7 +110,7 @@ pub(super) struct Earlier<'r> {
     work: Option<Work>,
     use_of: Use,
     by_store: BTreeMap<PathBuf, Known>,
-    /// The first thing that could not be noted.
+    /// The first error in noting a result.
     fault: Mutex<Option<Error>>,
 }
 
@@ -124,8 +124,8 @@ struct Known {
 }
 
 impl<'r> Earlier<'r> {
-    /// What the stores of these targets have, read by the threads of the pool in which this is called.
-    /// Of one that cannot be read, nothing is known: its inputs say why when it is their turn.
+    /// Reads what the stores of these targets contain, using the threads of the pool in which this is called. A store that cannot
+    /// be read counts as empty: its inputs report the reason when it is their turn.
     pub(super) fn new(effective: &Effective, options: &'r Options, targets: &Targets) -> Self {
         let mut earlier = Earlier {
             options,
@@ -176,7 +176,7 @@ impl<'r> Earlier<'r> {
         }
     }
 
-    /// What the report says of an input that was finished before, if it and its output are as they were then.
+    /// The noted result of an input that was finished before, if the input and its output have not changed since.
     pub(super) fn of(&self, target: &Target, wanted: Wanted) -> Option<TakenOver> {
         self.takes_over().then_some(())?;
         let kept = target.store.as_deref()?;
@@ -193,8 +193,8 @@ impl<'r> Earlier<'r> {
         Some(taken)
     }
 
-    /// Who asks for the summaries of an input: an answer that the same asker paid for in a run that was interrupted counts as paid by
-    /// this run. `None` where a whole run has reported the input already, and where nothing is noted.
+    /// The requester of an input's summaries: an answer that the same requester paid for in an interrupted run counts as paid by
+    /// this run. `None` if a completed run has already reported the input, or if nothing is noted.
     pub(super) fn requester(&self, target: &Target) -> Option<String> {
         self.options.server.as_ref()?;
         let (work, kept) = (self.work.as_ref()?, target.store.as_deref()?);
@@ -207,8 +207,8 @@ impl<'r> Earlier<'r> {
         }
     }
 
-    /// What the report says of an input whose output is there although this run did not expect it, if another run of the same
-    /// command is at work and made it.
+    /// The noted result of an input whose output exists although this run did not expect it, if a concurrent run of the same
+    /// command made it.
     pub(super) fn meanwhile(&self, target: &Target, wanted: Wanted) -> Option<TakenOver> {
         self.takes_over().then_some(())?;
         if self.options.destination == Destination::InPlace {
@@ -226,19 +226,19 @@ impl<'r> Earlier<'r> {
             match noted.ok()? {
                 Noted::Finished(note) => break note,
                 Noted::NotYet if is_younger(&target.output()?, MAX_TRIES * RETRY_PAUSE) => {}
-                // Another run notes its first output a moment after that has its name.
+                // Another run notes its first output a moment after the output gets its name.
                 Noted::Nothing if is_younger(&target.output()?, AT_FIRST) => {}
                 Noted::NotYet | Noted::Nothing => return None,
             }
             thread::sleep(RETRY_PAUSE);
         };
-        // The record is older than the note, and its run has just written both.
+        // The record is older than the note, and the other run has just written both.
         let is_recorded = |_: &str, _: (&str, &str)| true;
         self.taken_over(target, kept, &name, &note, wanted, &is_recorded)
     }
 
-    /// What was noted of the input of this name, if it and its output are as they were then; `is_recorded` says whether there is
-    /// a record of an output of this name with these hashes.
+    /// The noted result of the input with this name, if the input and its output have not changed since; `is_recorded` tells
+    /// whether there is a record of an output with this name and these hashes.
     fn taken_over(
         &self,
         target: &Target,
@@ -252,7 +252,7 @@ impl<'r> Earlier<'r> {
         let output = target.output();
         let said = self.output_text(output.as_deref(), glance.figures.status);
         let is_said = is_said(&glance, target.input_path(), said.as_deref());
-        // Where texts name the store's whole path, another path may be another store.
+        // If texts name the store's absolute path, another path may mean another store.
         let is_same = (is_said || self.names == Names::Relative) && glance.figures.is_final();
         let is_as_it_was = is_same
             && match self.options.destination {
@@ -279,7 +279,7 @@ impl<'r> Earlier<'r> {
             outcome = outcome.moved(path_text(target.input_path()), said);
         }
         if is_paid {
-            // What a whole run has paid for summaries, it has paid; this one has them from the store.
+            // What a completed run paid for summaries is already reported; this run takes them from the store.
             let summaries = outcome.conversations.iter_mut();
             for summary in summaries.filter_map(|c| c.summary.as_mut()) {
                 summary.spent = summary.spent.map(Spent::from_the_store);
@@ -288,7 +288,7 @@ impl<'r> Earlier<'r> {
         Some(TakenOver::Outcome(Box::new(outcome)))
     }
 
-    /// Whether an input that is replaced holds what the run that was interrupted wrote, or what was found to need nothing.
+    /// Whether an input that is replaced in place still holds what the interrupted run wrote, or what was found to need no change.
     fn is_in_place_as_it_was(
         &self,
         target: &Target,
@@ -296,7 +296,7 @@ impl<'r> Earlier<'r> {
         ended: Ended,
     ) -> bool {
         let (seen, hash) = match (glance.figures.status, ended) {
-            // Its agent may have gone on with it in the moment in which it was written.
+            // Its agent may have continued it at the very moment at which it was written.
             (Status::Compacted, Ended::Interrupted) => {
                 let seen = glance.output_seen.map(|seen| FileIdentity {
                     touched: None,
@@ -304,7 +304,7 @@ impl<'r> Earlier<'r> {
                 });
                 (seen, &glance.hash_after)
             }
-            // That was another run's work, which it has reported.
+            // This was the work of another run, which has reported it.
             (Status::Compacted, Ended::Whole) => return false,
             _ => (Some(glance.input_seen), &glance.hash_before),
         };
@@ -328,7 +328,7 @@ impl<'r> Earlier<'r> {
             );
             let is_named = kept.store.name_of(path).is_ok_and(|name| name == output);
             (is_named && is_recorded(output, (after, before))).then_some(())?;
-            // The output first: one that was removed costs nothing.
+            // The output is checked first: checking one that was removed costs nothing.
             let spot = target.spot(path, Missing::Refuse).ok()?;
             let (noted, now) = (glance.output_seen?, spot.seen().ok()?);
             if !note.is_untouched_output(noted, now) {
@@ -339,7 +339,7 @@ impl<'r> Earlier<'r> {
         is_as_it_was().is_some()
     }
 
-    /// Whether the store has what the output needs, as it was.
+    /// Whether the store still has, unchanged, what the output needs.
     fn has_contents(&self, kept: &RunStore, note: &Note, glance: &NoteHeader<'_>) -> bool {
         let (store, most) = (&kept.store, glance.input_seen.bytes);
         glance.contents.iter().all(|(name, noted)| {
@@ -351,7 +351,7 @@ impl<'r> Earlier<'r> {
         })
     }
 
-    /// Whether the input is what was noted.
+    /// Whether the input is still as noted.
     fn is_still(
         &self,
         target: &Target,
@@ -360,7 +360,7 @@ impl<'r> Earlier<'r> {
     ) -> Option<()> {
         let (path, noted) = (target.input_path(), noted?);
         if let Some(look) = target.look {
-            // It may have been waiting for long since: where its bytes are not read, it is looked at again.
+            // The input may have waited for a long time: unless its bytes are read, it is examined again.
             let now = match noted.is_untouched(look.seen) && !look.is_fresh() {
                 true => FileIdentity::of_input(path, &fs::metadata(path).ok()?),
                 false => look.seen,
@@ -383,7 +383,7 @@ impl<'r> Earlier<'r> {
         }
     }
 
-    /// Whether a file is what was noted of it: by what it looks like now, if that is trusted, or else by its bytes.
+    /// Whether a file is still as noted: by its metadata, if that is trusted, or else by its bytes.
     fn has_stayed(
         &self,
         noted: FileIdentity,
@@ -425,7 +425,7 @@ impl<'r> Earlier<'r> {
                 let seen = seen.map_err(|e| Error::io(path, "look at the output", e))?;
                 Some(match self.options.hooks.post {
                     None => FileIdentity::of_output(path, &seen),
-                    // It may have written there.
+                    // A hook may have written there.
                     Some(_) => FileIdentity::of(&seen),
                 })
             }
@@ -435,7 +435,7 @@ impl<'r> Earlier<'r> {
             let seen = kept.store.content_to_note(&name)?;
             Some((name, seen))
         };
-        // What is gone already is not there for the next run either.
+        // Contents that are already gone will not be there for the next run either.
         let contents: Option<Vec<_>> = left.contents.into_iter().map(content).collect();
         let Some(contents) = contents else {
             return Ok(());
@@ -456,7 +456,7 @@ impl<'r> Earlier<'r> {
         )
     }
 
-    /// The run has come to its end. Gives what went wrong.
+    /// Called at the end of the run. Returns the errors.
     pub(super) fn end(&self, targets: &Targets) -> Vec<Error> {
         let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
         let mut faults: Vec<Error> = fault.take().into_iter().collect();
@@ -475,7 +475,7 @@ impl<'r> Earlier<'r> {
         faults
     }
 
-    /// The inputs that were there.
+    /// The inputs that existed.
     pub(super) fn into_met(self) -> MatchedInputs {
         MatchedInputs(self.by_store.into_values().collect())
     }
@@ -506,13 +506,13 @@ impl<'r> Earlier<'r> {
     }
 }
 
-/// Whether the outcome of a note names this input and this output, as a report of this run does.
+/// Whether the noted outcome names this input and this output in the same way as a report of this run.
 fn is_said(glance: &NoteHeader<'_>, input: &Path, output: Option<&str>) -> bool {
     let begin = Outcome::begin_of_json(&path_text(input), output);
     begin.is_ok_and(|begin| glance.outcome.starts_with(&begin))
 }
 
-/// Whether a file was written to so shortly before.
+/// Whether a file was last written to less than `than` ago.
 fn is_younger(path: &Path, than: Duration) -> bool {
     let modified = fs::metadata(path).and_then(|seen| seen.modified());
     let age = modified.ok().and_then(|modified| modified.elapsed().ok());

@@ -1,6 +1,6 @@
-//! Which inputs are compacted again because a model failed: the store's records of their outputs say it.
+//! Which inputs are compacted again because a model failed, according to the store's records of their outputs.
 //!
-//! Reads outputs and records, and writes nothing. An output that has changed since is left alone, as is one that no record knows.
+//! Reads outputs and records, and writes nothing. An output that has changed since is left alone, as is one without a record.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::store::manifest::{By, Record};
 use crate::store::open_transcript;
 use crate::store::undo::Undo;
 
-/// Moves the inputs whose output has all the summaries that were asked for to what was passed by.
+/// Moves inputs whose output has all requested summaries to the skipped ones.
 ///
 /// # Errors
 /// The errors of [`Targets::new`], and of records that cannot be read.
@@ -32,12 +32,12 @@ pub fn retain_degraded(found: &mut Found, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The record of a target's output as it is now, if summaries of it have failed.
+/// The record of a target's current output, if some of its summaries have failed.
 fn record(target: &Target<'_>) -> Result<Option<Record>> {
     let (Some(kept), Some(file)) = (&target.store, target.file()) else {
         return Ok(None);
     };
-    // What cannot be read is no output of ours, or its turn will say why.
+    // A file that cannot be read is not one of our outputs, or the reason is reported when it is processed.
     let Ok((mut open, _)) = open_transcript(&file) else {
         return Ok(None);
     };
@@ -49,7 +49,7 @@ fn record(target: &Target<'_>) -> Result<Option<Record>> {
 /// The original of a file that was compacted in place.
 ///
 /// # Errors
-/// Where the store does not give it back, or its offloaded contents were moved since.
+/// If the store cannot return it, or its offloaded contents have been moved since.
 pub(super) fn original(target: &Target, path: &Path) -> Result<Vec<u8>> {
     if record(target)?.is_some_and(|record| !record.cleaned.is_empty()) {
         let message = "its original names offloaded contents that were moved into the archive";

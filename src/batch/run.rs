@@ -29,7 +29,7 @@ use crate::outcome::{Outcome, path_text};
 use crate::policy::Effective;
 use crate::semaphore::Semaphore;
 
-/// Compacts what was found, in parallel; outcomes are in the order of inputs.
+/// Compacts the inputs that were found, in parallel; outcomes are in the order of inputs.
 ///
 /// # Errors
 /// What stops the run: contradictory options, a policy that asks for something that is not built in, a closed output
@@ -49,7 +49,7 @@ pub fn run(
     order.sort_by_key(|target| std::cmp::Reverse(target.bytes));
     let shared = Shared::new(options, progress);
     let asked = shared.asked();
-    // One alone comes first where a server is asked: if it refuses the key, no other has been written yet.
+    // If a server is used, one input is processed alone first: if the server rejects the key, no other output has been written yet.
     let alone = usize::from(asked.is_some()).min(order.len());
     let threads = pool(options.jobs + asked.as_ref().map_or(0, |asked| asked.at_once))?;
     let sizes = order.iter().map(|target| target.bytes);
@@ -81,7 +81,7 @@ pub fn run(
     running.end(&targets, found)
 }
 
-/// Compacts the inputs of a folder while it is walked; outcomes are in the order of inputs. Gives also what was found.
+/// Compacts the inputs of a folder while it is walked; outcomes are in the order of inputs. Also returns what was found.
 ///
 /// # Errors
 /// The errors of [`run`], and those of finding the inputs.
@@ -124,12 +124,12 @@ pub fn run_walking(
         found
     };
     let (running, mut found) = thread::scope(|scope| {
-        // What earlier runs have done is read meanwhile.
+        // In the meantime, the results of earlier runs are read.
         let walker = thread::Builder::new().spawn_scoped(scope, walk);
         let walker = walker
             .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot start a thread: {e}")))?;
         if progress.wants_count() {
-            // Without it, the run is the same.
+            // The run is the same if this thread cannot be started.
             let _ = thread::Builder::new().spawn_scoped(scope, || {
                 progress.counted(walking.count());
             });
@@ -149,7 +149,7 @@ pub fn run_walking(
                         progress.work_ended();
                     }
                     is_idle = true;
-                    // The walk goes on, to count what is left; where not all is meant, it has to be looked at.
+                    // The walk goes on, to count the rest; if there is a filter, each input still has to be examined.
                     if walking.filter.takes_all() {
                         queue.close();
                         break;
@@ -225,7 +225,7 @@ impl<'r> Shared<'r> {
 /// Whether an input is the only one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum InputCount {
-    /// It is.
+    /// It is the only one.
     None,
     /// There are, or may be, others.
     Others,
@@ -243,7 +243,7 @@ struct Running<'r> {
 }
 
 impl<'r> Running<'r> {
-    /// Reads what earlier runs have left, by the threads of the pool in which this is called.
+    /// Reads what earlier runs have left, using the threads of the pool in which this is called.
     fn new(
         (run, effective): (one::Run<'r>, &'r Effective),
         shared: &'r Shared<'r>,
@@ -273,7 +273,7 @@ impl<'r> Running<'r> {
         self.shared.options.stop.load(Ordering::Relaxed) != 0
     }
 
-    /// Processes an input; returns it if it must be tried once more when the others are finished: its hook has run or not.
+    /// Processes an input; returns its hook, which may have run already, if the input must be retried once the others are finished.
     fn once(
         &self,
         targets: &Targets<'_>,
@@ -281,7 +281,7 @@ impl<'r> Running<'r> {
         company: InputCount,
     ) -> Option<Box<PreHook<'r>>> {
         let options = self.shared.options;
-        // What is left is only counted.
+        // After an interrupt, the remaining inputs are only counted.
         if self.is_interrupted() {
             return None;
         }
@@ -313,7 +313,7 @@ impl<'r> Running<'r> {
         }
     }
 
-    /// An input was tried.
+    /// Finishes an input that was processed.
     fn ended(&self, before: &PreHook<'r>, target: &Target<'_>, tried: Result<Processed>) {
         // Another run of the same command may have been faster.
         let is_taken = |error: &Error| matches!(error.kind, ErrorKind::Exists | ErrorKind::Changed);
@@ -326,7 +326,7 @@ impl<'r> Running<'r> {
         self.finished.add(self.after(before, target, tried));
     }
 
-    /// What is needed of an input that is finished: what is on the disk already is not read and written again.
+    /// What is needed of a finished input: an outcome that is already on disk is not read and written again.
     fn wanted(&self) -> Wanted {
         match self.finished.are_spooled() && !self.shared.progress.wants_outcomes() {
             true => Wanted::Figures,
@@ -334,7 +334,7 @@ impl<'r> Running<'r> {
         }
     }
 
-    /// Another run has finished an input.
+    /// Takes over an input that another run has finished.
     fn take_over(&self, target: &Target<'_>, taken: TakenOver) {
         let progress = self.shared.progress;
         match taken {
@@ -351,7 +351,7 @@ impl<'r> Running<'r> {
         self.taken_over.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Tries an input once more, alone.
+    /// Retries an input alone.
     fn again(&self, target: &Target<'_>, before: &PreHook<'r>) {
         let _turn = self.shared.turns.acquire();
         let tried = self.attempt(target, self.budget.take(target.bytes), before);
@@ -393,7 +393,7 @@ impl<'r> Running<'r> {
         Ok(outcome)
     }
 
-    /// All inputs were tried.
+    /// Ends the run after all inputs were processed.
     fn end(self, targets: &Targets<'_>, found: &Found) -> Result<Ran> {
         let options = self.shared.options;
         let (mut outcomes, closed) = self.finished.into_parts();
@@ -428,7 +428,7 @@ impl<'r> Running<'r> {
     }
 }
 
-/// The outcome of an input; a remaining error concerns the run.
+/// The outcome of an input; an error that remains concerns the whole run.
 fn outcome_of(
     tried: Result<Outcome>,
     target: &Target,
@@ -448,7 +448,7 @@ fn outcome_of(
     }
 }
 
-/// Processes one input; a panic becomes its outcome. [`ErrorKind::Interrupted`]: the run ended before the output got its name.
+/// Processes one input; turns a panic into an outcome. [`ErrorKind::Interrupted`]: the run ended before the output got its name.
 fn attempt(
     run: &one::Run<'_>,
     target: &Target,

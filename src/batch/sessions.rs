@@ -1,7 +1,7 @@
 //! The sessions of installed agents: found in their folders, looked up by id, counted.
 //!
-//! Lists folders and reads; never writes. Follows no link out of an agent's folder. What a session is called and where it
-//! may be is what its format's agent says.
+//! Lists folders and reads; never writes. Follows no link out of an agent's folder. The format's agent knows how sessions are named
+//! and where they may be.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,13 +22,13 @@ use crate::store::folder::folder_of;
 use crate::text::shown_path;
 use crate::transcript::{Conversation, Role, Transcript};
 
-/// What to do where no agent can have a folder.
+/// The message if no agent can have a folder.
 pub const NO_HOME: &str = "agents keep sessions below HOME, which is not set";
 
-/// The most sessions that an error names.
+/// The maximum number of sessions listed in an error.
 const MAX_NAMED: usize = 5;
 
-/// A file that an agent finds as a session.
+/// A file that an agent recognises as a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     /// The format of its agent.
@@ -37,7 +37,7 @@ pub struct Session {
     pub id: String,
     /// The file.
     pub path: PathBuf,
-    /// The folder of the agent that it was found below.
+    /// The agent's folder below which it was found.
     pub folder: PathBuf,
     /// When it was last written.
     pub modified: SystemTime,
@@ -48,7 +48,7 @@ pub struct Session {
 pub struct Sessions {
     /// The sessions, the newest first.
     pub list: Vec<Session>,
-    /// The folders that were looked into, or that are not there.
+    /// The folders that were searched, or that do not exist.
     pub folders: Vec<PathBuf>,
     /// What could not be read.
     pub unseen: Vec<Error>,
@@ -56,30 +56,30 @@ pub struct Sessions {
     pub skipped: Vec<(PathBuf, SkipReason)>,
 }
 
-/// Which session is meant.
+/// Which session is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted<'w> {
-    /// The one that was written last.
+    /// The one that was last written to.
     Latest,
-    /// The one whose id begins so.
+    /// The one whose id begins with this.
     Id(&'w str),
 }
 
 /// A session that was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meant<'s> {
-    /// The one that was named, or the latest one of this project.
+    /// The requested one, or the latest one of this project.
     Named(&'s Session),
     /// The latest session of all: this project has none.
     LatestElsewhere(&'s Session),
 }
 
-/// What is in a session.
+/// The contents of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contents {
     /// The folder in which its agent worked.
     pub directory: Option<String>,
-    /// The counts; `None` where its format is not the agent's, or it cannot be read.
+    /// The counts; `None` if it is not in its agent's format, or cannot be read.
     pub counts: Option<Figures>,
     /// Why it could not be read.
     pub error: Option<String>,
@@ -92,9 +92,9 @@ pub struct Figures {
     pub turns: u64,
     /// Tokens of the live windows.
     pub tokens: u64,
-    /// What the provider counted for the last request, as the file records it.
+    /// The provider's token count for the last request, as recorded in the file.
     pub recorded: Option<u64>,
-    /// Bytes of message lines that no model sees any more.
+    /// Bytes of message lines that models no longer see.
     pub dead_bytes: u64,
 }
 
@@ -121,10 +121,10 @@ pub fn sessions(around: &Surroundings, of: Option<Format>) -> Sessions {
     found
 }
 
-/// The session that a file is, if its agent finds it there.
+/// The session in a file, if its agent would find it there.
 pub fn session_at(around: &Surroundings, format: Format, path: &Path) -> Option<Session> {
     let agent = format.agent()?;
-    // The file itself may be a link: where it leads is not what the agent looks at.
+    // The file itself may be a link: the agent looks at the link's own path, not at its target.
     let parent = folder_of(path).canonicalize().ok()?;
     let path = parent.join(path.file_name()?);
     agent.folders(around).into_iter().find_map(|folder| {
@@ -148,7 +148,7 @@ pub fn agents_folders(around: &Surroundings) -> impl Iterator<Item = PathBuf> {
     agents.flat_map(|agent| agent.folders(around))
 }
 
-/// Counts sessions; by their paths.
+/// Counts sessions, keyed by their paths.
 ///
 /// # Errors
 /// What stops the run: threads that do not start, a signal ([`ErrorKind::Interrupted`]).
@@ -198,7 +198,7 @@ fn contents(path: &Path, read: &Read<'_>, counting: &Counter<'_>) -> Contents {
     }
 }
 
-/// What the provider counted for the last answer of the first conversation that has any.
+/// The provider's count for the last answer of the first conversation that records any.
 fn last_recorded(format: Format, transcript: &Transcript<'_>) -> Option<u64> {
     let of = |conversation: &Conversation| {
         let mut answers = conversation
@@ -219,13 +219,13 @@ fn directory(format: Format, path: &Path, text: &[u8]) -> Option<String> {
     directory_of(format.agent()?, text, folder)
 }
 
-/// The folder in which the agent of a session worked, by the beginning of its file.
+/// The folder in which the agent of a session worked, according to the beginning of its file.
 pub fn directory_of_head(format: Format, path: &Path) -> Option<String> {
     directory_of_file(path, Some(format))?
 }
 
 impl Session {
-    /// Whether an agent of another session has begun it: then nobody talks to it.
+    /// Whether an agent of another session has started it: no user talks to it then.
     pub fn is_spawned(&self) -> bool {
         let agent = self.format.agent();
         agent.is_some_and(|agent| is_spawned(agent, &self.path))
@@ -233,14 +233,14 @@ impl Session {
 
     /// Whether its agent worked in this folder.
     fn is_of(&self, here: &Path) -> bool {
-        // The folder's name spares the reading of most files.
+        // Checking the folder's name first avoids reading most files.
         let may_be = self.folder_belongs(&here.to_string_lossy());
         may_be
             && directory_of_head(self.format, &self.path)
                 .is_some_and(|directory| Path::new(&directory) == here)
     }
 
-    /// Whether its agent, started in this directory, looks into the folder that the session is in.
+    /// Whether its agent, if started in this directory, searches the folder that contains the session.
     pub fn folder_belongs(&self, directory: &str) -> bool {
         let folder = self.path.parent().and_then(Path::file_name);
         let folder = folder.and_then(|name| name.to_str()).unwrap_or_default();
@@ -269,7 +269,7 @@ impl Sessions {
         self.skipped.extend(walked.skipped);
         for path in walked.files {
             let metadata = fs::metadata(&path);
-            // An agent makes the file before it writes to it.
+            // An agent creates the file before it writes to it.
             if metadata.as_ref().is_ok_and(|metadata| metadata.len() == 0) {
                 continue;
             }
@@ -313,7 +313,7 @@ impl Sessions {
         found
     }
 
-    /// The session that is meant; the latest one of the project `here` goes before a later one of others.
+    /// The requested session; the latest session of the project `here` takes precedence over later ones of other projects.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] where there is none, or more than one.
@@ -387,7 +387,7 @@ impl Sessions {
     }
 }
 
-/// The part of an id behind the word that all ids of its agent begin with, if there is such a word: `session_` of Kimi Code.
+/// The part of an id after the prefix that all ids of its agent share, if there is one: `session_` of Kimi Code.
 pub fn number_of(id: &str) -> &str {
     id.split_once('_').map_or(id, |(_, number)| number)
 }

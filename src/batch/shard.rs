@@ -1,6 +1,6 @@
 //! One part of all inputs, so that several runs share an archive: which part a file is in follows from its path alone.
 //!
-//! PURE. Knows no machine: the same tree is split in the same way wherever it is mounted.
+//! PURE. Does not depend on the machine: the same tree is split in the same way wherever it is mounted.
 
 use std::path::{Path, PathBuf};
 
@@ -18,14 +18,14 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// That part; `None` if there is no such part.
+    /// The part with this index; `None` if there is no such part.
     pub fn new(index: u64, count: u64) -> Option<Self> {
         (1..=count)
             .contains(&index)
             .then_some(Shard { index, count })
     }
 
-    /// Leaves out of `found` what belongs to other parts. Files whose outputs or reports could have one name are in one part.
+    /// Removes from `found` what belongs to other parts. Files whose outputs or reports could have one name are in one part.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] for standard input, which cannot be split.
@@ -53,7 +53,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Whether a file is in this part, by its path relative to the folder that was named. How the name ends does not count.
+    /// Whether a file is in this part, given its path relative to the named folder. The ending of the name does not count.
     pub(super) fn has(self, path: &Path) -> bool {
         let text = path_text(path);
         let stem = split_ending(&text).0;
@@ -64,13 +64,13 @@ impl Shard {
         u64::from_le_bytes(first) % self.count == self.index - 1
     }
 
-    /// What tells the reports of this part from those of the others: `shard-3-of-8`.
+    /// Distinguishes the reports of this part from those of the others: `shard-3-of-8`.
     pub fn name(self) -> String {
         format!("shard-{}-of-{}", self.index, self.count)
     }
 }
 
-/// A path relative to the first of these folders that it is in; its name if it is in none, as that of an input.
+/// A path relative to the first of these folders that contains it; only its name if none does, as for an input.
 pub(super) fn relative<'p>(path: &'p Path, folders: &[PathBuf]) -> &'p Path {
     let inside = folders.iter().find_map(|folder| below(path, folder));
     let alone = || path.file_name().map(Path::new).unwrap_or(path);

@@ -41,7 +41,7 @@ impl Tally {
 }
 
 impl<'s> Sink<'s> {
-    /// Into a file.
+    /// A sink to a file.
     pub(super) fn file(replace: AtomicWriter, stop: &'s AtomicUsize) -> Self {
         Sink {
             to: To::File(Box::new(replace)),
@@ -49,7 +49,7 @@ impl<'s> Sink<'s> {
         }
     }
 
-    /// To standard output.
+    /// A sink to standard output.
     pub(super) fn stdout(stop: &'s AtomicUsize) -> Self {
         Sink {
             to: To::Stdout(
@@ -60,7 +60,7 @@ impl<'s> Sink<'s> {
         }
     }
 
-    /// Into memory, behind what is there.
+    /// A sink to memory, which appends to what is there.
     pub(super) fn memory(bytes: &'s mut Vec<u8>, stop: &'s AtomicUsize) -> Self {
         Sink {
             to: To::Memory(bytes, Tally::default()),
@@ -68,7 +68,7 @@ impl<'s> Sink<'s> {
         }
     }
 
-    /// Nowhere; it is only counted.
+    /// A sink that only counts the bytes.
     pub(super) fn nothing(stop: &'s AtomicUsize) -> Self {
         Sink {
             to: To::Nothing(Tally::default()),
@@ -76,7 +76,7 @@ impl<'s> Sink<'s> {
         }
     }
 
-    /// Whether it goes into memory.
+    /// Whether the bytes go to memory.
     pub(super) fn is_memory(&self) -> bool {
         match self.to {
             To::Memory(..) => true,
@@ -84,7 +84,7 @@ impl<'s> Sink<'s> {
         }
     }
 
-    /// What was written so far.
+    /// The hash and length of what was written so far.
     pub(super) fn written(&mut self) -> Result<Written> {
         match &mut self.to {
             To::File(replace) => replace.written(),
@@ -118,7 +118,7 @@ impl<'s> Sink<'s> {
             .map_err(|e| self.failed(&e))
     }
 
-    /// What a failed write means.
+    /// The error for a failed write.
     pub(super) fn failed(&self, error: &io::Error) -> Error {
         if self.stop.load(Ordering::Relaxed) != 0 {
             return Error::new(ErrorKind::Interrupted, "interrupted");
@@ -137,7 +137,7 @@ const BYTES_PER_SIGNAL_CHECK: usize = 4 << 20;
 impl Write for Sink<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.stop.load(Ordering::Relaxed) != 0 {
-            // Not `Interrupted`, on which `write_all` would try again. The caller checks the signal itself.
+            // Not `Interrupted`, which would make `write_all` retry. The caller checks the signal itself.
             return Err(io::Error::other("interrupted"));
         }
         match &mut self.to {

@@ -1,13 +1,13 @@
 //! Why a run skips files and folders although nothing failed, and what it has skipped.
 //!
-//! PURE. Names, sentences and counts only.
+//! PURE. Contains only names, sentences and counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::outcome::{EXAMPLES, NAMED_AT_MOST, path_text};
 
-/// The most extensions of a reason that are counted separately: each takes memory.
+/// The maximum number of extensions per reason that are counted separately: each takes memory.
 const MOST_EXTENSIONS: usize = 256;
 
 /// Why something in a walked folder is not read although nothing failed.
@@ -15,27 +15,27 @@ const MOST_EXTENSIONS: usize = 256;
 pub enum SkipReason {
     /// A link to a folder that is not itself below the walked one.
     FolderLink,
-    /// A store of another name than usual.
+    /// A store with an unusual name.
     Store,
     /// A pipe, socket or device with the name of a transcript.
     NoFile,
-    /// A link that leads nowhere, without the name of a transcript.
+    /// A broken link that does not have the name of a transcript.
     BrokenLink,
-    /// A file that is an input by another path.
+    /// A file that is already an input under another path.
     SameFile,
     /// A file without the name of a transcript.
     OtherExtension,
-    /// By a glob of the command line.
+    /// Excluded by a glob of the command line.
     Excluded,
-    /// By an ignore file.
+    /// Excluded by an ignore file.
     Ignored,
-    /// Last written to before the time that was asked for.
+    /// Last written to before the requested time.
     Older,
-    /// Last written to after it.
+    /// Last written to after the requested time.
     Newer,
-    /// Of another project, or of none that is known.
+    /// Belongs to another project, or to none that is known.
     OtherProject,
-    /// No conversation of it lacks a summary because a model failed.
+    /// None of its conversations lacks a summary because a model failed.
     NotDegraded,
     /// The input of this output of an earlier run is gone.
     Vanished,
@@ -70,7 +70,7 @@ impl SkipReason {
         }
     }
 
-    /// How the name of `path` ends, if it was passed by for that: with the dot, in small letters. `None` if that is not an
+    /// The extension of `path`, if it was skipped for that: with the dot, in lower case. `None` if it does not look like an
     /// extension: names may end in anything.
     pub fn extension(self, path: &Path) -> Option<String> {
         /// No usual extension is longer, in bytes.
@@ -82,7 +82,7 @@ impl SkipReason {
         (self == SkipReason::OtherExtension && is_one).then(|| format!(".{extension}"))
     }
 
-    /// The sentence about it.
+    /// The sentence that describes it.
     pub fn message(self) -> &'static str {
         match self {
             SkipReason::FolderLink => "links to folders are not followed",
@@ -161,29 +161,29 @@ impl SkipReason {
     }
 }
 
-/// What a run has passed by.
+/// What a run has skipped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Skipped {
     paths: BTreeSet<(PathBuf, SkipReason)>,
     counted: BTreeMap<Why, Group>,
 }
 
-/// The reason, and how the names end if that is it.
+/// The reason, and the extension if that is the reason.
 type Why = (SkipReason, Option<String>);
 
-/// What was passed by for one reason.
+/// What was skipped for one reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Group {
-    /// How many paths.
+    /// The number of paths.
     pub count: u64,
-    /// The first of them in their order, up to [`NAMED_AT_MOST`].
+    /// The first of them in path order, up to [`NAMED_AT_MOST`].
     pub first: BTreeSet<PathBuf>,
-    /// The first of their texts in the order of their characters, up to [`EXAMPLES`].
+    /// The first of their texts in character order, up to [`EXAMPLES`].
     pub examples: BTreeSet<String>,
 }
 
 impl Skipped {
-    /// Adds a path; one that is there for the same reason counts once.
+    /// Adds a path; one that was already added for the same reason counts once.
     pub fn insert(&mut self, path: PathBuf, why: SkipReason) {
         self.paths.insert((path, why));
     }
@@ -197,7 +197,7 @@ impl Skipped {
         self.counted.entry(of).or_default().add(path);
     }
 
-    /// Adds what was counted elsewhere, and says how much that is.
+    /// Adds what was counted elsewhere, and returns its number.
     pub(super) fn absorb(&mut self, other: Skipped) -> u64 {
         let mut sum = 0;
         for (why, group) in other.counted {
@@ -211,19 +211,19 @@ impl Skipped {
         sum
     }
 
-    /// Keeps the paths that are `wanted`; those that were counted stay.
+    /// Keeps the paths that are `wanted`; paths that were only counted stay.
     pub(super) fn retain(&mut self, mut wanted: impl FnMut(&Path) -> bool) {
         self.paths.retain(|(path, _)| wanted(path));
     }
 
-    /// Whether something was passed by because the user wanted that.
+    /// Whether something was skipped because the user asked for it.
     pub fn is_asked_for(&self) -> bool {
         let counted = self.counted.keys().map(|(why, _)| why);
         let mut all = self.paths.iter().map(|(_, why)| why).chain(counted);
         all.any(|why| why.is_asked_for())
     }
 
-    /// All of it by reasons.
+    /// Everything that was skipped, grouped by reason.
     pub fn groups(&self) -> BTreeMap<Why, Group> {
         let mut groups = self.counted.clone();
         for (path, why) in &self.paths {
@@ -308,7 +308,7 @@ mod tests {
         let (_, group) = groups.first_key_value().unwrap();
         assert_eq!(group.examples.first().unwrap(), "in/a-b.txt");
         assert_eq!(group.examples.len(), EXAMPLES);
-        // However names end, there is a bounded number of groups.
+        // Whatever the extensions are, the number of groups is bounded.
         for n in 0..2 * MOST_EXTENSIONS {
             skipped.count(PathBuf::from(format!("x.e{n}")), SkipReason::OtherExtension);
         }

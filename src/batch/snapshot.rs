@@ -1,4 +1,4 @@
-//! A look at an input: what it was, and when.
+//! A snapshot of an input: its identity, and when it was taken.
 //!
 //! Plain data; looks at nothing itself.
 
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use crate::store::FileIdentity;
 
-/// How long a look at an input stays valid: until then it counts as if the input had been processed at once.
+/// How long a snapshot stays valid: until then the input counts as processed immediately.
 const FRESH_FOR: Duration = Duration::from_secs(1);
 
-/// What an input was when a walk met it.
+/// The identity of an input when a walk found it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Snapshot {
     /// What was seen.
@@ -19,13 +19,13 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// What is seen now.
+    /// A snapshot taken now.
     pub(super) fn now(seen: FileIdentity) -> Self {
         let at = Instant::now();
         Snapshot { seen, at }
     }
 
-    /// Whether that is a moment ago at most.
+    /// Whether it was taken only a moment ago.
     pub(super) fn is_fresh(&self) -> bool {
         self.at.elapsed() < FRESH_FOR
     }

@@ -28,20 +28,20 @@ pub(super) use disk::Written;
 pub use outcomes::Outcomes;
 pub(super) use shared::Shared;
 
-/// How much memory entries may take before they go to the disk, in bytes, as it is estimated.
+/// How much memory entries may take before they go to disk: an estimate, in bytes.
 const MOST_HELD: u64 = 32 << 20;
 /// The number of entries that are always kept in memory.
 const MIN_IN_MEMORY: usize = 50;
-/// The estimate for an entry without its parts, and for each of these.
+/// The estimated size of an entry without its parts, and of each part.
 const ENTRY_BYTES: u64 = 3 << 10;
 const PART_BYTES: u64 = 256;
 
-/// An entry that can be kept on the disk: its JSON says all of it, but for the hint of its error.
+/// An entry that can be kept on disk: its JSON contains everything except the hint of its error.
 pub trait Kept: Listed + ReadBack + Send + Sync + Debug {
-    /// What is added up as entries come, because it is asked for more often than they are read.
+    /// What is summed up as entries come in, because it is needed more often than the entries are read.
     type Sums: Copy + Default + Send + Sync + Debug;
 
-    /// Adds it to the sums.
+    /// Adds the entry to the sums.
     fn add_to(&self, sums: &mut Self::Sums);
 }
 
@@ -55,7 +55,7 @@ where
     fn add_to(&self, (): &mut ()) {}
 }
 
-/// Entries on their way into their order.
+/// Entries that are still to be sorted.
 #[derive(Debug)]
 pub struct Spool<E: Kept> {
     held: Vec<E>,
@@ -66,18 +66,19 @@ pub struct Spool<E: Kept> {
     spooled: Option<Spooled<E>>,
 }
 
-/// Entries sorted by the paths of their inputs, as reports spell them; those that are spelled alike by all that is said of them, so that
-/// the order does not depend on which was done first.
+/// Entries sorted by the paths of their inputs, as spelled in reports; entries with the same path are sorted by their content, so
+/// that the order does not depend on which was finished first.
 #[derive(Debug)]
 pub enum Sorted<E: Kept = Outcome> {
-    /// Few.
+    /// A few, in memory.
     Held(Vec<E>),
-    /// Many.
+    /// Many, on disk.
     Spooled(Box<Filed<E>>),
 }
 
 impl<E: Kept> Spool<E> {
-    /// None yet. A file, if there is one, will be in `folder`, if that exists, or else where the system has such files.
+    /// Creates an empty spool. Its file, if one is needed, goes to `folder` if that exists, or else to the system's temporary
+    /// folder.
     pub fn new(folder: &Path) -> Self {
         Spool::with_most(folder, MOST_HELD)
     }
@@ -92,7 +93,7 @@ impl<E: Kept> Spool<E> {
         }
     }
 
-    /// How many there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.held.len() + self.spooled.as_ref().map_or(0, Spooled::len)
     }
@@ -102,15 +103,15 @@ impl<E: Kept> Spool<E> {
         self.len() == 0
     }
 
-    /// Whether they are on the disk, so that [`Spool::push_written`] is the way to add one.
+    /// Whether the entries are on disk, so that new ones should be added by [`Spool::push_written`].
     pub fn are_spooled(&self) -> bool {
         self.spooled.is_some()
     }
 
-    /// Adds one.
+    /// Adds an entry.
     ///
     /// # Errors
-    /// Where it cannot be written to the disk.
+    /// If it cannot be written to disk.
     pub fn push(&mut self, entry: E) -> Result<()> {
         if let Some(spooled) = &mut self.spooled {
             return spooled.push(&Written::of(entry)?);
@@ -128,10 +129,10 @@ impl<E: Kept> Spool<E> {
         Ok(())
     }
 
-    /// Adds one that is ready for the disk.
+    /// Adds an entry that is ready for the disk.
     ///
     /// # Errors
-    /// Where it cannot be written to the disk.
+    /// If it cannot be written to disk.
     pub fn push_written(&mut self, written: Written<E>) -> Result<()> {
         match &mut self.spooled {
             Some(spooled) => spooled.push(&written),
@@ -139,10 +140,10 @@ impl<E: Kept> Spool<E> {
         }
     }
 
-    /// All of them, in the order of a report; `see` is shown the path of each in this order.
+    /// All entries, in the order of a report; `see` is called with the path of each in this order.
     ///
     /// # Errors
-    /// Where they cannot be written to the disk.
+    /// If they cannot be written to disk.
     pub fn sorted(self, see: &mut dyn FnMut(&str)) -> Result<Sorted<E>> {
         Ok(match self.spooled {
             None => {
@@ -165,17 +166,17 @@ fn sorted<E: Kept>(mut held: Vec<E>) -> Vec<E> {
     held.sort_by(|a, b| a.file().path.cmp(&b.file().path));
     let alike = held.chunk_by_mut(|a, b| a.file().path == b.file().path);
     for alike in alike.filter(|alike| alike.len() > 1) {
-        // An entry of which there is no JSON is written nowhere.
+        // An entry that cannot be serialised is never written.
         alike.sort_by_cached_key(|entry| serde_json::to_vec(entry).unwrap_or_default());
     }
     held
 }
 
 impl<E: Kept> Sorted<E> {
-    /// All of them in memory.
+    /// All entries, in memory.
     ///
     /// # Errors
-    /// Where the disk does not give them back.
+    /// If they cannot be read back from disk.
     pub fn into_vec(self) -> Result<Vec<E>> {
         match self {
             Sorted::Held(held) => Ok(held),

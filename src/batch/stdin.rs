@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// The size of a pipe on Linux, in bytes: a read seldom returns more.
 const PIECE: usize = 64 << 10;
-/// How many pieces are read ahead.
+/// The number of pieces read ahead.
 const PIECES: usize = 16;
 /// How often to check for a signal while nothing arrives.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -26,8 +26,8 @@ pub struct Stdin<'s> {
 }
 
 impl<'s> Stdin<'s> {
-    /// Starts to read. `stop` is the signal that ends the run, 0 = none yet. To be called once in a process: what was read ahead
-    /// is lost to other readers.
+    /// Starts reading. `stop` is the signal that ends the run, 0 = none yet. Call it only once in a process: what was read ahead is
+    /// lost to other readers.
     ///
     /// # Errors
     /// [`ErrorKind::Internal`] if no thread can be started.
@@ -62,7 +62,7 @@ impl<'s> Stdin<'s> {
         })
     }
 
-    /// The same, which also ends when `ended` is set: the input is not needed any more.
+    /// The same, but reading also ends when `ended` is set because the input is no longer needed.
     #[must_use]
     pub(super) fn until(self, ended: &'s AtomicBool) -> Self {
         Stdin {
@@ -86,7 +86,7 @@ impl Read for Stdin<'_> {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if self.stop.load(Ordering::Relaxed) != 0 {
-                // Not `Interrupted`, on which readers try again.
+                // Not `Interrupted`, which would make readers retry.
                 return Err(io::Error::other("interrupted"));
             }
             if self

@@ -1,4 +1,4 @@
-//! A stream of records through the pipeline: for each line one line, in order, while several are at work.
+//! Sends a stream of records through the pipeline: one output line for each input line, in order, with several in progress at once.
 //!
 //! Holds a bounded number of records and bytes, however long the stream is, and writes finished records before it waits, so that a
 //! driver that writes one line and waits for its answer gets it. One bad record never stops the stream. Decides nothing about
@@ -29,31 +29,31 @@ use crate::semaphore::Semaphore;
 use crate::store::folder::Durability;
 use work::{Answer, Task, Work, name_of};
 
-/// How many bytes of records may be on their way, unless one alone has more.
+/// How many bytes of records may be in flight, unless a single one is larger.
 const ON_THE_WAY: u64 = 64 << 20;
-/// How many records may be on their way for each thread.
+/// How many records may be in flight per thread.
 const RECORDS_PER_THREAD: usize = 8;
 /// Bytes to read at a time.
 const PIECE: usize = 64 << 10;
-/// How often a thread that waits for room looks whether anybody still wants its work.
+/// How often a thread that waits for room checks whether its work is still wanted.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// What the records of a stream are.
+/// How the records of a stream are read and answered.
 #[derive(Debug)]
 pub struct Stream {
-    /// The member that holds the conversation; `None`: as the record itself shows.
+    /// The member that holds the conversation; `None`: detected from the record itself.
     pub field: Option<String>,
-    /// The folder below which the files of records are once they are unpacked: names of the store in their texts hold from there.
+    /// The folder below which the records' files will be unpacked: the store's names in their texts are relative to it.
     pub folder: PathBuf,
-    /// The member that gets the record's entry of the report, if one does.
+    /// The member that receives the record's entry of the report, if any.
     pub stats: Option<String>,
 }
 
-/// Compacts the records of standard input to standard output; `note` gets the outcome of each, in order. Returns what failed at
-/// the end and concerns no single record.
+/// Compacts the records of standard input to standard output; `note` gets the outcome of each, in order. Returns errors at the end
+/// that concern no single record.
 ///
 /// # Errors
-/// What stops the stream: contradictory options, standard input or output that fails, a closed output
+/// Whatever stops the stream: contradictory options, an error on standard input or output, a closed output
 /// ([`ErrorKind::ClosedPipe`]), a server that accepts no request, a signal ([`ErrorKind::Interrupted`]).
 pub fn filter(
     effective: &Effective,
@@ -108,7 +108,7 @@ pub fn filter(
                 };
                 while let Ok(task) = next() {
                     let answer = work.answer(&task);
-                    // No thread waits for it once the stream has ended.
+                    // No one receives the answer once the stream has ended.
                     let _ = task.answer.send(answer);
                 }
             };
@@ -122,7 +122,7 @@ pub fn filter(
         let mut sink = Sink::stdout(&options.stop);
         let written = write(&answers, &mut sink, room, note);
         ended.store(true, Ordering::Relaxed);
-        // Threads that wait for a place end when there is none.
+        // Threads that are waiting to send a place end when the receiver is gone.
         drop(answers);
         written?;
         let read = reader.join().unwrap_or_else(|_| {
@@ -143,7 +143,7 @@ pub fn filter(
     }
 }
 
-/// The progress of a stream shows in what it writes.
+/// A stream needs no progress display: its output shows it.
 struct Silent;
 
 impl super::Progress for Silent {
@@ -154,13 +154,13 @@ impl super::Progress for Silent {
 
 /// The next line of the output, in order.
 enum Place {
-    /// That of a record which takes so many bytes.
+    /// The line of a record that takes this many bytes.
     Answer(Receiver<Answer>, u64),
-    /// That of a record which is too long to be held: it passes through in pieces.
+    /// The line of a record that is too long to be held: it is passed through in pieces.
     Pieces(Receiver<Vec<u8>>, Box<Outcome>),
 }
 
-/// The room for records on their way.
+/// The room for records in flight.
 #[derive(Default)]
 struct Room {
     used: Mutex<u64>,
@@ -168,7 +168,8 @@ struct Room {
 }
 
 impl Room {
-    /// Waits until there is room for `bytes` bytes; one record always has room. `false` where the stream has ended meanwhile.
+    /// Waits until there is room for `bytes` bytes; one record always has room. Returns `false` if the stream has ended in the
+    /// meantime.
     fn take(&self, bytes: u64, ended: &AtomicBool) -> bool {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         while *used > 0 && *used + bytes > ON_THE_WAY {
@@ -237,7 +238,7 @@ fn read(
     Ok(())
 }
 
-/// Hands on a line up to its end, of which `piece` was read; `false` if it is not wanted.
+/// Passes on a line, whose beginning `piece` was already read, up to its end; returns `false` if it is not wanted.
 fn pass(
     input: &mut impl BufRead,
     mut piece: Vec<u8>,
@@ -288,7 +289,7 @@ fn write(
     Ok(())
 }
 
-/// The next of a channel; what was written is flushed before there is a wait.
+/// The next item of a channel; flushes what was written before waiting.
 fn next<T>(channel: &Receiver<T>, sink: &mut Sink<'_>) -> Result<Option<T>> {
     match channel.try_recv() {
         Ok(there) => Ok(Some(there)),

@@ -1,4 +1,4 @@
-//! `--strict`: a line that cannot be read is an error for its file, instead of being passed through.
+//! `--strict`: treats a line that cannot be read as an error of its file, instead of passing it through.
 //!
 //! Reads the lines a second time, so that only strict runs pay for the check.
 
@@ -17,7 +17,7 @@ pub enum BadLines {
 }
 
 impl BadLines {
-    /// Fails at the first line of a whole input that cannot be read.
+    /// Fails on the first unreadable line of a whole input.
     pub(super) fn check(self, detected: &Detected, bytes: &[u8]) -> Result<()> {
         if self == BadLines::Pass {
             return Ok(());
@@ -36,7 +36,7 @@ impl BadLines {
         checked
     }
 
-    /// Fails at the first line of a transcript that cannot be read.
+    /// Fails on the first unreadable line of a transcript.
     pub(super) fn check_part(self, format: Format, bytes: &[u8], first_line: u64) -> Result<()> {
         if self == BadLines::Pass {
             return Ok(());

@@ -1,6 +1,6 @@
 //! Where the output of each input goes, and which store belongs to it.
 //!
-//! Opens files by these paths; which of them an input gets is decided by [`Targets`](super::Targets).
+//! Opens files at these paths; [`Targets`](super::Targets) decides which of them an input gets.
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
@@ -41,13 +41,13 @@ pub struct Target<'s> {
     pub source: &'s Source,
     /// Its size, as far as it is known beforehand.
     pub bytes: u64,
-    /// What it was when a walk met it.
+    /// Its snapshot from when a walk found it.
     pub(super) look: Option<Snapshot>,
     /// Where outputs go.
     pub(super) destination: &'s Destination,
-    /// What outputs hold instead of a transcript.
+    /// The format of outputs other than transcripts.
     pub(super) emit: Option<Messages>,
-    /// The folder that the user named and the output lies below; between them, no link is followed.
+    /// The folder that the user named and that contains the output; no link is followed between them.
     pub base: Option<Arc<Path>>,
     /// The store for its content and records, if there is one.
     pub store: Option<Arc<RunStore>>,
@@ -65,7 +65,7 @@ pub struct RunStore {
 }
 
 impl RunStore {
-    /// Where the records of each output are, those from before this run: they take less memory than the records.
+    /// The index of each output's records from before this run: it takes less memory than the records.
     pub(super) fn index(&self, by: By) -> Result<&RecordIndex> {
         let slot = match by {
             By::Output => &self.by_name,
@@ -74,12 +74,12 @@ impl RunStore {
         read_once(slot, || self.store.record_index(by))
     }
 
-    /// The outputs that need each offloaded content, of records from before this run.
+    /// The outputs that need each offloaded content, according to records from before this run.
     pub(super) fn owners(&self) -> Result<&OffloadOwners> {
         read_once(&self.owners, || self.store.offload_owners())
     }
 
-    /// Records an output, unless the same command has written the same output before: so a store does not grow if a command is
+    /// Records an output, unless the same command has already recorded the same output: a store does not grow when a command is
     /// repeated.
     pub(super) fn record(&self, record: &Record) -> Result<()> {
         let index = self.by_name.get().or_else(|| self.by_hash.get());
@@ -102,7 +102,7 @@ pub(super) fn open_run_store(root: PathBuf, durability: Durability) -> Arc<RunSt
     })
 }
 
-/// What is in a slot, or else what is read into it.
+/// The value in a slot, or else what `read` puts there.
 fn read_once<T>(slot: &OnceLock<T>, read: impl FnOnce() -> Result<T>) -> Result<&T> {
     if let Some(there) = slot.get() {
         return Ok(there);
@@ -136,7 +136,7 @@ impl Target<'_> {
         }
     }
 
-    /// The input as a report names it.
+    /// The input as it is called in a report.
     pub fn input_path(&self) -> &Path {
         self.source.path()
     }
@@ -161,8 +161,8 @@ impl Target<'_> {
         }
     }
 
-    /// How texts of the output name the store's folder; the folder of a stream is the one that the program runs in. `None`
-    /// without a store, and where no text can name it.
+    /// The name of the store's folder in texts of the output; for a stream, relative to the working directory of the program.
+    /// `None` if there is no store, or no text can name it.
     pub(super) fn store_path(&self, names: Names) -> Option<String> {
         let store = &self.store.as_ref()?.store;
         match (names, self.file()) {
@@ -176,7 +176,7 @@ impl Target<'_> {
     /// the store knows.
     ///
     /// # Errors
-    /// Where the store cannot be read.
+    /// If the store cannot be read.
     pub(super) fn originals(&self, hash: &str) -> Result<BTreeMap<String, u64>> {
         let mut originals = BTreeMap::new();
         let Some(kept) = &self.store else {
@@ -190,10 +190,10 @@ impl Target<'_> {
         Ok(originals)
     }
 
-    /// Where the output goes, opened.
+    /// The location of the output, opened.
     ///
     /// # Errors
-    /// Where its folder cannot be opened, or a link is on the way to it.
+    /// If its folder cannot be opened, or there is a link on the way to it.
     pub(super) fn spot(&self, output: &Path, missing: Missing) -> Result<OpenPath> {
         match (&self.base, &self.store) {
             (Some(base), Some(kept)) => kept.folders.below(base, output, missing),
@@ -205,12 +205,12 @@ impl Target<'_> {
     /// The input itself, to be replaced; for a link, its target.
     ///
     /// # Errors
-    /// Where it no longer exists, or a link leads out of the folder that was walked.
+    /// If it no longer exists, or a link leads out of the walked folder.
     pub(super) fn own_spot(&self) -> Result<OpenPath> {
         OpenPath::resolved(self.input_path(), self.base.as_deref())
     }
 
-    /// The file that is written; in place, for a link, its target. Any other output goes through no link.
+    /// The file to be written; in place, for a link, its target. Any other output goes through no link.
     pub(super) fn file(&self) -> Option<PathBuf> {
         let output = self.output();
         match self.destination {
@@ -237,7 +237,7 @@ pub(super) fn resolve_link(path: &Path) -> PathBuf {
 pub fn compacted_beside(input: &Path) -> PathBuf {
     let name = input.file_name().unwrap_or_default();
     let ending = split_ending(&name.to_string_lossy()).1.to_owned();
-    // Names may be no Unicode; their endings are.
+    // Names may not be valid Unicode; their extensions are.
     let mut output = PathBuf::from(name);
     for _ in ending.matches('.') {
         output.set_extension("");

@@ -1,7 +1,7 @@
 //! The targets of all inputs of a run.
 //!
-//! Decided before the first input is read, so that contradictions stop the run in time. Inputs of one walked folder cannot contradict
-//! each other where [`Targets::below`] takes them: these are decided one by one.
+//! Decided before the first input is read, so that contradictions stop the run in time. Inputs of one walked folder cannot
+//! contradict each other if [`Targets::below`] accepts them: their targets are determined one by one.
 
 mod below;
 
@@ -30,7 +30,7 @@ pub struct Targets<'s> {
     durability: Durability,
     /// The output folder.
     folder: Option<Arc<Path>>,
-    /// What inputs have in common that are not in the list.
+    /// What inputs that are not in the list have in common.
     shared: Option<Shared>,
 }
 
@@ -38,7 +38,7 @@ impl<'s> Targets<'s> {
     /// The outputs of `sources`.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] if several inputs would go to one output, an output would replace an input, or an output folder is
+    /// [`ErrorKind::Usage`] if several inputs would have the same output, an output would replace an input, or an output folder is
     /// not a folder.
     pub fn new(sources: &'s [Source], options: &'s Options) -> Result<Self> {
         if let (Destination::File(_) | Destination::Stdout, [_, _, ..]) =
@@ -59,7 +59,7 @@ impl<'s> Targets<'s> {
             folder: None,
             shared: None,
         };
-        // By number, which is smaller than a path.
+        // Stored by number, which is smaller than a path.
         let mut inputs: HashMap<PlaceKey, u32> = HashMap::new();
         for (number, source) in (0..).zip(sources) {
             if let Ok(plain) = source.path().canonicalize() {
@@ -195,7 +195,7 @@ impl<'s> Targets<'s> {
         Ok(target)
     }
 
-    /// Removes incomplete files of killed runs where this run writes. Errors are ignored: leftovers are harmless.
+    /// Removes incomplete files that killed runs left where this run writes. Errors are ignored: leftovers are harmless.
     pub fn sweep(&self) {
         for folder in self
             .folders()
@@ -209,7 +209,7 @@ impl<'s> Targets<'s> {
         }
     }
 
-    /// Ends the run: turns journals into manifests, and flushes the names of new files to the disk. Returns what failed; `undo`
+    /// Ends the run: turns journals into manifests, and flushes the names of new files to the disk. Returns the errors; `undo`
     /// finds the records in the journal even then.
     pub fn finish(&self, effect: Effect) -> Vec<Error> {
         if effect == Effect::DryRun {
@@ -237,7 +237,7 @@ impl<'s> Targets<'s> {
         folders
     }
 
-    /// The target of an input that a walk has met; `None` where inputs are listed.
+    /// The target of an input that a walk has found; `None` if inputs are listed.
     pub(super) fn of<'t>(
         &self,
         (source, look): &'t QueuedInput,
@@ -247,7 +247,7 @@ impl<'s> Targets<'s> {
         shared.map(|shared| shared.target(source, *look, options))
     }
 
-    /// An input is about to be worked on: its output's folder is one of the run's from now on.
+    /// Called before an input is processed: adds the folder of its output to those of the run.
     pub(super) fn begin(&self, target: &Target<'_>, effect: Effect) {
         if let (Some(shared), Some(file)) = (&self.shared, target.file()) {
             shared.writes_in(folder_of(&file), effect);
@@ -255,7 +255,7 @@ impl<'s> Targets<'s> {
     }
 }
 
-/// The folders of the stores that belong to what was found, whether they are there or not.
+/// The folders of the stores for what was found, whether they exist or not.
 ///
 /// # Errors
 /// The errors of [`Targets::new`].
@@ -275,7 +275,7 @@ fn durability(destination: &Destination) -> Durability {
     }
 }
 
-/// A file is not a folder, and a folder is not a file.
+/// Fails if a folder is given where a file is needed, or the reverse.
 fn check_kind(destination: &Destination) -> Result<()> {
     match destination {
         Destination::File(path) if path.is_dir() => Err(Error::new(

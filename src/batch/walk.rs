@@ -1,8 +1,8 @@
 //! Walks a folder and everything below, and notes what it could not access: folders that cannot be listed, files that cannot
 //! be examined, links that lead elsewhere.
 //!
-//! Follows no link to a folder, and opens no file. Files are shown as they are found, in the order of their paths, so that work on
-//! them need not wait for the end of the walk.
+//! Follows no link to a folder, and opens no file. Files are reported as they are found, in path order, so that work on them need
+//! not wait for the end of the walk.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -29,12 +29,12 @@ pub(super) struct Walked {
     pub skipped: Vec<(PathBuf, SkipReason)>,
 }
 
-/// What a walk makes of a file by its path.
+/// How a walk treats a file, given its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interest {
     /// It is collected.
     Wanted,
-    /// The user may wonder why it is not: it is noted.
+    /// It is not collected but noted, because the user may wonder why.
     Other,
     /// It is of no interest.
     Ignored,
@@ -49,22 +49,22 @@ pub(super) struct Leave<'l> {
     pub exclude: &'l Exclude,
 }
 
-/// A file that was wanted.
+/// A wanted file.
 #[derive(Debug)]
 pub(super) enum WalkedFile {
-    /// It is there itself.
+    /// The file itself.
     File(PathBuf),
-    /// A link leads to it: the link, and its target as the system resolves it.
+    /// A link to a file: the link, and its target as resolved by the system.
     Link(PathBuf, PathBuf),
 }
 
 /// Whether the walk would also reach this file directly, without the link.
 pub(super) type Shows<'w> = dyn Fn(&Path) -> bool + 'w;
 
-/// Receives the files that are wanted.
+/// Receives the wanted files.
 type Show<'s> = dyn FnMut(WalkedFile, &Shows<'_>) + 's;
 
-/// What is shown what a walk skips without an error; see [`SkipReason`].
+/// Receives what a walk skips without an error; see [`SkipReason`].
 type OnSkipped<'p> = dyn FnMut(PathBuf, SkipReason) + 'p;
 
 /// Walks `folder` and collects the files that `interest` wants.
@@ -92,8 +92,8 @@ pub(super) fn walk(
     }
 }
 
-/// Walks `folder` and shows the files that `interest` wants, sorted by path; with each, what says whether the walk shows a file
-/// below the folder by itself. Shows also what it passes by. Gives what could not be accessed.
+/// Walks `folder` and passes the files that `interest` wants to `show`, sorted by path, each with a function that tells whether the
+/// walk reaches a file below the folder directly. Also passes on what it skips. Returns what could not be accessed.
 pub(super) fn walk_each(
     folder: &Path,
     leave: Leave<'_>,
@@ -172,7 +172,7 @@ impl<'w, I: Fn(&Path, &str) -> Interest> Walk<'w, I> {
 
     /// The entries, but for those that are left out: these are noted.
     fn entries(&self) -> ignore::Walk {
-        // Most outputs go elsewhere: then no folder here is looked at for that.
+        // Most outputs go elsewhere: no folder here need then be checked for that.
         let can_be_below = self.skip.as_ref().is_some_and(|skip| {
             let plain = self.folder.canonicalize();
             plain.map_or(true, |folder| skip.starts_with(folder))
@@ -188,7 +188,7 @@ impl<'w, I: Fn(&Path, &str) -> Interest> Walk<'w, I> {
                 }
                 let kind = entry.file_type();
                 let is_folder = kind.is_some_and(|kind| kind.is_dir());
-                // Only a folder, or a link to one, can be what is skipped: the others are not resolved.
+                // Only a folder, or a link to one, can be the skipped folder: other paths are not resolved.
                 let can_be_skipped = match is_folder {
                     true => can_be_below,
                     false => kind.is_none_or(|kind| !kind.is_file()),
@@ -267,7 +267,7 @@ impl<'w, I: Fn(&Path, &str) -> Interest> Walk<'w, I> {
     }
 }
 
-/// Something that the user left out.
+/// A path that the user excluded.
 struct LeftOut {
     path: PathBuf,
     why: SkipReason,
@@ -281,7 +281,7 @@ enum LinkRefusal {
 }
 
 /// The target of a link, as the system resolves it. Links are not trusted: only targets below the walked folder are taken. `None`
-/// for one that nobody asks for.
+/// for a link of no interest.
 fn target(
     folder: &Path,
     link: &Path,
@@ -320,12 +320,12 @@ fn target(
     }
 }
 
-/// Whether a path is that of this folder, which has no links.
+/// Whether a path refers to this folder, which is free of links.
 fn is_at(path: &Path, folder: Option<&Path>) -> bool {
     folder.is_some_and(|folder| path.canonicalize().is_ok_and(|path| path == *folder))
 }
 
-/// The path and the system's error in an error of the walker.
+/// Extracts the path and the system's error from an error of the walker.
 fn fault(error: ignore::Error) -> (Option<PathBuf>, io::Error) {
     match error {
         ignore::Error::WithPath { path, err } => (Some(path), fault(*err).1),

@@ -1,7 +1,7 @@
 //! The inputs of one folder while it is still being walked: work on the first begins before the last is found.
 //!
-//! Only where nothing depends on the whole list: see [`StreamingWalk::of`]. What is found, and what is said of the rest, is what
-//! [`super::find`] finds and says. Holds no path longer than its input is on its way.
+//! Used only if nothing depends on the whole list: see [`StreamingWalk::of`]. Finds and reports the same as [`super::find`]. Holds
+//! each path only as long as its input is in progress.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -28,16 +28,16 @@ pub struct StreamingWalk {
     skip: Option<PathBuf>,
     exclude: Exclude,
     shard: Option<Shard>,
-    /// Which of the files are meant: asked by those who work on them.
+    /// Selects the files; applied by the threads that process them.
     pub(super) filter: Filter,
 }
 
 impl StreamingWalk {
-    /// What `paths` name, if that is one folder and no input can be in another one's way, so that each can be decided alone:
-    /// outputs go in place, or beside their inputs, or in the same tree to a folder that holds no input. A run that asks a
-    /// server, or forks, or writes messages, has to know its inputs first; so has one over several folders: the outputs of two
-    /// may be the same file, links may lead from one to the other, and both are to be said before anything is written. What is
-    /// listed takes some 100 bytes an input: 10.2 MiB more than a walk for 100 000 paths of 28 characters.
+    /// A streaming walk for `paths`, if they name one folder whose inputs cannot interfere with each other, so that each can be
+    /// decided alone: outputs go in place, or next to their inputs, or in the same tree to a folder that contains no input. A run
+    /// that uses a server, or forks, or writes messages, has to know its inputs first; so does a run over several folders: two of
+    /// their outputs may be the same file, links may lead from one folder to the other, and both must be reported before anything
+    /// is written. A list takes about 100 bytes per input: 10.2 MiB more than a walk for 100 000 paths of 28 characters.
     pub fn of(
         paths: &[PathBuf],
         options: &Options,
@@ -64,7 +64,7 @@ impl StreamingWalk {
                 return None;
             }
             Destination::Folder(out) => Some(out.clone()),
-            // What is written there, a walk passes by for its name.
+            // The walk skips what is written there because of its name.
             Destination::InPlace | Destination::Beside => None,
             Destination::File(_) | Destination::Stdout => return None,
         };
@@ -77,7 +77,7 @@ impl StreamingWalk {
         })
     }
 
-    /// About how many inputs there are: by their names alone, and with each link.
+    /// The approximate number of inputs: judged by their names alone, and counting each link.
     pub(super) fn count(&self) -> u64 {
         let leave = Leave {
             skip: self.skip.as_deref(),
@@ -99,7 +99,8 @@ impl StreamingWalk {
         count
     }
 
-    /// Walks, and shows each input with what it is, if that can be told, in the order of paths. Gives the rest of what was found.
+    /// Walks the folder and shows each input with its snapshot, if one can be taken, in path order. Returns the rest of what was
+    /// found.
     ///
     /// # Errors
     /// [`crate::ErrorKind::NoInput`] if nothing at all was found.
@@ -129,7 +130,7 @@ impl StreamingWalk {
                 origin: Origin::Walked,
             };
             if is_new == Times::Again {
-                // Sharded like all that is passed by.
+                // Sharded like everything else that is skipped.
                 if is_of_shard(&file.path) {
                     skipped.borrow_mut().count(file.path, SkipReason::SameFile);
                 }
@@ -177,7 +178,8 @@ impl StreamingWalk {
 struct Links(HashSet<PlaceKey>);
 
 impl Links {
-    /// The path of a file, and whether it is an input by another path. `plain` is the folder without links.
+    /// The path of a file, and whether it is found for the first time or is already an input under another path. `plain` is the
+    /// folder without links.
     fn once(
         &mut self,
         file: WalkedFile,
@@ -215,8 +217,8 @@ enum Times {
     Again,
 }
 
-/// Whether a walk of `folder` could meet what a run writes to `written`, or outputs could replace inputs there. A folder that is
-/// there already is left out of the walk if it is `rule`.
+/// Whether a walk of `folder` could meet what a run writes to `written`, or outputs could replace inputs there. An existing folder
+/// is left out of the walk according to `rule`.
 fn is_in_the_way(written: &Path, folder: &Path, rule: SkipRule) -> bool {
     let (Some(written), Ok(folder)) = (resolved(written), folder.canonicalize()) else {
         return true;
@@ -231,16 +233,16 @@ fn is_in_the_way(written: &Path, folder: &Path, rule: SkipRule) -> bool {
     }
 }
 
-/// Which of the folders that a run writes to its walk leaves out.
+/// Which of the folders that a run writes to are left out of its walk.
 #[derive(Debug, Clone, Copy)]
 enum SkipRule {
-    /// It, if it is there when the walk begins.
+    /// The folder, if it exists when the walk begins.
     IfThere,
-    /// It, if it has the name of a store.
+    /// The folder, if it has the name of a store.
     ByName,
 }
 
-/// A path without links, as far as it exists.
+/// A path with the links in its existing part resolved.
 fn resolved(path: &Path) -> Option<PathBuf> {
     let mut above = path.ancestors();
     above.find_map(|there| {
@@ -268,7 +270,7 @@ mod tests {
         for (out, is) in [
             ("out", false),
             ("new", false),
-            // Left out of the walk; or not yet.
+            // Whether it could be in the way: an existing folder is left out of the walk, a new one is not.
             ("in/old", false),
             ("in/new", true),
             ("in/new/deep", true),
@@ -316,7 +318,7 @@ mod tests {
         ] {
             fs::write(at(name), "{}").unwrap();
         }
-        // Before and after their targets; two to one; to what no walk shows.
+        // Links that come before and after their targets, two to the same one, and links to files that no walk shows.
         for (link, target) in [
             ("0.jsonl", "m/a.jsonl"),
             ("z.jsonl", "m/b.jsonl"),
@@ -353,7 +355,7 @@ mod tests {
             (sources.len() as u64, listed.skipped.groups())
         );
         assert_eq!(sources.len(), 6, "{sources:?}");
-        // With links to what is an input itself.
+        // Includes links to files that are inputs themselves.
         assert_eq!(walking.count(), 10);
     }
 }

@@ -1,7 +1,7 @@
-//! The messages of a compacted file beside what became of them, for the page of a run over that file alone.
+//! The messages of a compacted file, each with what became of it, for the page of a run over that file alone.
 //!
-//! Reads what was written and what it was made from; writes nothing. A page of many files has none: it would be as large as they
-//! are.
+//! Reads the output and the input of the run; writes nothing. The page of a run over many files has no such table: it would be as
+//! large as the files.
 
 use std::path::Path;
 
@@ -16,8 +16,8 @@ use crate::policy::{Policy, Redact};
 use crate::report::ReportFormat;
 use crate::store::undo::Undo;
 
-/// What became of the messages, if a page is written on one file that was compacted into another or in its place. Where that
-/// cannot be read, it says so.
+/// What became of the messages, if a page is written on one file that was compacted into another or in its place. If this cannot be
+/// read, says so.
 pub(super) fn aligned(
     context: &Context,
     one: &Outcome,

@@ -7,7 +7,7 @@ use std::path::{Component, Path};
 
 use super::config::ResolvedPolicy;
 
-/// Gives policies of the same name longer ones, by as many folders of their files as it takes until they differ:
+/// Gives policies with the same name longer ones, prefixed by as many folders of their files as it takes for them to differ:
 /// `base/policy` and `head/policy`. One file that was named twice keeps one name.
 pub(super) fn tell_apart(policies: &mut [ResolvedPolicy]) {
     let names: Vec<String> = policies.iter().map(|one| told(one, policies)).collect();
@@ -33,7 +33,7 @@ fn told(one: &ResolvedPolicy, policies: &[ResolvedPolicy]) -> String {
     long(name, one.file.as_deref(), least)
 }
 
-/// A name behind the last folders of its file's path.
+/// A name, prefixed by the last folders of its file's path.
 fn long(name: &str, file: Option<&Path>, count: usize) -> String {
     let folders = file.map(folders).unwrap_or_default();
     let shown = &folders[folders.len().saturating_sub(count)..];
@@ -41,7 +41,7 @@ fn long(name: &str, file: Option<&Path>, count: usize) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// The folders on the way to a file, as the path names them.
+/// The folders in a file's path, as they are spelled there.
 fn folders(file: &Path) -> Vec<String> {
     let folder = file.parent().unwrap_or(Path::new(""));
     let parts = folder.components().filter_map(|part| match part {

@@ -1,7 +1,8 @@
-//! `compact --batch`: summaries that a server writes for many conversations together, hours later; and what a run would ask for.
+//! `compact --batch`: summaries for many conversations that a server writes together, hours later; and an estimate of what a run
+//! would request.
 //!
-//! The compaction itself is that of any run: in one, requests are held back and their files stay as they are; in a later one, the
-//! answers are in the store. Keeps no state of its own: what was sent is written down in the store.
+//! The compaction itself is the same as in any run: one run holds back the requests and leaves their files as they are; in a later
+//! one, the answers are in the store. Keeps no state of its own: the store records what was sent.
 
 mod steps;
 
@@ -25,7 +26,7 @@ use steps::Steps;
 /// The heading of flags for servers.
 pub(super) const REQUESTS: &str = "Requests (with --summarizer anthropic or openai)";
 
-/// What is done about batches.
+/// What to do about batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Step {
     /// Send the requests for summaries that are due; leave the files unchanged for now
@@ -67,7 +68,7 @@ pub(super) struct Queue<'q> {
 }
 
 impl BatchArgs {
-    /// Those flags for prices that were given.
+    /// The flags for prices that were given.
     pub(super) fn given(&self) -> impl Iterator<Item = &'static str> {
         given([
             ("--price-in", self.price_in.map(drop)),
@@ -75,17 +76,17 @@ impl BatchArgs {
         ])
     }
 
-    /// How many requests a batch may have.
+    /// The maximum number of requests in a batch.
     #[cfg(feature = "http")]
     pub(super) fn most(&self) -> Option<usize> {
         self.batch_requests
             .map(|most| usize::try_from(most).unwrap_or(usize::MAX))
     }
 
-    /// Runs what was found, in as many passes as the step takes.
+    /// Processes the inputs that were found, in as many passes as the step takes.
     ///
     /// # Errors
-    /// The errors of [`batch::run`]; [`ErrorKind::Usage`] for what cannot wait: a stream, or a run that asks no server.
+    /// The errors of [`batch::run`]; [`ErrorKind::Usage`] for a run that cannot wait: one that reads a stream, or uses no server.
     pub(super) fn run(
         &self,
         (context, bar): (&Context, &Bar),
@@ -137,7 +138,7 @@ impl BatchArgs {
         Ok(steps.into_ran())
     }
 
-    /// What a run would ask for; `None` if that is nothing.
+    /// What a run would ask for; `None` if it would request nothing.
     pub(super) fn estimate(&self, demand: Demand) -> Option<Estimate> {
         let of = |tokens: u64, price: Option<f64>| tokens as f64 * price.unwrap_or(0.0) / 1e6;
         let is_priced = self.price_in.is_some() || self.price_out.is_some();
@@ -152,7 +153,7 @@ impl BatchArgs {
     }
 }
 
-/// What a dry run says of it.
+/// The line that a dry run prints about it.
 pub(super) fn would_send(estimate: Estimate) -> String {
     let price = match estimate.price {
         None => String::new(),

@@ -1,7 +1,7 @@
-//! Which policy a command works with: flags, then the environment, then a file, then a preset.
+//! Determines the policy of a command: from flags, then the environment, then a file, then a preset.
 //!
-//! The only place where the environment is read for policies and where a `ctxpack.toml` is looked for. Never looks at
-//! either under `--isolated`.
+//! The only place where the environment is read for policies and where a `ctxpack.toml` is looked for. Looks at neither of them
+//! under `--isolated`.
 
 use std::fs;
 use std::io;
@@ -18,13 +18,13 @@ use crate::store::read_regular;
 
 /// The policy file of a folder and all folders below it.
 pub(super) const FILE: &str = "ctxpack.toml";
-/// The largest policy file, in bytes, that is read if the user did not name it.
+/// The size limit, in bytes, of a policy file that the user did not name.
 const MOST_FOUND: u64 = 1 << 20;
 
-/// The most files that a policy file may extend, one after the other.
+/// The maximum length of a chain of policy files that extend each other.
 const MOST_EXTENDED: usize = 16;
 
-/// The heading of flags that say what the policy is.
+/// The heading of flags that determine the policy.
 pub(super) const POLICY: &str = "Policy";
 
 /// Flags that choose a policy.
@@ -37,7 +37,7 @@ pub(super) struct PolicyArgs {
     pub(super) keys: KeyArgs,
 }
 
-/// Flags that set single keys, and what else may set them.
+/// Flags that set single keys, or determine what else may set them.
 #[derive(Debug, Clone, Args)]
 pub(super) struct KeyArgs {
     /// Set one key of the policy, such as clear.keep=3; repeatable
@@ -48,12 +48,12 @@ pub(super) struct KeyArgs {
     isolated: bool,
 }
 
-/// What flags other than `--set` set.
+/// The settings made by flags other than `--set`.
 #[derive(Debug, Default)]
 pub(super) struct FlagSettings {
-    /// What they are short for.
+    /// The settings that they are short for.
     pub(super) asked: Vec<Setting>,
-    /// What they set as well, so that it has an effect. `--set` may say otherwise.
+    /// Settings that they imply, so that they have an effect. `--set` may override these.
     pub(super) implied: Vec<Setting>,
 }
 
@@ -62,9 +62,9 @@ pub(super) struct ResolvedPolicy {
     pub(super) effective: Effective,
     /// The preset that it is or extends.
     pub(super) preset: String,
-    /// Its file, as given or, if it was found, relative to the current folder.
+    /// Its file, as given, or relative to the current folder if it was found.
     pub(super) file: Option<PathBuf>,
-    /// Who named it.
+    /// What named it.
     pub(super) named_by: NamedBy,
 }
 
@@ -75,9 +75,9 @@ pub(super) enum NamedBy {
     Flag,
     /// `CTXPACK_POLICY`.
     Environment,
-    /// The folder.
+    /// A file in the current folder or above.
     Found,
-    /// None was named: it is the default policy.
+    /// Nothing: it is the default policy.
     Nobody,
 }
 
@@ -89,7 +89,7 @@ impl KeyArgs {
 }
 
 impl PolicyArgs {
-    /// Those of these flags that were given and say what the policy is.
+    /// Those of these flags that were given and determine the policy.
     pub(super) fn given(&self) -> impl Iterator<Item = &'static str> {
         given([
             ("--policy", self.policy.as_ref().map(drop)),
@@ -97,7 +97,7 @@ impl PolicyArgs {
         ])
     }
 
-    /// The policy in effect. Says which variables of the environment are ignored.
+    /// The policy in effect. Reports ignored environment variables.
     pub(super) fn resolve(&self, context: &Context) -> Result<ResolvedPolicy> {
         self.resolve_with(context, FlagSettings::default())
     }
@@ -177,7 +177,7 @@ impl PolicyArgs {
     }
 }
 
-/// Refuses a key that `--set` and the flag that is short for it set to different values: neither is the last word.
+/// Rejects a key that `--set` and a flag that is short for it set to different values: neither takes precedence.
 fn check_agreed(set: &[Setting], asked: &[Setting]) -> Result<()> {
     for Setting { key, value, .. } in asked {
         let other = set.iter().rfind(|set| set.key == *key);
@@ -220,7 +220,7 @@ impl Loaded {
         Loaded::of(path, policy, overrides)
     }
 
-    /// A file that the user did not name, which may set less.
+    /// A file that the user did not name, and that may therefore set less.
     fn found(path: &Path) -> Result<Self> {
         let text = read_found(path).map_err(|error| match path.is_file() {
             true => error,
@@ -254,12 +254,12 @@ enum Trust {
 /// A policy file, with the files that it extends.
 struct File {
     policy: Policy,
-    /// What the files set, those that are extended first.
+    /// The settings in the files; those of extended files come first.
     overrides: Vec<Override>,
 }
 
 impl File {
-    /// `above` are the real paths of the files that have led here.
+    /// `above` contains the real paths of the files that led here.
     fn read(path: &Path, text: &str, trust: Trust, above: &[PathBuf]) -> Result<Self> {
         if trust == Trust::Found {
             policy::check_found(text, &path_text(path)).map_err(|error| error.at(path))?;
@@ -277,7 +277,7 @@ impl File {
                 return Err(Error::new(ErrorKind::Config, message));
             }
             let base = path.with_file_name("").join(name);
-            // A message about a file may quote it, so one that came with a user's transcripts opens no others than policies.
+            // A message about a file may quote it, so a file that came with a user's transcripts may open only policies.
             let is_policy = base.extension().is_some_and(|ending| ending == "toml");
             if trust == Trust::Found && !is_policy {
                 let message = format!("{name:?} does not end in .toml");
@@ -285,7 +285,7 @@ impl File {
                     .hint("to allow any file name, name the extending file with --policy FILE"));
             }
             let text = read_found(&base)?;
-            // What cannot be resolved cannot be read either.
+            // A path that cannot be resolved cannot be read either.
             let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
             let chain = [above, &[real(path)]].concat();
             if chain.contains(&real(&base)) {
@@ -323,8 +323,8 @@ fn find() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     let mut way = PathBuf::new();
     for folder in here.ancestors() {
-        // Whatever has that name is found, and refused if it is no file that can be read: a link that leads nowhere, a folder, a
-        // pipe. Somebody means it to hold.
+        // Anything with that name is found, and rejected if it is not a readable file: a broken link, a folder, a pipe. Someone
+        // intends it to apply.
         if folder.join(FILE).symlink_metadata().is_ok() {
             return Some(way.join(FILE));
         }
@@ -383,8 +383,8 @@ fn read_prompt(folder: &Path, name: &Path) -> Result<String> {
     text.map_err(|e| Error::io(&path, "read the prompt", e))
 }
 
-/// A setting with the words of the file that it names, if it names a prompt's. A flag and a variable are the user's own: their
-/// path is any, from the current folder.
+/// A setting with the words of the file that it names, if it names a prompt's. Flags and variables are the user's own: they may
+/// name any path, relative to the current folder.
 fn with_words(setting: Setting) -> Result<Setting> {
     let named = Prompt::path_in(&setting.value).filter(|_| setting.key == policy::PROMPT);
     let Some(path) = named.map(Path::new) else {

@@ -1,6 +1,6 @@
 //! `ctxpack diff`: what became of each message, from a transcript to its compacted form, or under two policies.
 //!
-//! Writes no transcript. Reads the two files, or one of them and what the stores and the report beside it say of it.
+//! Writes no transcript. Reads the two files, or one of them together with the stores and the report next to it.
 
 mod sides;
 
@@ -82,7 +82,7 @@ pub(super) struct Diff {
     limits: LimitArgs,
 }
 
-/// What is reported.
+/// The result to report.
 enum Found {
     Diff(DiffReport),
     Comparison(ComparisonReport),
@@ -147,7 +147,7 @@ impl Diff {
         })
     }
 
-    /// Fails where something was asked for that has no effect.
+    /// Fails if a given flag would have no effect.
     fn check(&self, paths: &[PathBuf]) -> Result<()> {
         let (one, in_memory) = (paths.len() == 1, !self.policies.is_empty());
         let wrong = match () {
@@ -181,7 +181,7 @@ impl Diff {
         }
     }
 
-    /// A transcript as text. What is none is printed line by line, so that git shows it as it would anyway.
+    /// Prints a transcript as text. A file that is not a transcript is printed line by line, so that git shows it as usual.
     fn textconv(&self, input: &Input<'_>, paths: &[PathBuf]) -> Result<u8> {
         let [path] = paths else {
             return Err(Error::new(ErrorKind::Usage, "--textconv takes one file")

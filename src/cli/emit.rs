@@ -1,4 +1,4 @@
-//! `--emit`: messages of a provider's API instead of a transcript, and what is said of them at the end.
+//! `--emit`: writes messages of a provider's API instead of a transcript, and reports on them at the end.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::emit::{Loss, Messages};
 use crate::outcome::Outcome;
 use crate::text::count;
 
-/// What is written of each result.
+/// What to write for each result.
 #[derive(Debug, Args)]
 pub(super) struct EmitArgs {
     /// Write each conversation as messages of a provider's API, on a line of its own, instead of a transcript
@@ -41,13 +41,13 @@ impl EmitArgs {
         self.emit.is_some()
     }
 
-    /// What is said of what was emitted, once all outcomes were seen.
+    /// Collects what is reported on emitted messages, once all outcomes have been seen.
     pub(super) fn emitted(&self) -> Option<Emitted> {
         self.emit.map(|_| Emitted::default())
     }
 }
 
-/// How much was emitted, and what these messages do not hold.
+/// How much was emitted, and what these messages lack.
 #[derive(Debug, Default)]
 pub(super) struct Emitted {
     written: u64,
@@ -55,7 +55,7 @@ pub(super) struct Emitted {
 }
 
 impl Emitted {
-    /// Looks at the outcome of an input.
+    /// Accounts for the outcome of an input.
     pub(super) fn see(&mut self, outcome: &Outcome) {
         for one in outcome.conversations.iter().flat_map(|c| &c.emitted) {
             self.written += u64::from(one.messages > 0);

@@ -1,6 +1,6 @@
 //! The end of a run of `compact`: what is said, and which reports are written.
 //!
-//! Asks for one outcome at a time, wherever they are.
+//! Reads one outcome at a time, wherever they are.
 
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
@@ -31,18 +31,18 @@ pub(super) struct Ending<'e> {
     pub(super) options: &'e Options,
     pub(super) found: &'e Found,
     pub(super) left: Option<Interrupted>,
-    /// What a run would ask a server for.
+    /// What a run would request from a server.
     pub(super) estimate: Option<Estimate>,
     /// How long the run took, if times are told.
     pub(super) wall: Option<Duration>,
     pub(super) planned: &'e [Planned],
-    /// Whether the report is printed, too.
+    /// Whether the report is printed as well.
     pub(super) shape: Shape,
     /// Lines before the table.
     pub(super) before: Vec<String>,
     /// The reports beside the outputs, if there are any.
     pub(super) beside: Option<&'e BesideReports>,
-    /// The inputs of whose outcomes the end of the run has said more.
+    /// The inputs whose outcomes were amended at the end of the run.
     pub(super) changed: &'e [String],
     pub(super) gates: &'e CompactGates,
     pub(super) emit: &'e EmitArgs,
@@ -50,12 +50,12 @@ pub(super) struct Ending<'e> {
     pub(super) output_mode: OutputMode,
 }
 
-/// What came of the end of a run.
+/// The result of ending a run.
 pub(super) struct Ended {
     pub(super) exit: Exit,
     /// The exit code of the gates.
     pub(super) gate: u8,
-    /// What could not be written.
+    /// Errors for what could not be written.
     pub(super) unwritten: Vec<Error>,
     /// The last line.
     pub(super) closing: Option<String>,
@@ -64,11 +64,11 @@ pub(super) struct Ended {
 /// Ends the run.
 ///
 /// # Errors
-/// Where the disk does not give outcomes back.
+/// If outcomes cannot be read back from disk.
 pub(super) fn end(context: &Context, outcomes: &Sorted, ending: &Ending<'_>) -> Result<Ended> {
     say(context, ending.found, outcomes).map_err(unread)?;
     let mut left_out = not_read(ending.found);
-    // Where the table says it, too, it would be said twice.
+    // The table already says it, so it is not repeated.
     let mut over_target = (!context.is_for_people()).then(OverTarget::default);
     let mut see = |_, outcome: &Outcome| {
         left_out.add_outcome(outcome);
@@ -129,7 +129,7 @@ pub(super) fn end(context: &Context, outcomes: &Sorted, ending: &Ending<'_>) -> 
     })
 }
 
-/// Says what was asked for without effect.
+/// Reports settings that had no effect.
 fn say_unheard(context: &Context, outcomes: &Sorted, effective: &Effective) -> Result<()> {
     let Some(mut unused_settings) = UnusedSettings::of(effective) else {
         return Ok(());
@@ -152,7 +152,7 @@ fn aligned_with(context: &Context, one: &Outcome, ending: &Ending<'_>) -> Option
     aligned::aligned(context, one, ending.planned, ending.options, policy)
 }
 
-/// What gates say, and what is said of emitted messages: both ask of all outcomes.
+/// Evaluates the gates and collects what is reported on emitted messages: both need all outcomes.
 fn watched(
     context: &Context,
     outcomes: &Sorted,
@@ -183,7 +183,7 @@ fn print(report: &StreamedReport<'_>) -> Result<()> {
     flush(&mut out)
 }
 
-/// Writes the reports on the run, or else one beside each output; gives what went wrong.
+/// Writes the reports on the run, or else one next to each output; returns the errors.
 fn write_reports(
     report: &StreamedReport<'_>,
     outcomes: &Sorted,

@@ -1,4 +1,4 @@
-//! `ctxpack eval`: what do policies leave to be found, and what does it cost?
+//! `ctxpack eval`: measures what policies keep, and at what cost.
 
 use std::fs;
 use std::io::{self, BufWriter};
@@ -83,7 +83,7 @@ pub(super) struct Eval {
     reading: Reading,
 }
 
-/// A policy, and what it is with each budget.
+/// A policy, and its variant for each budget.
 struct Chosen {
     effective: Effective,
     of_budgets: Vec<Effective>,
@@ -172,7 +172,7 @@ impl Eval {
         Ok(if failed { 3 } else { code })
     }
 
-    /// Says how many inputs were measured with the weights that ship, though others were asked for.
+    /// Reports how many inputs were measured with the built-in weights although others were requested.
     fn say_unfolded(
         &self,
         context: &Context,
@@ -197,7 +197,7 @@ impl Eval {
         }
     }
 
-    /// A policy, made fit to be measured.
+    /// Prepares a policy for measurement.
     fn chosen(&self, resolved: ResolvedPolicy, budgets: &[Budget]) -> Result<Chosen> {
         let replies = scripted_answers(resolved.file.as_deref(), &resolved.effective.policy)?;
         let asked = without_server(resolved.effective, "eval")?;
@@ -209,7 +209,7 @@ impl Eval {
         })
     }
 
-    /// What is not as good as was asked for.
+    /// The gates that are not met.
     fn closed_gates(&self, evals: &Evals) -> Vec<String> {
         let mut closed = Vec::new();
         let totals = evals.totals();
@@ -243,20 +243,20 @@ impl Eval {
     }
 }
 
-/// The folds in a file.
+/// The folds read from a file.
 fn folds(path: &Path) -> Result<HeldOut> {
     let text = fs::read_to_string(path).map_err(|e| Error::io(path, "read the weights", e))?;
     HeldOut::parse(&text).map_err(|e| e.at(path))
 }
 
-/// Budgets without those that were named before.
+/// Budgets without duplicates.
 fn once(budgets: &[Budget]) -> Vec<Budget> {
     let is_new = |(at, budget): &(usize, &Budget)| !budgets[..*at].contains(budget);
     let new = budgets.iter().enumerate().filter(is_new);
     new.map(|(_, budget)| *budget).collect()
 }
 
-/// A number of tokens, as other flags take it.
+/// A number of tokens, in the notation of other flags.
 fn least(text: &str) -> Result<u64, String> {
     tokens(text).ok_or_else(|| "a number of tokens, such as 8000 or 8k".to_owned())
 }
@@ -270,7 +270,7 @@ fn budget(text: &str) -> Result<Budget, String> {
     }
 }
 
-/// A policy, made fit to be measured, and what it is with each of these budgets.
+/// A policy prepared for measurement, and its variant for each of these budgets.
 pub(super) fn measured(
     asked: Effective,
     budgets: &[Budget],
@@ -288,7 +288,7 @@ pub(super) fn measured(
         Budget::Own => with(&Candidate::OWN, None),
     });
     let of_budgets = of_budgets.collect::<Result<_>>()?;
-    // What reports name, without the budgets.
+    // The policy named in reports, without the budgets.
     let effective = match budgets.iter().all(|budget| *budget == Budget::Own) {
         true => with(&Candidate::OWN, None)?,
         false => with(&Candidate::FOR_BUDGETS, None)?,

@@ -1,6 +1,6 @@
 //! `ctxpack filter`: a stream of records, one conversation a line, for engines that run a program beside their workers.
 //!
-//! Reads standard input and writes standard output; other files only below `--store` and where reports go.
+//! Reads standard input and writes standard output; uses other files only below `--store` and for reports.
 
 use std::path::{Path, PathBuf};
 
@@ -119,7 +119,7 @@ impl Filter {
         useless_flags::check(effective, &self.shorthands.needing(self.server.given()))
     }
 
-    /// The member for stats, which must not be one that says something else.
+    /// The member for stats, which must not be one with another meaning.
     fn stats(&self) -> Result<Option<String>> {
         let taken = ["error", "messages", "path", "text", "base64"];
         let stats = self.stats_field.as_deref();
@@ -132,7 +132,7 @@ impl Filter {
         Ok(self.stats_field.clone())
     }
 
-    /// The folder below which the files of records are one day.
+    /// The folder below which the files of records will be.
     fn folder(&self) -> PathBuf {
         let above = self.store.as_deref().and_then(Path::parent);
         match (&self.out_dir, above) {
@@ -176,7 +176,7 @@ impl Filter {
         })
     }
 
-    /// Says what became of the records, and writes the reports; whether all were written.
+    /// Reports what became of the records, and writes the reports; returns whether all were written.
     fn report(
         &self,
         context: &Context,
@@ -228,7 +228,7 @@ impl Filter {
 /// What is known of the records so far: sums, and their outcomes only if a report was asked for.
 struct Seen {
     totals: Totals,
-    /// Those that came back with an error.
+    /// The number of records returned with an error.
     errors: u64,
     notices: Notices,
     outcomes: Option<Outcomes>,
@@ -287,13 +287,13 @@ impl Seen {
         }
         self.not_read.add_outcome(&outcome);
         if let Some(outcomes) = self.outcomes.as_mut().filter(|_| self.unkept.is_none()) {
-            // What was to be written is written all the same.
+            // Output is still written in this case.
             self.unkept = outcomes.push(outcome).err();
         }
     }
 }
 
-/// Whether an error is no fault of the record: the same record may be compacted elsewhere.
+/// Whether an error is not the record's fault: the same record may be compacted elsewhere.
 fn is_of_the_machine(kind: ErrorKind) -> bool {
     match kind {
         ErrorKind::Io | ErrorKind::Store | ErrorKind::NotFound => true,

@@ -1,4 +1,4 @@
-//! Gates: limits that fail a run in CI. What the run writes is written all the same; only the exit code tells.
+//! Gates: limits that fail a run in CI. The run's output is written all the same; only the exit code changes.
 //!
 //! Decides nothing about content. A message says by how much a limit is missed and what to try.
 
@@ -14,10 +14,10 @@ use crate::replay;
 use crate::report::Stats;
 use crate::text::{count, thousands};
 
-/// The heading of these flags.
+/// The heading of the gate flags.
 pub(super) const GATES: &str = "Gates";
 
-/// How many names a message lists.
+/// The maximum number of names in a message.
 const MAX_NAMED: usize = 3;
 
 /// A limit that is missed.
@@ -33,7 +33,7 @@ impl FailedGate {
 }
 
 impl Context {
-    /// Says which limits are missed; the exit code.
+    /// Reports which limits are missed; returns the exit code.
     pub(super) fn gates(&self, closed: &[FailedGate]) -> u8 {
         for FailedGate { message, hint } in closed {
             self.fault(&Fault {
@@ -56,7 +56,7 @@ pub(super) struct BudgetArgs {
     budget: Option<u64>,
 }
 
-/// The gate of commands that save.
+/// The gate for commands that save tokens.
 #[derive(Debug, Args)]
 pub(super) struct SavingsArgs {
     /// Fail if less than P percent of all tokens is saved
@@ -87,10 +87,10 @@ fn budget(text: &str) -> Result<u64, String> {
 }
 
 impl BudgetArgs {
-    /// Of live windows that were counted.
+    /// Checks live windows that were counted.
     ///
     /// # Errors
-    /// Where an entry cannot be read.
+    /// If an entry cannot be read.
     pub(super) fn of_stats(&self, stats: &Stats<'_>) -> io::Result<Vec<FailedGate>> {
         if self.budget.is_none() {
             return Ok(Vec::new());
@@ -108,7 +108,7 @@ impl BudgetArgs {
         Ok(over.closed(self, hint).into_iter().collect())
     }
 
-    /// Of the largest request of each policy.
+    /// Checks the largest request under each policy.
     pub(super) fn of_replay(&self, totals: &replay::Totals) -> Vec<FailedGate> {
         if let Some(nothing) = self.budget.and_then(|_| not_replayed(totals)) {
             return vec![nothing];
@@ -139,7 +139,7 @@ impl SavingsArgs {
         Some(FailedGate::new(message, Some(hint)))
     }
 
-    /// Of what each policy sends.
+    /// Checks what each policy sends.
     pub(super) fn of_replay(&self, totals: &replay::Totals) -> Vec<FailedGate> {
         if let Some(nothing) = self.min_savings.and_then(|_| not_replayed(totals)) {
             return vec![nothing];
@@ -155,7 +155,7 @@ impl SavingsArgs {
 }
 
 impl CompactGates {
-    /// Whether there is any limit.
+    /// Whether any limit is set.
     pub(super) fn is_any(&self) -> bool {
         self.budget.budget.is_some()
             || self.savings.min_savings.is_some()
@@ -164,7 +164,7 @@ impl CompactGates {
             || self.max_degraded.is_some()
     }
 
-    /// What they ask of a run, whose outcomes are seen one after the other.
+    /// A watcher for the outcomes of a run, which are passed to it one by one.
     pub(super) fn watch(&self) -> GateWatcher<'_> {
         GateWatcher {
             gates: self,
@@ -197,7 +197,7 @@ impl CompactGates {
     }
 }
 
-/// The limits of a run, and what was seen of its outcomes so far: however many there are, few are held.
+/// The limits of a run, and what is needed of the outcomes seen so far: however many there are, little is held.
 pub(super) struct GateWatcher<'g> {
     gates: &'g CompactGates,
     over: OverBudget,
@@ -206,7 +206,7 @@ pub(super) struct GateWatcher<'g> {
 }
 
 impl GateWatcher<'_> {
-    /// Looks at the outcome of an input; in the order of paths.
+    /// Accounts for the outcome of an input; called in path order.
     pub(super) fn see(&mut self, outcome: &Outcome) {
         for one in &outcome.conversations {
             let named = || name(&outcome.file.path, &one.id);
@@ -253,7 +253,7 @@ impl GateWatcher<'_> {
     }
 }
 
-/// Inputs with a conversation that is larger than its target allows: the first of them, and how many there are.
+/// Inputs with a conversation that exceeds its target: the first of them, and their number.
 #[derive(Default)]
 pub(super) struct OverTarget {
     first: Option<String>,
@@ -287,7 +287,7 @@ impl OverTarget {
     }
 }
 
-/// Conversations over a budget: the largest of them, and how many there are.
+/// Conversations over a budget: the largest of them, and their number.
 #[derive(Default)]
 struct OverBudget {
     largest: Vec<(String, u64)>,
@@ -300,7 +300,7 @@ impl OverBudget {
             return;
         }
         self.number += 1;
-        // Of equals, the first ones stay first.
+        // Among equals, the order is preserved.
         let rank = self.largest.partition_point(|(_, other)| *other >= tokens);
         if rank < MAX_NAMED {
             self.largest.insert(rank, (name(), tokens));
@@ -326,7 +326,7 @@ impl OverBudget {
     }
 }
 
-/// The first of many names, and how many there are.
+/// The first of many names, and their number.
 #[derive(Default)]
 struct SampledNames {
     first: Vec<String>,
@@ -359,7 +359,7 @@ pub(super) fn nothing(what: &str) -> FailedGate {
     )
 }
 
-/// Why no limit can be checked, if there is no request that one could be on.
+/// Why no limit can be checked, if there is no request to check.
 fn not_replayed(totals: &replay::Totals) -> Option<FailedGate> {
     if totals.sessions == 0 {
         return Some(nothing("limit"));
@@ -372,7 +372,7 @@ fn not_replayed(totals: &replay::Totals) -> Option<FailedGate> {
     })
 }
 
-/// A conversation's file, and its id where it is not the main one.
+/// A conversation's file, followed by its id unless it is the main one.
 fn name(path: &str, id: &str) -> String {
     match id {
         "main" => path.to_owned(),

@@ -1,4 +1,4 @@
-//! `ctxpack gc`: deletes from a store what nothing names.
+//! `ctxpack gc`: deletes unreferenced contents from a store.
 
 use std::io;
 use std::path::PathBuf;

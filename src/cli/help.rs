@@ -36,7 +36,7 @@ impl Help {
             _ => None,
         };
         match (page(&mut command, &self.of), topic) {
-            // One name for both is read as the command, then as the topic.
+            // If a command and a topic share a name, both are printed, the command first.
             (Some(page), topic) => {
                 page.print_long_help().map_err(|e| stdout_failed(&e))?;
                 topic.map_or(Ok(()), |topic| print(&format!("\n{}", topic.text()?)))?;
@@ -73,7 +73,7 @@ fn unknown(name: &str) -> Error {
     })
 }
 
-/// All that has help.
+/// The names of everything that has help.
 fn names() -> Vec<String> {
     let command = Cli::command();
     let commands = command.get_subcommands().map(Command::get_name);

@@ -1,4 +1,5 @@
-//! Flags of `compact` for a user's own commands. They are flags alone: no file and no environment runs a command.
+//! Flags of `compact` for a user's own commands. They are available only as flags: no file and no environment variable can run a
+//! command.
 
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
@@ -55,7 +56,7 @@ impl HookArgs {
     }
 }
 
-/// Whether a name in the environment holds a key to a provider.
+/// Whether an environment variable of this name holds a provider key.
 fn is_secret(name: &OsStr) -> bool {
     const KEYS: [&str; 3] = [
         "ANTHROPIC_API_KEY",

@@ -1,4 +1,4 @@
-//! Flags on how large inputs may be, and on what becomes of lines that cannot be read.
+//! Flags for the maximum size of inputs, and for the treatment of lines that cannot be read.
 
 use clap::Args;
 
@@ -7,7 +7,7 @@ use crate::batch::{BadLines, Limits};
 /// The heading of flags on inputs.
 pub(super) const INPUT: &str = "Input";
 
-/// What is taken from inputs.
+/// Limits on inputs.
 #[derive(Debug, Args)]
 pub(super) struct LimitArgs {
     /// The largest input, unpacked, such as 500M; larger files fail; the run continues [default: what fits into memory]
@@ -66,10 +66,10 @@ fn size(text: &str) -> Result<u64, String> {
     }
 }
 
-/// More threads than this only take each other's time.
+/// More threads than this only get in each other's way.
 const MOST_THREADS: usize = 256;
 
-/// A number of threads, as `--jobs` takes it.
+/// A number of threads, as accepted by `--jobs`.
 pub(super) fn jobs(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number <= MOST_THREADS);
     number.ok_or_else(|| format!("a number of threads is needed, from 0 to {MOST_THREADS}"))

@@ -1,4 +1,4 @@
-//! `ctxpack completions` and `ctxpack man`: what shells and `man` know of the command line, made from the same definition as
+//! `ctxpack completions` and `ctxpack man`: completions and man pages for the command line, generated from the same definition as
 //! `--help`.
 
 use std::io;

@@ -1,4 +1,4 @@
-//! What commands say of a policy and of inputs: the policy of a report, and faults on standard error.
+//! Output of commands about a policy and about inputs: the policy in a report, and errors on standard error.
 //!
 //! Decides nothing.
 
@@ -14,7 +14,7 @@ use crate::policy::Effective;
 use crate::report::{OverrideRef, PolicyRef};
 use crate::text::count;
 
-/// The policy as a report names it.
+/// The policy as named in a report.
 pub(super) fn policy_ref(effective: &Effective) -> PolicyRef {
     let override_ref = |o: &crate::policy::Override| OverrideRef {
         key: o.key.clone(),
@@ -28,13 +28,13 @@ pub(super) fn policy_ref(effective: &Effective) -> PolicyRef {
     }
 }
 
-/// How many errors of inputs are printed one by one without `-v`.
+/// The maximum number of input errors printed individually without `-v`.
 const ONE_BY_ONE: usize = 100;
 
-/// Faults, each on a line, and where there are many of them the rest by kind; warnings too where the user wants them.
+/// Prints errors, each on a line, and if there are many, the rest by kind; also warnings if the user wants them.
 ///
 /// # Errors
-/// Where an outcome cannot be read.
+/// If an outcome cannot be read.
 pub(super) fn say(context: &Context, found: &Found, outcomes: &dyn Entries) -> io::Result<()> {
     let mut faults = Faults {
         context,
@@ -85,11 +85,11 @@ pub(super) fn say(context: &Context, found: &Found, outcomes: &dyn Entries) -> i
     Ok(())
 }
 
-/// Faults of inputs on their way to the user.
+/// Errors about inputs that are being printed.
 struct Faults<'c> {
     context: &'c Context,
     said: usize,
-    /// The errors that were not printed, by kind: how many, and the file and the message of the first.
+    /// The errors that were not printed, by kind: their number, and the file and message of the first.
     rest: BTreeMap<String, (u64, String)>,
 }
 

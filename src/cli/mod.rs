@@ -1,9 +1,9 @@
-//! The command line: parses flags, calls the library, prints results. One file for each command.
+//! The command line: parses flags, calls the library, prints results. Each command has its own file.
 //!
-//! Results, errors and questions are printed here alone, and settings are read from the environment here alone. Elsewhere,
-//! `batch/sink.rs` writes an output to standard output, `batch/hooks.rs` passes on what hooks print, `http/endpoint.rs` reads
-//! the key of a provider, `artifacts/disk.rs` the home directory, and `main.rs` says so when it ends the process
-//! at once. Decides nothing about content.
+//! Results, errors and questions are printed only here, and settings are read from the environment only here. Exceptions:
+//! `batch/sink.rs` writes an output to standard output, `batch/hooks.rs` passes on what hooks print, `http/endpoint.rs` reads a
+//! provider's key, `artifacts/disk.rs` the home directory, and `main.rs` prints a message when it ends the process at once. Decides
+//! nothing about content.
 
 mod aligned;
 mod apart;
@@ -170,13 +170,13 @@ fn scripted_answers(file: Option<&Path>, policy: &Policy) -> Result<Replies> {
     Replies::parse(&text).map_err(|error| error.at(path))
 }
 
-/// The help of `--input-format`.
+/// The help of Parses `--input-format`.
 fn input_format_help() -> String {
     let names = Format::ALL.map(Format::name);
     format!("Read inputs as this format: {}", names.join(", "))
 }
 
-/// `--input-format`.
+/// Parses `--input-format`.
 fn format_named(name: Option<&str>) -> Result<Option<Format>> {
     let Some(name) = name else { return Ok(None) };
     let known = Format::ALL.map(Format::name);
@@ -192,8 +192,7 @@ fn format_named(name: Option<&str>) -> Result<Option<Format>> {
     })
 }
 
-/// The paths of the command line and those of `--files-from` (`-`: standard input), one a line or between
-/// NUL bytes.
+/// The paths of the command line and those of `--files-from` (`-`: standard input), one per line or separated by NUL bytes.
 fn all_paths(
     paths: &[PathBuf],
     files_from: Option<&Path>,
@@ -218,7 +217,7 @@ fn all_paths(
     Ok(all)
 }
 
-/// The names in a list: one a line, or between NUL bytes, as `find -print0` writes them.
+/// The names in a list: one per line, or separated by NUL bytes, as `find -print0` writes them.
 fn listed(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let end = match bytes.contains(&0) {
         true => 0,
@@ -232,7 +231,7 @@ fn listed(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     names.filter(|name| !name.is_empty())
 }
 
-/// The path of these bytes; `None` where a system has no such paths.
+/// The path of these bytes; `None` if the system has no such paths.
 #[cfg(unix)]
 fn path_of(bytes: &[u8]) -> Option<PathBuf> {
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
@@ -247,15 +246,15 @@ fn path_of(bytes: &[u8]) -> Option<PathBuf> {
 /// How much is said on stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Voice {
-    /// Errors.
+    /// Only errors.
     Quiet,
     /// A table.
     Normal,
-    /// Warnings, too.
+    /// Also warnings.
     Loud,
 }
 
-/// What every command gets.
+/// The context that every command gets.
 #[derive(Debug)]
 struct Context {
     voice: Voice,
@@ -267,7 +266,7 @@ struct Context {
     work_ended: Arc<AtomicBool>,
 }
 
-/// How a run hears that it is to end, and how it tells how far it is with that.
+/// Tells a run to end, and reports how far it has got.
 #[derive(Debug, Clone, Default)]
 pub struct Interruption {
     /// The signal that ends the run; 0 = none yet.
@@ -277,8 +276,8 @@ pub struct Interruption {
 }
 
 impl Context {
-    /// Whether stderr has room for what only people read, such as tables. For programs it holds errors and notices alone, an object
-    /// a line.
+    /// Whether stderr has room for output that only people read, such as tables. For programs, it contains only errors and notices,
+    /// one object per line.
     fn is_for_people(&self) -> bool {
         match self.error_format {
             ErrorFormat::Text => self.voice > Voice::Quiet,
@@ -307,7 +306,7 @@ impl Context {
             hint,
         } = fault;
         let mut err = io::stderr().lock();
-        // Nobody is left to tell when stderr itself fails.
+        // If stderr itself fails, the failure cannot be reported anywhere.
         let _ = match self.error_format {
             ErrorFormat::Text => {
                 let file = file
@@ -350,7 +349,7 @@ struct Fault<'f> {
     hint: Option<&'f str>,
 }
 
-/// Runs a command line; gives the exit code.
+/// Runs a command line; returns the exit code.
 pub fn run(cli: Cli, interruption: Interruption) -> u8 {
     let Interruption { stop, work_ended } = interruption;
     let voice = match (cli.quiet, cli.verbose) {
@@ -367,7 +366,7 @@ pub fn run(cli: Cli, interruption: Interruption) -> u8 {
     };
     let result = match cli.command {
         Command::Compact(args) => match args.run(&context) {
-            // It has said what is left; a signal that comes when all is done changes nothing.
+            // The command has already reported what is left; a signal that arrives after everything is done changes nothing.
             Ok(code) => return code,
             failed => failed,
         },
@@ -397,7 +396,7 @@ pub fn run(cli: Cli, interruption: Interruption) -> u8 {
         Err(error) => {
             match context.interrupted() {
                 None => context.error(&error),
-                // What failed may have failed by the signal.
+                // The signal may have caused the failure.
                 Some(_) => context.error(
                     &Error::new(ErrorKind::Interrupted, "interrupted before the end")
                         .hint("run the same command again"),
@@ -409,17 +408,17 @@ pub fn run(cli: Cli, interruption: Interruption) -> u8 {
     context.interrupted().unwrap_or(code)
 }
 
-/// JSON on one line that steers no terminal.
+/// JSON on one line, without terminal control sequences.
 fn json_line(value: &serde_json::Value) -> String {
     printable_json(&value.to_string()).into_owned()
 }
 
-/// Data for stdout; a reader that has gone is not a fault.
+/// Writes data to stdout; a reader that has gone away is not an error.
 fn put(out: &mut impl Write, bytes: &[u8]) -> Result<()> {
     out.write_all(bytes).map_err(|e| stdout_failed(&e))
 }
 
-/// The last of the data.
+/// Flushes the data.
 fn flush(out: &mut impl Write) -> Result<()> {
     out.flush().map_err(|e| stdout_failed(&e))
 }

@@ -8,17 +8,17 @@ use crate::format::{Detected, Warnings};
 use crate::pipeline::asks_a_server;
 use crate::policy::Policy;
 
-/// How many inputs are looked at: one archive is mostly of one kind.
+/// How many inputs are examined: the inputs of an archive are mostly of one kind.
 const LOOKED_AT: usize = 20;
 
-/// Refuses a policy that asks a model, and names none, for inputs that name none either.
+/// Rejects a policy that uses a model but names none, if the inputs name none either.
 pub(super) fn check(policy: &Policy, found: &Found, loading: &Loading<'_>) -> Result<()> {
     if !asks_a_server(policy) || !policy.summary.model.is_empty() {
         return Ok(());
     }
     let mut nameless = None;
     for source in found.sources.iter().take(LOOKED_AT) {
-        // What cannot be read is said when it is its turn; a stream can be read once.
+        // An input that cannot be read is reported when it is processed; a stream can be read only once.
         let Source::File(file) = source else {
             return Ok(());
         };

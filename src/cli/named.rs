@@ -16,14 +16,14 @@ use crate::format::Format;
 use crate::format::agent::Surroundings;
 use crate::text::{printable, shown_path};
 
-/// The word for the session that was written last.
+/// The word for the most recently written session.
 const LATEST: &str = "latest";
 /// The shortest accepted prefix of an id, in characters.
 const FEWEST: usize = 4;
 /// The longest number in an id, in characters.
 const MOST: usize = 36;
 
-/// Whose sessions are meant.
+/// Which agent's sessions are searched.
 #[derive(Debug, Args)]
 pub(super) struct AgentArgs {
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(names()))]
@@ -57,7 +57,7 @@ impl AgentArgs {
         format.map(Some).ok_or_else(unknown)
     }
 
-    /// The paths, with those of sessions in the place of ids; says which sessions these are.
+    /// The paths, with ids replaced by the paths of their sessions; prints which sessions these are.
     pub(super) fn paths(&self, context: &Context, paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
         let format = self.format()?;
         let mut found: Option<Sessions> = None;
@@ -84,7 +84,7 @@ impl AgentArgs {
     }
 }
 
-/// Says which session was taken.
+/// Prints which session was chosen.
 fn say(meant: Meant<'_>) {
     let (session, why) = match meant {
         Meant::Named(session) => (session, ""),

@@ -1,6 +1,7 @@
 //! What comes after a compaction: where the output is, and the command with which its agent continues the session.
 //!
-//! A line for a shell, which is never run here. What comes out of a transcript is quoted, and steers no terminal.
+//! The line is meant for a shell, but is never run here. Text from a transcript is quoted, and contains no terminal control
+//! sequences.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -14,15 +15,15 @@ use crate::text::{printable, shown_path};
 /// Where the output went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputMode {
-    /// It took the input's place.
+    /// It replaced the input.
     InPlace,
     /// It is a session of its own.
     Fork,
-    /// It is a file like any other.
+    /// It is an ordinary file.
     Elsewhere,
 }
 
-/// The closing line on one input, if there is something to say.
+/// The closing line for a single input, if there is something to say.
 pub(super) fn next(
     outcome: &Outcome,
     output_mode: OutputMode,
@@ -33,7 +34,7 @@ pub(super) fn next(
         Status::Rejected | Status::Failed | Status::Unsupported | Status::Skipped => return None,
     }
     let output = outcome.output.as_deref().unwrap_or(&outcome.file.path);
-    // What waits is written later.
+    // A pending output is written later.
     if output == "-" || outcome.is_pending() {
         return None;
     }
@@ -54,7 +55,7 @@ pub(super) fn next(
             .map(|word| quoted(&shown_path(Path::new(word))).into_owned());
         let words: Vec<String> = words.collect();
         let directory = directory_of_head(format, file);
-        // Its agent would look into another folder from there.
+        // From that directory, its agent would search another folder.
         let finds = |directory: &String| {
             session
                 .as_ref()
@@ -102,7 +103,7 @@ fn from(directory: Option<&str>, command: &str) -> String {
         Some(directory) if Path::new(directory).is_dir() => {
             format!("continue: {} && {command}", change_to(directory))
         }
-        // A session from another machine, or a project that has moved: to go there would fail before the agent starts.
+        // A session from another machine, or a project that has moved: changing to its folder would fail before the agent starts.
         Some(directory) => format!("its folder {directory} is not here; continue: {command}"),
     }
 }
@@ -119,7 +120,7 @@ fn copied(shown: &str, why: &str, format: Format, agent: &dyn Agent) -> String {
     )
 }
 
-/// The command that changes to a folder; a folder whose name looks like a flag has none.
+/// The command that changes to a folder, even if the folder's name looks like a flag.
 fn change_to(directory: &str) -> String {
     let flagless = if directory.starts_with('-') {
         "-- "
@@ -129,7 +130,7 @@ fn change_to(directory: &str) -> String {
     format!("cd {flagless}{}", quoted(directory))
 }
 
-/// A word that a shell takes as it is.
+/// A word quoted for a shell.
 pub(super) fn quoted(word: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte);
     if !word.is_empty() && word.bytes().all(is_plain) {

@@ -1,6 +1,6 @@
 //! The closing lines of a run: one for each reason why something was not done, or was done less well.
 //!
-//! Failures are always shown, warnings not with `-q`.
+//! Failures are always shown; `-q` hides warnings.
 
 use std::io::{self, Write};
 
@@ -21,7 +21,7 @@ impl Context {
         }
     }
 
-    /// A line about the run that is no warning.
+    /// Prints a line about the run that is not a warning.
     pub(super) fn say(&self, line: &str) {
         if self.is_for_people() {
             let _ = writeln!(io::stderr().lock(), "{}", printable(line));
@@ -41,7 +41,7 @@ impl Context {
         }
     }
 
-    /// Says which settings of this run have no effect under any of the policies that it uses.
+    /// Reports the settings of this run that have no effect under any of its policies.
     pub(super) fn without_effect<'e>(
         &self,
         policies: impl IntoIterator<Item = &'e Effective>,
@@ -75,8 +75,8 @@ impl Context {
     }
 }
 
-/// `3 files: warning: not a known transcript format; left as it is (a.jsonl, b.jsonl, c.jsonl)`; of one file, its name comes
-/// before.
+/// `3 files: warning: not a known transcript format; left as it is (a.jsonl, b.jsonl, c.jsonl)`; for a single file, the name
+/// precedes the sentence.
 fn sentence(notice: &Notice, most: usize) -> String {
     let weight = match notice.weight {
         NoticeLevel::Failed | NoticeLevel::Note => "",

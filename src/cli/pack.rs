@@ -1,6 +1,6 @@
-//! `ctxpack pack-lines` and `unpack-lines`: a tree of files as records, one a line, and back.
+//! `ctxpack pack-lines` and `unpack-lines`: convert a tree of files to records, one per line, and back.
 //!
-//! Compacts nothing. Never writes outside `--out-dir`, and never in the place of another file unless the user says so.
+//! Compacts nothing. Never writes outside `--out-dir`, and never replaces another file unless the user says so.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -151,7 +151,7 @@ impl UnpackLines {
                 .map_err(|error| error.at(path).on_line(number))
                 .and_then(|packed| {
                     let hash = blake3::hash(packed.path.as_os_str().as_encoded_bytes());
-                    // Of two records with one path, the second must not quietly take the place of the first.
+                    // If two records have the same path, the second must not silently replace the first.
                     if overwrite == Overwrite::Any && !seen.insert(*hash.as_bytes()) {
                         let message = "an earlier record has the same path";
                         return Err(Error::new(ErrorKind::Exists, message)

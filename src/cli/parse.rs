@@ -19,7 +19,7 @@ use crate::text::printable;
 /// The exit code of a command line that cannot be read.
 const USAGE: u8 = 2;
 
-/// Reads a command line. What is wrong with it, and help that was asked for, is said here; the error is the exit code.
+/// Parses a command line. Errors, and help that was requested, are printed here; the error is the exit code.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> std::result::Result<Cli, u8> {
     let words: Vec<OsString> = words.into_iter().collect();
     Cli::try_parse_from(&words).map_err(|error| {
@@ -32,7 +32,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> std::result::Result<C
             return USAGE;
         }
         if error.use_stderr() && error_format(&words) == ErrorFormat::Json {
-            // The first paragraph says what is wrong; then come the remedy and how to call it.
+            // The first paragraph is the message; the remedy and the usage follow.
             let text = error.to_string();
             let (message, hint) = text.split_once("\n\n").unwrap_or((&text, ""));
             let json = json!({
@@ -48,7 +48,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> std::result::Result<C
             let is_plain =
                 |word: &OsString| matches!(printable(&word.to_string_lossy()), Cow::Borrowed(_));
             let printed = if words.iter().all(is_plain) {
-                // With colours, where the terminal has them.
+                // With colours, if the terminal supports them.
                 error.print().and_then(|()| io::stdout().flush())
             } else {
                 let text = error.to_string();
@@ -66,7 +66,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> std::result::Result<C
     })
 }
 
-/// The word in the place of a command, if it looks like a transcript's path.
+/// The word in place of a command, if it looks like the path of a transcript.
 fn path_as_command(error: &clap::Error) -> Option<String> {
     let ContextValue::String(word) = error.get(ContextKind::InvalidSubcommand)? else {
         return None;
@@ -89,7 +89,7 @@ fn file_as_flag(error: &clap::Error, words: &[OsString]) -> Option<String> {
     named.map(str::to_owned)
 }
 
-/// Says how a file is named whose name begins like a flag.
+/// Explains how to name a file whose name looks like a flag.
 fn say_flag(file: &str, error_format: ErrorFormat) {
     let message = format!("{file:?} looks like a flag");
     let error = Error::new(ErrorKind::Usage, message);
@@ -109,7 +109,7 @@ fn say_compact(path: &str, error_format: ErrorFormat) {
     );
 }
 
-/// Says that help could not be written; the exit code is that of a command whose output cannot be.
+/// Reports that help could not be written; returns the exit code for a command whose output cannot be written.
 fn unprinted(failed: &io::Error, error_format: ErrorFormat) -> u8 {
     let error = stdout_failed(failed);
     if error.kind == ErrorKind::ClosedPipe {
@@ -130,7 +130,7 @@ fn say(error: &Error, error_format: ErrorFormat) {
     context.error(error);
 }
 
-/// What `--error-format` asks for on a command line that cannot be read.
+/// The value of `--error-format` on a command line that cannot be parsed.
 fn error_format(words: &[OsString]) -> ErrorFormat {
     let options = words.iter().take_while(|word| *word != "--");
     let mut before = None;

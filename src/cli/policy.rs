@@ -1,5 +1,5 @@
-//! `ctxpack policy`: the presets, a whole policy as text, a file to begin with. `ctxpack config`: which policy holds here,
-//! and where each of its keys comes from.
+//! `ctxpack policy`: the presets, a whole policy as text, a file to begin with. `ctxpack config`: the policy in effect here, and
+//! the origin of each of its keys.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -140,7 +140,7 @@ fn whole(chosen: ResolvedPolicy) -> Result<()> {
         extends: preset,
         ..effective.policy
     };
-    // What is printed may be saved in any folder, and a file names folders from its own.
+    // The printed policy may be saved in any folder, and a policy file names folders relative to its own.
     if let Some(path) = policy.restore.root.path()
         && let Ok(path) = std::path::absolute(path)
     {
@@ -178,7 +178,7 @@ struct Row {
     origin: String,
 }
 
-/// Every key but those that say what the policy is called.
+/// Every key except those that name the policy.
 fn keys(chosen: &ResolvedPolicy) -> Result<Vec<Row>> {
     let ResolvedPolicy {
         effective, preset, ..
@@ -206,7 +206,7 @@ fn keys(chosen: &ResolvedPolicy) -> Result<Vec<Row>> {
 }
 
 fn table(chosen: &ResolvedPolicy, rows: &[Row]) -> Result<String> {
-    /// The width of the column of values; longer values are cut where a person looks.
+    /// The width of the value column; on a terminal, longer values are cut.
     const WIDEST: usize = 56;
     let most = match io::stdout().is_terminal() {
         true => WIDEST,

@@ -1,7 +1,8 @@
 //! A progress bar on stderr while a batch runs.
 //!
-//! By bytes, since inputs differ too much in size for their number to tell how long the rest takes. While inputs are still being
-//! found, how many bytes there will be is estimated from how many inputs were counted; before they are, nothing is said of that.
+//! Measured in bytes, since inputs differ too much in size for their number to tell how long the rest takes. While inputs are still
+//! being found, the total number of bytes is estimated from the number of inputs counted; before they are counted, no total is
+//! shown.
 
 use std::fmt;
 use std::io::{self, IsTerminal};
@@ -21,16 +22,16 @@ use crate::text::thousands;
 pub(super) struct Bar {
     bar: ProgressBar,
     is_wanted: bool,
-    /// How many inputs there are, or were found so far, and their bytes.
+    /// The number of inputs that there are, or that were found so far, and their bytes.
     inputs: AtomicU64,
     bytes: AtomicU64,
-    /// How many inputs will be found, once that is counted.
+    /// The number of inputs that will be found, once counted.
     counted: AtomicU64,
     /// Whether there may be more inputs than are known.
     is_walking: AtomicBool,
     done: AtomicU64,
     waiting: AtomicU64,
-    /// The reports that are written on the way.
+    /// The reports that are written during the run.
     beside: Option<Arc<BesideReports>>,
     /// Set when the run was interrupted and no input is worked on any more.
     work_ended: Arc<AtomicBool>,
@@ -41,7 +42,7 @@ const ESTIMATED: &str = "{wide_bar} {bytes} of about {total_bytes}, {msg}, {byte
 const UNKNOWN: &str = "{bytes}, {msg}, {bytes_per_sec}";
 
 impl Bar {
-    /// For these inputs. What cannot be looked up counts nothing.
+    /// A bar for these inputs. An input whose size cannot be determined counts as 0.
     pub(super) fn new(inputs: &[Source], voice: Voice) -> Self {
         let bar = Bar::hidden(voice);
         bar.inputs.store(inputs.len() as u64, Ordering::Relaxed);
@@ -53,7 +54,7 @@ impl Bar {
         bar
     }
 
-    /// For inputs that are still to be found.
+    /// A bar for inputs that are still to be found.
     pub(super) fn walking(voice: Voice) -> Self {
         let bar = Bar::hidden(voice);
         bar.is_walking.store(true, Ordering::Relaxed);
@@ -86,7 +87,7 @@ impl Bar {
         }
     }
 
-    /// How many bytes there will be, if the inputs that are still to be found are as large as the others.
+    /// The estimated total of bytes, if the inputs still to be found are as large as the others.
     fn estimate(&self, bytes: u64) -> u64 {
         let inputs = self.inputs.load(Ordering::Relaxed).max(1);
         let counted = self.counted.load(Ordering::Relaxed).max(inputs);
@@ -100,7 +101,7 @@ impl Bar {
         self
     }
 
-    /// The same, for a run of which somebody wants to know that.
+    /// The same, but sets `work_ended` when no input is being processed any more.
     pub(super) fn telling(mut self, work_ended: &Arc<AtomicBool>) -> Self {
         self.work_ended = Arc::clone(work_ended);
         self
@@ -136,10 +137,10 @@ impl Bar {
     }
 }
 
-/// How long the rest takes: empty before the first input is finished.
+/// The remaining time: empty before the first input is finished.
 fn rest(state: &ProgressState, to: &mut dyn fmt::Write) {
     if state.pos() > 0 {
-        // What cannot be written to a terminal is not missed.
+        // A failure to write to a terminal can be ignored.
         let _ = write!(to, ", {:#} left", HumanDuration(state.eta()));
     }
 }
@@ -161,7 +162,7 @@ impl Progress for Bar {
         let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
         if self.is_wanted {
             self.bar.set_length(self.estimate(before + bytes));
-            // One alone has no bar.
+            // A single input has no bar.
             if others == 1 {
                 self.bar.set_draw_target(ProgressDrawTarget::stderr());
                 self.say();
@@ -210,7 +211,7 @@ impl Progress for Bar {
     }
 }
 
-/// The bytes on the disk.
+/// The size of an input on disk, in bytes.
 pub(super) fn size(input: &Source) -> u64 {
     match input {
         Source::Stdin => 0,

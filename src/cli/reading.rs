@@ -1,5 +1,5 @@
-//! What the commands that read many transcripts have in common: how these are found and read, and what is reported of
-//! those that cannot be read. Never writes anything.
+//! The common part of commands that read many transcripts: how these are found and read, and what is reported about those that
+//! cannot be read. Never writes anything.
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Fails where nothing is named: what stands on standard input may be nothing at all.
+    /// Fails if no input is named: standard input may be empty.
     pub(super) fn check_named(&self) -> Result<()> {
         if self.paths.is_empty() && self.files_from.is_none() {
             batch::find(&[], None, &Exclude::default())?;
@@ -51,13 +51,13 @@ impl Reading {
         Ok(())
     }
 
-    /// How many threads look at them.
+    /// The number of threads that examine them.
     pub(super) fn threads(&self) -> usize {
         threads(self.jobs)
     }
 
-    /// What `look` makes of them, with a bar meanwhile, and what was not read. Standard input is looked at where nothing is named
-    /// and it is no terminal.
+    /// The result of `look` for the inputs, with a progress bar in the meantime, and what was not read. Standard input is read if
+    /// nothing is named and it is not a terminal.
     pub(super) fn each<T>(
         &self,
         context: &Context,
@@ -96,7 +96,7 @@ impl Reading {
     }
 }
 
-/// Adds what a walk left out, although nothing failed.
+/// Adds notices about what a walk skipped although nothing failed.
 pub(super) fn note_skipped(skipped: &Skipped, notices: &mut Notices) {
     for ((why, extension), group) in skipped.groups() {
         let message = match extension {
@@ -139,7 +139,8 @@ pub(super) fn not_read(found: &Found) -> NotReads {
     all
 }
 
-/// What was not understood of inputs: formats that are not supported, and lines; `left` says what was not done with the former.
+/// Notices about what was not understood in inputs: unsupported formats, and unreadable lines; `left` says what was not done with
+/// inputs in unsupported formats.
 pub(super) fn not_understood<T>(files: &[Examined<T>], left: &str) -> Notices {
     let mut notices = Notices::default();
     for file in files {
@@ -148,7 +149,7 @@ pub(super) fn not_understood<T>(files: &[Examined<T>], left: &str) -> Notices {
     notices
 }
 
-/// Adds what was not understood of an input; otherwise as [`not_understood`].
+/// Adds notices about what was not understood in one input; otherwise like [`not_understood`].
 pub(super) fn add_not_understood<T>(file: &Examined<T>, left: &str, notices: &mut Notices) {
     let path = &file.file.path;
     notices.warnings(path, &file.warnings, "lines that cannot be read");
@@ -158,13 +159,13 @@ pub(super) fn add_not_understood<T>(file: &Examined<T>, left: &str, notices: &mu
     }
 }
 
-/// Says why inputs could not be read, each on a line; whether there were any.
+/// Reports why inputs could not be read, each on a line; returns whether there were any.
 pub(super) fn say<T>(context: &Context, files: &[Examined<T>]) -> bool {
     let said = files.iter().filter(|file| say_of(context, file));
     said.count() > 0
 }
 
-/// Says why an input could not be read; whether that is so.
+/// Reports why an input could not be read; returns whether that is the case.
 pub(super) fn say_of<T>(context: &Context, file: &Examined<T>) -> bool {
     let Some(error) = &file.file.error else {
         return false;

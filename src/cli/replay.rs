@@ -1,4 +1,4 @@
-//! `ctxpack replay`: what would policies have done to a session, turn by turn?
+//! `ctxpack replay`: shows what policies would have done to a session, turn by turn.
 
 use std::io::{self, BufWriter};
 use std::path::Path;
@@ -116,7 +116,7 @@ impl Replay {
     }
 }
 
-/// Policies, ready to be played; a scripted one has its answers beside its file.
+/// Prepares policies for replay; a scripted policy has its answers next to its file.
 pub(super) fn replaying<'p>(
     policies: impl IntoIterator<Item = (Option<&'p Path>, &'p Effective)>,
 ) -> Result<Replayer<'p>> {

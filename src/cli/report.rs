@@ -1,4 +1,4 @@
-//! `ctxpack report`: a report in another form, without another run; and several reports in one.
+//! `ctxpack report`: renders a report in another form, without another run; and merges several reports into one.
 //!
 //! Reads reports only, never transcripts. Entries of `compact` and of `stats` are on the disk when they are many.
 
@@ -41,7 +41,7 @@ pub(super) struct ReportCommand {
     out: Out,
 }
 
-/// Where it goes: here alone `-o` is a report.
+/// Where the report goes: only here does `-o` name a report.
 #[derive(Debug, Args)]
 struct Out {
     /// Write it to OUT as .json, .jsonl, .csv, .md or .html; repeatable
@@ -52,7 +52,7 @@ struct Out {
 }
 
 impl Out {
-    /// `finer` is what rows can be beside files.
+    /// `finer` lists what rows can represent besides files.
     fn planned(&self, finer: &[CsvRows]) -> Result<Vec<Planned>> {
         let reports = ReportArgs::to(self.out.clone());
         self.rows.of(reports.checked()?, finer)
@@ -130,7 +130,7 @@ fn render(context: &Context, path: &Path, out: &Out) -> Result<u8> {
     }
 }
 
-/// Adds reports up.
+/// Merges reports.
 fn merge(context: &Context, files: &[PathBuf], out: &Out) -> Result<u8> {
     let mut parts = Parts::default();
     let mut outcomes = Spool::<Outcome>::new(&temp_dir());
@@ -156,7 +156,7 @@ fn merge(context: &Context, files: &[PathBuf], out: &Out) -> Result<u8> {
                 })?;
                 parts.add_stats(part, &totals)?;
             }
-            // Whether it is whole is said before that it does not add up.
+            // A damaged report is reported as such, before the error that it cannot be merged.
             Command::Replay => {
                 check_size(path, &metadata)?;
                 stored.replay()?;
@@ -187,7 +187,7 @@ fn merge(context: &Context, files: &[PathBuf], out: &Out) -> Result<u8> {
     }
 }
 
-/// The inputs that occur more than once among paths in their order. For standard input that is unknown.
+/// The inputs that occur more than once in a sorted sequence of paths. For standard input, this is unknown.
 #[derive(Default)]
 struct Twice {
     last: String,
@@ -206,7 +206,7 @@ impl Twice {
     }
 }
 
-/// Entries of commands but `compact` and `stats` are held in memory, so that a report that would not fit there is refused.
+/// Entries of commands other than `compact` and `stats` are held in memory, so a report that would not fit is rejected.
 fn check_size(path: &Path, metadata: &Metadata) -> Result<()> {
     if metadata.len() <= MAX_REPORT_BYTES {
         return Ok(());
@@ -216,7 +216,7 @@ fn check_size(path: &Path, metadata: &Metadata) -> Result<()> {
     Err(error.hint("ctxpack never writes files this large; check what it is"))
 }
 
-/// Writes what was asked for, or else the table to stdout.
+/// Writes the requested reports, or else prints the table to stdout.
 fn tell(context: &Context, out: &Out, report: &AnyReport<'_>) -> Result<u8> {
     let planned = out.planned(report.finer_rows())?;
     if planned.is_empty() {

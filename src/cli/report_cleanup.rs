@@ -1,6 +1,6 @@
 //! The report beside an output: what becomes of it when the output is undone.
 //!
-//! Deletes nothing but a report of ours on exactly that output.
+//! Deletes only a report of ours about exactly that output.
 
 use std::io::Read;
 use std::path::Path;
@@ -16,21 +16,21 @@ use crate::store::{Missing, OpenPath};
 /// Larger reports are on more than one file.
 const MAX_REPORT_BYTES: u64 = 256 << 20;
 
-/// What became of the report on an output.
+/// What happened to the report about an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stale {
-    /// There is none of ours.
+    /// There is no report of ours.
     Nothing,
     /// It was deleted.
     Removed,
     /// It is about other files, too, and stays.
     OfOthers,
-    /// It is about other bytes than those that were undone, and stays.
+    /// It is about bytes other than those that were undone, and stays.
     OfAnother,
 }
 
-/// Deletes the report beside an output that was undone, if it is about that output alone, which had this hash. Below `folder`, no
-/// link is followed.
+/// Deletes the report next to an output that was undone, if it is about that output alone, with this hash. Below `folder`, no link
+/// is followed.
 pub(super) fn take_back(output: &Path, folder: Option<&Path>, hash: &str) -> Result<Stale> {
     let path = stats_beside(&path_text(output));
     let spot = match folder {
@@ -39,7 +39,7 @@ pub(super) fn take_back(output: &Path, folder: Option<&Path>, hash: &str) -> Res
     };
     let opened = spot.and_then(|spot| Ok((spot.read()?, spot)));
     let (file, spot) = match opened {
-        // A link, a folder or nothing at all: no report of ours.
+        // A link, a folder or nothing at all is not a report of ours.
         Err(error) if is_no_report(&error) => return Ok(Stale::Nothing),
         opened => opened?,
     };
@@ -52,7 +52,7 @@ pub(super) fn take_back(output: &Path, folder: Option<&Path>, hash: &str) -> Res
     if bytes.len() as u64 > MAX_REPORT_BYTES {
         return Ok(Stale::OfOthers);
     }
-    // Of another command, or of a later version.
+    // The report is from another command, or from a later version.
     let Ok(report) = read_compact(&path, &bytes) else {
         return Ok(Stale::Nothing);
     };

@@ -1,6 +1,6 @@
 //! `--report FILE`: where reports go, what may be replaced there, and how they are written.
 //!
-//! One way for every command. Never replaces a file that is not a report of ctxpack, unless the user says so.
+//! The rules are the same for every command. Never replaces a file that is not a report of ctxpack, unless the user says so.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -20,7 +20,7 @@ use crate::store::{Missing, OpenPath, resolved};
 /// The heading of flags on outputs.
 pub(super) const OUTPUT: &str = "Output";
 
-/// Which reports are written.
+/// Which reports to write.
 #[derive(Debug, Args)]
 pub(super) struct ReportArgs {
     /// Write a report as .json, .jsonl, .csv, .md or .html; repeatable
@@ -49,7 +49,7 @@ enum Row {
 }
 
 impl RowArgs {
-    /// The reports with these rows. `finer` is what the command has beside files.
+    /// The reports with these rows. `finer` lists what the command supports besides files.
     pub(super) fn of(&self, planned: Vec<Planned>, finer: &[CsvRows]) -> Result<Vec<Planned>> {
         let Some(row) = self.csv_rows else {
             return Ok(planned);
@@ -96,7 +96,7 @@ impl ReportArgs {
         ReportArgs { reports }
     }
 
-    /// The reports that were asked for; an extension that names no format is a usage error.
+    /// The requested reports; an extension that does not name a format is a usage error.
     pub(super) fn planned(&self) -> Result<Vec<Planned>> {
         let reports = self.reports.iter();
         reports
@@ -104,7 +104,7 @@ impl ReportArgs {
             .collect()
     }
 
-    /// The same, for a command that only reads: what cannot be written is said before the work.
+    /// The same, for a command that only reads: a report that cannot be written is an error before the work begins.
     pub(super) fn checked(&self) -> Result<Vec<Planned>> {
         let planned = self.planned()?;
         check_each(&planned, Overwrite::OwnOnly)?;
@@ -117,10 +117,10 @@ impl ReportArgs {
     }
 }
 
-/// The advice where a report may not replace what is there, for commands without `--overwrite`.
+/// The hint if a report may not replace an existing file, for commands without `--overwrite`.
 const ELSEWHERE: &str = "--report FILE writes elsewhere";
 
-/// The same for a command that has it.
+/// Gives the hint for a command that has `--overwrite`.
 fn may_overwrite(error: Error) -> Error {
     match error.kind {
         ErrorKind::Exists => error.hint(format!("--overwrite replaces it; {ELSEWHERE}")),
@@ -133,8 +133,8 @@ pub(super) fn check(planned: &[Planned], overwrite: Overwrite) -> Result<()> {
     check_each(planned, overwrite).map_err(may_overwrite)
 }
 
-/// Fails if a report would take the place of one of these files, inputs that were named and the output: not even `--overwrite` asks
-/// for that. Inputs that a walk finds are transcripts by their names, which no report replaces.
+/// Fails if a report would replace one of these files, the named inputs and the output: not even `--overwrite` allows that. Inputs
+/// that a walk finds have the names of transcripts, which no report replaces.
 pub(super) fn check_apart<'p>(
     planned: &[Planned],
     others: impl Iterator<Item = &'p Path>,
@@ -166,7 +166,7 @@ fn check_each(planned: &[Planned], overwrite: Overwrite) -> Result<()> {
     Ok(())
 }
 
-/// Writes all of them, and says what went wrong; whether all were written.
+/// Writes all of them, and prints what went wrong; returns whether all were written.
 pub(super) fn write_all(context: &Context, planned: &[Planned], report: &dyn Render) -> bool {
     let mut all = true;
     for (path, format) in planned {
@@ -215,7 +215,7 @@ fn write_one(
     }
 }
 
-/// What may become of what is there.
+/// Whether an existing file may be replaced.
 fn existing(spot: &OpenPath, format: ReportFormat, overwrite: Overwrite) -> Result<Existing> {
     if spot.look()?.is_none() {
         return Ok(Existing::Refuse);
@@ -232,7 +232,7 @@ fn existing(spot: &OpenPath, format: ReportFormat, overwrite: Overwrite) -> Resu
         if ends.is_empty() {
             return Ok(Existing::Overwrite);
         }
-        // Of a kind of its own: that of what exists has the advice to overwrite it.
+        // Uses an error kind of its own: the hint for existing files would suggest overwriting it.
         let message =
             "a file of that name exists and may be a transcript, which a report never replaces";
         return Err(Error::new(ErrorKind::Usage, message)
@@ -247,7 +247,7 @@ fn existing(spot: &OpenPath, format: ReportFormat, overwrite: Overwrite) -> Resu
     .hint(ELSEWHERE))
 }
 
-/// How a file begins and ends: enough to tell a report of ours, however large whatever is there may be.
+/// The beginning and end of a file: enough to recognise a report of ours, however large the file may be.
 fn ends(mut file: File) -> io::Result<Vec<u8>> {
     const ENOUGH: u64 = 64 << 10;
     let length = file.metadata()?.len();

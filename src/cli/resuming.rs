@@ -1,4 +1,4 @@
-//! Flags about earlier runs of the same command: what of their work is taken over.
+//! Flags about earlier runs of the same command: which of their results are reused.
 //!
 //! Decides nothing about inputs; `batch` does.
 
@@ -12,7 +12,7 @@ use crate::batch::{OrphanPolicy, Resume, Trust};
 use crate::error::Result;
 use crate::text::{count, thousands};
 
-/// How a command makes use of what it did before.
+/// How a command uses the results of earlier runs.
 #[derive(Debug, Args)]
 pub(super) struct ResumeArgs {
     /// Reuse the results of an earlier run of this command, even with hooks or --files-root
@@ -38,9 +38,9 @@ pub(super) struct ResumeArgs {
 }
 
 impl ResumeArgs {
-    /// Refuses what cannot have an effect: `none` says why an earlier run has left nothing to go by, if so.
+    /// Rejects flags that cannot have an effect: `none` says why there are no results of an earlier run, if that is the case.
     pub(super) fn check(&self, out_dir: Option<&Path>, none: Option<&str>) -> Result<()> {
-        // clap does not require what conflicts with another flag that is given.
+        // clap does not enforce a required flag that conflicts with another flag that is given.
         if self.prune_outputs && out_dir.is_none() {
             let why = "there is no output folder";
             return Err(refused(&["--prune-outputs"], why).hint("name it with --out-dir DIR"));
@@ -58,7 +58,7 @@ impl ResumeArgs {
         }
     }
 
-    /// What becomes of outputs whose input is gone.
+    /// What happens to outputs whose input is gone.
     pub(super) fn orphans(&self) -> OrphanPolicy {
         if self.prune_outputs {
             OrphanPolicy::Prune

@@ -1,6 +1,6 @@
-//! What a stream shows tables on: its width, and whether it has colours.
+//! The properties of a stream for tables: its width, and whether it has colours.
 //!
-//! Never writes.
+//! Does not write anything.
 
 use anstream::AutoStream;
 use anstream::stream::RawStream;
@@ -20,7 +20,7 @@ pub(super) enum Color {
 }
 
 impl Color {
-    /// Of this stream. The usual variables count: NO_COLOR, CLICOLOR, CLICOLOR_FORCE, TERM.
+    /// The screen of this stream. The usual variables are respected: NO_COLOR, CLICOLOR, CLICOLOR_FORCE, TERM.
     pub(super) fn screen(self, stream: &impl RawStream) -> Screen {
         let is_coloured = match self {
             Color::Auto => AutoStream::choice(stream) != anstream::ColorChoice::Never,
@@ -39,18 +39,18 @@ impl Color {
     }
 }
 
-/// The columns of a table that no terminal shows.
+/// The width of a table that is not shown on a terminal, in columns.
 const WITHOUT_TERMINAL: usize = 100;
-/// A terminal of fewer columns shows no table.
+/// Narrower terminals do not show tables properly, so this is the minimum width.
 const FEWEST: usize = 20;
 
-/// Columns of the terminal, if there is one. `COLUMNS` overrides it.
+/// The width of the terminal in columns, if there is one. `COLUMNS` overrides it.
 fn width() -> Option<usize> {
     let columns = std::env::var("COLUMNS").ok();
     let columns = columns.and_then(|columns| columns.parse().ok());
     let of_terminal = || Some(usize::from(terminal_size::terminal_size()?.0.0));
     let columns = columns.or_else(of_terminal);
-    // Terminals that do not know their size have none.
+    // Terminals that do not know their size report 0.
     let columns = columns.filter(|columns| *columns > 0);
     columns.map(|columns| columns.max(FEWEST))
 }

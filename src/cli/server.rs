@@ -1,7 +1,7 @@
-//! Flags that say how a server is asked for summaries, and the key from the environment.
+//! Flags for requests to a summary server, and the key from the environment.
 //!
-//! None of them changes the text of a summary, so none is a key of the policy. An API key never comes from a flag, which every
-//! user of the machine could read, nor from a policy file, which may be shared.
+//! None of them affects the text of a summary, so none is a policy key. An API key never comes from a flag, which every user of the
+//! machine could read, nor from a policy file, which may be shared.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -44,11 +44,11 @@ pub(super) struct ServerArgs {
 
 /// The server of a run.
 pub(super) struct Asked {
-    /// Who writes the summaries.
+    /// The model that writes the summaries.
     pub(super) model: Box<dyn SummaryModel>,
-    /// How many requests may be open at once.
+    /// The maximum number of concurrent requests.
     pub(super) at_once: usize,
-    /// The same server, where requests are held back.
+    /// The same server as a batch client, if requests are held back.
     pub(super) postponed: Arc<dyn BatchClient>,
 }
 
@@ -65,7 +65,7 @@ impl ServerArgs {
         ])
     }
 
-    /// None: the pipeline then refuses a policy that names a provider.
+    /// Always `None`: the pipeline then rejects a policy that names a provider.
     #[cfg(not(feature = "http"))]
     pub(super) fn server(
         &self,
@@ -126,7 +126,7 @@ impl ServerArgs {
         }))
     }
 
-    /// How long batches are waited for; `None`: until they end.
+    /// How long to wait for batches; `None`: until they end.
     pub(super) fn batches_wait(&self) -> Option<std::time::Duration> {
         self.max_wait
     }

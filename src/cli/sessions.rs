@@ -1,6 +1,6 @@
 //! `ctxpack sessions`: the sessions of installed agents, the newest first, with what takes their tokens.
 //!
-//! Only what is shown is read. Writes nothing but the list.
+//! Reads only what is shown. Writes only the list.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter};
@@ -33,7 +33,7 @@ use crate::text::{count, printable, shown_path, size, thousands};
 
 /// The most sessions that are shown without --all.
 const DEFAULT_LISTED: usize = 20;
-/// The fewest characters that are shown of an id; more, if it takes more to tell it from all others.
+/// The minimum number of characters shown of an id; more are shown if necessary to distinguish it from all others.
 const MIN_ID_CHARS: usize = 8;
 
 /// List the sessions of installed agents, newest first.
@@ -133,7 +133,7 @@ impl SessionsCommand {
         Ok(say(context, unseen, skipped, &rows))
     }
 
-    /// The flags that choose among the sessions.
+    /// The filters that were given.
     fn filters(&self) -> impl Iterator<Item = &'static str> {
         given([
             ("--since", self.since.map(drop)),
@@ -167,7 +167,7 @@ impl SessionsCommand {
     }
 }
 
-/// Says what could not be read; gives the exit code.
+/// Reports what could not be read; returns the exit code.
 fn say(
     context: &Context,
     unseen: Vec<Error>,
@@ -277,7 +277,7 @@ fn to_text(
         let time = moment(session.modified).map(|time| time.strftime("%Y-%m-%d %H:%M").to_string());
         let figure = |figure: Option<u64>| figure.map_or_else(|| "–".to_owned(), thousands);
         let figures = contents.counts;
-        // A session whose lines name no folder is found by its file.
+        // A session whose lines do not name a folder is shown by its file.
         let project = contents
             .directory
             .clone()

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-/// The form of what is printed to stdout.
+/// The form of the output on stdout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Shape {
     /// For people
@@ -11,7 +11,7 @@ pub(super) enum Shape {
     Json,
 }
 
-/// The flags that choose it.
+/// The flags that select the form.
 #[derive(Debug, Clone, Args)]
 pub(super) struct ShapeArgs {
     /// Output format
@@ -23,7 +23,7 @@ pub(super) struct ShapeArgs {
 }
 
 impl ShapeArgs {
-    /// The form that was asked for.
+    /// The selected form.
     pub(super) fn shape(&self) -> Shape {
         if self.json { Shape::Json } else { self.format }
     }
@@ -40,7 +40,7 @@ pub(super) enum TableShape {
     Csv,
 }
 
-/// The flags that choose it.
+/// The flags that select the form.
 #[derive(Debug, Clone, Args)]
 pub(super) struct TableShapeArgs {
     /// Output format
@@ -55,7 +55,7 @@ pub(super) struct TableShapeArgs {
 }
 
 impl TableShapeArgs {
-    /// The form that was asked for.
+    /// The selected form.
     pub(super) fn shape(&self) -> TableShape {
         match (self.json, self.csv) {
             (true, _) => TableShape::Json,

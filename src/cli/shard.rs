@@ -1,6 +1,6 @@
-//! `--shard`: which part of the inputs a run takes, by its own words or by those of a scheduler.
+//! `--shard`: which part of the inputs a run takes, as stated by the user or by a scheduler.
 //!
-//! The only place where the variables of schedulers are read, and only if the flag names one. Never guesses a number.
+//! The only place where the variables of schedulers are read, and only if the flag names one. Never guesses a part.
 
 use clap::Args;
 
@@ -8,7 +8,7 @@ use super::limits::INPUT;
 use crate::batch::{Found, Shard};
 use crate::error::{Error, ErrorKind, Result};
 
-/// What `--shard` takes.
+/// The forms that `--shard` accepts.
 const FORMS: &str =
     "use I/N with I from 1 to N, like 3/8; slurm in a job array; or kubernetes/N in an indexed job";
 
@@ -74,7 +74,7 @@ fn shard(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Shard>
             let step = or_else("SLURM_ARRAY_TASK_STEP", 1)?.max(1);
             let most = number("SLURM_ARRAY_TASK_MAX")?;
             let tasks = number("SLURM_ARRAY_TASK_COUNT")?;
-            // `--array=0,3,7` has neither a step nor a place for each id that could be told from these numbers.
+            // For `--array=0,3,7`, these numbers determine neither a step nor the position of an id.
             if id < least
                 || !(id - least).is_multiple_of(step)
                 || most < least
@@ -144,7 +144,7 @@ mod tests {
         );
         let index = [("JOB_COMPLETION_INDEX", "7")];
         assert_eq!(with("kubernetes/8", &index), named("shard-8-of-8"));
-        // Gaps in an array, an index beyond the count, variables that are not there.
+        // Gaps in an array, an index beyond the count, missing variables.
         for (text, variables) in [
             ("slurm", &array("3", "0", "7", "3", "1")[..]),
             ("slurm", &array("x", "0", "3", "4", "1")),

@@ -1,4 +1,4 @@
-//! Flags of `compact` that are short for keys of the policy.
+//! Flags of `compact` that are shorthands for policy keys.
 //!
 //! They are settings like any other: the policy's hash covers them, and a report lists them. A flag overrides a `--set` of
 //! the same key.
@@ -63,7 +63,7 @@ fn target(text: &str) -> Result<Target, String> {
     }
 }
 
-/// A share of a whole, like `50` or `50%`.
+/// A percentage, like `50` or `50%`.
 pub(super) fn percent(text: &str) -> Result<f64, String> {
     percentage(text.strip_suffix('%').unwrap_or(text))
         .ok_or_else(|| "a percentage above 0, up to 100".to_owned())
@@ -85,7 +85,7 @@ pub(super) fn tokens(text: &str) -> Option<u64> {
 }
 
 impl Shorthands {
-    /// Those of these flags that were given and need something of the policy, each with that. `more` are flags for a server. Not
+    /// Those of these flags that were given and depend on the policy, each with what it needs. `more` are flags for a server. Not
     /// `--summarize`, which many commands have whatever the policy is: a warning says that it has no effect.
     pub(super) fn needing(&self, more: impl Iterator<Item = &'static str>) -> [Needing; 3] {
         let of_server = given([
@@ -110,9 +110,9 @@ impl Shorthands {
         ]
     }
 
-    /// The settings that the given flags are short for.
+    /// The settings for which the given flags are shorthands.
     pub(super) fn settings(&self) -> FlagSettings {
-        // A cap without a trigger would have no effect, so the target also becomes the trigger, whatever it saves.
+        // A cap without a trigger would have no effect, so the target also becomes the trigger, however little it saves.
         let (target, implied): (Vec<_>, Vec<_>) = match &self.target {
             None => (Vec::new(), Vec::new()),
             Some(Target::Percent(percent)) => (

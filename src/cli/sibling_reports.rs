@@ -1,7 +1,7 @@
 //! The report beside each output: written when the output is, so that a run which is killed leaves outputs with their reports.
 //!
-//! At the end only what is left: reports that several outputs share, those that the end of the run has changed, and those that
-//! could not be written before. Never writes where agents keep their sessions: they list what is there.
+//! Only the rest is written at the end: reports shared by several outputs, reports amended at the end of the run, and those that
+//! could not be written before. Never writes to folders where agents keep their sessions: agents list what is there.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::store::{Missing, OpenPath};
 pub(super) enum ReportTiming {
     /// As soon as an outcome is final.
     AtOnce,
-    /// At the end, because they say something of the whole run.
+    /// At the end, because they contain information about the whole run.
     AtTheEnd,
 }
 
@@ -31,19 +31,19 @@ pub(super) struct BesideReports {
     policy: PolicyRef,
     overwrite: Overwrite,
     when: ReportTiming,
-    /// Folders that get no reports.
+    /// Folders in which no reports are written.
     spared: Vec<PathBuf>,
-    /// Those that were written: some bytes for each.
+    /// The reports written so far: a few bytes for each.
     written: Mutex<HashMap<PlaceKey, Outputs>>,
     /// Whether any is left for the end.
     is_left: AtomicBool,
 }
 
-/// The outputs that a report is on.
+/// The outputs that a report is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outputs {
     One,
-    /// `a.jsonl` and `a.jsonl.gz` have one report.
+    /// `a.jsonl` and `a.jsonl.gz` share one report.
     Several,
 }
 
@@ -59,7 +59,7 @@ impl BesideReports {
         }
     }
 
-    /// Writes no report into these folders, nor into those in them.
+    /// Writes no reports to these folders or their subfolders.
     pub(super) fn sparing(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         let whole = folders
             .into_iter()
@@ -70,7 +70,7 @@ impl BesideReports {
         }
     }
 
-    /// Where the report beside an output is, if there is an output and its folder gets reports.
+    /// The path of the report next to an output, if there is an output and reports are written in its folder.
     fn report_of(&self, outcome: &Outcome) -> Option<PathBuf> {
         let output = outcome.output.as_deref().filter(|output| *output != "-")?;
         if !self.spared.is_empty() {
@@ -87,7 +87,7 @@ impl BesideReports {
         Some(stats_beside(output))
     }
 
-    /// An outcome is final: writes the report beside its output, if it has one. Below `base`, no link is followed.
+    /// Called when an outcome is final: writes the report next to its output, if it has one. No link is followed below `base`.
     pub(super) fn see(&self, outcome: &Outcome, base: Option<&Path>) {
         let Some(path) = self
             .report_of(outcome)
@@ -108,18 +108,18 @@ impl BesideReports {
         }
         let report = Report::new(self.policy.clone(), vec![outcome.clone()]);
         if self.write(&path, base, &report).is_err() {
-            // Tried again at the end, which says why.
+            // Retried at the end, where the error is reported.
             let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
             written.insert(place, Outputs::Several);
             self.is_left.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Writes what is left, as `finished` makes it of the outcomes that share a report; `changed` are the inputs of which the end
-    /// of the run says more. Gives what went wrong.
+    /// Writes the remaining reports, each made by `finished` from the outcomes that share it; `changed` lists the inputs whose
+    /// outcomes were amended at the end of the run. Returns the errors.
     ///
     /// # Errors
-    /// Where the disk does not give outcomes back.
+    /// If outcomes cannot be read back from disk.
     pub(super) fn end<'f>(
         &self,
         outcomes: &Sorted,

@@ -1,6 +1,6 @@
-//! A moment on the command line: a day, a time, or how long ago it was.
+//! A point in time on the command line: a day, a time, or an age.
 //!
-//! Counts from now, which it asks the system for. Never takes a day for one of the local time zone: what is chosen is the same
+//! Ages are relative to the system's current time. Days are never in the local time zone, so that the same files are selected
 //! everywhere.
 
 use std::time::{Duration, SystemTime};
@@ -33,7 +33,7 @@ fn before(now: SystemTime, text: &str) -> Option<SystemTime> {
         _ => return None,
     };
     let ago = Duration::from_secs(number.checked_mul(seconds)?);
-    // Longer ago than the system's first moment is all of it.
+    // An age that reaches back beyond the earliest time means the earliest time.
     Some(now.checked_sub(ago).unwrap_or(SystemTime::UNIX_EPOCH))
 }
 

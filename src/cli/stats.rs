@@ -122,7 +122,7 @@ impl Stats {
         self.top.unwrap_or(10)
     }
 
-    /// Refuses what no row has.
+    /// Rejects flags for figures that no row contains.
     fn check(&self, planned: &[Planned]) -> Result<()> {
         let flags = given([
             ("--exact", self.exact.then_some(())),
@@ -139,7 +139,7 @@ impl Stats {
             .hint("--format json has it, and --report FILE.json beside the rows"))
     }
 
-    /// Writes the reports and the table; the exit code.
+    /// Writes the reports and the table; returns the exit code.
     fn tell(&self, context: &Context, planned: &[Planned], report: &Report<'_>) -> Result<u8> {
         let all = write_all(context, planned, report);
         let mut out = BufWriter::new(io::stdout().lock());

@@ -1,8 +1,8 @@
-//! A plain table for stdout: columns as wide as what is in them, two spaces between.
+//! A plain table for stdout: columns are as wide as their contents, with two spaces in between.
 //!
-//! Never escapes: what comes in must be safe to show.
+//! Does not escape anything: cells must be safe to show.
 
-/// To which side a column's cells keep.
+/// How a column's cells are aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Aligned {
     /// Words.
@@ -11,7 +11,7 @@ pub(super) enum Aligned {
     Right,
 }
 
-/// As much of the last column as should fit beside the others.
+/// The number of characters of the last column that should fit next to the others.
 const LAST: usize = 16;
 
 /// A table with a line of headings.
@@ -29,13 +29,13 @@ impl Table {
         }
     }
 
-    /// Adds a row, a cell for each column.
+    /// Adds a row, with one cell per column.
     pub(super) fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 
-    /// The same table for a screen of that many columns: without some of `less`, in this order, where figures would be broken
-    /// otherwise. The last column is words that may go on below.
+    /// The same table for a screen of this width: without as many columns of `less`, in this order, as needed to avoid breaking
+    /// figures. The last column contains words, which may wrap.
     pub(super) fn within(mut self, width: usize, less: &[usize]) -> Self {
         let mut gone: Vec<usize> = Vec::new();
         for column in less {
@@ -72,7 +72,7 @@ impl Table {
         (0..self.aligned.len()).map(width).collect()
     }
 
-    /// The lines, without spaces at their ends.
+    /// The lines, without trailing spaces.
     pub(super) fn text(&self) -> String {
         let widths = self.widths();
         let mut text = String::new();

@@ -1,7 +1,7 @@
 //! The topics of `ctxpack help`: Markdown files of this folder, embedded in the program.
 //!
-//! What a topic lists (formats, kinds of errors, fields of a report) is compared with the code by `tests/topics.rs`; the policy
-//! keys are generated. Never decides anything, never prints.
+//! `tests/topics.rs` compares the lists in topics (formats, error kinds, report fields) with the code; the policy keys are
+//! generated. Never decides anything, never prints.
 
 use std::borrow::Cow;
 
@@ -48,7 +48,7 @@ pub(super) enum Topic {
 }
 
 impl Topic {
-    /// All of them, as they are listed.
+    /// All of them, in the order in which they are listed.
     pub(super) const ALL: [Topic; 17] = [
         Topic::Policies,
         Topic::Keys,
@@ -74,7 +74,7 @@ impl Topic {
         Topic::ALL.into_iter().find(|topic| topic.name() == name)
     }
 
-    /// What `ctxpack help` takes.
+    /// The name that `ctxpack help` accepts.
     pub(super) fn name(self) -> &'static str {
         match self {
             Topic::Policies => "policies",
@@ -97,7 +97,7 @@ impl Topic {
         }
     }
 
-    /// The file that is embedded.
+    /// The embedded file.
     fn file(self) -> &'static str {
         match self {
             Topic::Policies => include_str!("topics/policies.md"),
@@ -126,10 +126,10 @@ impl Topic {
         first.trim_start_matches("# ")
     }
 
-    /// All of it, as Markdown.
+    /// The whole text, as Markdown.
     ///
     /// # Errors
-    /// None for a program that passes its tests.
+    /// None in a build that passes its tests.
     pub(super) fn text(self) -> Result<Cow<'static, str>> {
         Ok(match self {
             Topic::Keys => Cow::Owned(self.file().to_owned() + &policy::reference()?),
@@ -153,7 +153,7 @@ impl Topic {
     }
 }
 
-/// What the program's own help ends with: the topics, and where to begin.
+/// The end of the program's own help: the topics, and where to begin.
 pub(super) fn closing() -> String {
     let lines = Topic::ALL.map(|topic| format!("  {:11}  {}\n", topic.name(), topic.title()));
     format!(

@@ -200,7 +200,7 @@ impl Undo {
             if context.interrupted().is_some() {
                 break;
             }
-            // Its own size, before the original's takes its place.
+            // The current size of the file, before the original replaces it.
             let bytes = size(source);
             let done = match source {
                 // Refused before.
@@ -294,7 +294,7 @@ impl Undo {
         tally.results.push(result(path, &done));
         tally.restored += 1;
         tally.bytes += done.bytes;
-        // What is lost is said of each file.
+        // Losses are reported for each file.
         let is_plain = matches!((&done.state, &done.lost[..]), (State::Compacted, []));
         if context.is_for_people() && (context.voice == Voice::Loud || !is_plain) {
             tally.lines.push(result_line(path, &done));
@@ -324,7 +324,7 @@ impl Undo {
         let to_stdout = matches!(dest, Dest::Writer(_));
         found.restore(dest, appended).map_err(|error| {
             match &error.source {
-                // A fault without a path is the stream's, not the original's.
+                // An error without a path is about the output stream, not the original.
                 Some(source) if to_stdout && error.path.is_none() => stdout_failed(source),
                 Some(_) | None => error,
             }
@@ -332,7 +332,7 @@ impl Undo {
     }
 }
 
-/// Deletes the report on what was undone in place, or notes why it stays.
+/// Deletes the report about a file that was undone in place, or notes why it stays.
 fn take_report_back(
     path: &Path,
     folder: Option<&Path>,
@@ -364,7 +364,7 @@ fn result(path: &Path, done: &Undone) -> Value {
     json!({"file": path_text(path), "result": result, "bytes": done.bytes, "bytes_discarded": discarded})
 }
 
-/// What was done with a file, as it is printed.
+/// What was done with a file, as a line of text.
 fn result_line(path: &Path, done: &Undone) -> String {
     let bytes = count(done.bytes, "byte");
     let lost = if done.lost.is_empty() {

@@ -1,25 +1,25 @@
-//! What was asked for and no input had a use for: told once, at the end of a run, when all outcomes are known.
+//! Settings that no input made use of: reported once, at the end of a run, when all outcomes are known.
 //!
-//! What can be told before the first input is in `useless_flags.rs`.
+//! Settings that can be rejected before the first input are handled in `useless_flags.rs`.
 
 use super::Context;
 use crate::outcome::{DegradedKind, NoticeLevel, Notices, Outcome};
 use crate::policy::{Effective, Need, Target};
 use crate::text::thousands;
 
-/// How what has no effect is called in notices.
+/// The kind of notices about settings without an effect.
 const KIND: &str = "no_effect";
 
-/// Keys that act on a summary alone, each with what it needs of the policy.
+/// Keys that affect only summaries, each with what it needs of the policy.
 const OF_SUMMARIES: [(&str, Need); 2] = [
     ("summary.instructions", Need::Summaries),
     ("restore.root", Need::Restored),
 ];
 
-/// What was asked for, and what the outcomes that were seen say of it.
+/// The settings in question, and what the outcomes seen so far say about them.
 #[derive(Debug)]
 pub(super) struct UnusedSettings<'e> {
-    /// What acts on a summary alone.
+    /// The settings that affect only summaries.
     of_summaries: Vec<String>,
     /// A target, with where it was set.
     target: Option<(&'e Target, String)>,
@@ -29,10 +29,10 @@ pub(super) struct UnusedSettings<'e> {
 }
 
 impl<'e> UnusedSettings<'e> {
-    /// `None` where nothing was asked for that the outcomes might not have heard.
+    /// `None` if there are no settings that might have had no effect.
     pub(super) fn of(effective: &'e Effective) -> Option<Self> {
         let policy = &effective.policy;
-        // A file may set for all what few need.
+        // A file may make settings for all inputs that only a few need.
         let set = |key: &str| {
             let origin = effective.origin_of(key);
             origin.filter(|origin| !origin.starts_with("file "))
@@ -54,7 +54,7 @@ impl<'e> UnusedSettings<'e> {
         })
     }
 
-    /// Looks at an outcome.
+    /// Accounts for an outcome.
     pub(super) fn see(&mut self, outcome: &Outcome) {
         self.inputs += u64::from(!outcome.conversations.is_empty());
         let mut asked = outcome.degraded.iter().map(|degraded| degraded.kind);
@@ -88,7 +88,7 @@ impl<'e> UnusedSettings<'e> {
         }
     }
 
-    /// Says what was not heard.
+    /// Reports the settings that had no effect.
     pub(super) fn say(self, context: &Context) {
         if self.inputs > 0 && self.summaries == 0 {
             for what in &self.of_summaries {

@@ -1,6 +1,6 @@
 //! Flags that cannot have an effect: refused before the first input, so that no user relies on them.
 //!
-//! Only what the command line and the policy say together. What depends on the inputs is told at the end of the run.
+//! Considers only the command line and the policy. What depends on the inputs is told at the end of the run.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Effective, Layer, Need, Policy, SummaryWhen};

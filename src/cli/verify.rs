@@ -1,4 +1,4 @@
-//! `ctxpack verify`: is this history valid for the provider's API?
+//! `ctxpack verify`: checks whether a history is valid for the provider's API.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
@@ -19,7 +19,7 @@ use crate::report::times_line;
 use crate::text::{count, printable};
 use crate::verify::{Finding, Severity};
 
-/// What is said of an input of no supported format.
+/// The notice for an input in an unsupported format.
 const NOT_CHECKED: &str = "not checked";
 
 /// Check histories against their provider's rules.
@@ -79,7 +79,7 @@ impl Verify {
         context.notices(foreign);
         if context.is_for_people() {
             let mut err = io::stderr().lock();
-            // Of one file the findings say everything, and none is no news.
+            // For a single file, the findings say everything, and no output means no findings.
             if files.len() > 1 {
                 let _ = writeln!(err, "{}", total(&files));
             }
@@ -93,7 +93,7 @@ impl Verify {
         Ok(if failed { 3 } else { u8::from(broken) })
     }
 
-    /// Says on stderr that an input was not checked.
+    /// Reports on stderr that an input was not checked.
     fn unchecked(
         &self,
         context: &Context,
@@ -114,7 +114,7 @@ impl Verify {
         }
     }
 
-    /// The same for a program, to which an empty output says that all is well.
+    /// The same for programs, which take an empty output as success.
     fn line_unchecked(&self, path: &str, unread: &Unread, severity: Severity) -> String {
         match self.shape.shape() {
             Shape::Text => String::new(),
@@ -163,7 +163,7 @@ fn severity_name(severity: Severity) -> &'static str {
     }
 }
 
-/// The inputs that somebody named, as reports name them.
+/// The inputs that were named, as they are called in reports.
 fn named(found: &Found) -> BTreeSet<String> {
     let is_named = |source: &&Source| match source {
         Source::Stdin => true,

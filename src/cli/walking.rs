@@ -11,7 +11,7 @@ use crate::batch::{Exclude, Filter, Found};
 use crate::error::Result;
 use crate::outcome::{NoticeLevel, Notices, path_text};
 
-/// What is left out of folders.
+/// What is excluded from folders.
 #[derive(Debug, Args)]
 pub(super) struct ExcludeArgs {
     /// Exclude matching files from folders and patterns; gitignore syntax, relative to each folder; repeatable
@@ -28,7 +28,7 @@ impl ExcludeArgs {
     }
 }
 
-/// Which transcripts of folders are meant.
+/// Which transcripts in folders are selected.
 #[derive(Debug, Args)]
 pub(super) struct FilterArgs {
     /// In folders, take only files last written at or after this time: 7d, 24h, 2026-11-01 (in UTC)
@@ -45,7 +45,7 @@ pub(super) struct FilterArgs {
     project: Option<String>,
 }
 
-/// Says that filters and exclusions have left nothing: the tables and sums of no file would look like those of empty ones.
+/// Reports that filters and exclusions have left nothing: tables and sums over no files would look like those of empty ones.
 pub(super) fn say_nothing_left(context: &Context, found: &Found) {
     if found.is_empty() && found.skipped.is_asked_for() {
         context.remark(
@@ -61,7 +61,7 @@ impl FilterArgs {
         Filter::new(self.since, self.until, self.project.as_deref())
     }
 
-    /// Leaves out of `found` what is not meant, and says what a filter does not concern.
+    /// Removes from `found` what is not selected, and reports the inputs to which a filter does not apply.
     pub(super) fn apply(
         filter: &Filter,
         found: &mut Found,

@@ -1,11 +1,12 @@
 //! A policy for commands that never ask a model: `replay`, `eval`, `diff` and `check`.
 //!
-//! Sends nothing, and changes no other key than where summaries come from.
+//! Sends nothing, and changes only the key that selects the source of summaries.
 
 use crate::error::Result;
 use crate::policy::{self, Effective, Setting, Source};
 
-/// A policy as `command` runs it: one that would ask a provider tells its summaries itself, and the report says so.
+/// The policy as `command` runs it: if it would use a provider, the built-in summariser writes the summaries instead, and the
+/// report says so.
 pub(super) fn without_server(effective: Effective, command: &str) -> Result<Effective> {
     match effective.policy.summary.source {
         Source::Extractive | Source::Scripted => Ok(effective),

@@ -1,9 +1,9 @@
-//! Which elements of two sequences are the same, in their order.
+//! Finds which elements of two sequences are the same, in their order.
 //!
-//! Elements are compared by keys, which are hashes; several passes with other keys look at what the ones before have left.
-//! Each pass is a patience diff: what is alike at both ends, then what occurs once on either side, as far as it is in the same
-//! order, and between these the same again. The time is that of a sort on all inputs, hostile ones included. Never looks
-//! at contents.
+//! Elements are compared by keys, which are hashes; each further pass uses other keys on what the earlier ones have left unpaired.
+//! Each pass is a patience diff: it pairs equal elements at both ends, then elements that occur once on either side, as far as they
+//! are in the same order, and then repeats this between these pairs. The running time is that of a sort on all inputs, including
+//! hostile ones. Never looks at contents.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ pub(super) struct Alignment {
     old_of: Vec<Option<u32>>,
 }
 
-/// What is not paired yet, between two pairs.
+/// A run of elements between two pairs that are not paired yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Gap {
     pub(super) old: Range<usize>,
@@ -35,7 +35,7 @@ impl Gap {
 }
 
 impl Alignment {
-    /// No pairs yet between `old` and `new` elements.
+    /// An alignment without pairs between `old` and `new` elements.
     pub(super) fn new(old: usize, new: usize) -> Self {
         Alignment {
             new_of: vec![None; old],
@@ -59,7 +59,7 @@ impl Alignment {
         self.old_of[new] = Some(old as u32);
     }
 
-    /// What is not paired on at least one side, between pairs.
+    /// The unpaired elements between pairs, where at least one side has any.
     pub(super) fn gaps(&self) -> Vec<Gap> {
         let mut gaps = Vec::new();
         let (mut old, mut new) = (0, 0);
@@ -78,7 +78,7 @@ impl Alignment {
         gaps
     }
 
-    /// Pairs elements of equal keys; those without a key stay alone.
+    /// Pairs elements with equal keys; elements without a key stay unpaired.
     pub(super) fn pass(&mut self, old: &[Option<u64>], new: &[Option<u64>]) {
         let mut open: Vec<(Gap, u8)> = self.gaps().into_iter().map(|gap| (gap, 0)).collect();
         while let Some((mut gap, depth)) = open.pop() {
@@ -112,7 +112,7 @@ impl Alignment {
         }
     }
 
-    /// Pairs what is alike at both ends of a gap.
+    /// Pairs equal elements at both ends of a gap.
     fn trim(&mut self, gap: &mut Gap, old: &[Option<u64>], new: &[Option<u64>]) {
         let same = |a: usize, b: usize| old[a].is_some() && old[a] == new[b];
         while gap.is_open() && same(gap.old.end - 1, gap.new.end - 1) {
@@ -125,7 +125,7 @@ impl Alignment {
         }
     }
 
-    /// Pairs elements that occur several times, from the end on: what a compaction keeps is the end.
+    /// Pairs elements that occur several times, starting from the end, because a compaction keeps the end.
     fn pair_repeated(&mut self, gap: &Gap, old: &[Option<u64>], new: &[Option<u64>]) {
         let mut places: IdMap<u64, Vec<usize>> = IdMap::default();
         for at in gap.old.clone() {
@@ -146,9 +146,9 @@ impl Alignment {
     }
 }
 
-/// What occurs once on either side of a gap, as far as the order is the same.
+/// The elements that occur once on either side of a gap, as far as they are in the same order.
 fn anchors(gap: &Gap, old: &[Option<u64>], new: &[Option<u64>]) -> Vec<(usize, usize)> {
-    /// Where a key occurs on one side.
+    /// How often, and where, a key occurs on one side.
     #[derive(Clone, Copy)]
     enum Seen {
         Once(usize),
@@ -176,9 +176,10 @@ fn anchors(gap: &Gap, old: &[Option<u64>], new: &[Option<u64>]) -> Vec<(usize, u
     longest_in_order(&pairs.collect::<Vec<_>>())
 }
 
-/// The longest part of `pairs`, which ascend on the left, that ascends on the right, too.
+/// The longest subsequence of `pairs`, which ascend on the left, that also ascends on the right.
 fn longest_in_order(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    // For each length, the pair with the least right side that ends a part of it; and for each pair the one before it.
+    // For each length, the pair with the smallest right side that ends a subsequence of that length; and for each pair, its
+    // predecessor.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
     for (number, (_, right)) in pairs.iter().enumerate() {
@@ -234,9 +235,9 @@ mod tests {
         assert_eq!(aligned("abc", "xyz"), "");
         assert_eq!(aligned("", "abc"), "");
         assert_eq!(aligned("a..b", "a..b"), "ab");
-        // A block that moved is the shorter part.
+        // The block that counts as moved is the shorter one.
         assert_eq!(aligned("abcdexy", "xyabcde"), "abcde");
-        // What occurs often is taken from the end.
+        // Repeated elements are paired from the end.
         assert_eq!(aligned("xoxoxo", "qxoq"), "xo");
     }
 

@@ -1,4 +1,4 @@
-//! The parts of a message that have changed: results that were replaced, texts with other words, blocks that are gone.
+//! The parts of a message that have changed: replaced results, edited texts, removed blocks.
 
 use crate::facts;
 use crate::policy::{Policy, Replacement};
@@ -10,7 +10,7 @@ use super::record::{RecordedActions, fate_of};
 use super::side::{Window, hash, kind_and_id, tied, value, words};
 use super::{Change, Fate};
 
-/// The changes from a message to the one that it has become, by their numbers.
+/// The changes between a message and its new version, given their numbers.
 pub(super) fn changes(
     before: Window<'_>,
     after: Window<'_>,
@@ -92,7 +92,7 @@ fn changed(
         _ => None,
     };
     Change {
-        // A text that no policy here knows is what the record says.
+        // If no policy here knows the text, the record decides what happened.
         fate: match (seen, action) {
             (Fate::Edited, Some(action)) => fate_of(action.kind).unwrap_or(seen),
             (seen, _) => seen,
@@ -133,13 +133,13 @@ fn inserted(after: Window<'_>, new: u32, place: u64) -> Change {
 fn is_same(before: Window<'_>, after: Window<'_>, old: u32, new: u32) -> bool {
     let (old, new) = (before.transcript.block(old), after.transcript.block(new));
     let tool = before.transcript.bytes(old.line, old.tool);
-    // In some formats, the tool and whether it failed stand elsewhere.
+    // In some formats, the tool and the outcome are recorded outside the block.
     (old.kind, old.outcome) == (new.kind, new.outcome)
         && value(before.transcript, old) == value(after.transcript, new)
         && tool == after.transcript.bytes(new.line, new.tool)
 }
 
-/// What a part that now says `text` has become.
+/// What happened to a part that now says `text`.
 fn seen(old: &Block, text: &str, policies: &[Policy]) -> Fate {
     if old.kind != BlockKind::Result {
         return Fate::Edited;
@@ -156,7 +156,7 @@ fn seen(old: &Block, text: &str, policies: &[Policy]) -> Fate {
     }
 }
 
-/// What a message has become, by its parts: what saves most.
+/// What happened to a message, judged by the part that saves the most.
 pub(super) fn fate(changes: &[Change]) -> Fate {
     let saved = |change: &Change| change.tokens_before.saturating_sub(change.tokens_after);
     match changes {

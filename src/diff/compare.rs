@@ -1,9 +1,9 @@
-//! Two outputs of the same input, held against each other message by message: what was expected and what came, or what two
-//! policies make of a transcript.
+//! Compares two outputs of the same input message by message: the expected and the actual output, or what two policies make of a
+//! transcript.
 //!
 //! Both are aligned with the input, so that a message of the input has two fates. Only what differs is listed: messages with
-//! different fates or replacements, texts that were written (summaries) as unified diffs, and lines outside of what models
-//! read. Ids of new lines, their times and the links to them follow from the content, and are no differences.
+//! different fates or replacements, texts that were written (summaries) as unified diffs, and lines outside of what models read.
+//! Ids of new lines, their times and the links to them follow from the content, and do not count as differences.
 //!
 //! ```text
 //! let differ = Differ::new(&policy)?;
@@ -76,11 +76,11 @@ pub struct RowComparison {
     pub fates: [Fate; 2],
     /// Why, where a record says so.
     pub reasons: [Option<String>; 2],
-    /// How the texts that took the place of its parts differ, as a unified diff.
+    /// How the texts that replaced its parts differ, as unified diffs.
     pub texts: Vec<String>,
 }
 
-/// A message that only outputs have.
+/// A message that exists only in outputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AddedComparison {
     /// What it is: a summary, its acknowledgement, or something else.
@@ -91,7 +91,7 @@ pub struct AddedComparison {
     pub tokens_after: [u64; 2],
     /// What was restored in it.
     pub restored: [Vec<String>; 2],
-    /// How its text differs, as a unified diff; one that an output lacks is all removed or added.
+    /// How its text differs, as a unified diff; if an output lacks the message, all of the text counts as removed or added.
     pub text: Vec<String>,
 }
 
@@ -109,8 +109,8 @@ impl Comparison {
 }
 
 impl Differ {
-    /// Holds two outputs of `input` against each other; all three have the same format. `told` is what records say of them, for
-    /// reasons; it may be empty.
+    /// Compares two outputs of `input`; all three have the same format. `told` contains the records of the outputs, for reasons; it
+    /// may be empty.
     pub fn outputs(
         &self,
         input: Source<'_>,
@@ -123,7 +123,7 @@ impl Differ {
             self.diff(input, right, told[1]),
         );
         let mut compared = compare(&of_left, &of_right);
-        // Copies of results differ where these do.
+        // If the conversations differ, copies of results differ as well.
         let mirrors = match compared.conversations.is_empty() {
             true => Mirrors::Compared,
             false => Mirrors::Ignored,
@@ -142,7 +142,7 @@ impl Differ {
     }
 }
 
-/// Holds the diffs of two outputs of the same input against each other; lines and bytes are not known to them.
+/// Compares the diffs of two outputs of the same input; the result contains no lines or bytes, which the diffs do not record.
 pub fn compare(left: &Diff, right: &Diff) -> Comparison {
     let nothing = |of: &ConversationDiff| ConversationDiff {
         id: of.id.clone(),
@@ -179,7 +179,7 @@ pub fn compare(left: &Diff, right: &Diff) -> Comparison {
     }
 }
 
-/// A conversation, if it differs.
+/// The comparison of a conversation, if it differs.
 fn conversation(
     left: &ConversationDiff,
     right: &ConversationDiff,
@@ -260,7 +260,7 @@ fn like<'c>(one: &Change, others: &'c [Change]) -> Option<&'c Change> {
     others.iter().find(is_alike)
 }
 
-/// A message that an output has and the input has not, if it differs.
+/// A message that an output has and the input lacks, if it differs.
 fn added(fate: Fate, left: Option<&Row>, right: Option<&Row>) -> Option<AddedComparison> {
     let sides = [left, right];
     let [old, new] = sides.map(|row| row.and_then(|row| row.text.as_deref()));

@@ -18,7 +18,7 @@ pub(super) struct About<'d> {
     pub(super) after: &'d Side<'d>,
     pub(super) policies: &'d [Policy],
     pub(super) told: &'d Records<'d>,
-    /// The number of the line that the transcript is, in a file of several.
+    /// The line number of the transcript, in a file with one transcript per line.
     pub(super) line: Option<u64>,
 }
 
@@ -63,11 +63,11 @@ impl About<'_> {
         let is_new = |at: &usize| alignment.old_of(*at).is_none();
         let is_summary = |at: &usize| is_new(at) && after.origins[*at] == MessageOrigin::Summary;
         let mut summaries: Vec<usize> = (0..news).filter(is_summary).collect();
-        // The text of a policy that is not at hand is not known; its record is.
+        // If the policy that wrote the summary is not at hand, its text is not recognised; the record still says that there is one.
         if summaries.is_empty() && told.has_summary() {
             summaries.extend((0..news).find(is_new));
         }
-        // The next old message that stays, from each new one on.
+        // For each new message, the next old message that stays.
         let mut next = vec![olds; news + 1];
         for at in (0..news).rev() {
             next[at] = alignment.old_of(at).unwrap_or(next[at + 1]);
@@ -80,7 +80,7 @@ impl About<'_> {
         let mut rows = Vec::with_capacity(olds + summaries.len() * 2);
         let mut done = 0;
         for (at, next) in next.into_iter().enumerate() {
-            // What was replaced stands before what replaced it.
+            // Replaced messages come before their replacement.
             rows.extend((done..next).map(|old| gone(before, old, fate_of_gone(old), &told)));
             done = next;
             if at == news {
@@ -124,14 +124,14 @@ impl About<'_> {
     }
 }
 
-/// The messages that are the same ones.
+/// Pairs the messages that are the same on both sides.
 fn aligned(before: Window<'_>, after: Window<'_>) -> Alignment {
     let mut alignment = Alignment::new(before.tokens.len(), after.tokens.len());
     for key in [Key::Id, Key::Said, Key::Calls] {
         alignment.pass(&before.keys(key), &after.keys(key));
     }
-    // What was said may have changed (a secret was masked): where as many messages of the same roles are left over, these are
-    // they.
+    // The text may have changed (a secret was masked): if both sides have equally many unpaired messages with the same roles, they
+    // belong together.
     let (olds, news) = (before.keys(Key::Role), after.keys(Key::Role));
     for gap in alignment.gaps() {
         let (old, new) = (&olds[gap.old.clone()], &news[gap.new.clone()]);
@@ -177,7 +177,7 @@ fn added(after: Window<'_>, number: usize, fate: Fate) -> Row {
     }
 }
 
-/// What is said of a message of either side.
+/// The row of a message of either side.
 fn row(of: Window<'_>, number: usize, fate: Fate) -> Row {
     let message = &of.conversation.messages[number];
     let mut tools: Vec<String> = Vec::new();
@@ -217,8 +217,8 @@ fn at(of: Window<'_>, number: usize) -> At {
     }
 }
 
-/// The headers of what was put back after a summary, without their brackets. A header in a content, which has a fence around
-/// it, is none.
+/// The headers of the entries that were restored after a summary, without their brackets. Headers inside an entry's fenced content
+/// are ignored.
 fn restored(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut lines = text.lines().peekable();

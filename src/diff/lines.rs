@@ -1,4 +1,4 @@
-//! What differs between two texts, line by line, of bounded cost.
+//! Line-by-line differences between two texts, at bounded cost.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ pub fn unified(old: &str, new: &str) -> Vec<String> {
     }
     let (olds, news): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     if olds.len().max(news.len()) == 1 && olds != news {
-        // No need to say where.
+        // With a single line, there is no need for a position.
         let removed = olds.iter().map(|line| format!("-{line}"));
         return removed
             .chain(news.iter().map(|line| format!("+{line}")))
@@ -66,15 +66,15 @@ pub fn unified(old: &str, new: &str) -> Vec<String> {
     lines
 }
 
-/// What turns `old` into `new`. The library's one call for this would compile all its algorithms, for any kind of text: 2 % of the
-/// code of this program.
+/// The operations that turn `old` into `new`. The library's convenience function would compile all its algorithms, for any kind of
+/// text: 2 % of this program's code.
 fn operations(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
     let mut hook = Compact::new(Replace::new(Capture::new()), old, new);
     let Ok(()) = patience::diff(&mut hook, old, 0..old.len(), new, 0..new.len());
     hook.into_inner().into_inner().into_ops()
 }
 
-/// The lines of `old` and those of `new` that stand between lines which are the same. The time is that of a sort.
+/// The ranges of lines of `old` and `new` that lie between equal lines. Takes about as long as a sort.
 pub fn differing(old: &[&[u8]], new: &[&[u8]]) -> Vec<[Range<usize>; 2]> {
     let keys = |lines: &[&[u8]]| -> Vec<Option<u64>> {
         lines.iter().map(|line| Some(hash(&[line]))).collect()

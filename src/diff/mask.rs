@@ -1,4 +1,4 @@
-//! Lines without what models read of them, so that the rest can be compared.
+//! Lines with the parts that models read masked, so that the rest can be compared.
 
 use crate::ids::{IdMap, IdSet};
 use crate::scan::Span;
@@ -23,7 +23,7 @@ pub(super) struct Masks {
 }
 
 impl Masks {
-    /// What is left out of the lines of a side.
+    /// The masks for the lines of a side.
     pub(super) fn of(side: &Side<'_>, mirrors: Mirrors) -> Self {
         let transcript = &side.transcript;
         let mut spans: IdMap<u32, Vec<Span>> = IdMap::default();
@@ -41,7 +41,7 @@ impl Masks {
                 for mirror in transcript.mirrors() {
                     spans.entry(mirror.line).or_default().push(mirror.value);
                 }
-                // A list of messages has others in it.
+                // A list of messages contains other messages.
                 for unit in transcript.units() {
                     spans.entry(unit.line).or_default().push(unit.object);
                 }
@@ -50,7 +50,7 @@ impl Masks {
         Masks { spans, live }
     }
 
-    /// A line with `0` in the place of each of these parts: a run of them is one.
+    /// The line with `0` in place of each of these parts; a run of adjacent parts becomes one.
     pub(super) fn masked(&self, side: &Side<'_>, line: u32) -> Vec<u8> {
         let bytes = side.transcript.line(line);
         let mut spans = self.spans.get(&line).cloned().unwrap_or_default();

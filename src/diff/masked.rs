@@ -1,8 +1,9 @@
-//! Which lines of two outputs of the same input differ by more than what follows from their content, in what no model reads.
+//! Finds the lines of two outputs of the same input that differ in something that no model reads, and that does not merely follow
+//! from their content.
 //!
-//! A new line has an id that is a hash of what it says, and the time of what it replaced; others link to it. So each id of the
-//! first output is replaced by that of the same line in the second one before lines are compared, times of new lines are left
-//! out, and so are the contents of live messages, which are compared elsewhere.
+//! A new line has an id that is a hash of what it says, and the time of what it replaced; others link to it. Therefore, before
+//! lines are compared, each id in the first output is replaced by the id of the same line in the second one; times of new lines are
+//! left out, and so are the contents of live messages, which are compared elsewhere.
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use serde::{Deserialize, Serialize};
@@ -28,16 +29,16 @@ const TIMES: [&str; 2] = ["timestamp", "created_at"];
 pub struct LineDifference {
     /// Its number in each output, from 1; `None` where it is missing.
     pub lines: [Option<u64>; 2],
-    /// What differs, a value each: `usage.input_tokens: 5, got 7`.
+    /// What differs, one entry per value: `usage.input_tokens: 5, got 7`.
     pub what: Vec<String>,
 }
 
-/// Whether a line is one that the outputs wrote, or one of the input.
+/// Whether a line was written by the outputs or comes from the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Written {
     /// By the outputs: its time follows from what it replaced.
     New,
-    /// It was there.
+    /// Present in the input.
     Before,
 }
 
@@ -127,7 +128,7 @@ fn of_transcript(left: &Side<'_>, right: &Side<'_>, mirrors: Mirrors) -> Vec<Lin
 struct Renamed<'t> {
     finder: Option<AhoCorasick>,
     new: Vec<&'t [u8]>,
-    /// The lines whose own id is another one.
+    /// The lines whose own id differs on the right side.
     lines: IdSet<u32>,
 }
 
@@ -171,7 +172,7 @@ impl<'t> Renamed<'t> {
     }
 }
 
-/// The values that differ between two lines; for a new line, times are no difference.
+/// The values that differ between two lines; for a new line, times do not count as differences.
 fn values(old: &[u8], new: &[u8], written: Written) -> Vec<String> {
     let parse = |line: &[u8]| serde_json::from_slice::<Value>(line).ok();
     let mut what = Vec::new();

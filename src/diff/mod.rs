@@ -1,10 +1,10 @@
 //! What a compaction did, read off its input and its output: two transcripts aligned message by message.
 //!
-//! PURE, and independent of what wrote the output: the bytes say what became of a message. A record of the run, where there is
-//! one, adds the reasons, and decides what the bytes leave open. Two functions:
+//! PURE, and independent of what wrote the output: the bytes say what became of a message. If there is a record of the run, it adds
+//! the reasons, and decides what the bytes leave open. Two functions:
 //!
-//! * [`Differ::diff`] aligns an old transcript with a new one. Each live message of the old one is in exactly one [`Row`], with
-//!   its [`Fate`]; what only the new one has is in rows of its own. Tokens are those of the live windows, and the rows of a
+//! * [`Differ::diff`] aligns an old transcript with a new one. Each live message of the old one is in exactly one [`Row`], with its
+//!   [`Fate`]; messages that only the new one has are in rows of their own. Tokens are those of the live windows, and the rows of a
 //!   conversation add up to its tokens before and after.
 //! * [`compare`](compare::compare) holds two outputs of the same input against each other, by the fates of the input's messages:
 //!   what a regression check and a change of policy are about. Ids, times and links that follow from the content are no
@@ -80,12 +80,12 @@ pub struct Source<'a> {
     pub bytes: &'a [u8],
     /// Its format.
     pub format: Format,
-    /// How it holds its transcripts.
+    /// How the bytes hold the transcripts.
     pub layout: Layout,
 }
 
 impl<'a> Source<'a> {
-    /// What these bytes are, if they are of a known format.
+    /// Detects the format of these bytes, if it is a known one.
     pub fn detect(bytes: &'a [u8]) -> Option<Self> {
         let mut detector = Detector::default();
         detector.look(bytes);
@@ -104,7 +104,7 @@ impl<'a> Source<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// It is as it was: what a model reads of it has the same bytes.
+    /// Unchanged: what a model reads of it has the same bytes.
     Kept,
     /// A placeholder took the place of a result.
     Cleared,
@@ -112,7 +112,7 @@ pub enum Fate {
     Offloaded,
     /// A result went to the store, and its beginning stays with its name.
     Demoted,
-    /// It has another content.
+    /// Its content has changed.
     Edited,
     /// A summary took its place.
     Summarised,
@@ -156,7 +156,7 @@ pub struct ConversationDiff {
     pub messages_before: u64,
     /// Its messages after.
     pub messages_after: u64,
-    /// Its messages in the order of the conversation, what was replaced before what replaced it.
+    /// Its messages in the order of the conversation; replaced messages come before their replacement.
     pub rows: Vec<Row>,
 }
 
@@ -174,9 +174,9 @@ pub struct Row {
     pub role: Role,
     /// The tools of its calls and results.
     pub tools: Vec<String>,
-    /// By how many tokens it made the old window grow; 0 if it was not there.
+    /// The tokens that it added to the old window; 0 if it was not there.
     pub tokens_before: u64,
-    /// By how many tokens it makes the new window grow; 0 if it is not there.
+    /// The tokens that it adds to the new window; 0 if it is not there.
     pub tokens_after: u64,
     /// Why, if a record says so.
     pub reason: Option<String>,
@@ -186,7 +186,7 @@ pub struct Row {
     pub changes: Vec<Change>,
     /// All that it says, if only the new transcript has it.
     pub text: Option<String>,
-    /// The files, plans and the like whose content was restored in it, by their headers.
+    /// The headers of the files, plans and the like whose content was restored in it.
     pub restored: Vec<String>,
 }
 
@@ -204,11 +204,11 @@ pub struct At {
 pub struct Change {
     /// What became of it.
     pub fate: Fate,
-    /// What it is: `tool_result`, `text`, …
+    /// Its kind: `tool_result`, `text`, …
     pub part: Cow<'static, str>,
-    /// Its place among the parts of its message, from 1; in the new message, for what only that one has.
+    /// Its position among the parts of its message, from 1; in the new message, for a part that only that one has.
     pub place: u64,
-    /// Its line in the old file, from 1; for what only the new one has, the line there.
+    /// Its line in the old file, from 1; for a part that only the new file has, its line there.
     pub line: u64,
     /// Its tool, if it is a call or a result.
     pub tool: Option<String>,
@@ -276,7 +276,7 @@ impl Fate {
 }
 
 impl Diff {
-    /// That of these conversations, whose sums it has.
+    /// The diff of these conversations, with their sums.
     pub fn of(conversations: Vec<ConversationDiff>, outside: LineCounts) -> Self {
         let sum = |of: fn(&ConversationDiff) -> u64| conversations.iter().map(of).sum();
         Diff {
@@ -297,10 +297,10 @@ impl Diff {
 }
 
 impl Differ {
-    /// Counts as `policy` does.
+    /// Creates a differ that counts tokens as `policy` does.
     ///
     /// # Errors
-    /// If its way of counting is not built in.
+    /// If the policy's token counting is not built in.
     pub fn new(policy: &Policy) -> Result<Self> {
         let mut policies = vec![policy.clone()];
         policies.extend(presets()?);
@@ -311,13 +311,13 @@ impl Differ {
         })
     }
 
-    /// The name of what counts the tokens.
+    /// The name of the token estimator.
     pub fn estimator(&self) -> &'static str {
         self.estimator.name()
     }
 
-    /// Aligns `new` with `old`, which have the same format. `told` is what a record says of the old conversations; it may be
-    /// empty: it adds reasons, and decides where the bytes leave it open, as with a summary of unknown wording.
+    /// Aligns `new` with `old`, which have the same format. `told` contains the records of the old conversations; it may be empty:
+    /// it adds reasons, and decides what the bytes leave open, such as a summary of unknown wording.
     pub fn diff(&self, old: Source<'_>, new: Source<'_>, told: &[ConversationOutcome]) -> Diff {
         let told = Records::new(told);
         let mut conversations = Vec::new();
@@ -360,7 +360,7 @@ impl Differ {
             first_line,
             line,
         } = part;
-        // A line that is no conversation is passed through.
+        // A line that is not a conversation is passed through.
         let bytes = match line {
             Some(_) if !Detector::reads_conversation(format, bytes) => b"",
             Some(_) | None => bytes,
@@ -376,11 +376,11 @@ struct Part<'a> {
     bytes: &'a [u8],
     /// The number of its first line in its file, from 1.
     first_line: u64,
-    /// That number, if it is a line of a file of several transcripts.
+    /// The same number, if the transcript is one line of a file of several.
     line: Option<u64>,
 }
 
-/// The transcripts of two sources that belong together; one that is missing on a side is empty there.
+/// Pairs the transcripts of two sources; a transcript that is missing on one side is empty there.
 fn transcripts<'a>(old: Source<'a>, new: Source<'a>) -> Vec<(Part<'a>, Part<'a>)> {
     let (olds, news) = (parts(old), parts(new));
     let nothing = |of: Part<'a>, format: Format| Part {

@@ -1,7 +1,7 @@
 //! What became of the lines that no model sees: before a compaction, on an abandoned branch, or not messages at all.
 //!
-//! Lines are aligned by their bytes, then by their ids, then by their places. Says nothing of lines that are messages of a live
-//! window: these are in the rows.
+//! Lines are aligned by their bytes, then by their ids, then by their places. Does not cover lines that are messages of a live
+//! window: the rows cover these.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use super::align::Alignment;
 use super::mask::{Masks, Mirrors};
 use super::side::{Side, hash};
 
-/// How many lines outside of the live windows became what.
+/// What became of the lines outside of the live windows, as counts.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LineCounts {
     /// Old lines with the same bytes in the new file.
@@ -27,7 +27,7 @@ pub struct LineCounts {
     pub mended: u64,
 }
 
-/// Lines of the old file, one after the other, that are gone.
+/// Consecutive lines of the old file that were dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineRun {
     /// The first one, from 1.
@@ -44,12 +44,12 @@ impl LineCounts {
         self.edited == 0 && self.dropped.is_empty() && self.inserted == 0 && self.mended == 0
     }
 
-    /// How many lines are gone.
+    /// The number of dropped lines.
     pub fn lines_dropped(&self) -> u64 {
         self.dropped.iter().map(|run| run.lines).sum()
     }
 
-    /// How many of these are messages.
+    /// The number of dropped messages.
     pub fn messages_dropped(&self) -> u64 {
         self.dropped.iter().map(|run| run.messages).sum()
     }
@@ -102,7 +102,7 @@ pub(super) fn count(before: &Side<'_>, after: &Side<'_>, counts: &mut LineCounts
     counts.inserted += added.count() as u64;
 }
 
-/// Whether two lines say different things: spaces between values say nothing.
+/// Whether two lines differ in content: whitespace between values does not count.
 fn says_other(old: &[u8], new: &[u8]) -> bool {
     let value = |line| serde_json::from_slice::<Value>(line);
     old != new
@@ -112,7 +112,7 @@ fn says_other(old: &[u8], new: &[u8]) -> bool {
         }
 }
 
-/// Which lines are the same ones.
+/// Pairs the lines that are the same on both sides.
 pub(super) fn aligned(before: &Side<'_>, after: &Side<'_>) -> Alignment {
     let lines = |side: &Side<'_>| 0..side.transcript.lines().len() as u32;
     let bytes = |side: &Side<'_>| -> Vec<Option<u64>> {
@@ -148,7 +148,7 @@ pub(super) fn aligned(before: &Side<'_>, after: &Side<'_>) -> Alignment {
     alignment
 }
 
-/// How many whole messages are on a line, where a line can hold several.
+/// The number of whole messages on a line, if a line can hold several.
 fn messages_on(side: &Side<'_>, line: u32) -> usize {
     let units = side.transcript.units();
     let first = units.partition_point(|unit| unit.line < line);

@@ -1,7 +1,7 @@
 //! Which conversations of two transcripts are the same one.
 //!
-//! By their ids. A subagent's conversation is called after its first line, which a summary replaces: it is then found by the lines
-//! that it still has, or else by its place among those that are left.
+//! By their ids. A subagent's conversation is named after its first line, which a summary replaces: it is then found by its
+//! remaining lines, or else by its position among the unpaired conversations.
 
 use crate::facts::MessageOrigin;
 use crate::ids::IdMap;
@@ -17,7 +17,7 @@ pub(super) struct Pair {
     pub(super) new: Option<usize>,
 }
 
-/// Partners, by the numbers of either side.
+/// The partner of each conversation, by its number, on either side.
 struct Partners {
     new_of: Vec<Option<usize>>,
     old_of: Vec<Option<usize>>,
@@ -32,7 +32,7 @@ impl Partners {
     }
 }
 
-/// Every conversation once, in the order of the old side; what only the new one has comes last.
+/// Every conversation once, in the order of the old side; conversations that only the new side has come last.
 pub(super) fn pairs(
     before: &Side<'_>,
     after: &Side<'_>,
@@ -65,7 +65,7 @@ pub(super) fn pairs(
             partners.pair(*old, number);
         }
     }
-    // What is summarised as a whole has no line left; what a record says is gone is none of these.
+    // A conversation that was summarised as a whole has no lines left; one that was removed according to a record is excluded.
     let is_gone = |old: usize| told.is_gone(&id(&olds[old], line));
     let left = (0..olds.len()).filter(|old| partners.new_of[*old].is_none() && !is_gone(*old));
     let begins = |new: &usize| news[*new].origins.first() == Some(&MessageOrigin::Summary);
@@ -87,7 +87,7 @@ pub(super) fn pairs(
     pairs.chain(added).collect()
 }
 
-/// The id of a conversation in a report; `line` is that of a file that has one conversation a line.
+/// The id of a conversation in a report; `line` is the line number in a file with one conversation per line.
 pub(super) fn id(window: &Window<'_>, line: Option<u64>) -> String {
     match line {
         Some(line) => ConversationId::Line(line).to_string(),

@@ -1,7 +1,7 @@
-//! A transcript as text that can be compared line by line: what `git diff` shows of a transcript.
+//! A transcript as text for line-by-line comparison, as `git diff` shows it.
 //!
-//! A heading for each message, then what it says. No ids, times or links, and no numbers of lines or messages, so that what comes
-//! before a message does not change it. Nothing in it steers a terminal.
+//! Each message has a heading, followed by its text. There are no ids, times or links, and no line or message numbers, so that
+//! earlier messages do not affect a message's text. Contains no terminal control sequences.
 
 use crate::facts::Earlier;
 use crate::format::{Format, Layout, Warnings};
@@ -79,7 +79,7 @@ fn messages(
     }
 }
 
-/// What a block says: its texts, or its JSON.
+/// The content of a block: its texts, or its JSON.
 fn block_text(transcript: &Transcript<'_>, block: &Block) -> String {
     match block.kind {
         BlockKind::Text | BlockKind::Thinking | BlockKind::Result => {

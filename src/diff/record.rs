@@ -1,7 +1,7 @@
 //! A record of the run, looked up for conversations, messages and their parts.
 //!
-//! A record adds reasons. Where the bytes leave it open, it also says what became of something: which text is a summary, which
-//! action an edit was, which conversation has left. Where it does not fit the bytes, it is not used.
+//! A record adds reasons. If the bytes leave it open, it also says what happened: which text is a summary, which action made an
+//! edit, which conversation was removed. A record that does not match the bytes is not used.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use crate::outcome::{Action, ActionKind, ConversationOutcome};
 
 use super::Fate;
 
-/// What a record says of the conversations of a file.
+/// The records of the conversations of a file.
 #[derive(Debug)]
 pub(super) struct Records<'t>(IdMap<&'t str, &'t ConversationOutcome>);
 
@@ -23,13 +23,13 @@ impl<'t> Records<'t> {
         Records(by_id)
     }
 
-    /// Whether the conversation of this id has left as a whole.
+    /// Whether the conversation with this id was removed as a whole.
     pub(super) fn is_gone(&self, id: &str) -> bool {
         let outcome = self.0.get(id);
         outcome.is_some_and(|outcome| outcome.messages_after == 0)
     }
 
-    /// What is said of the conversation of this id.
+    /// The recorded actions of the conversation with this id.
     pub(super) fn of(&self, id: &str) -> RecordedActions<'t> {
         let mut actions = RecordedActions::default();
         for action in self
@@ -54,7 +54,7 @@ impl<'t> Records<'t> {
     }
 }
 
-/// What a record says of a conversation.
+/// The recorded actions of a conversation.
 #[derive(Debug, Default)]
 pub(super) struct RecordedActions<'t> {
     /// The actions on results that no part has claimed yet, by message and line.
@@ -98,7 +98,7 @@ impl<'t> RecordedActions<'t> {
     }
 }
 
-/// What an action on a result makes of it.
+/// What an action makes of a result.
 pub(super) fn fate_of(kind: ActionKind) -> Option<Fate> {
     match kind {
         ActionKind::Clear => Some(Fate::Cleared),

@@ -1,6 +1,6 @@
 //! One side of a comparison: a transcript with its tokens, and the keys by which its lines, messages and blocks are found again.
 //!
-//! A key is a hash. It only finds candidates: whether two blocks are the same is decided by their bytes.
+//! A key is a hash. It only finds candidates: their bytes decide whether two blocks are the same.
 
 use std::borrow::Cow;
 use std::hash::BuildHasher;
@@ -28,7 +28,7 @@ pub(super) struct Side<'a> {
     measured: Vec<Measured>,
 }
 
-/// What is known of a conversation's messages.
+/// The measurements of a conversation's messages.
 #[derive(Debug)]
 struct Measured {
     tokens: Vec<u64>,
@@ -41,25 +41,25 @@ struct Measured {
 pub(super) struct Window<'s> {
     pub(super) transcript: &'s Transcript<'s>,
     pub(super) conversation: &'s Conversation,
-    /// By how many tokens each message makes the window grow: they add up to those of the conversation.
+    /// The tokens that each message adds to the window; they add up to those of the conversation.
     pub(super) tokens: &'s [u64],
     pub(super) origins: &'s [MessageOrigin],
-    /// The tool of each result, which its call names.
+    /// The tool of each result, as named by its call.
     tools: &'s IdMap<u32, String>,
     sizes: &'s Sizes,
     first_line: u64,
 }
 
-/// By what a message is found on the other side, from the surest to the weakest.
+/// The key that finds a message on the other side, from the most to the least reliable.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Key {
-    /// Its line's id, or else what it says.
+    /// The id of its line, or else its content.
     Id,
-    /// What it says, but for the contents of results.
+    /// Its content, without the contents of results.
     Said,
     /// The ids of its calls and results.
     Calls,
-    /// Its role, for what is no summary.
+    /// Its role, unless it is a summary.
     Role,
 }
 
@@ -216,7 +216,7 @@ impl Window<'_> {
         }))
     }
 
-    /// The first words of a message: what it says, else what it calls, else what it got.
+    /// The first words of a message: of its text, or else of its call, or else of its result.
     pub(super) fn words(&self, message: &Message) -> String {
         let blocks = || {
             let blocks = self.conversation.blocks(message).iter();
@@ -260,7 +260,7 @@ pub(super) fn words(transcript: &Transcript<'_>, block: &Block) -> String {
     }
 }
 
-/// The key of a block: a result's is that of its call.
+/// The key of a block: for a result, its call.
 pub(super) fn tied(transcript: &Transcript<'_>, block: &Block) -> u64 {
     match block.kind {
         BlockKind::Result => kind_and_id(transcript, block),
@@ -287,7 +287,7 @@ pub(super) fn value<'t>(transcript: &'t Transcript<'_>, block: &Block) -> &'t [u
     transcript.bytes(block.line, block.value)
 }
 
-/// A hash of parts; the same in every run, so that rows are.
+/// A hash of several parts; the same in every run, so that rows are too.
 pub(super) fn hash(parts: &[&[u8]]) -> u64 {
     FixedState::default().hash_one(parts)
 }

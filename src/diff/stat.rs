@@ -1,4 +1,4 @@
-//! Rows added up by what became of them.
+//! Rows summed up by fate.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use super::{Diff, Fate};
 /// The messages of one fate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Stat {
-    /// What became of them.
+    /// Their fate.
     pub fate: Fate,
     /// How many messages.
     pub messages: u64,
@@ -17,7 +17,7 @@ pub struct Stat {
     pub tokens_after: u64,
 }
 
-/// A sum for each fate that occurs. All of them together are the tokens before and after.
+/// A sum for each fate that occurs. Together they add up to the tokens before and after.
 pub fn stat(diff: &Diff) -> Vec<Stat> {
     let rows = || diff.conversations.iter().flat_map(|c| &c.rows);
     let of = |fate: Fate| {

@@ -1,4 +1,4 @@
-//! Two outputs of one input: what differs is shown, and what follows from it is not.
+//! Two outputs of one input: real differences are shown, and what merely follows from them is not.
 
 use super::compare::Comparison;
 use super::*;
@@ -16,7 +16,7 @@ fn differ() -> Differ {
     Differ::new(&preset("auto").unwrap()).unwrap()
 }
 
-/// A line of a session: its id, that of the line that it hangs on, and what else it has.
+/// A line of a session: its id, its parent's id, and its other fields.
 fn line(id: &str, parent: &str, rest: &str) -> String {
     let parent = match parent {
         "" => "null".to_owned(),
@@ -257,7 +257,7 @@ fn a_link_to_another_line_is_a_difference() {
 
 #[test]
 fn a_large_transcript_is_aligned_in_no_time() {
-    // With results, of which many say the same, so that they are known by their calls alone.
+    // With many identical results, so that they can be matched only by their calls.
     let mut lines = vec![user("u", "", "\"go\"")];
     for n in 0..20_000 {
         let parent = if n == 0 {

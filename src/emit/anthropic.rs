@@ -1,6 +1,6 @@
 //! Writes a conversation as Anthropic messages: `{"system":…,"messages":[…]}` on one line.
 //!
-//! Roles alternate, results come first in the user's message after their calls. What the format has no place for is counted.
+//! Roles alternate; results come first in the user's message after their calls. Content that the format cannot hold is counted.
 //! Never decides which call a result answers.
 
 use std::borrow::Cow;
@@ -14,7 +14,7 @@ use crate::ids::IdSet;
 use crate::scan::{Value, is_object, unescape};
 use crate::transcript::{BlockKind, Outcome, Role};
 
-/// A conversation with the number of its messages; `None` where nothing is left of it.
+/// The line of a conversation and the number of its messages; `None` if nothing is left of it.
 pub(super) fn line(said: &[Say<'_>], losses: &mut Losses) -> Option<(Vec<u8>, u64)> {
     let mut writer = Writer {
         system: Vec::new(),
@@ -31,15 +31,15 @@ pub(super) fn line(said: &[Say<'_>], losses: &mut Losses) -> Option<(Vec<u8>, u6
 
 /// A content block.
 enum Block {
-    /// A text, with its quotes.
+    /// A text, including its quotes.
     Text(Vec<u8>),
-    /// Thinking, which no conversation may end with.
+    /// Thinking, which must not end a conversation.
     Thinking(Vec<u8>),
-    /// Any other.
+    /// Any other block.
     Whole(Vec<u8>),
 }
 
-/// What one side says.
+/// A turn of one side.
 struct Turn {
     role: Role,
     blocks: Vec<Block>,
@@ -150,7 +150,7 @@ impl Writer<'_> {
         Block::Whole(out)
     }
 
-    /// A piece that is no call.
+    /// Converts a piece that is not a call.
     fn piece(&mut self, piece: &Piece<'_>, role: Role) -> Option<Block> {
         match piece {
             Piece::Words(words) => self.words(words, role),
@@ -188,7 +188,7 @@ impl Writer<'_> {
 
     fn words(&mut self, words: &[u8], role: Role) -> Option<Block> {
         if is_blank(words) {
-            // An empty result is one; of white space, something would be lost.
+            // An empty result is still a result; dropping white space would be a loss.
             let is_lost = role != Role::Tool || !words.is_empty();
             self.losses.add(Loss::EmptyMessage, u64::from(is_lost));
             return None;
@@ -217,7 +217,7 @@ impl Writer<'_> {
     }
 
     fn finish(mut self) -> Option<(Vec<u8>, u64)> {
-        // The API refuses a conversation that ends with thinking.
+        // The API rejects a conversation that ends with thinking.
         while let Some(turn) = self.turns.last_mut() {
             while let Some(Block::Thinking(_)) = turn.blocks.last() {
                 turn.blocks.pop();
@@ -254,14 +254,14 @@ impl Writer<'_> {
     }
 }
 
-/// The id of a call of a tool that the provider runs, if a block is one.
+/// The id of a server tool call, if a block is one.
 fn server_call(block: Value<'_>) -> Option<Cow<'_, [u8]>> {
     let [kind, id] = block.fields(["type", "id"]);
     id.unescaped()
         .filter(|_| kind.unescaped().as_deref() == Some(b"server_tool_use"))
 }
 
-/// The id of the call that the result of such a tool answers, if a block is one.
+/// The id of the call that a server tool result answers, if a block is one.
 fn server_result(block: Value<'_>) -> Option<Cow<'_, [u8]>> {
     let [kind, id] = block.fields(["type", "tool_use_id"]);
     let kind = kind.unescaped()?;
@@ -269,7 +269,7 @@ fn server_result(block: Value<'_>) -> Option<Cow<'_, [u8]>> {
     id.unescaped().filter(|_| is_result)
 }
 
-/// The ids of such calls that have a result after them.
+/// The ids of server tool calls that have a later result.
 fn answered(said: &[Say<'_>]) -> IdSet<Vec<u8>> {
     let (mut called, mut answered) = (IdSet::default(), IdSet::default());
     for piece in said.iter().flat_map(|say| &say.pieces) {
@@ -283,7 +283,7 @@ fn answered(said: &[Say<'_>]) -> IdSet<Vec<u8>> {
     answered
 }
 
-/// Writes a content: a string where it is one text, else a list of blocks.
+/// Writes content: as a string if it is a single text, otherwise as a list of blocks.
 fn push_content(out: &mut Vec<u8>, blocks: &[Block]) {
     if let [Block::Text(text)] = blocks {
         out.extend_from_slice(text);

@@ -1,7 +1,7 @@
 //! Writes a conversation as Chat Completions: `{"messages":[…]}` on one line.
 //!
-//! Results follow the answer that called for them, in their own order. What the format has no place for is counted. Never
-//! decides which call a result answers.
+//! Results follow the answer with their calls, in their own order. Content that the format cannot hold is counted. Never decides
+//! which call a result answers.
 
 use super::ids::{Ids, Rule};
 use super::json::{escaped, mended, push_quoted};
@@ -11,7 +11,7 @@ use super::said::{Answer, Arguments, Call, Piece, Say, call_of};
 use crate::scan::{Kind, Value};
 use crate::transcript::{BlockKind, Outcome, Role};
 
-/// A conversation with the number of its messages; `None` where nothing is left of it.
+/// The line of a conversation and the number of its messages; `None` if nothing is left of it.
 pub(super) fn line(said: &[Say<'_>], losses: &mut Losses) -> Option<(Vec<u8>, u64)> {
     let mut writer = Writer {
         out: br#"{"messages":["#.to_vec(),
@@ -29,7 +29,7 @@ pub(super) fn line(said: &[Say<'_>], losses: &mut Losses) -> Option<(Vec<u8>, u6
     (messages > 0).then_some((out, messages))
 }
 
-/// Who may say what.
+/// What a message may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holds {
     /// Only texts.
@@ -153,7 +153,7 @@ impl Writer<'_> {
         self.losses.add(Loss::FailedMark, u64::from(is_failed));
     }
 
-    /// A content: a string where it is one text, else a list of parts; `None` where there is none.
+    /// Content: a string if it is a single text, otherwise a list of parts; `None` if there is none.
     fn content(&mut self, pieces: &[Piece<'_>], holds: Holds) -> Option<Vec<u8>> {
         let mut texts: Vec<Vec<u8>> = Vec::new();
         let mut parts: Vec<Vec<u8>> = Vec::new();

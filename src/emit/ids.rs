@@ -1,19 +1,18 @@
-//! The ids that calls have in what is emitted: their own, unless there is none, the provider refuses it, or it was there
-//! before.
+//! The ids of calls in the output: their own, unless it is missing, the provider rejects it, or it was used before.
 //!
-//! An id ties a call to its result and says nothing else; a new one follows from the place of the call alone.
+//! An id only ties a call to its result; a new one depends only on the position of the call.
 
 use super::loss::{Loss, Losses};
 use super::said::{Say, call_of};
 use crate::ids::IdSet;
 use crate::scan::unescape;
 
-/// Which ids a provider takes.
+/// Which ids a provider accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// Any; in one answer each only once.
+    /// Any; unique within one answer.
     OncePerAnswer,
-    /// Letters, digits, `_` and `-`; each only once.
+    /// Letters, digits, `_` and `-`; unique.
     PlainOnce,
 }
 
@@ -21,9 +20,9 @@ pub(super) enum Rule {
 #[derive(Debug)]
 pub(super) struct Ids {
     rule: Rule,
-    /// Those that calls have of their own.
+    /// The calls' own ids.
     own: IdSet<Vec<u8>>,
-    /// Those that are used already.
+    /// The ids already used.
     used: IdSet<Vec<u8>>,
     calls: u64,
 }
@@ -41,14 +40,14 @@ impl Ids {
         }
     }
 
-    /// An answer begins.
+    /// Begins an answer.
     pub(super) fn begin(&mut self) {
         if self.rule == Rule::OncePerAnswer {
             self.used.clear();
         }
     }
 
-    /// The id of the next call, whose own one is `raw` between its quotes; not escaped.
+    /// The unescaped id of the next call, whose own id is `raw`, the content between its quotes.
     pub(super) fn next(&mut self, raw: &[u8], losses: &mut Losses) -> Vec<u8> {
         self.calls += 1;
         let own = unescape(raw).into_owned();
@@ -63,7 +62,7 @@ impl Ids {
         if id.is_empty() {
             id = format!("call_{}", self.calls).into_bytes();
         }
-        // Another call may have this one of its own.
+        // Another call may have this as its own id.
         let is_taken = |id: &Vec<u8>| *id != own && self.own.contains(id) || self.used.contains(id);
         let (base, mut more) = (id.clone(), 1);
         while is_taken(&id) {

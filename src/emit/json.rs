@@ -1,18 +1,18 @@
-//! Copies JSON as it is written: strings, and values that become strings.
+//! Copies JSON as written: strings, and values that become strings.
 //!
-//! What a strict reader would refuse is mended: bytes that are not UTF-8, and half of a surrogate pair, become U+FFFD. Nothing
-//! else is changed. Never parses a value into a tree.
+//! Repairs what a strict parser would reject: invalid UTF-8 and lone surrogates become U+FFFD. Changes nothing else. Never parses a
+//! value into a tree.
 
 use std::borrow::Cow;
 
 use super::loss::{Loss, Losses};
 use crate::text::push_json_string;
 
-/// `\ufffd`, as long as the escape that it replaces.
+/// `\ufffd`, which has the same length as the escape that it replaces.
 const REPLACEMENT: &[u8] = br"\ufffd";
 
-/// JSON that every reader accepts: `raw` (a value, or what is between the quotes of a string) itself in nearly all cases. A
-/// value in a document may have several lines; it gets one.
+/// JSON that every parser accepts: in nearly all cases `raw` itself (a value, or the content between the quotes of a string). A
+/// value in a document may span several lines; it is put on one.
 pub(super) fn mended<'r>(raw: &'r [u8], losses: &mut Losses) -> Cow<'r, [u8]> {
     let mut text = Cow::Borrowed(raw);
     if simdutf8::basic::from_utf8(raw).is_err() {
@@ -28,13 +28,13 @@ pub(super) fn mended<'r>(raw: &'r [u8], losses: &mut Losses) -> Cow<'r, [u8]> {
         }
     }
     if memchr::memchr2(b'\n', b'\r', &text).is_some() {
-        // Between tokens only: in a string they would be escaped.
+        // Line breaks occur only between tokens: in a string, they would be escaped.
         crate::text::put_on_one_line(text.to_mut());
     }
     text
 }
 
-/// Where the escapes of lone surrogates begin.
+/// The start positions of the escapes of lone surrogates.
 fn halves(raw: &[u8]) -> Vec<usize> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -59,14 +59,14 @@ fn unit(raw: &[u8], at: usize) -> Option<u16> {
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// Writes a string whose content is `raw`, as it is between quotes.
+/// Writes a string whose content between the quotes is `raw`.
 pub(super) fn push_quoted(out: &mut Vec<u8>, raw: &[u8]) {
     out.push(b'"');
     out.extend_from_slice(raw);
     out.push(b'"');
 }
 
-/// What is between the quotes of a string that holds `text`.
+/// The content between the quotes of a string that holds `text`.
 pub(super) fn escaped(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + text.len() / 8 + 2);
     push_json_string(&mut out, &String::from_utf8_lossy(text));

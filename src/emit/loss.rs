@@ -1,4 +1,4 @@
-//! What an emitted conversation could not hold, by kind and number.
+//! What an emitted conversation could not hold, counted by kind.
 //!
 //! Plain data; decides nothing.
 
@@ -6,59 +6,58 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Why something of a conversation is not in what was emitted, or is there in another way.
+/// Why a part of a conversation is missing from the output or changed in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Loss {
-    /// A model's thinking, which the target has no place for, which has no signature of Anthropic's, or which its agent does not
-    /// send again.
+    /// A model's thinking that the target cannot hold, that has no signature of Anthropic's, or that its agent does not send again.
     Thinking,
-    /// A picture where the target holds only text, or in a form that it does not take.
+    /// A picture where the target holds only text, or in a form that it does not accept.
     Image,
-    /// A document where the target holds none, or in a form that it does not take.
+    /// A document where the target holds none, or in a form that it does not accept.
     Document,
     /// A call or a result of a tool that the provider ran itself.
     ServerTool,
     /// Content of another kind.
     Other,
-    /// A call without a result, which the providers refuse.
+    /// A call without a result, which the providers reject.
     UnansweredCall,
-    /// A result without a call before it, which the providers refuse.
+    /// A result without a preceding call, which the providers reject.
     OrphanResult,
-    /// A further result of a call that has one.
+    /// A further result of a call that already has one.
     RepeatedResult,
-    /// The mark that a call has failed; its text stays.
+    /// The flag that a call failed; its text stays.
     FailedMark,
-    /// The id of a call was missing, is not allowed, or was there before; the call and its result have a new one.
+    /// The id of a call was missing, not allowed, or used before; the call and its result got a new one.
     CallId,
-    /// Arguments that are no object became the member `input` of one.
+    /// Arguments that are not an object became the member `input` of one.
     Arguments,
     /// A result was moved up to its call, across other messages.
     ResultMoved,
-    /// A system message among the others became a text of the user's.
+    /// A system message between other messages became user text.
     SystemPlace,
-    /// A conversation of system messages alone, which Anthropic's API refuses.
+    /// A conversation of only system messages, which Anthropic's API rejects.
     SystemAlone,
-    /// The name of who wrote a message.
+    /// The name of a message's author.
     Name,
-    /// A conversation begins with an answer, which Anthropic's API refuses.
+    /// A conversation begins with an answer, which Anthropic's API rejects.
     AnswerFirst,
-    /// A message without content, or a text of white space, which the provider refuses.
+    /// A message without content, or a text of only white space, which the provider rejects.
     EmptyMessage,
-    /// Bytes that are no Unicode text, or half of a surrogate pair, became U+FFFD.
+    /// Invalid UTF-8 or a lone surrogate became U+FFFD.
     BrokenText,
-    /// A line with a message that no model would see again: an abandoned branch, before a recorded compaction, or an answer that
-    /// broke off.
+    /// A line with a message that no model would see again: on an abandoned branch, before a recorded compaction, or an aborted
+    /// answer.
     DeadLine,
     /// A line of an unknown kind.
     UnknownLine,
     /// A line that cannot be read.
     BadLine,
-    /// A key beside the messages of a conversation on one line.
+    /// A key next to the messages of a conversation on one line.
     Field,
-    /// Instructions that the agent adds to each request by itself, recorded beside the messages: its system prompt, and a
-    /// developer's messages.
+    /// Instructions that the agent itself adds to each request, recorded outside of the messages: its system prompt and developer
+    /// messages.
     Instructions,
 }
 
@@ -125,14 +124,14 @@ impl Loss {
 pub struct Losses(BTreeMap<Loss, u64>);
 
 impl Losses {
-    /// Counts `number` more of a kind.
+    /// Adds `number` to the count of a kind.
     pub(super) fn add(&mut self, loss: Loss, number: u64) {
         if number > 0 {
             *self.0.entry(loss).or_default() += number;
         }
     }
 
-    /// Each kind that there is, with its number, in the order of [`Loss::ALL`].
+    /// Each kind that occurred with its count, in the order of [`Loss::ALL`].
     pub fn iter(&self) -> impl Iterator<Item = (Loss, u64)> + '_ {
         self.0.iter().map(|(loss, number)| (*loss, *number))
     }

@@ -1,6 +1,6 @@
-//! Pictures and documents: what formats write differently is read here once, and written as a target takes it.
+//! Pictures and documents: reads the forms of all formats and writes them in the form of a target.
 //!
-//! Never changes data, and never fetches what is only named.
+//! Never changes data, and never fetches a URL.
 
 use std::borrow::Cow;
 
@@ -11,9 +11,9 @@ use crate::transcript::BlockKind;
 /// A picture or a document.
 #[derive(Debug, Clone)]
 pub(super) struct Media<'t> {
-    /// The type, where it is written or can be seen.
+    /// The media type, if stated or recognisable.
     pub(super) mime: Cow<'t, [u8]>,
-    /// What it is.
+    /// The source of its data.
     pub(super) source: Source<'t>,
     /// The name of its file.
     pub(super) name: Option<Cow<'t, [u8]>>,
@@ -22,21 +22,21 @@ pub(super) struct Media<'t> {
 /// Where the data is.
 #[derive(Debug, Clone)]
 pub(super) enum Source<'t> {
-    /// Here, in base64.
+    /// Inline, in base64.
     Data(Cow<'t, [u8]>),
-    /// There.
+    /// At a URL.
     Url(Cow<'t, [u8]>),
-    /// Here, as a text.
+    /// Inline, as text.
     Text(Cow<'t, [u8]>),
 }
 
-/// The types of pictures that Anthropic's API takes.
+/// The picture types that Anthropic's API accepts.
 const PICTURES: [&[u8]; 4] = [b"image/png", b"image/jpeg", b"image/gif", b"image/webp"];
-/// How pictures of these types begin in base64.
+/// The beginnings of such pictures in base64.
 const BEGINNINGS: [&[u8]; 4] = [b"iVBORw0", b"/9j/", b"R0lGOD", b"UklGR"];
 
 impl<'t> Media<'t> {
-    /// Reads a block in any of the forms that are known.
+    /// Reads a block in any of the known forms.
     pub(super) fn of(block: Value<'t>) -> Option<Self> {
         let [mime, name, title] = block.fields(["mediaType", "filename", "title"]);
         let [camel, short] = block.fields(["mimeType", "mime"]);
@@ -56,7 +56,7 @@ impl<'t> Media<'t> {
         Some(media)
     }
 
-    /// The data, wherever the form has it.
+    /// Finds the data, wherever the form holds it.
     fn placed(block: Value<'t>) -> Option<Self> {
         let [source, picture, camel, inline] =
             block.fields(["source", "image_url", "imageUrl", "inlineData"]);
@@ -105,7 +105,7 @@ impl<'t> Media<'t> {
         })
     }
 
-    /// A URL, with the data in it or elsewhere, or the data itself.
+    /// Reads a URL, with or without the data in it, or the data itself.
     fn at(text: Cow<'t, [u8]>) -> Self {
         let within = text.strip_prefix(b"data:").and_then(|rest| {
             let at = memchr::memmem::find(rest, b";base64,")?;
@@ -131,7 +131,7 @@ impl<'t> Media<'t> {
         self.mime.starts_with(b"image/")
     }
 
-    /// Writes a picture as a part of Chat Completions; `None` where that has no place for it.
+    /// Writes a picture as a part of Chat Completions; `None` if the API cannot hold it.
     pub(super) fn chat_picture(&self) -> Option<Vec<u8>> {
         let mut out = br#"{"type":"image_url","image_url":{"url":"#.to_vec();
         push_quoted(&mut out, &self.url()?);
@@ -139,7 +139,7 @@ impl<'t> Media<'t> {
         Some(out)
     }
 
-    /// Writes a document as a part of Chat Completions; `None` where that has no place for it.
+    /// Writes a document as a part of Chat Completions; `None` if the API cannot hold it.
     pub(super) fn chat_document(&self) -> Option<Vec<u8>> {
         let Source::Data(_) = &self.source else {
             return None;
@@ -154,7 +154,7 @@ impl<'t> Media<'t> {
         Some(out)
     }
 
-    /// As a URL, between its quotes.
+    /// The content as a URL, without quotes.
     fn url(&self) -> Option<Vec<u8>> {
         match &self.source {
             Source::Data(_) if self.mime.is_empty() => None,
@@ -167,7 +167,7 @@ impl<'t> Media<'t> {
         }
     }
 
-    /// Writes a picture as a block of Anthropic's; `None` where that has no place for it.
+    /// Writes a picture as an Anthropic block; `None` if the API cannot hold it.
     fn anthropic_picture(&self) -> Option<Vec<u8>> {
         match &self.source {
             Source::Data(_) if !PICTURES.contains(&&self.mime[..]) => None,
@@ -176,7 +176,7 @@ impl<'t> Media<'t> {
         }
     }
 
-    /// Writes a document as a block of Anthropic's; `None` where that has no place for it.
+    /// Writes a document as an Anthropic block; `None` if the API cannot hold it.
     fn anthropic_document(&self) -> Option<Vec<u8>> {
         match &self.source {
             Source::Data(_) if self.mime[..] != b"application/pdf"[..] => None,
@@ -208,8 +208,7 @@ impl<'t> Media<'t> {
     }
 }
 
-/// Writes a picture or a document as a block of Anthropic's, one that is such a block already as it is; `None` where that API
-/// has no place for it.
+/// Writes a picture or a document as an Anthropic block; copies one that already is such a block. `None` if the API cannot hold it.
 pub(crate) fn anthropic_media(kind: BlockKind, value: Value<'_>) -> Option<Vec<u8>> {
     let [written, source] = value.fields(["type", "source"]);
     let is_own = matches!(written.string(), Some(b"image" | b"document"))
@@ -224,7 +223,7 @@ pub(crate) fn anthropic_media(kind: BlockKind, value: Value<'_>) -> Option<Vec<u
     }
 }
 
-/// Whether a text has nothing but white space.
+/// Whether a text consists only of white space.
 pub(super) fn is_blank(raw: &[u8]) -> bool {
     let text = unescape(raw);
     String::from_utf8_lossy(&text).trim().is_empty()

@@ -1,11 +1,11 @@
 //! A transcript of any format as messages of a provider's API, one conversation a line, for training and analysis.
 //!
-//! What is emitted is what a model would see: the live windows of a transcript. Texts, calls with their arguments, results and
-//! their order are the transcript's own; strings are copied as they are written. What a target has no place for, or the
-//! provider would refuse, is counted as a [`Loss`]; nothing is made up. What only describes a session or a message (times,
-//! models, usage, ids of messages) is no content, and is left out.
+//! The output is what a model would see: the live windows of a transcript. Texts, calls with their arguments, results and their
+//! order are the transcript's own; strings are copied as written. Anything that the target cannot hold or the provider would reject
+//! is counted as a [`Loss`]; nothing is made up. Metadata of a session or a message (times, models, usage, message ids) is left
+//! out.
 //!
-//! Never reads a file and never compacts: the bytes are those of a result.
+//! Never reads a file and never compacts: the caller passes the bytes of a result.
 
 mod anthropic;
 mod chat;
@@ -27,26 +27,26 @@ use crate::transcript::{ConversationId, LineKind, Transcript};
 /// Which messages are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Messages {
-    /// Those of OpenAI's Chat Completions.
+    /// Messages of OpenAI's Chat Completions.
     Chat,
-    /// Those of Anthropic's Messages API.
+    /// Messages of Anthropic's Messages API.
     Anthropic,
 }
 
 /// An emitted conversation.
 #[derive(Debug)]
 pub struct Emitted {
-    /// Which one of the transcript.
+    /// The id of the conversation in the transcript.
     pub id: ConversationId,
-    /// The line, with its end; empty where nothing is left of the conversation.
+    /// The line, including its line end; empty if nothing is left of the conversation.
     pub line: Vec<u8>,
-    /// How many messages it has.
+    /// The number of its messages.
     pub messages: u64,
-    /// What it does not hold.
+    /// What could not be emitted.
     pub losses: Losses,
 }
 
-/// The conversations of a transcript. `layout`: whether the bytes are a file or one conversation of a file.
+/// Emits the conversations of a transcript. `layout` states whether the bytes are a file or one conversation of a file.
 pub fn emit(format: Format, bytes: &[u8], layout: Layout, messages: Messages) -> Vec<Emitted> {
     let transcript = format.read(bytes, 1, &mut Warnings::default());
     let mut emitted: Vec<Emitted> = transcript
@@ -72,7 +72,7 @@ pub fn emit(format: Format, bytes: &[u8], layout: Layout, messages: Messages) ->
             }
         })
         .collect();
-    // What belongs to no conversation is told with the first one.
+    // Losses outside of all conversations are counted with the first one.
     if let Some(first) = emitted.first_mut() {
         outside(&transcript, &mut first.losses);
         let mut unsent = |what, times| {
@@ -91,7 +91,7 @@ pub fn emit(format: Format, bytes: &[u8], layout: Layout, messages: Messages) ->
     emitted
 }
 
-/// Counts the lines that are part of no conversation although they may say something.
+/// Counts the lines that belong to no conversation although they may have content.
 fn outside(transcript: &Transcript<'_>, losses: &mut Losses) {
     let live: IdSet<u32> = transcript
         .conversations
@@ -121,11 +121,11 @@ fn is_blank(line: &[u8]) -> bool {
         .is_empty()
 }
 
-/// The number of keys beside the messages of a conversation on one line.
+/// The number of keys next to the messages of a conversation on one line.
 fn fields_beside(line: &[u8]) -> u64 {
     let mut others = 0;
     let mut cursor = Cursor::new(line.strip_prefix(BOM).unwrap_or(line));
-    // A line that cannot be read is counted as that.
+    // An unreadable line is counted as such.
     let _ = cursor.object(|key, c| {
         let kind = c.kind()?;
         let is_read = match key {

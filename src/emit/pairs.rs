@@ -1,7 +1,7 @@
-//! Ties results to their calls, wherever they are, and leaves out what the providers refuse: calls without a result,
-//! results without a call.
+//! Pairs results with their calls, wherever they are, and leaves out what the providers reject: calls without a result, and results
+//! without a call.
 //!
-//! Never makes a call or a result up.
+//! Never invents a call or a result.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use super::said::{Answer, Call, Item, Piece, Say, call_of};
 use crate::ids::{IdMap, IdSet};
 use crate::transcript::Role;
 
-/// Where a call is: its message among those that are said, and its piece in that.
+/// The position of a call: the index of its message, and of its piece in that.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     say: usize,
@@ -20,11 +20,11 @@ struct Place {
 /// The calls that have no result yet.
 #[derive(Debug, Default)]
 struct Open<'t> {
-    /// By their ids, the newest last: ids may be used again.
+    /// Keyed by id, newest last: ids may be reused.
     by_id: IdMap<&'t [u8], Vec<Place>>,
-    /// Those without ids by the names of their tools, the oldest first: results come in their order.
+    /// Calls without ids, keyed by tool name, oldest first: results come in the same order.
     by_tool: IdMap<&'t [u8], VecDeque<Place>>,
-    /// All of the latter, and some that have a result meanwhile.
+    /// All open calls without ids, and some that already have a result.
     without_id: VecDeque<Place>,
 }
 
@@ -39,7 +39,7 @@ impl<'t> Open<'t> {
         }
     }
 
-    /// The call that a result answers.
+    /// Takes the call that a result answers.
     fn take(&mut self, id: &[u8], tool: &[u8], said: &[Say<'_>]) -> Option<Place> {
         let is_open =
             |place: &Place| call_at(said, *place).is_some_and(|call| call.answer.is_none());
@@ -51,7 +51,7 @@ impl<'t> Open<'t> {
     }
 }
 
-/// The first that is open; those before it are gone.
+/// Takes the first open call, dropping those before it.
 fn first(places: &mut VecDeque<Place>, is_open: impl Fn(&Place) -> bool) -> Option<Place> {
     while let Some(place) = places.pop_front() {
         if is_open(&place) {
@@ -61,16 +61,16 @@ fn first(places: &mut VecDeque<Place>, is_open: impl Fn(&Place) -> bool) -> Opti
     None
 }
 
-/// What is said, each call with its result; those without one are gone.
+/// The messages with each call paired with its result; calls without a result are dropped.
 pub(super) fn paired<'t>(items: Vec<Item<'t>>, losses: &mut Losses) -> Vec<Say<'t>> {
     let mut said: Vec<Say<'t>> = Vec::with_capacity(items.len());
     let mut open = Open::default();
-    // Every id of a call so far.
+    // The ids of all calls so far.
     let mut known: IdSet<&'t [u8]> = IdSet::default();
     for item in items {
         match item {
             Item::Say(mut say) => {
-                // Calls that were made together may be answers of their own; their results follow all of them.
+                // Calls made together may be separate answers; their results follow all of them.
                 let before = said.pop_if(|last| is_waiting(last) && is_more_of(&say, last));
                 let done = before.as_ref().map_or(0, |before| before.pieces.len());
                 if let Some(before) = before {
@@ -115,7 +115,7 @@ fn is_waiting(say: &Say<'_>) -> bool {
     calls.peek().is_some() && calls.all(|call| call.answer.is_none())
 }
 
-/// Whether a message goes on with what the one before it says.
+/// Whether a message continues the previous one.
 fn is_more_of(say: &Say<'_>, before: &Say<'_>) -> bool {
     say.role == Role::Assistant && before.role == Role::Assistant && say.name == before.name
 }

@@ -1,7 +1,7 @@
-//! Reads off a conversation who said what, in one form for all formats: texts, calls, results, pictures.
+//! Reads who said what in a conversation, in one form for all formats: texts, calls, results, pictures.
 //!
-//! Strings are borrowed as they are written. A result stays where it is; which call it answers is decided later. Never
-//! looks at names of formats, and never changes an order.
+//! Strings are borrowed as written. A result stays where it is; which call it answers is decided later. Never depends on the name
+//! of a format, and never changes the order.
 
 use std::borrow::Cow;
 
@@ -14,25 +14,25 @@ use crate::transcript::{
     Transcript,
 };
 
-/// Content of a message.
+/// The content of a message.
 #[derive(Debug)]
 pub(super) struct Say<'t> {
-    /// Who.
+    /// The role of the speaker.
     pub(super) role: Role,
-    /// The role as it is written where that has another name: `developer`.
+    /// The role as written, if it has another name: `developer`.
     pub(super) written: Option<&'t [u8]>,
-    /// The name of who says it, between quotes.
+    /// The name of the speaker, without quotes.
     pub(super) name: Option<&'t [u8]>,
-    /// What, in order.
+    /// The pieces, in order.
     pub(super) pieces: Vec<Piece<'t>>,
 }
 
-/// A part of what is said.
+/// A part of a message's content.
 #[derive(Debug)]
 pub(super) enum Piece<'t> {
     /// A text, between its quotes.
     Words(Cow<'t, [u8]>),
-    /// The words with which a model refuses, between their quotes.
+    /// The words of a model's refusal, without the quotes.
     Refusal(&'t [u8]),
     /// A picture or a document.
     Media(BlockKind, Value<'t>),
@@ -49,44 +49,44 @@ pub(super) enum Piece<'t> {
 /// A call.
 #[derive(Debug)]
 pub(super) struct Call<'t> {
-    /// Its id, between the quotes.
+    /// Its id, without the quotes.
     pub(super) id: &'t [u8],
-    /// The tool's name, between the quotes.
+    /// The tool's name, without the quotes.
     pub(super) tool: &'t [u8],
-    /// What the tool gets.
+    /// The tool's input.
     pub(super) arguments: Arguments<'t>,
     /// Its result.
     pub(super) answer: Option<Answer<'t>>,
 }
 
-/// What a tool gets.
+/// The input of a tool.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Arguments<'t> {
     /// Nothing.
     None,
     /// A JSON value.
     Value(&'t [u8]),
-    /// JSON in a string, between its quotes.
+    /// JSON in a string, without the quotes.
     Text(&'t [u8]),
-    /// A text that is no JSON, between its quotes.
+    /// Text that is not JSON, without the quotes.
     Free(&'t [u8]),
 }
 
 /// A result.
 #[derive(Debug)]
 pub(super) struct Answer<'t> {
-    /// Its place among the results of the conversation.
+    /// Its index among the results of the conversation.
     pub(super) place: usize,
-    /// What it says.
+    /// Its content.
     pub(super) pieces: Vec<Piece<'t>>,
-    /// Whether the call has failed.
+    /// Whether the call failed.
     pub(super) outcome: Outcome,
 }
 
-/// What is in a conversation.
+/// An item of a conversation.
 #[derive(Debug)]
 pub(super) enum Item<'t> {
-    /// Something is said.
+    /// A message.
     Say(Say<'t>),
     /// A result, with the id of its call and the tool's name.
     Result(&'t [u8], &'t [u8], Answer<'t>),
@@ -120,7 +120,7 @@ pub(super) fn items<'t>(
         let line = conversation.first_line(message);
         let link = transcript.links().get(line as usize);
         if link.is_some_and(|link| link.answer == Answered::ApiError) {
-            // The agent's own words about a request that failed: it does not send them.
+            // The agent's own message about a failed request, which it does not send.
             losses.add(Loss::DeadLine, 1);
             continue;
         }
@@ -129,7 +129,7 @@ pub(super) fn items<'t>(
     all.items
 }
 
-/// The system prompt beside the messages of a conversation on one line.
+/// The system prompt next to the messages of a conversation on one line.
 pub(super) fn beside<'t>(line: &'t [u8]) -> Option<Item<'t>> {
     let system = Value::of(line.strip_prefix(BOM).unwrap_or(line)).field("system");
     let mut pieces = Vec::new();
@@ -172,7 +172,7 @@ impl<'t> Reader<'t, '_> {
             name: name.string().filter(|name| is_own && !name.is_empty()),
             pieces,
         };
-        // Where a new one begins: a model that speaks after a result has read it.
+        // Decides where a new message begins: a model that speaks after a result has read it.
         let mut open: Option<usize> = None;
         let mut has_results = false;
         let mut before: Option<&Block> = None;
@@ -192,7 +192,7 @@ impl<'t> Reader<'t, '_> {
                 continue;
             }
             let pieces = match before.filter(|before| self.is_around(before, block)) {
-                // The words are repeated within what is around them.
+                // The surrounding text repeats the words.
                 Some(_) => {
                     let whole = inside(transcript.bytes(block.line, block.content));
                     let last = open.and_then(|at| self.items.get_mut(at));
@@ -207,7 +207,7 @@ impl<'t> Reader<'t, '_> {
             if message.role == Role::Tool
                 && let Some(Item::Result(_, _, answer)) = self.items.last_mut()
             {
-                // What the agent says of a result belongs to it.
+                // The agent's remarks on a result belong to it.
                 answer.pieces.extend(pieces);
                 continue;
             }
@@ -237,7 +237,7 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    /// Whether `block` is the text that an agent sends around the words of the block `before` it.
+    /// Whether `block` is the text that an agent wraps around the words of the preceding block `before`.
     fn is_around(&self, before: &Block, block: &Block) -> bool {
         let transcript = self.transcript;
         let ([words], BlockKind::Text) = (transcript.texts(before), block.kind) else {
@@ -256,7 +256,7 @@ impl<'t> Reader<'t, '_> {
             && memchr::memmem::find(whole, words).is_some()
     }
 
-    /// What a block says that is no result.
+    /// The content of a block that is not a result.
     fn pieces(&self, block: &Block, losses: &mut Losses) -> Vec<Piece<'t>> {
         let transcript = self.transcript;
         let value = Value::part(transcript.line(block.line), block.value);
@@ -291,7 +291,7 @@ impl<'t> Reader<'t, '_> {
         }]
     }
 
-    /// Content that the agent added: the JSON of it, within the tags that the agent uses if it is no part of a message.
+    /// Content that the agent added, as JSON; within the agent's tags if it is not part of a message.
     fn attached(&self, block: &Block) -> Piece<'t> {
         let value = self.transcript.bytes(block.line, block.value);
         let link = self.transcript.links().get(block.line as usize);
@@ -306,13 +306,13 @@ impl<'t> Reader<'t, '_> {
     fn words(&self, block: &Block, text: &Text) -> Piece<'t> {
         let raw = self.transcript.bytes(block.line, text.span);
         Piece::Words(match text.span == block.content {
-            // A JSON value, which the model reads as it is written.
+            // A JSON value, which the model reads as written.
             true => Cow::Owned(escaped(raw)),
             false => Cow::Borrowed(raw),
         })
     }
 
-    /// What a result says: its string with all that stands in it, or its texts and pictures in order.
+    /// The content of a result: its whole string, or its texts and pictures in order.
     fn result(&self, block: &Block, losses: &mut Losses) -> Vec<Piece<'t>> {
         let transcript = self.transcript;
         let line = transcript.line(block.line);
@@ -352,7 +352,7 @@ impl<'t> Reader<'t, '_> {
         placed.into_iter().map(|(_, piece)| piece).collect()
     }
 
-    /// Counts what a result has that was not found in it.
+    /// Counts the content of a result that was not found in it.
     fn lost(&self, block: &Block, found: &[(Span, BlockKind)], losses: &mut Losses) {
         let of = |kind| found.iter().filter(|(_, found)| *found == kind).count() as u64;
         let all = u64::from(block.images) + u64::from(block.documents);
@@ -364,12 +364,12 @@ impl<'t> Reader<'t, '_> {
     }
 }
 
-/// Whether a result answers no call: the user ran the command.
+/// Whether a result answers no call because the user ran the command.
 fn is_of_user(block: &Block, role: Role) -> bool {
     role == Role::User && block.call_id.is_empty()
 }
 
-/// Whether one of the texts stands in this value.
+/// Whether this value contains one of the texts.
 fn says(value: Value<'_>, texts: &[Text]) -> bool {
     let Span { start, .. } = value.span();
     let within = |text: &Text| text.span.start >= start && text.span.end() <= value.span().end();
@@ -382,13 +382,13 @@ fn is_picture(part: Value<'_>) -> bool {
     memchr::memmem::find(kind, b"image").is_some()
 }
 
-/// Whether the string that a call gives to its tool is no JSON.
+/// Whether the string that a call passes to its tool is not JSON.
 fn is_free(call: Value<'_>) -> bool {
     let [kind, custom] = call.fields(["type", "custom"]);
     custom.is_there() || matches!(kind.string(), Some(b"custom" | b"custom_tool_call"))
 }
 
-/// What is between the quotes, if it is a string.
+/// The content between the quotes, if the value is a string.
 fn inside(raw: &[u8]) -> Option<&[u8]> {
     raw.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }

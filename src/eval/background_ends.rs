@@ -1,13 +1,13 @@
 //! How background commands ended; used to evaluate summaries.
 //!
-//! PURE. Read independently of `facts`, from which summaries are made. Knows what Codex and Claude Code write.
+//! PURE. Reads them independently of `facts`, the source of summaries. Knows the forms of Codex and Claude Code.
 
 use std::collections::BTreeMap;
 
 use super::call::End;
 use super::events::{Event, EventKind};
 
-/// For each event that is a call of such a command, the event that tells how it ended, and that end.
+/// For each event that calls such a command, the event that states its end, and that end.
 pub(super) fn settled(events: &[Event]) -> Vec<Option<(usize, End)>> {
     let mut settled = vec![None; events.len()];
     let mut running: BTreeMap<&str, usize> = BTreeMap::new();
@@ -53,7 +53,7 @@ pub(super) fn settled(events: &[Event]) -> Vec<Option<(usize, End)>> {
     settled
 }
 
-/// The name of a command that still runs, in its result.
+/// The name of a command that is still running, from its result.
 fn name(result: &str) -> Option<&str> {
     let mut lines = result.lines().take(5);
     let after = |line| {

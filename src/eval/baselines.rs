@@ -70,7 +70,7 @@ pub(super) fn kept<'e>(
     }
 }
 
-/// Where the last `count` results of a session begin.
+/// The index of the first of a session's last `count` results.
 fn last_results(events: &[Event], count: usize) -> usize {
     let results = events.iter().enumerate().rev();
     let mut results = results.filter(|(_, event)| is_result(event));
@@ -84,7 +84,7 @@ fn is_result(event: &Event) -> bool {
     matches!(event.what, EventKind::Result { .. })
 }
 
-/// The end of them.
+/// Keeps the end of the pieces.
 fn tail<'e>(pieces: &[Piece<'e>], budget: u64, estimator: &Estimator) -> KeptPassages<'e> {
     let mut kept = KeptPassages::default();
     for Piece { text, tokens } in pieces.iter().rev() {
@@ -103,7 +103,7 @@ fn tail<'e>(pieces: &[Piece<'e>], budget: u64, estimator: &Estimator) -> KeptPas
     kept
 }
 
-/// Takes the start of them.
+/// Takes the start of the pieces.
 fn head<'e>(pieces: &mut Vec<Piece<'e>>, budget: u64, estimator: &Estimator) -> KeptPassages<'e> {
     let mut kept = KeptPassages::default();
     let mut taken = 0;
@@ -126,7 +126,7 @@ fn head<'e>(pieces: &mut Vec<Piece<'e>>, budget: u64, estimator: &Estimator) -> 
     kept
 }
 
-/// The places where words of a text begin, and its end.
+/// The positions where words of a text begin, and its end.
 fn between_words(text: &str) -> Vec<usize> {
     let starts = text.split_ascii_whitespace();
     let mut places: Vec<usize> = starts
@@ -136,11 +136,11 @@ fn between_words(text: &str) -> Vec<usize> {
     places
 }
 
-/// Where the longest end of a text begins that has no more than `most` tokens, and its tokens.
+/// The start of the longest tail of a text with at most `most` tokens, and its token count.
 fn last_words(text: &str, most: u64, estimator: &Estimator) -> Option<(usize, u64)> {
     let places = between_words(text);
     let (mut low, mut high) = (0, places.len() - 1);
-    // The most bytes of a token on average.
+    // The maximum average number of bytes per token.
     let reach = usize::try_from(most)
         .unwrap_or(usize::MAX)
         .saturating_mul(32);
@@ -158,7 +158,7 @@ fn last_words(text: &str, most: u64, estimator: &Estimator) -> Option<(usize, u6
     (places[high] < text.len()).then(|| (places[high], tokens(high)))
 }
 
-/// Where the longest start of a text ends that has no more than `most` tokens, and its tokens.
+/// The end of the longest prefix of a text with at most `most` tokens, and its token count.
 fn first_words(text: &str, most: u64, estimator: &Estimator) -> Option<(usize, u64)> {
     // Blanks before the first word count like any others.
     let mut places = vec![0];
@@ -186,7 +186,7 @@ mod tests {
     use crate::eval::call::End;
     use crate::policy::{Method, Scope, preset};
 
-    /// Four characters are a token here.
+    /// Here, four characters make a token.
     fn estimator() -> Estimator {
         let mut tokens = preset("auto").unwrap().tokens;
         (tokens.method, tokens.scope) = (Method::Chars, Scope::Content);

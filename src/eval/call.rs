@@ -1,8 +1,7 @@
-//! The parts of a call: fields that refer to things, bodies that it writes, files, the command; and how it ended, by its
-//! result.
+//! The parts of a call (fields that refer to things, bodies that it writes, files, the command), and how it ended, by its result.
 //!
-//! Read independently of `facts`, which summaries are made from, because this module evaluates summaries. An input that is not
-//! JSON counts as a text that refers.
+//! Reads them independently of `facts`, the source of summaries, because this module evaluates summaries. An input that is not JSON
+//! counts as referring text.
 
 use serde_json::Value;
 
@@ -22,11 +21,11 @@ pub(super) struct Call {
     pub(super) body: String,
     /// The paths of its files, as written.
     pub(super) files: Vec<(String, Work)>,
-    /// The command, of a call to a shell; those of a cell.
+    /// The command of a shell call, or the commands of a cell.
     pub(super) commands: Vec<String>,
-    /// A call of no known kind in its own words: the tool and its input.
+    /// A call of unknown kind in its own words: the tool and its input.
     pub(super) own_words: Option<String>,
-    /// Whether its result shows a file with numbers before the lines.
+    /// Whether its result shows a file with line numbers.
     pub(super) reads: bool,
     /// The open items of the list of to-dos that it writes.
     pub(super) todos: Option<Vec<String>>,
@@ -205,7 +204,7 @@ impl Call {
         }
     }
 
-    /// A text that refers to something, without the patch in it.
+    /// Adds referring text, without the patch in it.
     fn text(&mut self, text: &str) {
         let Some((before, patch)) = text.split_once(BEGIN_PATCH) else {
             push_line(&mut self.refers, text);
@@ -242,7 +241,7 @@ impl Call {
     }
 }
 
-/// Whether a tool deletes the files that it is given.
+/// Whether a tool deletes the files in its input.
 fn deletes(tool: &str) -> bool {
     let tool = tool.to_ascii_lowercase();
     ["delete", "remove", "unlink"]
@@ -271,7 +270,7 @@ fn command(input: &Value) -> Option<String> {
     }
 }
 
-/// How tools begin to say that they did nothing, in results that are not flagged.
+/// The beginnings of unflagged results in which tools say that they did nothing.
 const REFUSALS: [&str; 3] = [
     "<tool_use_error>",
     "No replacement was performed",
@@ -294,7 +293,7 @@ pub(super) fn end(header: &str, text: &str, outcome: Outcome) -> End {
     }
 }
 
-/// How a cell says that the only command in it ended; `None` if it does not say.
+/// How the only command in a cell ended; `None` if the cell does not say.
 pub(super) fn end_in_cell(text: &str) -> Option<End> {
     if text.starts_with("Script failed") {
         return Some(End::Failed);
@@ -309,7 +308,7 @@ pub(super) fn end_in_cell(text: &str) -> Option<End> {
     })
 }
 
-/// On one of the first lines.
+/// The exit code on one of the first lines.
 fn code_before(text: &str) -> Option<i64> {
     let begins = ["Exit code ", "Exit code: ", "Process exited with code "];
     text.lines().take(4).find_map(|line| {
@@ -319,7 +318,7 @@ fn code_before(text: &str) -> Option<i64> {
     })
 }
 
-/// In a result that is an object.
+/// The exit code in a result that is an object.
 fn code_in(text: &str) -> Option<i64> {
     if !text.starts_with('{') {
         return None;
@@ -332,7 +331,7 @@ fn code_in(text: &str) -> Option<i64> {
     code(&value).or_else(|| code(value.get("metadata")?))
 }
 
-/// On one of the last lines, among others that tools write behind an output.
+/// The exit code on one of the last lines, among others that tools write after an output.
 fn code_behind(text: &str) -> Option<i64> {
     let mut lines = text.lines().rev().map(str::trim).take(7);
     let of_gemini = text.lines().rev().take(2);

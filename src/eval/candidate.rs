@@ -1,6 +1,6 @@
 //! The policies to be measured: each with a pipeline for each budget.
 //!
-//! Sets nothing but what makes policies comparable. PURE.
+//! Sets only what makes policies comparable. PURE.
 
 use super::Budget;
 use crate::artifacts::Replies;
@@ -17,7 +17,7 @@ pub struct Candidate<'p> {
     pub(super) words: String,
     /// One for each budget.
     pub(super) pipelines: Vec<Pipeline<'p>>,
-    /// A message of the user with more tokens is not quoted whole.
+    /// The maximum number of tokens of a user message that is quoted whole.
     pub(super) user_message_max: u64,
 }
 
@@ -25,7 +25,7 @@ pub struct Candidate<'p> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budgeted<'c, 'p> {
     pub(super) candidate: &'c Candidate<'p>,
-    /// The number of the budget.
+    /// The index of the budget.
     pub(super) budget: usize,
 }
 
@@ -47,7 +47,7 @@ impl<'p> Candidate<'p> {
     /// The key that takes a budget.
     pub const BUDGET: &'static str = "target.percent";
 
-    /// A policy as it is for each of the budgets of its [`super::Evaluator`], with the answers of its scripted summariser. Without a
+    /// A policy in its form for each budget of its [`super::Evaluator`], with the answers of its scripted summariser. Without a
     /// budget it demotes and offloads as it would with a store; a budget is reached by a summary.
     ///
     /// # Errors

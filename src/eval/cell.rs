@@ -1,13 +1,13 @@
 //! The calls in a cell of code mode, for the judge.
 //!
-//! Read independently of `facts`: literals are rewritten as JSON where they stand, and what is then no JSON is passed over. A call
-//! in a condition or a loop counts like any other, since a judge may know more than a summary says.
+//! Reads them independently of `facts`: rewrites literals as JSON, and skips whatever is then not JSON. A call in a condition or a
+//! loop counts like any other, since the judge may know more than a summary says.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-/// The tools and inputs of the calls in `code`; an input that is no literal is `null`.
+/// The tools and inputs of the calls in `code`; an input that is not a literal is `null`.
 pub(super) fn calls(code: &str) -> Vec<(String, Value)> {
     let starts = code
         .match_indices("tools.")
@@ -91,10 +91,10 @@ pub(super) fn first_value(text: &str) -> Option<Value> {
     values.next()?.ok()
 }
 
-/// The value at the start of `text`, with strings in double quotes, names of keys as strings, and no comma before a bracket that
-/// closes. What comes after the value is not read.
+/// The value at the start of `text`, with strings in double quotes, quoted keys, and no trailing commas. Ignores what follows the
+/// value.
 fn as_json(text: &str) -> String {
-    /// Readers of JSON go no deeper.
+    /// The depth limit of JSON parsers.
     const DEEPEST: usize = 128;
     let mut json = String::new();
     let mut open = 0_usize;
@@ -121,7 +121,7 @@ fn as_json(text: &str) -> String {
                         '"' => json.push_str("\\\""),
                         '\n' => json.push_str("\\n"),
                         '\t' => json.push_str("\\t"),
-                        // A value in a template: no literal.
+                        // A template with a value is not a literal.
                         '$' if c == '`' && chars.peek() == Some(&'{') => return json,
                         inside => json.push(inside),
                     }
@@ -178,7 +178,7 @@ mod tests {
             ),
             [exec(json!({"cmd": "x\ny"})), exec(Value::Null)]
         );
-        // Each input is read to its end, not to that of the cell.
+        // Each input is read to its own end, not to the end of the cell.
         let many = "tools.exec_command({cmd: 'a'});\n".repeat(30_000);
         assert_eq!(calls(&many).len(), 30_000);
         // Nor is what is given by name, or no literal, looked for in all of the cell, each time.

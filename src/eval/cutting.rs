@@ -1,6 +1,6 @@
 //! Which sessions are measured, and where they are cut.
 //!
-//! Reads no session. PURE.
+//! Never reads a session. PURE.
 
 /// Which sessions are measured, and where they are cut.
 #[derive(Debug, Clone, PartialEq)]
@@ -9,7 +9,7 @@ pub struct Cutting {
     pub cuts: Vec<f64>,
     /// Sessions with fewer tokens are left out.
     pub min_tokens: u64,
-    /// If more than 0: the number of places at equal distances at which a session is cut and compacted in turn.
+    /// If more than 0: the number of equidistant places at which a session is cut and compacted in turn.
     pub rounds: u32,
 }
 

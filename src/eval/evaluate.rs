@@ -34,14 +34,14 @@ pub struct Evaluator<'p> {
     baselines: Vec<Baseline>,
     budgets: Vec<Budget>,
     cutting: Cutting,
-    /// The weights of inputs in folds.
+    /// The weights for inputs in folds.
     held_out: Option<HeldOut>,
-    /// Those of all others.
+    /// The weights for all other inputs.
     weights: Weights,
     estimator: Estimator,
 }
 
-/// What is measured at one cut of a session.
+/// The data for measuring at one cut of a session.
 struct At<'s> {
     place: CutPoint,
     /// The lines before it.
@@ -54,11 +54,11 @@ struct At<'s> {
     far: Vec<Vec<u32>>,
 }
 
-/// What a policy has made of an input.
+/// The result of a policy for an input.
 struct Ran {
     scores: Scores,
     output: Vec<u8>,
-    /// What can be read in the output.
+    /// The readable text of the output.
     passages: Vec<String>,
 }
 
@@ -104,19 +104,19 @@ impl<'p> Evaluator<'p> {
         })
     }
 
-    /// The same evaluator, for which the built-in summary has the weights of the fold that an input is in.
+    /// Uses the weights of an input's fold for the built-in summary.
     #[must_use]
     pub fn held_out(self, held_out: Option<HeldOut>) -> Self {
         Evaluator { held_out, ..self }
     }
 
-    /// The same evaluator, for which the built-in summary has these weights where no fold has an input.
+    /// Uses these weights for the built-in summary of inputs that are in no fold.
     #[must_use]
     pub fn with_weights(self, weights: Weights) -> Self {
         Evaluator { weights, ..self }
     }
 
-    /// The weights for an input: those of its fold, or else those of the evaluator; unless given, the ones that ship.
+    /// The weights for an input: those of its fold, otherwise those of the evaluator, which default to the shipped ones.
     pub fn weights(&self, input: &Path) -> &Weights {
         let fold = self.held_out.as_ref().and_then(|folds| folds.of(input));
         fold.unwrap_or(&self.weights)
@@ -128,8 +128,8 @@ impl<'p> Evaluator<'p> {
         folds.any(|folds| folds.of(input).is_some())
     }
 
-    /// Measures the sessions of a transcript, with these `weights` of the built-in summary. `line` is its number (from 1) where
-    /// it is one line of a conversation-per-line file, and `first_line` that of its first line in its file.
+    /// Measures the sessions of a transcript, with these `weights` for the built-in summary. `line` is the transcript's line number
+    /// (from 1) if it is one line of a conversation-per-line file; `first_line` is the number of its first line in its file.
     pub fn evaluate(
         &self,
         format: Format,
@@ -229,7 +229,7 @@ impl<'p> Evaluator<'p> {
             let of_one = |number: usize, input: pipeline::Input<'_, '_>| {
                 let at = &cuts[number];
                 let mut ran = self.ran(session, *one, at, input, None);
-                // So did the summaries of this round and of those before.
+                // The summaries of this and earlier rounds also noted these numbers.
                 let is_noted = |name: &String| {
                     let passed = cuts[..=number].iter();
                     passed
@@ -286,13 +286,13 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// What to search for at a cut.
+    /// Prepares what to search for at a cut.
     fn at<'s>(&self, session: &'s Session<'_, '_>, place: CutPoint) -> At<'s> {
         let index = &session.index;
         let cut = index.event_of(place.message);
         let references = References::new(index, cut, |text| self.quoted(text));
         let far = |budget: &Budget| {
-            // Without a budget, there is no window to be out of.
+            // Without a budget, there is no window.
             if !Baseline::Window.works_with(*budget) {
                 return Vec::new();
             }
@@ -319,12 +319,12 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// The start and the end of what must be quoted of a message of the user: all of it, unless every policy may shorten it. Where a
-    /// policy cuts depends on its tokens, so only three quarters of what it may quote are asked for.
+    /// The start and the end of a user message that must be quoted: the whole message, unless every policy may shorten it. Where a
+    /// policy cuts depends on its token count, so only three quarters of the quotable text are required.
     fn quoted<'t>(&self, text: &'t str) -> [&'t str; 2] {
         let caps = self.candidates.iter().map(|one| one.user_message_max);
         let most = caps.max().unwrap_or(u64::MAX);
-        // No token is shorter than a byte.
+        // Every token has at least one byte.
         let tokens = match text.len() as u64 {
             bytes if bytes <= most => bytes,
             _ => self.estimator.tokens(self.estimator.text(text)),

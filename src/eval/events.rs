@@ -14,18 +14,18 @@ use crate::transcript::{Author, Block, BlockKind, Conversation, Message, Role, T
 /// An event.
 #[derive(Debug)]
 pub(super) struct Event {
-    /// The number of its message, from 0.
+    /// The index of its message, from 0.
     pub(super) message: usize,
     /// The block; `None` for an event on a line of its own.
     pub(super) block: Option<u32>,
     pub(super) what: EventKind,
     /// Its text; for a call, the fields that refer to something.
     pub(super) text: String,
-    /// What a call writes.
+    /// The text that a call writes.
     pub(super) body: String,
 }
 
-/// What kind of event it is.
+/// The kind of an event.
 #[derive(Debug)]
 pub(super) enum EventKind {
     /// A person.
@@ -34,7 +34,7 @@ pub(super) enum EventKind {
     Agent,
     /// The agent calls a tool.
     Call { tool: String, call: Call },
-    /// A tool answers the call that is the event of this number, if it is there.
+    /// A tool answers the call at the event index `of`, if that call exists.
     Result { of: Option<usize>, end: End },
     /// A notice of the agent's program.
     Notice,
@@ -67,7 +67,7 @@ const WRAPPERS: [&str; 13] = [
     "environment_context",
 ];
 
-/// Whether text typed while the agent was working counts; it is on lines that no model sees.
+/// Whether text typed while the agent was working counts; such text is on lines that no model sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Queued {
     Counted,
@@ -114,7 +114,7 @@ struct Reader<'t, 'a> {
     events: Vec<Event>,
     /// The events of calls, by their ids.
     calls: IdMap<&'t [u8], usize>,
-    /// The same by their blocks.
+    /// The same, keyed by block.
     by_block: IdMap<u32, usize>,
     /// The last call without an id.
     nameless: Option<usize>,
@@ -207,7 +207,7 @@ impl Reader<'_, '_> {
         let end = match in_cell {
             None => end(&header, &text, block.outcome),
             Some(1) => end_in_cell(&text).unwrap_or(End::Fine),
-            // Which of them ended so, it does not say.
+            // The result does not say which of them ended this way.
             Some(_) => End::Fine,
         };
         let call = of.and_then(|of| match &self.events[of].what {
@@ -234,7 +234,7 @@ impl Reader<'_, '_> {
 /// Text that a person typed while the agent was working, with its line.
 fn typed_meanwhile(transcript: &Transcript<'_>) -> Vec<(u32, String)> {
     let is_typed = |text: &str| {
-        // Notices of the program are queued too, and events of its tasks.
+        // The program's notices and the events of its tasks are queued too.
         let is_event = text.starts_with("{\"task_id\":") && text.contains("\"task_type\":");
         !text.is_empty() && !is_event && !text.trim_start().starts_with('<')
     };
@@ -256,7 +256,7 @@ fn unwrapped(text: &str) -> String {
     for name in WRAPPERS {
         text = without(&text, &format!("<{name}>"), &format!("</{name}>"));
     }
-    // What Copilot writes before a request in its plan mode, and the request.
+    // In its plan mode, Copilot writes text before the request.
     if let Some((_, request)) = text
         .trim_start()
         .strip_prefix("[[PLAN]] ")
@@ -269,7 +269,7 @@ fn unwrapped(text: &str) -> String {
     if is_note { String::new() } else { text }
 }
 
-/// A text without all that is between these marks, and without the marks.
+/// A text without these marks and everything between them.
 fn without(text: &str, open: &str, close: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
@@ -280,7 +280,7 @@ fn without(text: &str, open: &str, close: &str) -> String {
     kept + rest
 }
 
-/// What a command printed, out of the object in which Codex has it.
+/// What a command printed, taken from Codex's enclosing object.
 fn printed(text: &str) -> Option<String> {
     let object = text.starts_with("{\"output\":").then_some(text)?;
     let value: serde_json::Value = serde_json::from_slice(object.as_bytes()).ok()?;

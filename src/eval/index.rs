@@ -12,18 +12,18 @@ use crate::ids::{IdMap, IdSet};
 pub(super) struct Index {
     pub(super) events: Vec<Event>,
     pub(super) folders: Folders,
-    /// The first result of each call, by the call's event: its event, and how the call ended.
+    /// For each event that is a call, the event of its first result and how the call ended.
     ends: Vec<Option<(usize, End)>>,
-    /// The same of a command that still ran then.
+    /// The same for a command that was still running then.
     settled: Vec<Option<(usize, End)>>,
     numbers: IdMap<String, u32>,
     /// The event in which each name first occurs.
     first: Vec<usize>,
-    /// The names that each event refers to, and those of the body that it writes.
+    /// The names that each event refers to, and the names in the body that it writes.
     named: Vec<[Vec<u32>; 2]>,
     /// The event in which each sequence of three words first occurs.
     runs: IdMap<u64, usize>,
-    /// The text of all events, and where each begins.
+    /// The concatenated text of all events, and where each begins.
     all: String,
     begins: Vec<usize>,
 }
@@ -33,9 +33,9 @@ pub(super) struct Index {
 pub(super) struct Seen {
     /// The names from before the cut.
     pub(super) names: IdSet<u32>,
-    /// Those of them within three consecutive words from before the cut.
+    /// The names among them that are within three consecutive words from before the cut.
     pub(super) grounded: IdSet<u32>,
-    /// Names that did not occur there, each once, in the order of the text.
+    /// Names that did not occur before the cut, each once, in text order.
     pub(super) invented: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ impl Index {
         index
     }
 
-    /// The names of a text, each once.
+    /// The numbers of a text's names, each once.
     fn number_all(&mut self, text: &str, event: usize) -> Vec<u32> {
         let mut all = Vec::new();
         let Index {
@@ -117,7 +117,7 @@ impl Index {
         self.events.partition_point(|event| event.message < message)
     }
 
-    /// How the call that is the event of this number ended, if it was answered before the event `cut`.
+    /// How the call at this event index ended, if it was answered before the event `cut`.
     pub(super) fn end_of(&self, call: usize, cut: usize) -> Option<End> {
         let is_before = |(result, _): &(usize, End)| *result < cut;
         let end = self.settled[call].filter(is_before);
@@ -125,7 +125,7 @@ impl Index {
         end.map(|(_, end)| end)
     }
 
-    /// The text of the result of the call that is the event of this number, if it was answered before the event `cut`.
+    /// The result text of the call at this event index, if it was answered before the event `cut`.
     pub(super) fn answer_to(&self, call: usize, cut: usize) -> Option<&str> {
         let (result, _) = self.ends[call].filter(|(result, _)| *result < cut)?;
         Some(&self.events[result].text)
@@ -136,7 +136,7 @@ impl Index {
         &self.all[..self.begins[event]]
     }
 
-    /// The names from before the event `cut` that are used after it before anything shows them again.
+    /// The names from before the event `cut` that are used after it before they are shown again.
     pub(super) fn needed(&self, cut: usize) -> Vec<u32> {
         let mut met = IdSet::default();
         let mut needed = Vec::new();
@@ -153,7 +153,7 @@ impl Index {
     /// The spelling of each name, by its number.
     pub(super) fn spelled(&self) -> Vec<&str> {
         let mut spelled = vec![""; self.first.len()];
-        // Each has a place of its own, so that their order here does not matter.
+        // Each has its own slot, so the iteration order does not matter.
         #[allow(clippy::iter_over_hash_type)]
         for (name, number) in &self.numbers {
             spelled[*number as usize] = &name[..];
@@ -161,7 +161,7 @@ impl Index {
         spelled
     }
 
-    /// What the passages of a text contain of the part before the event `cut`.
+    /// What the passages contain from the part before the event `cut`.
     pub(super) fn seen<'p>(&self, passages: impl Iterator<Item = &'p str>, cut: usize) -> Seen {
         let mut seen = Seen::default();
         let mut met: IdSet<&str> = IdSet::default();
@@ -212,7 +212,7 @@ pub(super) fn missing(mut names: Vec<String>, text: &[u8]) -> Vec<String> {
     names
 }
 
-/// Calls `found` with a hash of each three consecutive words, and their place.
+/// Calls `found` with the hash and the byte range of each three consecutive words.
 fn words(text: &str, mut found: impl FnMut(u64, (usize, usize))) {
     let mut last: [(u64, usize); 2] = [(0, usize::MAX); 2];
     for word in text.split_ascii_whitespace() {
@@ -227,7 +227,7 @@ fn words(text: &str, mut found: impl FnMut(u64, (usize, usize))) {
     }
 }
 
-/// The same on every machine and in every run.
+/// A hash that is the same on every machine and in every run.
 fn hash(bytes: &[u8]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325;
     for byte in bytes {

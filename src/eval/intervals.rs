@@ -1,8 +1,8 @@
-//! How far the mean over sessions may be off: 95 % confidence intervals by bootstrap.
+//! The uncertainty of the mean over sessions: 95 % confidence intervals by bootstrap.
 //!
-//! Sessions are drawn with replacement, as many as there are, and the mean is taken again; the interval holds the middle 95 % of
-//! these means. The draws are seeded, so that the same scores have the same interval. Never looks into a session: its cuts are
-//! not independent, so its own mean is one observation.
+//! Resamples the sessions with replacement and recomputes the mean; the interval spans the middle 95 % of these means. The draws
+//! are seeded, so that the same scores give the same interval. Never looks into a session: its cuts are not independent, so its own
+//! mean is one observation.
 //!
 //! PURE.
 
@@ -22,15 +22,15 @@ pub const METRICS: [Metric; 6] = [
     Metric::Errors,
 ];
 
-/// How often the sessions are drawn, and of how many sessions at most in all: a large run needs fewer draws.
+/// The number of resamples, and the maximum number of sessions drawn in total: a large run needs fewer resamples.
 const DRAWS: usize = 2_000;
 const DRAWN: usize = 2_000_000;
 const FEWEST_DRAWS: usize = 200;
 
-/// Any number will do, as long as it stays the same.
+/// Arbitrary but fixed.
 const SEED: u64 = 0x00c0_ffee;
 
-/// Where a mean lies with a probability of 95 %, in percent.
+/// The 95 % confidence interval of a mean, in percent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// Its lower end.
@@ -46,12 +46,12 @@ impl Interval {
     }
 }
 
-/// The intervals of a method's means, in the order of [`METRICS`]; `None` where fewer than two sessions were measured.
+/// The intervals of a method's means, in the order of [`METRICS`]; `None` if fewer than two sessions were measured.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Intervals([Option<Interval>; METRICS.len()]);
 
 impl Intervals {
-    /// Those of the means over `sessions`; `None` if no metric has one.
+    /// The intervals of the means over `sessions`; `None` if no metric has one.
     pub(super) fn of(sessions: &[&Scores]) -> Option<Intervals> {
         let intervals = METRICS.map(|metric| {
             let known = sessions.iter().filter_map(|scores| scores.share(metric));
@@ -61,7 +61,7 @@ impl Intervals {
         is_any.then_some(Intervals(intervals))
     }
 
-    /// That of one metric.
+    /// The interval of one metric.
     pub fn get(&self, metric: Metric) -> Option<Interval> {
         let at = METRICS.iter().position(|other| *other == metric)?;
         self.0[at]
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!((apart.low, apart.high), (0.0, 100.0));
     }
 
-    /// The bootstrap of many independent values comes to what theory says: 1.96 standard errors on both sides.
+    /// The bootstrap of many independent values agrees with theory: 1.96 standard errors on both sides.
     #[test]
     fn an_interval_is_as_wide_as_theory_says() {
         let values: Vec<f64> = (0..100).map(f64::from).collect();

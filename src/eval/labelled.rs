@@ -1,6 +1,6 @@
-//! The names of cut sessions with what is known of them and whether they were needed: what the chances of names are fitted to.
+//! The names of cut sessions with their features and whether they were needed: the data to which the weights of names are fitted.
 //!
-//! Measures nothing, and no command uses it: `scripts/fit-summary` does.
+//! Measures nothing. Used only by `scripts/fit-summary`, not by any command.
 
 use super::events::{Queued, events};
 use super::index::Index;
@@ -13,7 +13,7 @@ use crate::summarizer::extractive::{Extract, FEATURES, Source, WEIGHTS};
 use crate::tokens::{Estimator, Sizes};
 use crate::transcript::Transcript;
 
-/// The share of the tokens before a cut that stays beside a summary, in percent: that of a budget of ten.
+/// The share of the tokens before a cut that is kept besides a summary, in percent, for a budget of 10 %.
 const STAYS: u64 = 3;
 
 /// One cut of a session.
@@ -21,7 +21,7 @@ const STAYS: u64 = 3;
 pub struct Labelled {
     /// The tokens of the session.
     pub tokens: u64,
-    /// Each name that would have to be in a summary to be found, and whether it was needed.
+    /// The features of each name that could be found only in a summary, and whether it was needed.
     pub names: Vec<([f64; FEATURES], bool)>,
 }
 

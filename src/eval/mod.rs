@@ -16,14 +16,14 @@
 //! | `invented` | a count: names that did not occur before the cut |
 //!
 //! Means over sessions have 95 % confidence intervals (`intervals.rs`). A session can also be compacted several times in a row,
-//! as a long one is (`rounds.rs`).
+//! like a long one (`rounds.rs`).
 //!
-//! Tokens are those of `cl100k_base` for every policy. Fewer than three things are not measured. A session's figures are means
-//! over its cuts; those of a run are means over its sessions.
+//! Tokens are counted by `cl100k_base` for every policy. A share of fewer than three things is not measured. A session's figures
+//! are means over its cuts; those of a run are means over its sessions.
 //!
-//! The evaluation shares no code with the summariser: it reads names, sentences, files, commands and statuses independently.
-//! Only kinds of tools, texts of results and the form of rows are read by common code. A kept name proves that it can be found,
-//! not that a model finds it.
+//! The evaluation shares no code with the summariser: it reads names, sentences, files, commands and statuses independently. Only
+//! the kinds of tools, the texts of results and the form of rows are read by common code. A kept name proves that it can be found,
+//! not that a model will find it.
 //!
 //! PURE. The fields of the results are the JSON's keys, in its order.
 
@@ -118,7 +118,7 @@ pub enum Skipped {
     CompactedFromTheStart,
     /// Every cut would separate a call from its result.
     NoCut,
-    /// It has fewer tokens than were asked for.
+    /// It has fewer tokens than the requested minimum.
     TooSmall,
 }
 
@@ -158,7 +158,7 @@ pub struct MethodScores {
     /// Its scores.
     #[serde(flatten)]
     pub scores: Scores,
-    /// How far its means over sessions may be off; `None` for one session.
+    /// The confidence intervals of its means over sessions; `None` for one session.
     #[serde(default, rename = "ci95", skip_serializing_if = "Option::is_none")]
     pub intervals: Option<Intervals>,
 }
@@ -167,7 +167,7 @@ pub struct MethodScores {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Budget {
-    /// That many percent of them.
+    /// This percentage of them.
     Percent(f64),
     /// No limit: a policy works with its own settings. In JSON, null.
     Own,
@@ -216,7 +216,7 @@ pub enum Baseline {
 }
 
 impl Baseline {
-    /// Whether it leaves something out if there is no budget.
+    /// Whether the baseline works with this budget: whether it omits something even without one.
     pub(crate) fn works_with(self, budget: Budget) -> bool {
         match (self, budget) {
             (_, Budget::Percent(_)) | (Baseline::MaskKeep5 | Baseline::MaskKeep0, _) => true,

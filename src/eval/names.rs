@@ -10,12 +10,12 @@
 //! | number | at least 3 digits, or a version |
 //! | flag | `--x` |
 //!
-//! The summariser has its own scanner, and this one shares nothing with it on purpose: with a shared scanner, both would miss
-//! the same names. One pass over the bytes. Names are ASCII.
+//! Deliberately shares nothing with the summariser's scanner: with a shared scanner, both would miss the same names. One pass over
+//! the bytes. Names are ASCII.
 
 use crate::ids::IdSet;
 
-/// Bytes of which tokens consist.
+/// The bytes that tokens consist of.
 const IN_TOKENS: [bool; 256] = {
     let mut table = [false; 256];
     let mut b = 0;
@@ -34,11 +34,11 @@ const IN_TOKENS: [bool; 256] = {
 /// Bytes at which an address ends, besides blanks and non-ASCII bytes.
 const ENDS_ADDRESS: &[u8] = b"\"'<>()[]{}|\\^`";
 
-/// No name has so many bytes; and the signs at which a longer word is taken apart.
+/// The maximum length of a name in bytes, and the characters at which a longer word is split.
 const LONGEST: usize = 4_096;
 const SIGNS: [char; 6] = ['@', '#', '+', '~', '-', ':'];
 
-/// Signs before a name that are no part of it.
+/// Characters before a name that are not part of it.
 const BEFORE_NAME: [char; 3] = [':', '@', '+'];
 
 /// Calls `found` with each name in `text` in order, repeated ones included. Paths are relative to the first of `folders` that
@@ -77,7 +77,7 @@ pub(super) fn names<'t>(text: &'t str, folders: &Folders, found: &mut impl FnMut
             if one.len() <= LONGEST {
                 token(one, folders, found);
             } else {
-                // No name is that long, and each sign in it would have the rest looked at again.
+                // No name is that long, and each such character would cause another scan of the rest.
                 one.split(SIGNS)
                     .for_each(|part| token(part, folders, found));
             }
@@ -85,10 +85,10 @@ pub(super) fn names<'t>(text: &'t str, folders: &Folders, found: &mut impl FnMut
     }
 }
 
-/// Whether the first letter of a token belongs to `\n`, `\t` or `\r`, as in source and in JSON within a text; not in a path of Windows,
-/// `C:\name`.
+/// Whether the first letter of a token belongs to `\n`, `\t` or `\r`, as in source or JSON within a text, but not in a Windows path
+/// such as `C:\name`.
 fn is_of_escape(bytes: &[u8], start: usize) -> bool {
-    // So far back, or a text without blanks would be looked through again and again.
+    // Limits the search backwards: a text without blanks would be scanned again and again.
     const FAR: usize = 256;
     let before = &bytes[start.saturating_sub(FAR)..start];
     let blank = |b: &u8| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'`');
@@ -141,7 +141,7 @@ fn token<'t>(token: &'t str, folders: &Folders, found: &mut impl FnMut(&'t str))
         word(token, found);
         return;
     }
-    // Without a folder or `./` it can begin with such signs again.
+    // Without a folder or `./`, it may again begin with such characters.
     let mut path = folders.spelled(token);
     while let Some(rest) = path.strip_prefix(BEFORE_NAME) {
         path = folders.spelled(rest);
@@ -206,7 +206,7 @@ fn word<'t>(token: &'t str, found: &mut impl FnMut(&'t str)) {
     }
 }
 
-/// The words up to the first sign between two; gives what is behind it. A token may have thousands of them.
+/// Reads the word up to the first separator; returns the rest. A token may have thousands of words.
 fn first_word<'t>(token: &'t str, found: &mut impl FnMut(&'t str)) -> Option<&'t str> {
     if let Some(flag) = token.strip_prefix("--")
         && flag.len() >= 2
@@ -271,7 +271,7 @@ fn is_id(word: &str) -> bool {
     })
 }
 
-/// At least three digits, or figures with dots between them.
+/// Whether a word is a number: at least three digits, or figures with dots between them.
 fn is_number(word: &str) -> bool {
     let figures = word.strip_prefix('v').unwrap_or(word);
     let mut digits = 0;
@@ -292,7 +292,7 @@ fn is_error(word: &str) -> bool {
     ends.any(|begins| !begins.is_empty())
 }
 
-/// Dots, colons, underscores or capitals between letters.
+/// Whether a word is a symbol: dots, colons, underscores or capitals between letters.
 fn is_symbol(word: &str) -> bool {
     let joins = |pair: &[u8]| match pair {
         [a, b'_' | b'.' | b':'] => a.is_ascii_alphanumeric(),
@@ -301,7 +301,7 @@ fn is_symbol(word: &str) -> bool {
         _ => false,
     };
     let is_word = word.bytes().any(|b| b.is_ascii_alphabetic());
-    // What only ends with such a sign is a word before punctuation.
+    // A word that only ends with such a character is followed by punctuation.
     let inside = word.trim_end_matches(['_', '.', ':']).as_bytes();
     word.len() >= 5 && is_word && inside.windows(2).any(joins)
 }

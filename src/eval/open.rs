@@ -1,6 +1,6 @@
-//! The to-dos that are open at an event: those of the last list that a call wrote, or the tasks that were made and not closed.
+//! The to-dos that are open at an event: those of the last list that a call wrote, or the tasks that were created and not closed.
 //!
-//! Read independently of `facts`. A call that failed changes no list.
+//! Reads them independently of `facts`. A failed call changes no list.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::events::EventKind;
 use super::index::Index;
 use super::todos::{CLOSED, Task};
 
-/// The tasks that are open before the event `cut`; `None` if none was made.
+/// The tasks that are open before the event `cut`; `None` if none was created.
 fn tasks(index: &Index, cut: usize) -> Option<Vec<String>> {
     let mut tasks: BTreeMap<String, Task> = BTreeMap::new();
     for (number, event) in index.events[..cut].iter().enumerate() {

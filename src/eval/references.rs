@@ -37,7 +37,8 @@ pub(super) struct Remains {
 }
 
 impl References {
-    /// Those before the event `cut`. `quoted` has the start and the end of what must be quoted of a message of the user.
+    /// Collects the references before the event `cut`. `quoted` returns the start and the end of the text that must be quoted from
+    /// a user message.
     pub(super) fn new(index: &Index, cut: usize, quoted: impl Fn(&str) -> [&str; 2]) -> References {
         let mut sentences = BTreeSet::new();
         let mut changed = BTreeSet::new();
@@ -158,7 +159,7 @@ fn begins(command: &str) -> String {
     begins.trim_end().to_owned()
 }
 
-/// With a single blank between words, so that indentation makes no difference.
+/// The text with single blanks between words, so that indentation makes no difference.
 pub(super) fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

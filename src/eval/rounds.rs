@@ -1,11 +1,11 @@
-//! A session that is compacted several times in a row: each round compacts what the last one has left and the next stretch of
-//! the session, as an agent that goes on from the result would have it.
+//! A session that is compacted several times in a row: each round compacts the result of the last one together with the next
+//! stretch of the session, as an agent that continues from the result would have it.
 //!
-//! A round is scored like a cut, against the whole session before it, and its budget is a share of all tokens before it. Beside
-//! the shares, things that must never be lost are counted one by one: files that were changed, to-dos that are open, sentences
-//! of the user in messages that are not too long to be quoted whole.
+//! A round is scored like a cut, against the whole session before it, and its budget is a share of all tokens before it. Besides
+//! the shares, things that must never be lost are counted individually: changed files, open to-dos, and sentences of the user in
+//! messages short enough to be quoted whole.
 //!
-//! Rounds end where the lines of the session cannot follow an output, because they name lines that are no longer there.
+//! Rounds end where the lines of the session cannot follow an output because they refer to lines that no longer exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,25 +37,25 @@ pub struct RoundScores {
     pub files: Kept,
     /// To-dos that are open.
     pub todos: Kept,
-    /// Sentences of the user, but for those of messages that are too long to be quoted whole.
+    /// Sentences of the user, except those of messages that are too long to be quoted whole.
     pub sentences: Kept,
     /// Its scores.
     #[serde(flatten)]
     pub scores: Scores,
 }
 
-/// How many things there are and how many of them were kept.
+/// The number of things and how many of them were kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Kept {
-    /// How many there are.
+    /// The total number.
     pub of: u64,
-    /// How many are left.
+    /// The number that was kept.
     pub kept: u64,
-    /// The first of those that are not.
+    /// The first of those that were lost.
     pub lost: Vec<String>,
 }
 
-/// The most lost things in a report.
+/// The maximum number of lost things in a report.
 const EXAMPLES: usize = 10;
 
 impl Kept {
@@ -87,7 +87,7 @@ pub(super) struct Stretches {
 }
 
 impl Stretches {
-    /// The stretches of a session between these places, in its own format.
+    /// Splits a session into stretches between these places, in its own format.
     pub(super) fn of(
         format: Format,
         transcript: &Transcript<'_>,
@@ -108,8 +108,8 @@ impl Stretches {
 }
 
 impl Stretches {
-    /// Compacts the stretches in turn, up to the first output that the session's lines cannot follow. `one` is given the number
-    /// of a round, from 0, and its input; it returns the scores and the output.
+    /// Compacts the stretches in turn, up to the first output that the session's lines cannot follow. `one` receives the number of
+    /// a round, from 0, and its input; it returns the scores and the output.
     pub(super) fn rounds(
         &self,
         places: &[CutPoint],
@@ -119,7 +119,7 @@ impl Stretches {
         let format = self.format;
         let mut rounds = Vec::new();
         let mut bytes: Vec<u8> = Vec::new();
-        // The messages of the last output, and those of the session that it stands for.
+        // The number of messages in the last output, and of the session's messages that it replaces.
         let (mut left, mut passed) = (0, 0);
         for (number, (place, added)) in places.iter().zip(&self.added).enumerate() {
             bytes.extend_from_slice(added);
@@ -153,7 +153,7 @@ impl Stretches {
     }
 }
 
-/// What must never be lost, and what of it is left.
+/// What must never be lost, and how much of it was kept.
 pub(super) struct Losses {
     pub(super) files: Kept,
     pub(super) todos: Kept,
@@ -161,8 +161,7 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// Those of a text that stands for what is before a cut. `is_short` says of a message of the user whether it can be quoted
-    /// whole.
+    /// The losses of a text that stands for the part before a cut. `is_short` states whether a user message can be quoted whole.
     pub(super) fn of(
         index: &Index,
         references: &References,
@@ -198,7 +197,7 @@ fn only(format: Format, bytes: &[u8]) -> Option<(String, usize)> {
     }
 }
 
-/// The means of each round over the sessions that have it, and what they kept together.
+/// The means of each round over the sessions that have it, and the sums of what they kept.
 pub(super) fn means(sessions: &[&SessionEval]) -> Vec<RoundScores> {
     let mut order: Vec<(&str, Budget, u64)> = Vec::new();
     let mut all: Vec<Vec<&RoundScores>> = Vec::new();

@@ -1,4 +1,4 @@
-//! Figures of one run, and their means.
+//! The figures of one run, and their means.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// A metric, in percent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metric {
-    /// Names that the agent uses later and is not shown again before.
+    /// Names that the agent uses later without having been shown them again.
     Need,
-    /// Those of them within three consecutive words of the original.
+    /// The needed names within three consecutive words of the original.
     Grounded,
-    /// Those that a sliding window of the same budget does not contain.
+    /// The needed names that a sliding window of the same budget does not contain.
     Far,
     /// Sentences of the user.
     User,
@@ -64,7 +64,7 @@ impl Metric {
 /// The scores of a method.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scores {
-    /// How many cuts they come from.
+    /// The number of cuts that they come from.
     pub cuts: u64,
     /// In the order of [`Metric::ALL`], in percent; `None` if there was too little to measure.
     pub shares: [Option<f64>; 10],
@@ -74,15 +74,15 @@ pub struct Scores {
     pub examples: Vec<String>,
     /// Cuts at which the result was over the budget.
     pub over: u64,
-    /// Those of them at which the policy must keep more than the budget, so that it cannot be reached.
+    /// The cuts among them at which the policy must keep more than the budget, which is therefore unreachable.
     pub unreachable: u64,
 }
 
-/// The most invented names in a report.
+/// The maximum number of invented names in a report.
 const EXAMPLES: usize = 10;
 
 impl Scores {
-    /// One of the shares, to a hundredth: what a report says is what is read back from it.
+    /// One of the shares, rounded to a hundredth, so that a value read back from a report is equal.
     pub fn share(&self, metric: Metric) -> Option<f64> {
         let at = Metric::ALL.iter().position(|other| *other == metric)?;
         self.shares[at].map(hundredths)
@@ -149,7 +149,7 @@ impl<'de> Deserialize<'de> for Scores {
     }
 }
 
-/// With two decimals.
+/// Rounds to two decimals.
 pub(super) fn hundredths(share: f64) -> f64 {
     (share * 100.0).round() / 100.0
 }

@@ -1,7 +1,7 @@
 //! The part of a transcript that can be measured (one session for each conversation, up to its first compaction) and the places
 //! where it can be cut.
 //!
-//! After a recorded compaction, the agent knew only its summary, so what it did then is no evidence about another summary.
+//! After a recorded compaction, the agent knew only its summary, so its later actions are no evidence about another summary.
 
 use super::names::Folders;
 use crate::format::{Format, Warnings};
@@ -17,7 +17,7 @@ pub(super) struct Segment {
     pub(super) id: String,
     pub(super) format: Format,
     pub(super) bytes: Vec<u8>,
-    /// The numbers (from 1) that its lines have in the file.
+    /// The line numbers (from 1) of its lines in the file.
     pub(super) lines: Vec<u64>,
 }
 
@@ -79,7 +79,7 @@ fn first_compaction(format: Format, transcript: &Transcript<'_>) -> Option<usize
     links.position(|link| dialect.is_compaction(link))
 }
 
-/// The lines that belong to no conversation, and so to each; without those that jump back.
+/// The lines that belong to no conversation, and therefore to each, except those that jump back.
 fn shared_lines(transcript: &Transcript<'_>) -> Vec<u32> {
     let goes_back = |link: &Link| match link.kind {
         LinkKind::Pointer | LinkKind::ChosenPointer | LinkKind::GoBack | LinkKind::Title => true,
@@ -109,9 +109,9 @@ fn shared_lines(transcript: &Transcript<'_>) -> Vec<u32> {
     lines.filter(is_shared).collect()
 }
 
-/// The folders that the lines of a session name as those in which the agent works.
+/// The folders that the lines of a session name as the agent's working folders.
 pub(super) fn folders(bytes: &[u8]) -> Folders {
-    // In a text the quotes would be escaped.
+    // Inside a text, the quotes would be escaped.
     const KEY: &[u8] = b"\"cwd\":";
     let named = memchr::memmem::find_iter(bytes, KEY).filter_map(|at| {
         let after = bytes[at + KEY.len()..].trim_ascii_start();
@@ -137,7 +137,7 @@ pub(super) struct CutPoint {
     pub(super) tokens: u64,
 }
 
-/// The numbers of the lines before a place: all lines of the messages before it, and of other lines those above it.
+/// The numbers of the lines before a place: all lines of the messages before it, and all other lines above it.
 pub(super) fn lines_before(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -154,7 +154,7 @@ pub(super) fn lines_before(
     lines.map(|(line, _)| line).collect()
 }
 
-/// The bytes of these lines, each with its end.
+/// The bytes of these lines, including their line ends.
 pub(super) fn bytes_of(transcript: &Transcript<'_>, lines: &[u32]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for line in lines {

@@ -1,4 +1,4 @@
-//! Searches a text for many others in one pass.
+//! Searches a text for many patterns in one pass.
 //!
 //! PURE. Reports which of them occur, not where.
 

@@ -1,4 +1,4 @@
-//! Whether a summary is correct about files and commands: what was last done to each, and how it ended.
+//! Whether a summary is correct about files and commands: the last operation on each file, and how each command ended.
 //!
 //! Only summaries that can be read back as rows make such statements. A statement is not judged if the kept messages mention the
 //! file or command, since they show the newer state, or if it repeats an earlier summary about things that no call has touched
@@ -36,7 +36,7 @@ pub(super) struct State<'i> {
     commands: Vec<Command<'i>>,
     /// How each command last ended; `None` if it has no result.
     ends: BTreeMap<&'i str, (usize, Option<End>)>,
-    /// Whether the result of each is one of a cell that does not say how it ended.
+    /// Whether the result of each is that of a cell that does not state how the command ended.
     vague: BTreeMap<&'i str, (usize, Vague)>,
     /// The statements of earlier summaries.
     carried: BTreeSet<(Section, String)>,
@@ -53,7 +53,7 @@ struct FileWork {
     failed: Option<Work>,
 }
 
-/// Whether it is unknown which of the commands of a cell ended how.
+/// Whether it is unknown how the individual commands of a cell ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Vague {
     Yes,
@@ -67,7 +67,7 @@ struct Command<'i> {
     has_failed: bool,
 }
 
-/// The last command that names a text, and the last of these that failed, and that may have removed it, by their places in
+/// The last command that names a text, the last such command that failed, and the last that may have removed it, as indices into
 /// [`State::commands`].
 #[derive(Debug, Clone, Copy, Default)]
 struct Named {
@@ -77,7 +77,7 @@ struct Named {
 }
 
 impl<'i> State<'i> {
-    /// After the events before `cut`.
+    /// The state after the events before `cut`.
     pub(super) fn new(index: &'i Index, cut: usize) -> State<'i> {
         let mut state = State {
             index,
@@ -127,7 +127,7 @@ impl<'i> State<'i> {
         state
     }
 
-    /// How many of the statements of `kept_events` about files and about commands before the cut are true.
+    /// Counts the true statements of `kept_events` about files and about commands before the cut.
     pub(super) fn truth(&self, kept_events: &[Event]) -> [Truth; 2] {
         let mut rows = Vec::new();
         let (mut files, mut commands) = (BTreeSet::new(), BTreeMap::new());
@@ -180,7 +180,7 @@ impl<'i> State<'i> {
         self.index.folders.spelled(path)
     }
 
-    /// The commands that name the paths of `rows`, and those that name their files, by these names.
+    /// The commands that name the paths or the file names of `rows`, keyed by that name.
     fn commands_that_name<'r>(&self, rows: &'r [Row]) -> BTreeMap<&'r str, Named> {
         let rows = rows.iter().filter(|row| row.section == Section::Files);
         let names = rows.flat_map(|row| {
@@ -214,7 +214,7 @@ impl<'i> State<'i> {
             changed,
             failed,
         } = self.files.get(path).copied().unwrap_or_default();
-        // What a shell command does to a file is not known; a command that names the file may have done it.
+        // The effect of a shell command on a file is unknown; any command that names the file may have caused it.
         let shell = by_name.last.map(|number| &self.commands[number]);
         // A command that names only the end of the path may mean another file.
         let has_shell_failed = by_name.failed.is_some() && by_name.failed >= by_path.last;
@@ -223,7 +223,7 @@ impl<'i> State<'i> {
         }
         let is_after = |command: &&Command<'_>| last.is_none_or(|(last, _)| command.event >= last);
         let shell = shell.filter(is_after).map(|command| command.text);
-        // A folder is deleted or moved with what is in it.
+        // Deleting or moving a folder includes its contents.
         let removing = folders(path).chain([path]);
         let removing = removing.filter_map(|name| named.get(name)?.removed).max();
         let is_gone = removing.is_some_and(|number| is_after(&&self.commands[number]));
@@ -234,12 +234,12 @@ impl<'i> State<'i> {
             (_, Some(_)) if work == Work::Read => true,
             (_, Some(command)) => WRITES.iter().any(|writes| command.contains(writes)),
         };
-        // Neither of two parts says more by it: there is no result, or none that is clear.
+        // Ignores these parts, which only say that there is no result, or no clear one.
         let label = row.label.replace(", unanswered", "");
         let label = &label.replace(", outcome unknown", "")[..];
         let what = row.label.split(", ").next().unwrap_or_default();
         let is_unsure = row.label.starts_with(&format!("{what}, outcome unknown"));
-        // A command need not name the files that git takes back, nor those that a pattern fits.
+        // A command need not name the files that git reverts, or that match a pattern.
         if matches!(what, "reverted" | "stashed" | "unstashed")
             || is_unsure && matches!(what, "deleted" | "moved away")
         {
@@ -271,7 +271,7 @@ impl<'i> State<'i> {
 
     /// Whether a row correctly states how its command last ended.
     fn command(&self, row: &Row) -> Verdict {
-        // Of commands in several folders, the calls are not told apart.
+        // The calls of a command in several folders cannot be distinguished.
         if row.label.ends_with(" not described") || row.label.contains(" in ") {
             return Verdict::Unsaid;
         }
@@ -281,7 +281,7 @@ impl<'i> State<'i> {
         if let Some((_, Vague::Yes)) = last_of(row, &self.vague) {
             return Verdict::Unsaid;
         }
-        // The name of a command that goes on is no part of its state.
+        // The name of a running command is not part of its state.
         let label = row.label.split(" as ").next().unwrap_or_default();
         let is_right = match (label, end) {
             ("ran", _) => return Verdict::Unsaid,
@@ -298,7 +298,7 @@ impl<'i> State<'i> {
     }
 }
 
-/// What a command contains that may change or delete a file.
+/// Parts of commands that may change or delete a file.
 const WRITES: [&str; 9] = [
     ">",
     "sed -i",
@@ -311,7 +311,7 @@ const WRITES: [&str; 9] = [
     "Remove-Item",
 ];
 
-/// What a command contains that may delete or move a file.
+/// Parts of commands that may delete or move a file.
 const REMOVES: [&str; 4] = ["rm ", "mv ", "unlink ", "Remove-Item"];
 
 /// The judgement of a statement.
@@ -334,7 +334,7 @@ impl Verdict {
     }
 }
 
-/// What was done according to a row, by its first word.
+/// The operation according to a row, by its first word.
 fn work_of(label: &str) -> Option<Work> {
     match label.split(' ').next()? {
         "read" | "searched" => Some(Work::Read),
@@ -349,13 +349,13 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The folders that a path is in.
+/// The folders that contain a path.
 fn folders(path: &str) -> impl Iterator<Item = &str> {
     let ends = path.match_indices('/').map(|(at, _)| &path[..at]);
     ends.filter(|folder| !folder.is_empty())
 }
 
-/// The last of the commands that a row is about, by the number of its event; a row contains only a part of a long command.
+/// The last command that matches a row, with its event index; a row contains only a part of a long command.
 fn last_of<T: Copy>(row: &Row, commands: &BTreeMap<&str, (usize, T)>) -> Option<(usize, T)> {
     match row.text.strip_suffix('…') {
         Some(begins) => {
@@ -432,7 +432,7 @@ mod tests {
             summary("## Files\nL5 read, outcome unknown, edited, unanswered before: a.rs\n"),
             [truth(1, 1), truth(0, 0)]
         );
-        // A folder is moved with what is in it.
+        // Moving a folder includes its contents.
         let steps = [
             step(1, "Read", r#"{"file_path":"in/a.rs"}"#, "ok"),
             step(2, "Read", r#"{"file_path":"out/b.rs"}"#, "ok"),
@@ -444,7 +444,7 @@ mod tests {
             State::new(&index, index.events.len()).truth(&read(&[line.to_string()])),
             [truth(2, 1), truth(0, 0)]
         );
-        // Of files that only commands name, whether the last of these failed.
+        // For files that only commands name: whether the last of these failed.
         let steps = [
             step(1, "Bash", r#"{"command":"cat a.rs b.rs"}"#, "Exit code 1"),
             step(2, "Bash", r#"{"command":"cat b.rs"}"#, "Exit code 0"),

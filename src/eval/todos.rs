@@ -1,13 +1,13 @@
 //! The to-dos that a call writes, in any of the tools for them: a whole list, or one task of a list that the agent's program keeps.
 //!
-//! Read independently of `facts`, from the input as the agent wrote it. Does not know whether the call succeeded.
+//! Reads them independently of `facts`, from the input as the agent wrote it. Does not know whether the call succeeded.
 
 use serde_json::Value;
 
-/// What is compared of a to-do: summaries may clip one.
+/// The number of characters of a to-do that are compared, since summaries may clip it.
 const COMPARED: usize = 100;
 
-/// How a state is written that is not open.
+/// The spellings of states that are not open.
 pub(super) const CLOSED: [&str; 6] = [
     "completed",
     "complete",
@@ -17,16 +17,16 @@ pub(super) const CLOSED: [&str; 6] = [
     "deleted",
 ];
 
-/// A call that makes or changes one task of a list that the agent's program keeps.
+/// A call that creates or changes one task of a list that the agent's program keeps.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Task {
-    /// Its number; of a task that is made, the result names it.
+    /// Its number; for a new task, the result names it.
     pub(super) number: Option<String>,
     pub(super) words: Option<String>,
     pub(super) state: Option<String>,
 }
 
-/// What a call does to a task, if it is one of those.
+/// What a call does to a task, if it is such a call.
 pub(super) fn task(tool: &str, input: &Value) -> Option<Task> {
     let text = |key: &str| input.get(key)?.as_str().map(str::to_owned);
     matches!(tool, "TaskCreate" | "TaskUpdate").then(|| Task {

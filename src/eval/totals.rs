@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{FileEval, Intervals, MethodScores, RoundScores, Scores, SessionEval, Skipped, rounds};
 use crate::outcome::{Examined, FileCounts};
 
-/// The means over all sessions, and how many of them there are.
+/// The means over all sessions, and the number of sessions.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Totals {
     /// Sessions that were measured.
@@ -96,7 +96,7 @@ fn means(sessions: &[&SessionEval]) -> Vec<MethodScores> {
     let methods = first.scores.iter().enumerate();
     methods
         .map(|(number, method)| {
-            // A report that is read back may lack one.
+            // A report that was read back may lack some.
             let of_all = sessions
                 .iter()
                 .filter_map(|session| session.scores.get(number));

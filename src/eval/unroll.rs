@@ -1,16 +1,16 @@
-//! Unrolls loops in code-mode cells, for evaluation: `for (const x of list) …` and `list.map(x => …)` once for each value, with
-//! the value in the place of its name.
+//! Unrolls loops in code-mode cells, for evaluation: `for (const x of list) …` and `list.map(x => …)` once for each value, with the
+//! value in place of the name.
 //!
-//! Read independently of `facts`: by words and brackets alone. What it does not understand stays as it is.
+//! Works independently of `facts`, by words and brackets alone. Leaves unchanged what it does not understand.
 
 use serde_json::Value;
 
 use super::cell::first_value;
 
-/// More loops, and loops of more rounds or of more names, stay as they are.
+/// The maximum number of loops, and of rounds and names per loop; others stay unchanged.
 const MOST: usize = 64;
 
-/// Loops that would make the cell longer than this stay as they are: a short body can name a long value very often.
+/// Loops that would make the cell longer than this stay unchanged: a short body can repeat a long value many times.
 const LONGEST: usize = 1 << 20;
 
 /// A loop in code.
@@ -53,7 +53,7 @@ pub(super) fn written_out(code: &str) -> String {
 }
 
 impl Loop<'_> {
-    /// Its rounds one after the other; `None` if these are too many, or longer than `room`.
+    /// Its unrolled rounds; `None` if they are too many or longer than `room`.
     fn rounds(&self, room: usize) -> Option<String> {
         if self.values.len() > MOST || self.names.split(',').count() > MOST {
             return None;
@@ -108,7 +108,7 @@ fn of_map<'c>(code: &str, rest: &str, at: usize, inside: &'c str) -> Option<Loop
     })
 }
 
-/// The values of a list that is written out, or of the constant with that name.
+/// The values of a literal list, or of the constant with this name.
 fn list_of(code: &str, list: &str) -> Option<Vec<Value>> {
     let literal = match list.trim().starts_with('[') {
         true => list,
@@ -124,7 +124,7 @@ fn list_of(code: &str, list: &str) -> Option<Vec<Value>> {
     }
 }
 
-/// Where the bracket is closed in which `text` begins.
+/// The position of the bracket that closes the one around the start of `text`.
 fn end_of(text: &str) -> Option<usize> {
     let (mut open, mut quote, mut is_escaped) = (0, None, false);
     for (at, c) in text.char_indices() {
@@ -143,7 +143,7 @@ fn end_of(text: &str) -> Option<usize> {
     None
 }
 
-/// What the names stand for in one round.
+/// The values of the names in one round.
 fn named<'n>(names: &'n str, number: usize, value: &Value) -> Vec<(&'n str, Value)> {
     let names = names.trim();
     let names = names.strip_prefix("async").unwrap_or(names).trim();
@@ -172,7 +172,7 @@ fn named<'n>(names: &'n str, number: usize, value: &Value) -> Vec<(&'n str, Valu
         .collect()
 }
 
-/// `body` with values in the place of their names; `None` if that is longer than `room`.
+/// `body` with the names replaced by their values; `None` if that is longer than `room`.
 fn with_values(body: &str, named: &[(&str, Value)], room: usize) -> Option<String> {
     let (mut out, mut rest, mut quote) = (String::new(), body, None);
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
@@ -234,7 +234,7 @@ fn with_values(body: &str, named: &[(&str, Value)], room: usize) -> Option<Strin
     (out.len() <= room).then_some(out)
 }
 
-/// Whether what comes next is in an object: the bracket that is open is a `{`.
+/// Whether the text that follows is inside an object: the innermost open bracket is a `{`.
 fn in_object(before: &str) -> bool {
     let mut closed = 0;
     for c in before.chars().rev() {
@@ -276,7 +276,7 @@ mod tests {
             commands("for (const c of cs) tools.x({cmd: 'a'})"),
             [json!("a")]
         );
-        // A picture in a body is read once.
+        // A picture in a body is scanned only once.
         let picture = "A".repeat(300_000);
         let loaded =
             format!("for (const c of ['a', 'b']) tools.x({{cmd: c, picture: '{picture}'}})");

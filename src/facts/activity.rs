@@ -24,12 +24,12 @@ pub struct Activity {
     pub files: Vec<File>,
     /// What commands did to files that nothing had named before.
     pub unmatched: Vec<UnmatchedOperation>,
-    /// What the user said through tools, by the blocks of the results that hand it on.
+    /// What the user said through tools, keyed by the block of the result that contains it.
     pub answers: IdMap<u32, String>,
 }
 
 impl Activity {
-    /// Those of a conversation. `added` are the policy's names for kinds of tools.
+    /// Collects the calls and files of a conversation. `added` holds the policy's additional tool names.
     pub fn of(transcript: &Transcript<'_>, conversation: &Conversation, added: &Tools) -> Activity {
         let calls = calls(transcript, conversation, added);
         let (files, unmatched) = files_and_unmatched(transcript, &calls);
@@ -42,7 +42,7 @@ impl Activity {
         }
     }
 
-    /// The files that the calls of these messages name, with what these did: a later call changes nothing of that.
+    /// The files that the calls of these messages name, with only the operations of these calls: later calls have no effect.
     pub fn files_of(&self, messages: Range<usize>) -> Vec<File> {
         let is_of = |operation: &&Operation| messages.contains(&(operation.call.message as usize));
         let part = |file: &File| {

@@ -1,7 +1,7 @@
 //! User input delivered through tools: answers to questions, and comments on a refusal.
 //!
-//! PURE. Strips the agents' fixed wording around such input and keeps the user's text. A result of any other tool is never read as
-//! an answer, whatever it says.
+//! PURE. Strips the agents' fixed wording around such input and keeps the user's text. Never reads the result of any other tool as
+//! an answer, whatever its text.
 
 use std::collections::hash_map::Entry;
 
@@ -36,7 +36,7 @@ const ASKING: [&str; 15] = [
     "vscode_askQuestions",
 ];
 
-/// The user's words in the results of calls, by the blocks of these.
+/// The user's words in the results of calls, keyed by the result's block.
 pub(super) fn answers(transcript: &Transcript<'_>, calls: &[Exchange]) -> IdMap<u32, String> {
     let mut all: IdMap<u32, String> = IdMap::default();
     for call in calls {
@@ -75,7 +75,7 @@ pub(super) fn is_asking(transcript: &Transcript<'_>, call: &Exchange) -> bool {
     ASKING.contains(&&*call.tool(transcript))
 }
 
-/// What a result is that has none of the words in which agents hand an answer on.
+/// How to read a result without any of the fixed wording in which agents pass an answer on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Bare {
     /// The answer itself.
@@ -85,7 +85,8 @@ enum Bare {
 }
 
 fn bare(transcript: &Transcript<'_>, tool: &str) -> Bare {
-    /// Names that tools have which ask no user, but an index or a model. In the log of an agent, they are the agent's own.
+    /// Names also used by tools that query an index or a model, not the user. In the log of an agent, they are the agent's own
+    /// tools.
     const OF_OTHERS: [&str; 5] = [
         "ask_question",
         "ask_questions",
@@ -94,14 +95,14 @@ fn bare(transcript: &Transcript<'_>, tool: &str) -> Bare {
         "questionnaire",
     ];
     match tool {
-        // What it says without such a mark are notes to the model.
+        // Without such a mark, the result is a note to the model.
         "plan_mode_respond" => Bare::Unknown,
         _ if OF_OTHERS.contains(&tool) && transcript.links().is_empty() => Bare::Unknown,
         _ => Bare::Answer,
     }
 }
 
-/// The answers in what a tool says that asked these questions.
+/// The answers in the result text of a tool that asked these questions.
 fn answer(said: &str, outcome: Outcome, bare: Bare, questions: &Questions) -> Option<String> {
     /// Claude Code in several versions, OpenCode: each question with its answer.
     const PAIRS: [&str; 3] = [
@@ -122,7 +123,7 @@ fn answer(said: &str, outcome: Outcome, bare: Bare, questions: &Questions) -> Op
     ];
     /// Qwen Code.
     const LIST: &str = "User has provided the following answers:";
-    /// Claude Code, of a user who wants to talk about the questions first, whatever has been answered till then.
+    /// Claude Code, when the user wants to discuss the questions first, whether or not some are already answered.
     const CLARIFIES: &str = "The user wants to clarify these questions.";
     let said = said.trim();
     let after = |begins: &[&str]| begins.iter().find_map(|begin| said.strip_prefix(begin));
@@ -150,8 +151,8 @@ fn answer(said: &str, outcome: Outcome, bare: Bare, questions: &Questions) -> Op
     (!said.is_empty() && !is_nobody(said)).then(|| pair(questions.first(), said))
 }
 
-/// What a text marks as the user's words, as Cline does: alone, or behind its note that the user lets the agent begin. Contents of
-/// files may follow them.
+/// The part that a text marks as the user's words, as Cline does: on its own, or after its note that the user switched to act mode.
+/// File contents may follow.
 fn marked(said: &str) -> Option<&str> {
     const NOTE: &str = "[The user has switched to ACT MODE";
     const MARKS: [(&str, &str); 2] = [
@@ -165,7 +166,7 @@ fn marked(said: &str) -> Option<&str> {
             true => said.split_once(begin)?.1,
             false => said.strip_prefix(begin)?,
         };
-        // The user may have written the mark, too, and a file may contain it.
+        // The user's words or a file may contain the mark, too.
         let is_last = |at: &usize| {
             let after = words[at + end.len()..].trim_start();
             after.is_empty() || FILES.iter().any(|files| after.starts_with(files))
@@ -176,12 +177,13 @@ fn marked(said: &str) -> Option<&str> {
     })
 }
 
-/// Whether an agent that nobody watches has answered itself.
+/// Whether the answer comes from an unattended agent itself.
 fn is_nobody(answer: &str) -> bool {
     answer.starts_with("The user is not available to respond")
 }
 
-/// Whether a text that is none of the known answers says that there is none. The user's own may begin with any of its words.
+/// Whether a text in none of the known answer forms says that there is no answer. The user's own answer may begin with the same
+/// words.
 fn says_none(said: &str) -> bool {
     const BEGINNINGS: [&str; 18] = [
         "User dismissed",
@@ -214,7 +216,7 @@ fn says_none(said: &str) -> bool {
         || reports(said)
 }
 
-/// Whether a text is a note of the agent in brackets; a list of choices is none.
+/// Whether a text is a note of the agent in brackets, not a list of choices.
 fn is_agents_note(said: &str) -> bool {
     let inside = said
         .strip_prefix('[')
@@ -248,7 +250,7 @@ fn reports(said: &str) -> bool {
     said.is_object() && (said.has(&KEYS) || said.names().next().is_none())
 }
 
-/// What comes before the agent's advice to its model in the end.
+/// The text before the agent's closing advice to its model.
 fn without_advice(pairs: &str) -> &str {
     const ADVICE: [&str; 2] = [". You can now continue with ", ". Read the answers "];
     let end = ADVICE.iter().filter_map(|advice| pairs.rfind(advice)).min();
@@ -285,7 +287,7 @@ fn before_clarifying(said: &str, questions: &Questions) -> Option<String> {
 /// The answers in a JSON object: `{"answers": {…}}`, each a text, a list of texts, or an object with some of either. `None` if it is
 /// not such an object; `None` inside if it has no answer.
 fn in_json(said: &str, questions: &Questions) -> Option<Option<String>> {
-    /// Where answers stand in an object, as far as they are the user's.
+    /// The keys under which an object holds answers of the user.
     const PARTS: [&str; 8] = [
         "answers", "selected", "answer", "value", "freeText", "notes", "other", "text",
     ];
@@ -327,7 +329,7 @@ fn in_json(said: &str, questions: &Questions) -> Option<Option<String>> {
     Some((!all.is_empty()).then(|| all.join(", ")))
 }
 
-/// What the user said beside a refusal of a call.
+/// The comment that the user added when refusing a call.
 fn refusal(transcript: &Transcript<'_>, call: &Exchange) -> Option<String> {
     /// How such a result begins, and what is before the user's words: Claude Code in several versions, Copilot CLI, OpenCode, Gemini
     /// CLI, Cline.
@@ -345,7 +347,7 @@ fn refusal(transcript: &Transcript<'_>, call: &Exchange) -> Option<String> {
         ("The tool call is rejected by the user", &["eedback: "]),
         ("The user denied this operation", &["<feedback>"]),
     ];
-    /// What is behind them.
+    /// What follows them.
     const ENDS: [&str; 3] = [
         "\n\nThe plan is stored at: ",
         "\n\nNote: The user's next message may contain a correction or preference.",
@@ -367,7 +369,7 @@ fn refusal(transcript: &Transcript<'_>, call: &Exchange) -> Option<String> {
         .find(|(begin, _)| begins.starts_with(begin))?;
     let is_agents = match whose(transcript, call, result) {
         ResultAuthor::Agents => true,
-        // Where nothing flags a refusal, only a whole sentence of the agent's tells it from a text that a tool shows.
+        // Without a flag for refusals, only a complete sentence of the agent distinguishes one from text that a tool shows.
         ResultAuthor::Either => {
             transcript.links().is_empty()
                 && says_it_was_refused(&beginning(transcript, block, SENTENCE))

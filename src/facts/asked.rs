@@ -40,7 +40,7 @@ pub fn asked_for(
     })
 }
 
-/// What requests of agents contain: how they begin, and a part that a person who asks for a summary would not write.
+/// What requests of agents contain: their first words, and a phrase that a person asking for a summary would not write.
 const COMPACTIONS: [[&str; 2]; 3] = [
     [
         "Your task is to create a detailed summary of",
@@ -92,7 +92,7 @@ pub fn agent_request_kind(
     None
 }
 
-/// By the `agentId` of its last line.
+/// The kind of request by the `agentId` of the last line.
 fn agent(transcript: &Transcript<'_>, conversation: &Conversation) -> Option<Skip> {
     let line = transcript.line(*conversation.path.last()?);
     memchr::memmem::find(line, b"\"agentId\"")?;

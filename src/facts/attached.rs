@@ -1,8 +1,8 @@
 //! Files that an agent attached: those that the user mentioned, and those that it restored after a compaction.
 //!
-//! Claude Code writes an attachment as a line of its own, with the text of the file without line numbers. A line can also
-//! repeat a read beside its message, without line numbers. Gemini CLI and Qwen Code append mentioned files to the user's message,
-//! each as a part behind one that names it; pi puts them before the user's words.
+//! Claude Code writes an attachment as a line of its own, with the text of the file without line numbers. A line can also repeat a
+//! read outside of its message, without line numbers. Gemini CLI and Qwen Code append mentioned files to the user's message, each
+//! as a part that follows the part naming it; pi puts them before the user's words.
 
 use super::hints::{Bare, stands_for_binary};
 use super::input::Input;
@@ -77,7 +77,7 @@ pub(super) fn attached(
     found.into_iter().flatten().collect()
 }
 
-/// The file that a part names whose content is the next part.
+/// The file named by a part, if the next part holds its content.
 fn name_of_next(part: &str) -> Option<&str> {
     let path = part
         .trim()
@@ -86,7 +86,7 @@ fn name_of_next(part: &str) -> Option<&str> {
     Some(path.strip_prefix('@').unwrap_or(path))
 }
 
-/// Whether a text is that of a whole file, as far as it says.
+/// Whether a text is the content of a whole file, as far as the text itself shows.
 fn is_shown(text: &str) -> bool {
     let is_cut = text
         .trim_start()
@@ -120,7 +120,7 @@ pub(super) fn content(
     shown_by(&attachment, "content")
 }
 
-/// The part of the file `written` that a line repeats beside the result of its read.
+/// The part of the file `written` that a line repeats outside of the read's result.
 pub(super) fn repeated(
     transcript: &Transcript<'_>,
     result: FactLocation,
@@ -129,7 +129,7 @@ pub(super) fn repeated(
     let line = Input::in_value(transcript.line(result.line));
     let repeated = line.object("toolUseResult")?;
     let file = repeated.object("file")?;
-    // A line may have several results, and repeats only one.
+    // A line may have several results but repeats only one of them.
     let (_, path) = path::of(&file)?;
     let folders = Folders::new(transcript);
     let [own, asked] = [&*path, written].map(|path| folders.in_one_spelling(result.line, path));
@@ -137,7 +137,7 @@ pub(super) fn repeated(
     shown_by(&line, "toolUseResult")
 }
 
-/// A file as Claude Code writes it under a key: its text, and which lines these are.
+/// A file as Claude Code writes it under a key: its text and line range.
 fn shown_by(object: &Input<'_>, key: &str) -> Option<Content> {
     let shown = object.object(key)?;
     if shown.text(&["type"])? != "text" {
@@ -156,7 +156,7 @@ fn shown_by(object: &Input<'_>, key: &str) -> Option<Content> {
         // The attachment does not say whether there is more.
         (_, _) => return None,
     };
-    // The object around a text says if the text was cut.
+    // The enclosing object states whether the text was cut.
     let is_cut = object.is_true(&["truncated"]) || file.is_true(&["truncated"]);
     (!is_cut).then_some(Content {
         text,

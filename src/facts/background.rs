@@ -1,7 +1,7 @@
 //! Background commands and their later status updates.
 //!
-//! PURE. Agents give such a command a name: of a session, a task or a shell. Calls that read from it, and notices of the agent,
-//! tell how it ended. Never guesses an end: where nothing says it, the command still runs.
+//! PURE. Agents name such a command by a session, a task or a shell. Calls that read from it and notices of the agent state how it
+//! ended. Never guesses an end: without such a statement, the command is still running.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -41,28 +41,28 @@ const STOPPED: [&str; 4] = [
     "Successfully stopped task: ",
 ];
 
-/// What a result or a notice says of a command that has this name.
+/// What a result or a notice says about the command with this name.
 enum Said {
-    /// The call of this number has begun it.
+    /// The call with this index started it.
     First(String, usize),
-    /// How it goes on.
+    /// Its status later on.
     Later(String, CommandStatus),
 }
 
-/// That a command which went on has ended, as a later result or a notice says.
+/// The end of a background command, as stated by a later result or a notice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ending {
-    /// Where it says so.
+    /// Where the end is stated.
     pub at: TellingLocation,
-    /// The name that the command had while it went on.
+    /// The name of the command while it was running.
     pub name: String,
-    /// The command itself, or a description of it, if that is said, too.
+    /// The command itself or a description of it, if also stated.
     pub text: Option<String>,
     /// How it ended.
     pub exit: CommandStatus,
 }
 
-/// The ends of commands that went on and whose calls are none of `calls`, which are all that are there.
+/// The ends of background commands that none of `calls` started; `calls` holds all calls that are still there.
 pub fn endings(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -85,7 +85,7 @@ pub fn endings(
         exit: notice.exit,
     });
     let mut endings: Vec<Ending> = read.chain(told).collect();
-    // Where a name was given again, it is not known whose end that is.
+    // If a name was reused, it is unknown which command ended.
     let looks = calls.iter().flat_map(|call| &call.looks);
     let known: BTreeSet<TellingLocation> = looks.map(|look| look.at).collect();
     let own = endings.iter().filter(|ending| known.contains(&ending.at));
@@ -95,7 +95,7 @@ pub fn endings(
     endings
 }
 
-/// Finds what is said later of the commands among `calls` that went on.
+/// Finds the later status updates of the background commands among `calls`.
 pub(super) fn settle(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -122,9 +122,9 @@ pub(super) fn settle(
     }
     let later = notices.into_iter();
     said.extend(later.map(|Notice { at, task, exit, .. }| (at, Said::Later(task, exit))));
-    // A cell that reads from a command and goes on with another one reads first.
+    // If a cell reads from one command and starts another, the read comes first.
     said.sort_by_key(|(place, _)| *place);
-    // A name may be given again.
+    // Names may be reused.
     let mut open: IdMap<String, usize> = IdMap::default();
     for (at, said) in said {
         match said {
@@ -161,7 +161,7 @@ fn status_updates_from_events(
     let last = calls.last().map(|call| call.call.into());
     for (number, name) in unsaid {
         let call = &mut calls[number];
-        // Those of a cell have ids of their own.
+        // The calls in a cell have ids of their own.
         let block = transcript.block(call.call.block);
         let id = call.inner.is_none().then_some(block.call_id);
         let id = id.map(|id| transcript.bytes(block.line, id));
@@ -184,7 +184,7 @@ fn status_updates_from_events(
     }
 }
 
-/// Whether a call is one of an agent that has to ask how a command goes on: Codex, which gives it a session.
+/// Whether the agent of a call has to poll a command for its status: Codex, which gives the command a session.
 fn must_be_polled(transcript: &Transcript<'_>, call: &Exchange) -> bool {
     match &call.inner {
         Some(inner) => inner.session.is_some(),
@@ -194,7 +194,7 @@ fn must_be_polled(transcript: &Transcript<'_>, call: &Exchange) -> bool {
     }
 }
 
-/// Whether the header that Codex has written before an output says neither how the command ended nor that it went on.
+/// Whether the header that Codex writes before an output states neither how the command ended nor that it is still running.
 fn says_nothing(transcript: &Transcript<'_>, call: &Exchange) -> bool {
     let Some(result) = call.result.filter(|_| call.inner.is_none()) else {
         return false;
@@ -207,7 +207,7 @@ fn says_nothing(transcript: &Transcript<'_>, call: &Exchange) -> bool {
         && name(transcript, call).is_none()
 }
 
-/// What a call that reads from a command says of it: where, its name, and how it had ended.
+/// The status update in a call that reads from a command: its location, the command's name, and its status.
 fn read(
     transcript: &Transcript<'_>,
     call: &Exchange,
@@ -229,14 +229,14 @@ fn read(
     Some((result.into(), name, exit))
 }
 
-/// Whether a result of a call that reads from a command says that it goes on.
+/// Whether the result of a call that reads from a command says that the command is still running.
 fn goes_on(transcript: &Transcript<'_>, look: &Block) -> bool {
     let said = ends(transcript, look);
     name_in(transcript, look, &said, ResultAuthor::Agents).is_some()
         || tag(&said, "status") == Some("running")
 }
 
-/// The name of a command that goes on, by its result.
+/// The name of a command that is still running, from its result.
 pub(super) fn name(transcript: &Transcript<'_>, call: &Exchange) -> Option<String> {
     let result = call.result?;
     if let Some(inner) = &call.inner {
@@ -249,7 +249,7 @@ pub(super) fn name(transcript: &Transcript<'_>, call: &Exchange) -> Option<Strin
     }
     let block = transcript.block(result.block);
     let whose = match whose(transcript, call, result) {
-        // It was asked for.
+        // The call asked for a background run.
         ResultAuthor::Either
             if call
                 .input(transcript)
@@ -262,7 +262,8 @@ pub(super) fn name(transcript: &Transcript<'_>, call: &Exchange) -> Option<Strin
     name_in(transcript, block, &ends(transcript, block), whose)
 }
 
-/// The name that a result gives to a command that goes on. `said` is its text, or the ends of it; `whose` are its words.
+/// The name that a result gives to a running command. `said` is the text of the result, or its beginning and end; `whose` states
+/// who wrote it.
 fn name_in(
     transcript: &Transcript<'_>,
     result: &Block,
@@ -307,22 +308,22 @@ fn name_in(
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// Whether a result is what Kimi Code says of a command that it has begun in the background.
+/// Whether a result is Kimi Code's message about a command that it started in the background.
 fn is_running_task(said: &str) -> bool {
     said.lines().take(6).any(|line| line == "status: running")
 }
 
-/// How a command that went on has ended, by what was said of it later.
+/// How a background command ended, by its latest status update.
 pub(super) fn ended(exchange: &Exchange) -> Option<CommandStatus> {
     exchange.looks.last().map(|look| look.exit)
 }
 
-/// Whether a call reads from a command that goes on, or stops it.
+/// Whether a call reads from or stops a running command.
 pub(super) fn reads(transcript: &Transcript<'_>, call: &Exchange) -> bool {
     TOOLS.contains(&&*call.tool(transcript))
 }
 
-/// How a command has ended, by the result of a call that reads from it; `None` if it goes on, or nothing is said of it.
+/// How a command ended, by the result of a call that reads from it; `None` if it is still running, or the result does not say.
 pub(super) fn end(transcript: &Transcript<'_>, look: &Block) -> Option<CommandStatus> {
     let said = ends(transcript, look);
     if name_in(transcript, look, &said, ResultAuthor::Agents).is_some() {
@@ -331,7 +332,7 @@ pub(super) fn end(transcript: &Transcript<'_>, look: &Block) -> Option<CommandSt
     if STOPPED.iter().any(|stopped| said.starts_with(stopped)) {
         return Some(CommandStatus::Interrupted);
     }
-    // Claude Code writes tags before the output, on more lines than a header has.
+    // Claude Code writes tags before the output, on more lines than a header spans.
     let whole = said.starts_with('<').then(|| block_text(transcript, look));
     let whole = whole
         .as_deref()

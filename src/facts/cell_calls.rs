@@ -22,13 +22,13 @@ use crate::transcript::{Block, Conversation, Transcript};
 const CELL_TOOL: &str = "exec";
 /// The tool that changes files.
 const PATCH_TOOL: &str = "apply_patch";
-/// How it begins to say that it has changed none.
+/// The first words of its result if it changed nothing.
 const NOT_APPLIED: &str = "apply_patch verification failed";
-/// The tool that waits for a cell which runs.
+/// The tool that waits for a running cell.
 const WAIT_TOOL: &str = "wait";
 
-/// All calls of a conversation, in its order: instead of a cell, the calls in it that could be read. A cell of which none could
-/// be stays one call.
+/// All calls of a conversation, in order, with each cell replaced by the calls in it that could be read. A cell without any
+/// readable call stays one call.
 pub fn calls(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -55,7 +55,7 @@ pub fn calls(
     calls
 }
 
-/// Whether all calls in the cell that a call runs are understood; `None` if it runs none.
+/// Whether all calls in the cell that a call runs are understood; `None` if it runs no cell.
 pub(super) fn understands_cell(
     transcript: &Transcript<'_>,
     call: &Block,
@@ -97,7 +97,7 @@ pub(super) fn has_unread(transcript: &Transcript<'_>, call: &Block) -> bool {
         .is_some_and(|(cell, _)| cell.unread > 0 || !cell.calls.iter().all(is_known))
 }
 
-/// The results of waiting for cells, by the ids of these.
+/// The results of waiting for cells, keyed by cell id.
 struct Waits(IdMap<String, Vec<FactLocation>>);
 
 impl Waits {
@@ -121,12 +121,12 @@ impl Waits {
     }
 }
 
-/// What a result says of its cell.
+/// What a result says about its cell.
 struct Report {
     state: State,
     /// What the cell has printed, in blocks.
     blocks: Vec<String>,
-    /// The id of a cell that runs.
+    /// The id of the cell, if it is still running.
     id: Option<String>,
 }
 
@@ -161,7 +161,7 @@ impl Report {
             blocks: Vec::new(),
             id: None,
         };
-        // A result that is one text has its first lines as a header.
+        // If a result is a single text, its first lines are the header.
         let header = read(transcript.header(block));
         let Some(first) = texts.next().map(|first| format!("{header}{first}")) else {
             return unknown;
@@ -173,7 +173,7 @@ impl Report {
         let rest = &first[begin.len()..];
         let id = rest.lines().next().unwrap_or_default().to_owned();
         let mut blocks: Vec<String> = texts.map(|text| text.into_owned()).collect();
-        // A result that is one text has the output after the header.
+        // If a result is a single text, the output follows the header.
         if let Some((_, output)) = first.split_once(OUTPUT)
             && !output.is_empty()
         {
@@ -186,12 +186,12 @@ impl Report {
         }
     }
 
-    /// Whether the error that ended the cell is that of a call of this tool: later code can fail, too.
+    /// Whether the error that ended the cell comes from a call of this tool: later code can fail, too.
     fn blames(&self, tool: &str) -> bool {
         let error = self.blocks.iter().rev();
         let mut error = error.filter_map(|block| block.strip_prefix("Script error:\n"));
         error.next().is_some_and(|error| match tool {
-            // Any other error may come when a part of the patch has been applied.
+            // Any other error may occur after part of the patch was applied.
             PATCH_TOOL => error.starts_with(NOT_APPLIED),
             tool => error
                 .strip_prefix(tool)
@@ -199,7 +199,7 @@ impl Report {
         })
     }
 
-    /// The same with what waiting for the cell has given.
+    /// Adds the results of waiting for the cell.
     fn with(mut self, transcript: &Transcript<'_>, result: FactLocation, waits: &Waits) -> Self {
         let Some(id) = self.id.take() else {
             return self;
@@ -242,8 +242,8 @@ fn inner(
     calls.collect()
 }
 
-/// The patch that a cell may have applied in a call that could not be read: it names the same files, so that none of them counts
-/// as known afterwards.
+/// The patch that a cell may have applied in an unreadable call: it names the same files, so that none of them counts as known
+/// afterwards.
 fn possible_patch(exchange: &Exchange, cell: &Cell, code: &str, added: &Tools) -> Option<Exchange> {
     const HEADERS: [&str; 3] = ["*** Add File: ", "*** Update File: ", "*** Delete File: "];
     let is_text = |call: &CellCall| call.tool != PATCH_TOOL || call.input.is_string();
@@ -286,10 +286,10 @@ fn inner_call(cell: &Cell, number: usize, call: &CellCall, report: Option<&Repor
         Some(_) | None => Vec::new(),
     };
     let printed = cell.printed(number, &blocks);
-    // A patch that does not fit raises an error in some versions, and is a result like any other in others.
+    // A patch that does not apply raises an error in some versions and returns an ordinary result in others.
     let has_failed = |said: &str| call.tool == PATCH_TOOL && said.starts_with(NOT_APPLIED);
     let may_have_failed = || blocks.iter().any(|block| block.contains(NOT_APPLIED));
-    // Where the cell stopped is sure only if nothing else in it can fail or take time.
+    // Where the cell stopped is certain only if nothing else in it can fail or take time.
     let is_only = cell.calls.len() == 1 && cell.unread == 0 && cell.waits == 1;
     let state = report.map_or(State::Unknown, |report| report.state);
     let ended = match (state, printed.exit_code, printed.session) {

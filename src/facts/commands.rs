@@ -1,4 +1,4 @@
-//! Commands that were run and services that were called, and how that ended if the results say so.
+//! Shell commands and service calls, and how they ended if the results say so.
 
 use super::background::{ended, name};
 use super::error_lines::{is_error_message, is_of_success, is_source};
@@ -28,8 +28,8 @@ pub struct Command {
     pub exit: CommandStatus,
     /// The id for polling a command that was still running.
     pub name: Option<String>,
-    /// The folder that the shell was in, normalised, where the call or the format says it; `None` if the command begins by going to one
-    /// that does not depend on it.
+    /// The shell's working folder, normalised, if the call or the format states it; `None` if the command begins by changing to a
+    /// folder that does not depend on it.
     pub folder: Option<String>,
 }
 
@@ -75,7 +75,7 @@ pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Comm
             exit => exit,
         };
         let goes_on = matches!(exit, CommandStatus::Running | CommandStatus::WasRunning);
-        // Its first result names it; the last look tells its end.
+        // The first result names the command; the last look states its end.
         let last = exchange.looks.last().map(|look| look.at);
         Some(Command {
             call: exchange.call,
@@ -105,7 +105,7 @@ pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Comm
     exchanges.iter().flat_map(all).collect()
 }
 
-/// The commands of a call with several, each with how it ended, where the result says that of each of them, as Cline's does.
+/// The commands of a call with several, each with its status, if the result states the status of each, as Cline's does.
 fn several(
     transcript: &Transcript<'_>,
     exchange: &Exchange,
@@ -150,7 +150,7 @@ fn is_left_to_itself(text: &str) -> bool {
     text.ends_with('&') && !text.ends_with("&&")
 }
 
-/// Whether a command begins by going to a folder, wherever it is run.
+/// Whether a command begins by changing to a folder that does not depend on where it is run.
 pub fn names_its_folder(command: &str) -> bool {
     let to = command.trim_start().strip_prefix("cd ");
     to.is_some_and(|to| {
@@ -159,7 +159,7 @@ pub fn names_its_folder(command: &str) -> bool {
     })
 }
 
-/// How a call of a service ended: in other words than a command does.
+/// How a service call ended, which results word differently than for a command.
 fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> CommandStatus {
     let Some(result) = exchange.result else {
         return CommandStatus::Unanswered;
@@ -235,7 +235,7 @@ pub(super) fn is_silent(transcript: &Transcript<'_>, result: FactLocation) -> bo
         && !flags_success(transcript, block)
 }
 
-/// Whether a flag of a result, or of the message that it is, says that its call did not fail.
+/// Whether a flag of a result, or of the message that holds it, says that its call did not fail.
 fn flags_success(transcript: &Transcript<'_>, result: &Block) -> bool {
     let line = Value::of(transcript.line(result.line));
     let own = Value::part(transcript.line(result.line), result.value);
@@ -243,10 +243,10 @@ fn flags_success(transcript: &Transcript<'_>, result: &Block) -> bool {
     places.any(|place| place.field("isError").raw() == b"false")
 }
 
-/// Whether the status of a command is that of a part of it, so that the others may have failed.
+/// Whether the status of a command covers only part of it, so that other parts may have failed.
 pub(super) fn hides_failures(command: &str) -> bool {
     let command = command.trim();
-    // Not that of an address, nor one of two.
+    // Not the `&` of a URL, of `&&` or of `>&`.
     let runs_on = |at: usize| {
         let (before, after) = (&command[..at], &command[at + 1..]);
         !before.ends_with(['&', '>']) && !after.starts_with(|c: char| !c.is_whitespace())
@@ -254,7 +254,7 @@ pub(super) fn hides_failures(command: &str) -> bool {
     command.contains(['|', ';', '\n']) || command.match_indices('&').any(|(at, _)| runs_on(at))
 }
 
-/// Whether an output has a line that tells of a failure.
+/// Whether an output has a line that reports a failure.
 fn tells_of_a_failure(output: &str) -> bool {
     const WORDS: [&str; 6] = [
         "FAIL",
@@ -264,7 +264,7 @@ fn tells_of_a_failure(output: &str) -> bool {
         "exited with code ",
         "Traceback (most",
     ];
-    // Qwen Code's heading of what failed, where nothing did.
+    // Qwen Code's heading for errors when there were none.
     const NONE: &str = "Error: (none)";
     let is_none =
         |line: &str| line.contains(" 0 failed") || line.contains("0 failures") || line == NONE;

@@ -1,6 +1,6 @@
 //! Decisions and their reasons: sentences of the assistant that state one.
 //!
-//! Recognised by their words alone (`stance`). Nothing is inferred from actions.
+//! Recognised by their words alone (`stance`); never inferred from actions.
 
 use super::stance::{decides, takes_back};
 use super::{FactLocation, block_text};
@@ -68,13 +68,13 @@ fn sentences_of_line(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Characters that may separate sentences where there is no blank.
+/// Characters that may separate sentences without a blank.
 const CLOSING: [char; 14] = [
     '。', '！', '？', '｡', '”', '’', '」', '』', '）', '》', '】', '〉', '"', ')',
 ];
 
-/// One past the end of the first sentence of a text without leading blanks. A full stop ends a sentence if a blank follows and
-/// then no lower-case letter, as in `e.g. this`.
+/// One past the end of the first sentence of a text without leading blanks. A full stop ends a sentence if a blank follows, unless
+/// the next letter is lower-case, as in `e.g. this`.
 fn end_of_sentence(text: &str) -> usize {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
@@ -99,7 +99,7 @@ fn end_of_sentence(text: &str) -> usize {
     text.len()
 }
 
-/// Whether a text before a full stop is no more than a number: of a heading, as in `### 1. this`, or of an item of a list.
+/// Whether the text before a full stop is only a number: of a heading, as in `### 1. this`, or of a list item.
 fn is_number_of_item(before: &str) -> bool {
     let number = before.trim_start_matches(['#', '*', '_', '-', '>', '(', ' ']);
     !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())

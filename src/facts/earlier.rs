@@ -1,8 +1,8 @@
 //! Recognises what an earlier compaction left in a conversation: its summary, and the answer that acknowledges it.
 //!
-//! A summary is recognised by the mark of its format. In formats where it is a message like any other, it is the first message
-//! of the window, has the role that the policy gives it, and begins like the summaries of this policy or of a preset. Text alone
-//! does not make a summary, since anyone can type it.
+//! A summary is recognised by the mark of its format. In formats where a summary is an ordinary message, it must be the first
+//! message of the window, have the role that the policy gives it, and begin like the summaries of this policy or of a preset. Text
+//! alone does not make a summary, since anyone can type it.
 
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ pub fn note_of_original(tokens: u64) -> String {
     format!("{before}{tokens}{after}")
 }
 
-/// The text of a summary before that line, and the number in it. Only restored entries may follow the line.
+/// The text of a summary before the `[Original: N tokens]` line, and N. Only restored entries may follow the line.
 fn noted(summary: &str) -> Option<(&str, u64)> {
     let quoted = quotations(summary);
     let is_quoted = |at: usize| {
@@ -72,8 +72,8 @@ fn noted(summary: &str) -> Option<(&str, u64)> {
         })
 }
 
-/// Where a summary quotes messages of several lines: between two equal rows of tildes, the first of which is below a line that has
-/// the number of a line alone. What stands there is not the summary's.
+/// The ranges where a summary quotes multi-line messages: between two equal rows of tildes, the first of which follows a line that
+/// is only a line number. The text there is not the summary's own.
 fn quotations(summary: &str) -> Vec<Range<usize>> {
     let is_mark = |line: &str| {
         let mark = line
@@ -110,7 +110,7 @@ pub fn is_restored_header(line: &str) -> bool {
 }
 
 impl Earlier {
-    /// Recognises what `policy` and all presets write.
+    /// Recognises the summaries that `policy` and all presets write.
     ///
     /// # Errors
     /// None for a program that passes its tests.
@@ -139,7 +139,7 @@ impl Earlier {
         conversation: &Conversation,
     ) -> Vec<MessageOrigin> {
         let mut origins: Vec<MessageOrigin> = Vec::with_capacity(conversation.messages.len());
-        // System messages stay before the summary.
+        // System messages come before the summary.
         let mut messages = conversation.messages.iter();
         let first = messages.position(|message| message.role != Role::System);
         for (number, message) in conversation.messages.iter().enumerate() {
@@ -158,7 +158,7 @@ impl Earlier {
         origins
     }
 
-    /// The tokens of the original, as noted in the summaries of a conversation; `origins` says which messages these are.
+    /// The token count of the original, as noted in the summaries of a conversation; `origins` identifies these messages.
     pub fn original(
         &self,
         transcript: &Transcript<'_>,
@@ -212,7 +212,7 @@ impl Earlier {
         conversation: &Conversation,
         message: &Message,
     ) -> bool {
-        // In formats whose lines form a tree, and in Codex's with a header, a summary is a record of its own.
+        // In formats whose lines form a tree, and in Codex's with a header, a summary has its own kind of record.
         let is_tree = transcript.units().is_empty();
         let has_header = || {
             let first = transcript.lines().first().map(|_| transcript.line(0));

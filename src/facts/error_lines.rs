@@ -1,10 +1,10 @@
 //! Lines that are error messages of programs.
 //!
-//! PURE. By their words alone; whether the call failed is asked elsewhere.
+//! PURE. Recognises them by their words alone; whether the call failed is determined elsewhere.
 
 use crate::transcript::Outcome;
 
-/// Of these, each line of an error message that a successful command may print has one.
+/// Every error line that counts even in the output of a successful command contains one of these.
 pub(super) const ALWAYS: [&str; 13] = [
     "error:",
     "error[",
@@ -24,22 +24,22 @@ pub(super) const ALWAYS: [&str; 13] = [
 /// Words with which systems and tools say that a file is not there; their first letter may be a capital.
 pub(super) const NOT_THERE: [&str; 4] = ["o such file", "ENOENT", "ile not found", "ath not found"];
 
-/// How surely a line is an error message, the surest first.
+/// How certain it is that a line is an error message, most certain first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Strength {
-    /// With it, a shell or a program says that a command or a file is not there, or not for it.
+    /// A shell or a program says that a command or a file is missing or not accessible.
     Complains,
     /// It says that something failed.
     Says,
-    /// It stands in the report of a test that failed, or names the place in a file that it is about.
+    /// It belongs to the report of a failed test, or names the place in a file that it refers to.
     Reports,
-    /// It has a word of one, as any file may have that a command shows.
+    /// It has a word of an error message, as any file shown by a command may.
     Resembles,
     /// It has a word of one, but is source, data, a count, or a heading that says no more than the end of the call.
     Weak,
 }
 
-/// How surely a line is an error message of a compiler, interpreter, shell or test runner; `None` if it is none.
+/// How certain it is that a line is an error message of a compiler, interpreter, shell or test runner; `None` if it is not one.
 pub(super) fn strength(line: &str) -> Option<Strength> {
     /// Phrases that also occur in files, which a successful command may show. In lower case.
     const WHERE_IT_FAILED: [&str; 24] = [
@@ -68,7 +68,7 @@ pub(super) fn strength(line: &str) -> Option<Strength> {
         "not permitted",
         "aborted",
     ];
-    /// How PowerShell begins what it says of a message above.
+    /// How PowerShell begins its details on the message above.
     const OF_THE_ONE_ABOVE: [&str; 2] = ["+ CategoryInfo", "+ FullyQualifiedErrorId"];
     let line = line.trim();
     if is_of_success(line) || OF_THE_ONE_ABOVE.iter().any(|begin| line.starts_with(begin)) {
@@ -158,12 +158,12 @@ pub fn is_error_message(line: &str, outcome: Outcome) -> bool {
     }
 }
 
-/// Whether a line says that a test has not failed, whatever that is called.
+/// Whether a line says that a test did not fail, in the words of any test runner.
 pub(super) fn is_of_success(line: &str) -> bool {
     const BEFORE: [&str; 7] = ["PASSED ", "PASS ", "--- PASS", "ok ", "✓", "✔", "√"];
     const AFTER: [&str; 4] = [" PASSED", " SKIPPED", " XFAIL", " ... ok"];
     let line = line.trim();
-    // Behind it, pytest writes how many tests are done.
+    // After the result, pytest writes the percentage of tests done.
     let result = match line.rsplit_once('[') {
         Some((result, share)) if share.ends_with("%]") => result.trim_end(),
         Some(_) | None => line,
@@ -172,13 +172,13 @@ pub(super) fn is_of_success(line: &str) -> bool {
         || AFTER.iter().any(|after| result.ends_with(after))
 }
 
-/// Whether a line is one of source, not of what a program says: a comment, or the beginning of more.
+/// Whether a line is source code and not a program's message: a comment, or a line that opens a block.
 pub(super) fn is_source(line: &str) -> bool {
     const COMMENTS: [&str; 5] = ["#", "//", "/*", "* ", "<!--"];
-    /// What Perl's tests and node say in these forms.
+    /// Messages of Perl's tests and node that look like source.
     const MESSAGES: [&str; 3] = ["#   Failed test", "# Looks like you failed", "[Error: "];
     let line = line.trim();
-    // Docker numbers its steps so.
+    // Docker numbers its build steps this way.
     let is_step = |line: &str| line.starts_with(|c: char| c.is_ascii_digit());
     let is_message = MESSAGES.iter().any(|begin| line.starts_with(begin))
         || line.strip_prefix('#').is_some_and(is_step);
@@ -223,25 +223,25 @@ fn is_of_program(line: &str) -> bool {
     })
 }
 
-/// Whether `error:` between two texts begins a message, and is no key of a setting: `continue-on-error: false`.
+/// Whether `error:` between two texts begins a message and is not the key of a setting, as in `continue-on-error: false`.
 fn is_said(before: &str, word: &str, after: &str) -> bool {
     const VALUES: [&str; 5] = ["true", "false", "null", "none", "0"];
     let is_name = match before.chars().next_back() {
-        // `TypeError:` and `Write-Error:` have a name before it, and are one.
+        // In `TypeError:` and `Write-Error:`, a name precedes it, and they begin a message.
         Some(c) if c.is_alphanumeric() || matches!(c, '_' | '-') => {
             word.starts_with(char::is_lowercase)
         }
         Some('`') => true,
-        // A command for whoever reads the log.
+        // A workflow command, as in `::error::`.
         Some(':') => before.ends_with("::"),
         Some(_) | None => false,
     };
     let mut words = after.split_whitespace();
-    // Without anything behind it, it is a heading, and the message is below.
+    // With nothing after it, it is a heading, and the message is below.
     let Some(first) = words.next() else {
         return false;
     };
-    // A value stands alone, or has a comment behind it: `error: none of the packages` is a message.
+    // A value stands alone or precedes a comment: `error: none of the packages` is a message.
     let is_value = VALUES.contains(&first.trim_end_matches([',', '}']))
         && words
             .next()
@@ -249,7 +249,7 @@ fn is_said(before: &str, word: &str, after: &str) -> bool {
     !is_name && !after.starts_with(':') && !is_value
 }
 
-/// Whether a shell or a program says so: `bash: line 1: go: command not found`.
+/// Whether a shell or a program complains: `bash: line 1: go: command not found`.
 fn complains(line: &str) -> bool {
     const ENDS: [&str; 4] = [
         ": not found",
@@ -257,9 +257,9 @@ fn complains(line: &str) -> bool {
         ": No such file or directory",
         ": Permission denied",
     ];
-    // Programs in Rust name the number of the error behind it.
+    // Rust programs append the error number.
     let line = line.split(" (os error ").next().unwrap_or(line);
-    // What a search shows has the number of a line there.
+    // In search results, a line number is in this place.
     let is_program = |name: &str| !name.is_empty() && !name.contains([' ', ':', '"', '`']);
     // A word that begins with `=` names a program to zsh.
     let is_of_eval = line.starts_with("(eval):") && line.ends_with(" not found");

@@ -1,6 +1,6 @@
 //! Codex's viewer events that record how a command ended; the model does not see them.
 //!
-//! PURE. Such an event may come after the result of the call, and then tells what the result could not.
+//! PURE. Such an event may come after the result of the call and then states what the result could not.
 
 use super::exchanges::{FactLocation, Look, TellingLocation};
 use super::exit::CommandStatus;
@@ -11,15 +11,15 @@ use crate::transcript::{LineKind, Transcript};
 /// The type of such an event.
 const TYPE: &str = "exec_command_end";
 
-/// The ends that events tell.
+/// The ends of commands that events record.
 pub(super) struct Events {
     by_call: IdMap<Vec<u8>, (u32, i64)>,
-    /// By the names of the sessions, which may be given again; in the order of their lines.
+    /// Keyed by session name, in line order; names may be reused.
     by_session: IdMap<String, Vec<(u32, i64)>>,
 }
 
 impl Events {
-    /// Those of a transcript.
+    /// Collects the events of a transcript.
     pub(super) fn of(transcript: &Transcript<'_>) -> Self {
         let mut events = Events {
             by_call: IdMap::default(),
@@ -60,7 +60,7 @@ impl Events {
         }
     }
 
-    /// The end of the command of a call with this id, or which went on under the name `session`.
+    /// The end of the command that the call with this id ran, or that went on as `session`.
     pub(super) fn end(
         &self,
         id: Option<&[u8]>,

@@ -1,6 +1,7 @@
 //! Calls and their results, paired.
 //!
-//! By id, unless both are in one element; older calls without ids by the tool's name. Only within a conversation, since ids are unique only there.
+//! Pairs by id, unless both are in one element; older calls without ids by the tool's name. Pairs only within a conversation, since
+//! ids are unique only there.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -25,14 +26,14 @@ pub struct FactLocation {
     pub block: u32,
 }
 
-/// Where something is told in the transcript: in a block, or on a line that is no message.
+/// Where the transcript states something: in a block, or on a line that is not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TellingLocation {
-    /// The message of its conversation, from 0; of a line that is no message, the one before it.
+    /// The message of its conversation, from 0; for a line that is not a message, the preceding one.
     pub message: u32,
     /// The line of the transcript, from 0.
     pub line: u32,
-    /// The block of the transcript, if it is in one.
+    /// The block of the transcript, if any.
     pub block: Option<u32>,
 }
 
@@ -57,18 +58,18 @@ pub struct Exchange {
     pub call: FactLocation,
     /// The first result that came after it and answers it.
     pub result: Option<FactLocation>,
-    /// The call in the cell that this one runs, if it is one of those.
+    /// The call inside a cell, if this is one; `call` is then the one that runs the cell.
     pub(super) inner: Option<Arc<InnerCall>>,
     /// Later status updates of a command that was still running, in order.
     pub(super) looks: Vec<Look>,
 }
 
-/// What is said later of a command that went on.
+/// A later status update of a background command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Look {
-    /// Where that stands: in the result of a call, or on a line that is no message.
+    /// Where the update is: in the result of a call, or on a line that is not a message.
     pub(super) at: TellingLocation,
-    /// How it had ended.
+    /// The command's status at that point.
     pub(super) exit: CommandStatus,
 }
 
@@ -83,7 +84,7 @@ pub(super) struct InnerCall {
     pub(super) output: Option<String>,
     /// How it ended.
     pub(super) ended: Ended,
-    /// The session in which it went on, if it was still running when the cell ended.
+    /// The session in which it continued, if it was still running when the cell ended.
     pub(super) session: Option<i64>,
 }
 
@@ -98,14 +99,14 @@ pub(super) enum Ended {
     Failed,
     /// The cell was interrupted.
     Interrupted,
-    /// It still runs.
+    /// It is still running.
     Running,
-    /// There is no result that says so.
+    /// No result states how it ended.
     Unknown,
 }
 
 impl Ended {
-    /// How a command had ended, by a call in a cell that reads from it; `None` if the cell does not say so.
+    /// The status of a command, by a call in a cell that reads from it; `None` if the cell does not state it.
     pub(super) fn of_look(self) -> Option<CommandStatus> {
         match self {
             Ended::Status(status) => Some(CommandStatus::Code(status)),
@@ -154,7 +155,7 @@ pub(super) fn text_of<'e>(
     }
 }
 
-/// All calls of a conversation, in its order. `added` are the policy's names for kinds of tools.
+/// All calls of a conversation, in order. `added` holds the policy's additional tool names.
 pub fn exchanges(
     transcript: &Transcript<'_>,
     conversation: &Conversation,

@@ -13,7 +13,7 @@ pub enum CommandStatus {
     Interrupted,
     /// Started in the background; its end is not recorded.
     Begun,
-    /// It had not ended when it was last looked at.
+    /// It had not ended when last polled.
     Running,
     /// Was running when last polled; the agent would not have been told of its end.
     WasRunning,

@@ -32,7 +32,7 @@ impl Failure {
     pub const LINES: usize = 5;
 }
 
-/// How many of these lines may be error messages; the others are warnings.
+/// The maximum number of error messages among these lines; the others are warnings.
 const ERRORS: usize = 3;
 
 /// The failures of a conversation, in its order.
@@ -91,7 +91,7 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
             let warnings: Vec<&str> = warnings.take(Failure::LINES - errors.len()).collect();
             errors.extend(warnings.into_iter().map(str::to_owned));
         }
-        // Of files that are shown, it is not known which lines are not theirs.
+        // When files are shown, it is unknown which lines do not belong to them.
         if errors.is_empty()
             && outcome == Outcome::Failed
             && !(is_of_files && said_why.clone().count() > ERRORS)
@@ -143,7 +143,7 @@ fn messages<'l>(lines: impl Iterator<Item = &'l str>, least: Strength) -> Vec<St
         let last = first.max(Strength::Reports);
         found.retain(|(strength, ..)| *strength <= last);
     }
-    // A report that nothing says to be one is a text like others.
+    // A report that no other line confirms is ordinary text.
     if least == Strength::Reports {
         let is_said = found.iter().any(|(strength, ..)| *strength < least);
         found.retain(|_| is_said);
@@ -152,11 +152,11 @@ fn messages<'l>(lines: impl Iterator<Item = &'l str>, least: Strength) -> Vec<St
     found.iter().map(|(.., line)| (*line).to_owned()).collect()
 }
 
-/// The blocks of the results that report a failure of `calls`. That of a cell does if one of the calls in it has failed.
+/// The blocks of the results that report a failure of `calls`. A cell's result does if one of the calls in it failed.
 pub fn failed_results(transcript: &Transcript<'_>, calls: &[Exchange]) -> BTreeSet<u32> {
     let failed = calls.iter().filter_map(|exchange| {
         let result = exchange.result?;
-        // How a command of a session ended is said by the result of the call that read it to its end.
+        // How a command in a session ended is stated by the result of the call that read its last output.
         let inner = exchange.inner.as_ref();
         let is_said_later = inner.is_some_and(|inner| inner.session.is_some());
         let has_failed = || outcome(transcript, exchange, result) == Outcome::Failed;
@@ -198,7 +198,7 @@ fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, at: FactLocation) -
             | None => false,
         }
     };
-    // A command may print such a tag, too.
+    // A command may also print such a tag.
     let may_be_tagged = || {
         exchange.kind != ToolKind::Shell || whose(transcript, exchange, at) == ResultAuthor::Agents
     };
@@ -217,7 +217,7 @@ fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, at: FactLocation) -
     }
 }
 
-/// Whether it is known that nothing of a command failed, whatever it printed.
+/// Whether it is known that no part of a command failed, whatever it printed.
 fn went_well(transcript: &Transcript<'_>, exchange: &Exchange) -> bool {
     let has_ended_well = || match &exchange.inner {
         Some(inner) => inner.ended == Ended::Status(0),
@@ -249,7 +249,7 @@ fn may_contain(transcript: &Transcript<'_>, result: &Block, words: &[&str]) -> b
     let is_there = |raw: &[u8], word: &str| memmem::find(raw, word.as_bytes()).is_some();
     transcript.texts(result).iter().any(|text| {
         let raw = transcript.bytes(result.line, text.span);
-        // An escape may be any letter.
+        // An escape may encode any letter.
         words.iter().any(|word| is_there(raw, word)) || is_there(raw, "\\u")
     })
 }

@@ -1,6 +1,6 @@
 //! The history of each file: operations by calls and by shell commands.
 //!
-//! PURE. Knows which files may still be there, which a command may have hit without naming them, and which have gone into a stash.
+//! PURE. Tracks which files may still exist, which a command may have affected without naming them, and which went into a stash.
 
 mod file;
 mod gone;
@@ -31,11 +31,11 @@ pub(super) struct FileHistory<'t, 'a> {
     folders: &'t Folders<'t, 'a>,
     files: Vec<File>,
     by_path: BTreeMap<String, usize>,
-    /// Those that may still be there: a folder is deleted with what is in it.
+    /// The files that may still exist: deleting a folder deletes its contents.
     there: BTreeMap<String, usize>,
     unmatched: Vec<UnmatchedOperation>,
     gone: Gone,
-    /// The entries of the stash: for each its call, and the files that may be in it.
+    /// The stash entries: for each, its call and the files that may be in it.
     stash: Vec<(FactLocation, Vec<usize>)>,
     /// The last call that may have had git record changes.
     recorded: Option<FactLocation>,
@@ -52,15 +52,15 @@ pub(super) struct FileHistory<'t, 'a> {
 /// product of both.
 const MOST_LOOKS: usize = 1 << 18;
 
-/// What the paths of a session look like, as far as it has been seen.
+/// What the paths of a session look like, as far as it has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Paths {
     Plain,
-    /// Some begin at a drive: then a shell may write drives as folders.
+    /// Some begin with a drive, so a shell may write drives as folders.
     OfWindows,
 }
 
-/// The call of the command that is followed.
+/// The call of the command being followed.
 struct Call<'e, 'i> {
     exchange: &'e Exchange,
     input: &'e Input<'i>,
@@ -139,7 +139,7 @@ impl<'t, 'a> FileHistory<'t, 'a> {
         }
     }
 
-    /// Notes what a call did to the file that it names.
+    /// Records what a call did to the file that it names.
     pub(super) fn push(&mut self, path: String, operation: Operation) {
         if is_of_windows(&path) {
             self.paths = Paths::OfWindows;
@@ -159,7 +159,7 @@ impl<'t, 'a> FileHistory<'t, 'a> {
         self.there.entry(path).or_insert(file);
     }
 
-    /// Notes what a shell command did.
+    /// Records what a shell command did.
     pub(super) fn follow(&mut self, exchange: &Exchange) {
         if exchange.kind != ToolKind::Shell {
             return;
@@ -228,7 +228,7 @@ impl<'t, 'a> FileHistory<'t, 'a> {
                 What::Stash(scope) => {
                     let files = self.take_back(&call, &scope, FileAction::Stash, done);
                     match self.stash.last_mut() {
-                        // Of several paths, there is one entry.
+                        // Several paths share one entry.
                         Some((_, last)) if is_in_stash => last.extend(files),
                         Some(_) | None if done != Done::Failed => {
                             self.stash.push((exchange.call, files));
@@ -255,7 +255,7 @@ impl<'t, 'a> FileHistory<'t, 'a> {
         }
     }
 
-    /// Whether a command that shows a file has shown it.
+    /// Whether a command meant to show a file did show it.
     fn is_shown(&self, exchange: &Exchange) -> bool {
         exchange.result.is_some_and(|result| {
             let said = text_of(self.transcript, result, exchange.inner.as_deref());
@@ -266,7 +266,7 @@ impl<'t, 'a> FileHistory<'t, 'a> {
 
     /// Whether a failure would be visible in the result.
     fn shows_failures(&self, exchange: &Exchange, text: &str) -> bool {
-        /// Ways to print nothing of what goes wrong, and how that begins.
+        /// Redirections that hide error messages, and the beginnings of such messages.
         const HIDING: [&str; 3] = ["2>", "&>", ">&"];
         const PROGRAMS: [&str; 10] = [
             "rm: ", "mv: ", "cp: ", "unlink: ", "fatal: ", "error: ", "sudo: ", "bash: ", "sh: ",
@@ -281,7 +281,7 @@ impl<'t, 'a> FileHistory<'t, 'a> {
                         && !is_shell_tool(&exchange.tool(self.transcript))
             }
         };
-        // It is printed unless the output goes elsewhere.
+        // Error messages are printed unless redirected.
         let rest = text.replace("2>&1", "");
         let is_hidden = HIDING.iter().any(|hiding| rest.contains(hiding))
             || rest.len() < text.len() && rest.contains('>');
@@ -301,7 +301,7 @@ impl<'t, 'a> FileHistory<'t, 'a> {
         let path = below_folder(call.input, written);
         let path = self.folders.in_one_spelling(call.exchange.call.line, &path);
         let path = match self.paths {
-            // Another system with such folders may have named it so, too.
+            // The path may also come from another system that has such folders.
             Paths::OfWindows if !self.knows(&path) => on_its_drive(&path).unwrap_or(path),
             Paths::OfWindows | Paths::Plain => path,
         };
@@ -331,7 +331,7 @@ impl<'t, 'a> FileHistory<'t, 'a> {
         }
     }
 
-    /// The files that are still there, or all, in a place besides the one that it names.
+    /// The files of `files` in a place, except the one that the place itself names.
     fn inside(&self, files: &BTreeMap<String, usize>, site: &PathScope) -> Vec<usize> {
         let start = site.start();
         let files = files.range(start.clone()..);
@@ -340,7 +340,7 @@ impl<'t, 'a> FileHistory<'t, 'a> {
         inside.map(|(_, file)| *file).collect()
     }
 
-    /// Files are deleted, or moved away.
+    /// Records that files were deleted or moved away.
     fn remove(&mut self, call: &Call<'_, '_>, place: &PathSpec, what: FileAction, done: Done) {
         let site = self.site(call, place);
         let (written, done) = match place {
@@ -360,7 +360,7 @@ impl<'t, 'a> FileHistory<'t, 'a> {
         };
         for number in inside {
             let file = &mut self.files[number];
-            // Once more says no more.
+            // Repeating the same operation adds nothing.
             let is_same = |last: &Operation| last.what == what && last.done == Done::Unclear;
             if done == Done::Yes {
                 self.there.remove(&file.path);
@@ -372,7 +372,7 @@ impl<'t, 'a> FileHistory<'t, 'a> {
                 written: file.path.clone(),
                 done: match done {
                     Done::Yes => Done::Yes,
-                    // Some of what is in a folder may be gone.
+                    // Part of a folder's contents may be gone.
                     Done::Failed | Done::Unclear => Done::Unclear,
                 },
                 ..operation.clone()
@@ -421,7 +421,7 @@ impl<'t, 'a> FileHistory<'t, 'a> {
         let operation = call.operation(&written, FileAction::Edit, done);
         match (self.there.get(&path).copied(), self.removed(&path)) {
             (Some(file), _) => self.files[file].operations.push(operation),
-            // Removed before, it is there again.
+            // It was removed before and exists again.
             (None, Some(file)) => {
                 self.files[file].operations.push(Operation {
                     what: FileAction::Write,
@@ -436,13 +436,13 @@ impl<'t, 'a> FileHistory<'t, 'a> {
         }
     }
 
-    /// The file of this path, if removing it is what was done to it last.
+    /// The file at this path, if its last operation was its removal.
     fn removed(&self, path: &str) -> Option<usize> {
         let file = *self.by_path.get(path)?;
         self.files[file].removal().map(|_| file)
     }
 
-    /// What was removed is there again, or may be.
+    /// Records that what was removed exists again, or may.
     fn put_back(&mut self, call: &Call<'_, '_>, place: &PathSpec, how: How, done: Done) {
         let site = self.site(call, place);
         let written = match (place, how) {
@@ -559,7 +559,7 @@ impl<'t, 'a> FileHistory<'t, 'a> {
         if let (Some(file), Some(written)) = (named, written) {
             let may_be_recorded = self.may_be_recorded(file);
             let done = match (done, what) {
-                // What git has recorded meanwhile, it does not take back.
+                // Git does not revert what it recorded in the meantime.
                 (Done::Yes, FileAction::Revert) if !may_be_recorded => Done::Yes,
                 (Done::Failed, _) => Done::Failed,
                 (Done::Yes | Done::Unclear, _) => Done::Unclear,
@@ -606,7 +606,7 @@ impl<'t, 'a> FileHistory<'t, 'a> {
         })
     }
 
-    /// Files that git does not know are deleted: it says which, unless it is told not to.
+    /// Records that untracked files were deleted: git lists them, unless told not to.
     fn clean(&mut self, call: &Call<'_, '_>, place: &PathSpec, text: &str) {
         let Some(result) = call.exchange.result else {
             return;

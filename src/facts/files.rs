@@ -1,6 +1,6 @@
 //! The files of a conversation, with the operations on each, in order.
 //!
-//! PURE. Says which file, what was done to it, and how that ended; `known` says what the file contains then.
+//! PURE. States which file, what was done to it, and whether that succeeded; `known` derives the resulting content.
 
 use std::borrow::Cow;
 
@@ -28,7 +28,7 @@ pub fn files(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<File> {
     files_and_unmatched(transcript, exchanges).0
 }
 
-/// The same, and what commands did to files that nothing has named before.
+/// As `files`, with what commands did to files that nothing had named before.
 pub(super) fn files_and_unmatched(
     transcript: &Transcript<'_>,
     exchanges: &[Exchange],
@@ -220,7 +220,7 @@ impl FileCall<'_, '_> {
         let Some(result) = exchange.result.filter(|_| answered == Done::Yes) else {
             return read(reading.lines(), answered);
         };
-        // What the cell has not printed, the conversation does not show.
+        // The conversation does not show what the cell did not print.
         let inner = exchange.inner.as_deref();
         if inner.is_some_and(|inner| inner.output.is_none()) {
             return read(reading.lines(), Done::Unclear);
@@ -249,7 +249,7 @@ impl FileCall<'_, '_> {
     }
 }
 
-/// What a call of a tool of that kind does. One tool has a parameter for it.
+/// What a call of a tool of this kind does. For one tool, a parameter decides.
 fn what(kind: ToolKind, tool: &str, input: &Input<'_>) -> FileAction {
     match (kind, input.text(&["command"]).as_deref()) {
         (ToolKind::Read, _) | (ToolKind::Edit, Some("view")) => FileAction::Read(Lines::ALL),

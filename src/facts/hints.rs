@@ -1,10 +1,10 @@
-//! What tools write around the text of a file that they do not show whole: which lines these are, and how to read on.
+//! The hints that tools write around a partly shown file: which lines are shown, and how to read on.
 //!
-//! PURE. A hint is no part of the file. What is not one of these known forms stays in the text.
+//! PURE. A hint is not part of the file. Text in any other than the known forms is kept.
 
 use super::lines::Lines;
 
-/// Whether a text is what Gemini CLI, Qwen Code and pi write in place of what is no text, or was not sent.
+/// Whether a text is what Gemini CLI, Qwen Code and pi write in place of content that is not text or was not sent.
 pub(super) fn stands_for_binary(text: &str) -> bool {
     const BEGINNINGS: [&str; 3] = [
         "Binary content provided (",
@@ -24,7 +24,7 @@ pub(super) struct Bare<'t> {
     pub(super) first: Option<u64>,
     /// The last line, if a hint says that there are more.
     pub(super) last: Option<u64>,
-    /// Whether the tool says that it cut lines, too.
+    /// Whether the tool says that it also cut lines.
     pub(super) lines: Cut,
 }
 
@@ -37,13 +37,13 @@ pub(super) enum Cut {
 
 /// How agents mark a line that they have cut.
 pub(super) const CUT_LINE: &str = "... [truncated]";
-/// The same of Cline.
+/// Cline's mark for the same.
 pub(super) const CUT_BY_CLINE: &str = " [line truncated]";
 
-/// What Claude Code writes in its hint.
+/// The phrase in Claude Code's hint.
 pub(super) const PARTIAL: &str = "PARTIAL view";
 
-/// Phrases of which every hint has one; none of their characters is escaped in JSON.
+/// Every hint contains one of these phrases; none of their characters is escaped in JSON.
 const PHRASES: [&str; 5] = [
     " to continue",
     "--- FILE CONTENT (truncated) ---",
@@ -69,7 +69,7 @@ impl<'t> Bare<'t> {
         })
     }
 
-    /// The lines that are shown, where `asked` were asked for.
+    /// The lines that are shown when `asked` was requested.
     pub(super) fn within(&self, asked: Lines) -> Lines {
         match (self.first, self.last) {
             // The hint says that the file ends there.
@@ -82,12 +82,12 @@ impl<'t> Bare<'t> {
     }
 }
 
-/// The text behind a hint.
+/// The text after a hint.
 fn before(said: &str) -> Option<Bare<'_>> {
     let (hint, text) = split_gemini(said)
         .or_else(|| split_qwen(said))
         .or_else(|| split_claude_code(said))?;
-    // The word begins a sentence or not.
+    // The word may begin a sentence or not.
     let (_, range) = hint.split_once("howing lines ")?;
     let (first, rest) = range.split_once('-')?;
     let (last, all) = rest.split_once(" of ")?;
@@ -139,7 +139,7 @@ fn behind(said: &str) -> Option<Bare<'_>> {
         list if list.starts_with('[') => &list[1..],
         list => list.strip_prefix("... (")?,
     };
-    // pi has written it in several ways, Copilot CLI in one.
+    // pi has several forms of it, Copilot CLI has one.
     let next = match inside.strip_prefix("Output truncated. Use view_range=[") {
         Some(next) => next.split_once(", ...] to continue reading")?.0,
         None => {

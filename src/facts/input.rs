@@ -18,7 +18,7 @@ pub(super) struct Input<'t> {
 }
 
 impl<'t> Input<'t> {
-    /// The input of a call. Where it is a list of one file (`{"files": [{"path": …}]}`), that of the file.
+    /// The input of a call. If it is a list of one file (`{"files": [{"path": …}]}`), the input for that file.
     pub(super) fn of(transcript: &'t Transcript<'_>, call: &Block) -> Input<'t> {
         let input = Input::in_json(transcript.bytes(call.line, call.content));
         match (input.files().as_mut_slice(), input.keys.len()) {
@@ -27,7 +27,7 @@ impl<'t> Input<'t> {
         }
     }
 
-    /// The files that it lists, each with what is asked of it.
+    /// The files that the input lists, each with its parameters.
     pub(super) fn files(&self) -> Vec<Input<'static>> {
         self.objects("files").unwrap_or_default()
     }
@@ -63,17 +63,17 @@ impl<'t> Input<'t> {
         !self.keys.is_empty() || self.raw.trim_ascii() == b"{}"
     }
 
-    /// The input as it is, for tools that take a text instead of an object.
+    /// The unparsed input, for tools that take text instead of an object.
     pub(super) fn plain(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.raw)
     }
 
-    /// Its keys, in the order of the alphabet.
+    /// The keys in alphabetical order.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.keys.keys().map(String::as_str)
     }
 
-    /// The value of the first of `names` that is there and not `null`, as written.
+    /// The value of the first of `names` that is present and not `null`, as written.
     fn value(&self, names: &[&str]) -> Option<&[u8]> {
         names.iter().find_map(|name| {
             let span = self.keys.get(*name)?;
@@ -81,7 +81,7 @@ impl<'t> Input<'t> {
         })
     }
 
-    /// Whether one of `names` is there and not `null`.
+    /// Whether one of `names` is present and not `null`.
     pub(super) fn has(&self, names: &[&str]) -> bool {
         self.value(names).is_some()
     }
@@ -91,7 +91,7 @@ impl<'t> Input<'t> {
         string(self.value(names)?)
     }
 
-    /// Whether the first of `names` is `true`; models write it as a string, too.
+    /// Whether the first of `names` is `true`; models may also write it as a string.
     pub(super) fn is_true(&self, names: &[&str]) -> bool {
         matches!(self.value(names), Some(b"true" | b"\"true\""))
     }
@@ -121,7 +121,7 @@ impl<'t> Input<'t> {
         texts.map(|raw| Some(string(raw)?.into_owned())).collect()
     }
 
-    /// The command for a shell: a string, or a list of arguments; or several commands, each a string, on lines of their own.
+    /// The command for a shell: a string, a list of arguments, or several command strings, joined by line breaks.
     pub(super) fn command(&self) -> Option<String> {
         const KEYS: [&str; 2] = ["command", "cmd"];
         if let Some(text) = self.text(&KEYS) {
@@ -132,7 +132,7 @@ impl<'t> Input<'t> {
         }
         let arguments = self.texts(&KEYS)?;
         match &arguments[..] {
-            // A shell that is given a script: the script is the command.
+            // A shell with a script as its argument: the script is the command.
             [_, flag, script] if matches!(flag.as_str(), "-c" | "-lc") => Some(script.clone()),
             [] => None,
             all => Some(all.join(" ")),
@@ -144,7 +144,7 @@ impl<'t> Input<'t> {
         self.value(&[name]).map(Input::in_value)
     }
 
-    /// The elements of the list under `name`, each as the keys that it has; models write the list as a string, too.
+    /// The elements of the list under `name`, each an object; models may also write the list as a string.
     pub(super) fn objects(&self, name: &str) -> Option<Vec<Input<'static>>> {
         let raw = match self.value(&[name])? {
             [b'"', inside @ .., b'"'] => unescape(inside),

@@ -1,7 +1,7 @@
 //! What a file contains, as far as a conversation shows it.
 //!
-//! PURE. A content is known if it was shown or written whole and every edit since fits exactly. Otherwise it is unknown: a
-//! content that is nearly right is worse than none. What was done since and is not clear makes it unknown, too.
+//! PURE. The content is known if it was shown or written whole and every edit since fits exactly. Otherwise it is unknown: nearly
+//! correct content is worse than none. Any later operation with an unclear effect also makes it unknown.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -27,7 +27,7 @@ use super::tools::Basis;
 use crate::transcript::{BlockKind, Transcript};
 
 impl Operation {
-    /// The content that a write gives the file.
+    /// The content that a write stores in the file.
     pub fn content(&self, transcript: &Transcript<'_>) -> Option<String> {
         match (self.what, &self.patch) {
             (FileAction::Write, Some(body)) => Some(patch::added(body)),
@@ -96,13 +96,13 @@ impl Operation {
         is_named || result.is_some_and(|block| is_unchanged_note(&block_text(transcript, block)))
     }
 
-    /// Whether it failed because the file is no longer as it was shown.
+    /// Whether the operation failed because the file changed since it was shown.
     fn finds_it_changed(&self, transcript: &Transcript<'_>) -> bool {
         let result = self.result.filter(|_| self.inner.is_none());
         result.is_some_and(|result| says_it_has_changed(transcript, result))
     }
 
-    /// Whether the user changed what the call was to write.
+    /// Whether the user changed the text that the call was going to write.
     fn was_changed_by_user(&self, transcript: &Transcript<'_>) -> bool {
         let result = self.result.filter(|_| self.inner.is_none());
         result.is_some_and(|result| says_that_user_changed_it(transcript, result))
@@ -110,7 +110,7 @@ impl Operation {
 
     /// What the result of a read shows, without line numbers and hints.
     fn shown(&self, transcript: &Transcript<'_>, lines: Lines) -> Option<Content> {
-        // No file has a line 0; whoever counts from there may mean the first one by it.
+        // No file has a line 0; a tool that counts from 0 may mean the first line.
         if lines.first == 0 {
             return None;
         }
@@ -144,7 +144,7 @@ impl Operation {
         let numbering = Numbering::of(&tool);
         let text = match Numbered::read(bare.text, numbering) {
             Some(file) => {
-                // A table may begin with its own numbers.
+                // The lines may be a table with its own numbers.
                 let is_sure = file.style != Style::Bare || tool == "Read";
                 let mut lines = file.lines.iter();
                 if file.style == Style::Piped && lines.any(|line| line.ends_with(CUT_BY_CLINE)) {
@@ -163,7 +163,7 @@ impl Operation {
             None if numbering == Numbering::Dotted && Numbered::dotted(bare.text).is_some() => {
                 return None;
             }
-            // Such a tool may write anything around the file's text.
+            // An unlisted tool may write anything around the file's text.
             None if self.basis == Basis::Shape => return None,
             None if bare.lines == Cut::Yes => return None,
             // The agent marks where it omitted a part of the output.
@@ -177,7 +177,7 @@ impl Operation {
 }
 
 fn replacement(input: &Input<'_>) -> Option<Replacement> {
-    // Where a line is named, the old text is passed over.
+    // If the input names a line, the tool ignores the old text.
     if input.is_true(&["regex", "use_regex", "is_regex"]) || input.has(&["insert_line"]) {
         return None;
     }
@@ -195,7 +195,7 @@ fn replacement(input: &Input<'_>) -> Option<Replacement> {
 }
 
 impl Replacement {
-    /// How many bytes are processed to apply it to a text, at most: those of the text, and those that it writes.
+    /// The maximum number of bytes processed to apply the replacement to a text: those read and those written.
     fn size(&self, text: &str) -> usize {
         let times = match self.at {
             Occurrences::Everywhere if !self.old.is_empty() => text.matches(&self.old).count(),
@@ -208,7 +208,7 @@ impl Replacement {
             .saturating_add(times.saturating_mul(self.new.len()))
     }
 
-    /// The text after it; `None` if it does not fit exactly.
+    /// The text after the replacement; `None` if it does not fit exactly.
     fn apply(&self, text: &str) -> Option<String> {
         if self.old.is_empty() {
             return text.is_empty().then(|| self.new.clone());
@@ -259,17 +259,17 @@ fn replaced_together(text: &str, replacements: &[Replacement]) -> Option<String>
 }
 
 impl File {
-    /// The last operation that succeeded or may have.
+    /// The last operation that succeeded or may have succeeded.
     pub fn last(&self) -> Option<&Operation> {
         self.operations
             .iter()
             .rfind(|operation| operation.done != Done::Failed)
     }
 
-    /// The content after all operations, if the conversation shows it: whole, or the part that was read last. Unknown if finding
-    /// it out takes more than is left of `effort`.
+    /// The content after all operations, if the conversation shows it: whole, or the part that was read last. Unknown if deriving
+    /// it exceeds what is left of `effort`.
     ///
-    /// `touches` are those of the conversation, in its order.
+    /// `touches` are the possible changes in the conversation, in order.
     pub fn known(
         &self,
         transcript: &Transcript<'_>,
@@ -278,7 +278,7 @@ impl File {
     ) -> Option<Known> {
         let mut known: Option<Known> = None;
         let mut touches = touches.iter().peekable();
-        // The message in which it was changed last.
+        // The message with the last change.
         let mut changed = None;
         for operation in &self.operations {
             // Apply the touches of the enclosing command first: it may write the file and then show it.
@@ -290,7 +290,7 @@ impl File {
                 (_, Done::Failed) => known.filter(|_| !operation.finds_it_changed(transcript)),
                 // It may have changed the file, or shown that it has changed.
                 (_, Done::Unclear) => None,
-                // Of calls that are made together, nobody knows which comes first.
+                // The order of calls made in one message is unknown.
                 (FileAction::Read(_), Done::Yes) if changed == Some(operation.call.message) => None,
                 (FileAction::Read(lines), Done::Yes) => match operation.shown(transcript, lines) {
                     Some(content) => {
@@ -342,7 +342,7 @@ impl File {
         known.filter(|known| !touch.may_change(transcript, &self.path, &known.content.text))
     }
 
-    /// The same, without the place.
+    /// The content from `File::known`, without its source.
     #[cfg(test)]
     pub(super) fn content(&self, transcript: &Transcript<'_>) -> Option<Content> {
         let known = self.known(transcript, &[], &WorkBudget::default());
@@ -355,7 +355,7 @@ impl File {
 pub struct Known {
     /// What the file holds.
     pub content: Content,
-    /// The result of the read, or the call of the write, from which the content follows, whatever came before.
+    /// The result of the read or the call of the write that determines the content on its own.
     pub shown_by: Option<FactLocation>,
 }
 
@@ -374,10 +374,10 @@ impl Content {
 pub struct WorkBudget(Cell<usize>);
 
 impl WorkBudget {
-    /// In bytes: enough for hundreds of edits of a large source file.
+    /// The initial budget in bytes: enough for hundreds of edits of a large source file.
     const MOST: usize = 128 << 20;
 
-    /// Whether there is enough left to process `bytes` more; uses it up.
+    /// Spends `bytes` of the budget; returns whether enough was left.
     fn takes(&self, bytes: usize) -> bool {
         let left = self.0.get().checked_sub(bytes);
         self.0.set(left.unwrap_or(0));
@@ -391,7 +391,7 @@ impl Default for WorkBudget {
     }
 }
 
-/// A part that matches the known content leaves the whole file known.
+/// The known content after a read: if the part read matches it, the whole file stays known.
 fn after_read(known: Option<Known>, shown: Known, effort: &WorkBudget) -> Option<Known> {
     match known {
         Some(known) if known.content.lines == Lines::ALL && shown.content.lines != Lines::ALL => {
@@ -414,7 +414,7 @@ fn after_edits(
     let whole = known.filter(|known| known.content.lines == Lines::ALL);
     let (mut text, shown_by) = match (whole, replacements) {
         (Some(whole), [_, ..]) => (whole.content.text, whole.shown_by),
-        // An edit that replaces an empty text creates a file.
+        // An edit that replaces empty text creates a file.
         (None, [first, ..]) if first.old.is_empty() => (String::new(), None),
         (_, _) => return None,
     };

@@ -1,7 +1,7 @@
 //! Later reads of one file, and a fast search for the newest one that covers an earlier read.
 //!
-//! Reads with line numbers are found by their lines; those without, by a line of text that few of them show, or by a word where
-//! a text is too short to have a whole line.
+//! Finds reads with line numbers by line range; others by a rare line of text, or by a rare word if the text is too short to have a
+//! whole line.
 
 use super::hints::Bare;
 use super::postings::Postings;
@@ -19,9 +19,9 @@ pub struct LaterReads<T> {
     whole: Option<usize>,
     /// The reads without line numbers.
     unnumbered: Vec<usize>,
-    /// For each line of text, which of `unnumbered` show it.
+    /// For each line of text, the reads of `unnumbered` that show it.
     by_line: Postings,
-    /// The same for words; built only when a text without a whole line is searched for.
+    /// The same for words; built only when searching for a text without a whole line.
     by_word: Postings,
     /// How many of `unnumbered` are in `by_word`.
     worded: usize,
@@ -42,7 +42,7 @@ impl<T> Default for LaterReads<T> {
 }
 
 impl<T: Copy> LaterReads<T> {
-    /// Adds a read that is older than those before.
+    /// Adds a read, which must be older than all previous ones.
     pub fn add(&mut self, transcript: &Transcript<'_>, shown: Shown, value: T) {
         let number = self.reads.len();
         self.reads.push((shown, value));
@@ -94,7 +94,7 @@ impl<T: Copy> LaterReads<T> {
         self.worded = self.unnumbered.len();
     }
 
-    /// The reads without line numbers that may show a text: those that show a rare whole line of it, or a rare word.
+    /// The reads without line numbers that may show a text: those that contain a rare whole line or a rare word of it.
     fn may_hold(&self, text: &str) -> impl Iterator<Item = usize> {
         let by_line = self.by_line.holding_a_rare(inner_lines(text));
         let holding = by_line.or_else(|| self.by_word.holding_a_rare(inner_words(text)));
@@ -130,8 +130,8 @@ fn inner<'t>(mut parts: impl DoubleEndedIterator<Item = &'t str>) -> impl Iterat
 
 /// Ranges of lines, with a search in logarithmic time for the first added range that contains a given one.
 ///
-/// A Fenwick tree over the first lines. Each node lists the ranges below it that end later than all ranges added before them:
-/// any other is contained in one that was added earlier.
+/// A Fenwick tree over the first lines. Each node lists those ranges below it that end later than all ranges added before; any
+/// other range is contained in an earlier one.
 #[derive(Debug, Default)]
 struct Ranges(IdMap<u32, Vec<(u64, usize)>>);
 

@@ -16,7 +16,7 @@ impl Lines {
         last: None,
     };
 
-    /// The same without an end if a command for these lines printed fewer: then the file has no more.
+    /// These lines without an end if a command for them printed fewer: then the file has no more.
     pub(super) fn up_to_the_end(self, printed: &str) -> Lines {
         let asked = self.last.map(|last| last.saturating_sub(self.first) + 1);
         let is_all = asked.is_some_and(|asked| (printed.lines().count() as u64) < asked);
@@ -26,7 +26,7 @@ impl Lines {
         }
     }
 
-    /// Whether all of `other` is among these.
+    /// Whether these lines include all of `other`.
     pub fn hold(self, other: Lines) -> bool {
         let to_the_end = match (self.last, other.last) {
             (None, _) => true,

@@ -1,7 +1,7 @@
 //! Facts of a conversation: files, commands, failures, decisions, to-dos.
 //!
-//! PURE. Each fact says where it is in the transcript, so that what is built on it can be traced to a line. Facts are computed
-//! on demand and never guessed: only what a call's input or its result states is a fact. Reads no disk.
+//! PURE. Each fact records its location in the transcript, so that anything derived from it can be traced to a line. Facts are
+//! computed on demand and never guessed: only what a call's input or result states is a fact. Never reads the disk.
 
 mod activity;
 mod answers;
@@ -104,7 +104,7 @@ pub fn block_text<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t,
 
 /// The first characters of a result's text, without leading blanks. Reads no more than it must.
 pub fn beginning(transcript: &Transcript<'_>, result: &Block, characters: usize) -> String {
-    /// The number of bytes that are read at first, and the longest escape that this may cut, in characters.
+    /// The number of bytes read first, and the length of the longest escape that this may cut, in characters.
     const FIRST: usize = 256;
     const ESCAPE: usize = 12;
     let first = |said: &str| said.trim_start().chars().take(characters).collect();

@@ -1,7 +1,7 @@
-//! Claude Code's notices that a background task has ended, and Kimi Code's records of that.
+//! Claude Code's notices that a background task ended, and Kimi Code's records of the same.
 //!
-//! PURE. A notice stands in a message of the user's role, in an attachment, or on a line of the queue of what is to be sent; often
-//! in more than one of them. Only what the agent itself writes is one: not what a result shows.
+//! PURE. A notice is in a message of the user's role, in an attachment, or on a line of the queue of input to be sent; often in
+//! several of these. Only text that the agent itself writes is a notice, not text that a result shows.
 
 use super::exchanges::TellingLocation;
 use super::exit::CommandStatus;
@@ -11,23 +11,23 @@ use crate::transcript::{Block, BlockKind, Conversation, LineKind, Role, Transcri
 
 /// How a notice begins.
 const BEGINS: &str = "<task-notification>";
-/// What is before the command or its description, in its summary.
+/// What precedes the command or its description in the notice's summary.
 const COMMAND: &str = "Background command \"";
 
 /// A notice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Notice {
-    /// Where it stands.
+    /// The notice's location.
     pub(super) at: TellingLocation,
     /// The task's name.
     pub(super) task: String,
-    /// The task's command, or what the agent has described it as.
+    /// The task's command, or the agent's description of it.
     pub(super) text: Option<String>,
     /// How it ended.
     pub(super) exit: CommandStatus,
 }
 
-/// The notices of ends, in the order of their places.
+/// The notices of ended tasks, in order of location.
 pub(super) fn notices(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<Notice> {
     let in_blocks = conversation.all_blocks().filter_map(|(message, number)| {
         let block = transcript.block(number);
@@ -62,7 +62,7 @@ pub(super) fn notices(transcript: &Transcript<'_>, conversation: &Conversation) 
     notices
 }
 
-/// The text that an attachment repeats of the queue, if it is one of the agent's own.
+/// The queued text that an attachment repeats, if the agent itself queued it.
 fn attached(transcript: &Transcript<'_>, block: &Block) -> Option<String> {
     let raw = transcript.bytes(block.line, block.content);
     memchr::memmem::find(raw, BEGINS.as_bytes())?;
@@ -74,7 +74,7 @@ fn attached(transcript: &Transcript<'_>, block: &Block) -> Option<String> {
     is_own.then(|| text(prompt))
 }
 
-/// What was put into the queue, on lines that are no messages: as of the message before them.
+/// The notices queued on lines that are not messages; each is located at the message before its line.
 fn queued(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<Notice> {
     if transcript.links().is_empty() {
         return Vec::new();
@@ -107,7 +107,7 @@ fn queued(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<Notic
 }
 
 impl Notice {
-    /// What Kimi Code records of the end of a task.
+    /// Reads Kimi Code's record of the end of a task.
     fn recorded(at: TellingLocation, line: &[u8]) -> Option<Notice> {
         let [kind, info] = Value::of(line).fields(["type", "info"]);
         if kind.string() != Some(b"task.terminated") {
@@ -148,7 +148,7 @@ impl Notice {
     }
 }
 
-/// How a task has ended, by the tags in a notice or before its output; `None` if it goes on.
+/// How a task ended, by the tags in a notice or before its output; `None` if it is still running.
 pub(super) fn end(said: &str) -> Option<CommandStatus> {
     let status = tag(said, "status")?;
     let code = tag(said, "exit_code").or_else(|| {
@@ -164,7 +164,7 @@ pub(super) fn end(said: &str) -> Option<CommandStatus> {
     }
 }
 
-/// What is within a tag before any output.
+/// The content of a tag that precedes any output.
 pub(super) fn tag<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let head = ["<output>", "<stdout>", "<event>"];
     let end = head.iter().filter_map(|begins| text.find(begins)).min();

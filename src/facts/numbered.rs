@@ -2,7 +2,7 @@
 //!
 //! Removes the numbers only if every line has one and they are consecutive. PURE.
 
-/// A file as a result shows it.
+/// A file as shown by a result.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Numbered<'t> {
     /// The first line's number.
@@ -35,14 +35,14 @@ pub(super) enum Style {
 pub(super) enum Numbering {
     /// Those of `cat -n`.
     Plain,
-    /// Those of Copilot CLI, too, which has not written them in every version.
+    /// Also those of Copilot CLI, which not every version writes.
     Dotted,
     /// Only those of Cline.
     Piped,
 }
 
 impl Numbering {
-    /// Which ones the tool of that name may write.
+    /// The line numbers that the tool of this name may write.
     pub(super) fn of(tool: &str) -> Numbering {
         match tool {
             "view" | "str_replace_editor" => Numbering::Dotted,
@@ -82,7 +82,7 @@ impl<'t> Numbered<'t> {
         file.after.is_empty().then_some(file)
     }
 
-    /// Whether these cannot be the items of a list that is the whole text.
+    /// Whether the lines cannot all be items of a list.
     fn is_no_list(&self) -> bool {
         let is_no_item = |line: &&str| line.is_empty() || line.starts_with([' ', '\t']);
         self.lines.iter().any(is_no_item)

@@ -1,4 +1,4 @@
-//! What a call does to a file, and what the file contains then.
+//! What a call does to a file, and the file's content afterwards.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub struct Operation {
     pub done: Done,
     /// For a patch, its lines about this file.
     pub patch: Option<String>,
-    /// How it is known what the call does.
+    /// How the call's effect is known.
     pub(super) basis: Basis,
     /// The call in a cell, if it is one.
     pub(super) inner: Option<Arc<InnerCall>>,
@@ -30,11 +30,11 @@ pub struct Operation {
 /// What is done to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileAction {
-    /// Reads lines: those that the result shows, or those that were asked for.
+    /// Reads lines: those that the result shows, or those that the call requested.
     Read(Lines),
     /// Searches for lines: only those that match are shown.
     Search,
-    /// Writes a new content.
+    /// Writes new content.
     Write,
     /// Replaces parts of the content.
     Edit,
@@ -53,7 +53,7 @@ pub enum FileAction {
 }
 
 impl FileAction {
-    /// Whether it only looks.
+    /// Whether the action only reads.
     pub fn is_read_only(self) -> bool {
         match self {
             FileAction::Read(_) | FileAction::Search => true,
@@ -68,7 +68,7 @@ impl FileAction {
         }
     }
 
-    /// Whether it changes a file that git may have recorded, or recorded as another one.
+    /// Whether the action changes a file in a way that git may have recorded.
     pub fn is_change(self) -> bool {
         match self {
             FileAction::Write
@@ -92,11 +92,11 @@ pub enum Done {
     Yes,
     /// The result reports a failure.
     Failed,
-    /// There is no result, or it may report a failure or not.
+    /// There is no result, or it may or may not report a failure.
     Unclear,
 }
 
-/// A part of a file that is replaced.
+/// The replacement of a part of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
     /// The old text; empty for a new file.

@@ -1,7 +1,7 @@
 //! The outcome of a call: succeeded, failed or unknown.
 //!
-//! PURE. A call failed only where its result says so: by a flag, by a status, or in the words that this very tool has for a
-//! failure. What only looks like an error may be the content of a file. Where no agent flags its results, it may be either.
+//! PURE. A call failed only if its result says so: by a flag, by a status, or in the words of this very tool for a failure. Text
+//! that only looks like an error may be the content of a file. Without an agent that flags results, it may be either.
 
 use super::background::ended;
 use super::commands::is_silent;
@@ -34,7 +34,7 @@ pub(super) fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Done
     }
     let block = transcript.block(result.block);
     match (block.outcome, exchange.kind) {
-        // Killed in the middle, it may have done all, a part or nothing.
+        // A killed command may have done all, part or none of its work.
         (Outcome::Failed, ToolKind::Shell) if was_killed(transcript, exchange, result) => {
             Done::Unclear
         }
@@ -59,12 +59,12 @@ fn was_killed(transcript: &Transcript<'_>, exchange: &Exchange, result: FactLoca
         && (is_cut_short(transcript, exchange, result) || status().is_some_and(is_killed))
 }
 
-/// Whether a status is that of a command that was stopped: `timeout`'s, or that of a signal.
+/// Whether a status is that of a stopped command: from `timeout` or a signal.
 fn is_killed(exit: CommandStatus) -> bool {
     matches!(exit, CommandStatus::Code(124 | 130 | 137 | 143))
 }
 
-/// Whether a command has done what it was to do, by how it ended.
+/// Whether a command did its work, by how it ended.
 fn done(exit: CommandStatus) -> Done {
     match exit {
         CommandStatus::Code(0) | CommandStatus::Succeeded => Done::Yes,
@@ -80,7 +80,7 @@ fn done(exit: CommandStatus) -> Done {
     }
 }
 
-/// The same of a call that shows a file, given what its result says.
+/// As `answered`, for a call that shows a file, given the result's text.
 pub(super) fn of_read(
     transcript: &Transcript<'_>,
     exchange: &Exchange,
@@ -119,9 +119,9 @@ pub(super) fn of_read(
     }
 }
 
-/// The same of a call that changes a file.
+/// As `answered`, for a call that changes a file.
 pub(super) fn of_change(transcript: &Transcript<'_>, exchange: &Exchange, answered: Done) -> Done {
-    /// How messages begin, in lower case, that may say why a file was not changed.
+    /// Beginnings, in lower case, of messages that may say why a file was not changed.
     const MAY_SAY_WHY_NOT: [&str; 9] = [
         "<error",
         "{\"error\"",
@@ -139,14 +139,14 @@ pub(super) fn of_change(transcript: &Transcript<'_>, exchange: &Exchange, answer
         return answered;
     };
     if exchange.inner.is_some() {
-        // What a cell has is no text of its own.
+        // A call in a cell has no result text of its own.
         return answered;
     }
     let beginning = beginning(transcript, transcript.block(result.block), LONGEST);
     if says_why_not(&beginning) {
         return Done::Failed;
     }
-    // Of this tool, Codex flags nothing.
+    // Codex does not flag failures of this tool.
     if flags_failures(transcript, exchange) && exchange.tool(transcript) != "apply_patch" {
         let beginning = beginning.to_lowercase();
         let may_say_why_not = MAY_SAY_WHY_NOT.iter().any(|b| beginning.starts_with(b));
@@ -203,7 +203,7 @@ fn says_it_is_done(said: &str) -> bool {
         "已替换",
         "已移动",
     ];
-    /// Words with which such a line says that it was not.
+    /// Words that negate such a line.
     const NOT: [&str; 26] = [
         "not ",
         "n't",
@@ -234,7 +234,7 @@ fn says_it_is_done(said: &str) -> bool {
     ];
     let first = said.trim().lines().next().unwrap_or_default();
     let first = first.chars().take(200).collect::<String>().to_lowercase();
-    // Names of files may be any words.
+    // File names may contain any of these words.
     let is_name = |word: &&str| word.contains('/') || word.trim_end_matches('.').contains('.');
     let words = first.split_whitespace().filter(|word| !is_name(word));
     let first = words.collect::<Vec<_>>().join(" ");
@@ -246,8 +246,7 @@ fn says_it_is_done(said: &str) -> bool {
         || first.starts_with("--- ")
 }
 
-/// Whether a result begins with the words that one of the known tools, and nothing else, has for a failure that it does not flag
-/// in every version.
+/// Whether a result begins with words that only one of the known tools uses, for a failure that not every version flags.
 fn says_why_not(said: &str) -> bool {
     const BEGINNINGS: [&str; 4] = [
         // Claude Code.
@@ -266,8 +265,8 @@ fn says_why_not(said: &str) -> bool {
     BEGINNINGS.iter().any(|begin| said.starts_with(begin)) || is_line_too_long()
 }
 
-/// Whether an output is only what a command that shows files says of a file that it cannot read: `cat: a: No such file`. Asked
-/// only if its exit status is unknown.
+/// Whether an output is only the error message of a command that cannot read the file it should show: `cat: a: No such file`. Used
+/// only if the exit status is unknown.
 pub(super) fn is_complaint(output: &str) -> bool {
     let mut lines = output.trim().lines();
     let (Some(line), None) = (lines.next(), lines.next()) else {
@@ -277,14 +276,14 @@ pub(super) fn is_complaint(output: &str) -> bool {
     program.is_some_and(|program| VIEWERS.contains(&program))
 }
 
-/// Whether a failed result of this call would have a flag: in the log of an agent, those of its own tools have. A plain list of
+/// Whether a failed result of this call would have a flag: in an agent's log, failed results of its own tools do. A plain list of
 /// messages may come from any program.
 pub(super) fn flags_failures(transcript: &Transcript<'_>, exchange: &Exchange) -> bool {
     let is_own = || kind_of(&exchange.tool(transcript), &Tools::default()) != ToolKind::Other;
     !transcript.links().is_empty() && is_own()
 }
 
-/// Whether the result of a call that failed says that the file is not there, or no longer as it was shown.
+/// Whether the result of a failed call says that the file is missing, or has changed since it was shown.
 pub(super) fn says_it_has_changed(transcript: &Transcript<'_>, result: FactLocation) -> bool {
     const PHRASES: [&str; 3] = [
         "does not exist",
@@ -296,15 +295,15 @@ pub(super) fn says_it_has_changed(transcript: &Transcript<'_>, result: FactLocat
     phrases.any(|phrase| said.contains(phrase))
 }
 
-/// Whether the result of a change says that the user changed it before it was made: then the call does not say what the file
-/// contains.
+/// Whether the result of a change says that the user modified it before it was applied, so that the call does not determine the
+/// file's content.
 pub(super) fn says_that_user_changed_it(transcript: &Transcript<'_>, result: FactLocation) -> bool {
     let block = transcript.block(result.block);
     let raw = transcript.bytes(block.line, block.content);
     memchr::memmem::find(raw, b"ser modified").is_some()
 }
 
-/// Whether a result lists what is in a folder, which some tools for reading files show, too.
+/// Whether a result lists the contents of a folder, as some tools for reading files do.
 pub(super) fn lists_a_folder(
     transcript: &Transcript<'_>,
     result: FactLocation,
@@ -313,7 +312,7 @@ pub(super) fn lists_a_folder(
     if said.starts_with("Here's the files and directories up to 2 levels deep in ") {
         return true;
     }
-    // Copilot CLI notes it beside the result.
+    // Copilot CLI records this outside of the result.
     let line = Input::in_value(transcript.line(result.line));
     let view_type = || {
         let data = line.object("data")?;

@@ -1,7 +1,7 @@
 //! Patches in the form of `apply_patch`: which files they change.
 //!
-//! Does not apply them: a hunk is placed by its context, which needs the whole file. So a hunk counts as a replacement that must
-//! fit in exactly one place.
+//! Never applies them: placing a hunk by its context needs the whole file. So a hunk counts as a replacement that must fit in
+//! exactly one place.
 
 use std::borrow::Cow;
 
@@ -49,7 +49,7 @@ pub(super) fn of<'i>(input: &'i Input<'_>) -> Option<Cow<'i, str>> {
     const BEGIN: &str = "*** Begin Patch";
     let is_one = |text: &Cow<'_, str>| text.contains(BEGIN);
     let own = input.text(&["input", "patch", "patchText"]).filter(is_one);
-    // A shell may be given one, too.
+    // A shell command may also contain a patch.
     let command = || input.text(&["command", "cmd"]).filter(is_one);
     let argument = || {
         let mut arguments = input.texts(&["command", "cmd"])?.into_iter();
@@ -91,7 +91,7 @@ pub(super) fn parts(patch: &str) -> Vec<Part<'_>> {
                 && let Some(old) = parts.last_mut()
             {
                 old.what = FileAction::MoveFrom;
-                // What the new path held before is gone, too.
+                // The previous content of the new path is gone, too.
                 parts.push(Part {
                     path,
                     what: FileAction::Delete,

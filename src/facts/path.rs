@@ -1,6 +1,6 @@
-//! Paths of files as transcripts write them.
+//! File paths as transcripts write them.
 //!
-//! Lexical, without a look at a disk: `..` stays (a link may precede it), and so does a path relative to an unknown folder.
+//! Purely lexical, never reads the disk: `..` stays (a link may precede it), and so does a path relative to an unknown folder.
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
@@ -93,7 +93,7 @@ impl<'t, 'a> Folders<'t, 'a> {
         })
     }
 
-    /// The folder that is recorded on a line, or on the nearest line before it.
+    /// The folder recorded on a line, or set by the nearest line before it.
     fn recorded(&self, line: u32) -> Option<String> {
         let own = Value::of(self.transcript.line(line)).field("cwd").string();
         let own = own.filter(|folder| !folder.is_empty());
@@ -101,7 +101,7 @@ impl<'t, 'a> Folders<'t, 'a> {
         (!folder.is_empty()).then(|| folder.into_owned())
     }
 
-    /// The folder that the nearest line before sets, in formats with lines for that.
+    /// The folder that the nearest preceding line sets, in formats that have such lines.
     fn said_before(&self, line: u32) -> Option<&'t [u8]> {
         let transcript = self.transcript;
         let links = transcript.links();
@@ -116,7 +116,7 @@ impl<'t, 'a> Folders<'t, 'a> {
     }
 }
 
-/// `path` without `.` and doubled slashes, and joined to `folder` if it is relative; of Windows, with `/` alone.
+/// `path` without `.` and doubled slashes, joined to `folder` if it is relative; a Windows path uses only `/`.
 pub fn spelled(path: &str, folder: Option<&str>) -> String {
     let joined = match folder {
         Some(folder) if is_relative(path) => joined(folder, path),
@@ -128,7 +128,7 @@ pub fn spelled(path: &str, folder: Option<&str>) -> String {
         false if joined.starts_with('/') => ("/", joined),
         false => ("", joined),
     };
-    // Of a share on another computer.
+    // A network share.
     let root = match joined.starts_with("//") && root.is_empty() {
         true => "//",
         false => root,
@@ -143,13 +143,13 @@ pub fn spelled(path: &str, folder: Option<&str>) -> String {
     }
 }
 
-/// Whether a path of a share on another computer is in its one spelling already.
+/// Whether a path is a network share's and already normalised.
 fn is_of_share(path: &str) -> bool {
     let name = path.strip_prefix("//").and_then(|rest| rest.chars().next());
     name.is_some_and(|c| !matches!(c, '/' | '.'))
 }
 
-/// A path as shells write it that have folders for drives, `/c/w` or `/mnt/c/w`, as Windows writes it.
+/// The Windows form of a path from a shell with folders for drives: `/c/w` or `/mnt/c/w`.
 pub(super) fn on_its_drive(path: &str) -> Option<String> {
     let rest = path
         .strip_prefix("/mnt/")
@@ -159,19 +159,19 @@ pub(super) fn on_its_drive(path: &str) -> Option<String> {
     is_drive.then(|| format!("{}:/{rest}", drive.to_ascii_uppercase()))
 }
 
-/// Whether a path begins neither at a root or a home folder nor at a drive.
+/// Whether a path does not begin at a root, a home folder or a drive.
 pub fn is_relative(path: &str) -> bool {
     let has_drive = path.as_bytes().get(1) == Some(&b':');
     !path.starts_with(['/', '~', '\\']) && !has_drive
 }
 
-/// Whether a path begins at a drive, or names another computer, as only those of Windows do.
+/// Whether a path begins at a drive or names another computer, as only Windows paths do.
 pub(super) fn is_of_windows(path: &str) -> bool {
     path.starts_with("\\\\")
         || matches!(path.as_bytes(), [drive, b':', b'\\' | b'/', ..] if drive.is_ascii_alphabetic())
 }
 
-/// A path of Windows with `/` between its names, and with its drive in one spelling.
+/// A Windows path with `/` as the separator and a normalised drive letter.
 pub(super) fn with_slashes(path: &str) -> String {
     let mut path = path.replace('\\', "/");
     if path.as_bytes().get(1) == Some(&b':')
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(spelled("/srv/w/a.rs", None), "/srv/w/a.rs");
         assert_eq!(spelled("srv/a.rs", Some("/")), "/srv/a.rs");
         assert_eq!(spelled("///srv//a.rs", None), "/srv/a.rs");
-        // In a folder that is not of Windows, it is a letter like others.
+        // In a folder that is not a Windows path, `\` is an ordinary character.
         assert_eq!(spelled("a\\b", Some("/w")), "/w/a\\b");
     }
 

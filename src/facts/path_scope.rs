@@ -1,4 +1,4 @@
-//! Where a command does something: at a path, in a repository, wherever a pattern fits.
+//! Where a command takes effect: at a path, in a repository, or wherever a pattern matches.
 //!
 //! PURE. All paths are normalised.
 
@@ -6,23 +6,23 @@ use super::file_effects::Pattern;
 use super::operation::Operation;
 use super::path::is_relative;
 
-/// The files that a command may have done something to.
+/// The files that a command may have affected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PathScope {
-    /// A file or a folder, with what is in it.
+    /// A file, or a folder with its contents.
     Path(String),
     /// A file.
     File(String),
-    /// What fits, below a folder or anywhere.
+    /// All matches, below a folder or anywhere.
     Like {
         folder: Option<String>,
         pattern: Pattern,
     },
-    /// What is in a repository, below this folder; any file if it is not known.
+    /// The files of the repository below this folder; any file if the folder is unknown.
     Repository(Option<String>),
 }
 
-/// What a command did to files that nothing has named before, or did not name itself: an earlier summary may name them.
+/// What a command did to files that nothing had named before or that it did not name itself; an earlier summary may name them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnmatchedOperation {
     pub(super) site: PathScope,
@@ -31,19 +31,19 @@ pub struct UnmatchedOperation {
 }
 
 impl UnmatchedOperation {
-    /// Whether it may have been done to the file of this path.
+    /// Whether the operation may have affected the file at this path.
     pub fn may_be_of(&self, path: &str) -> bool {
         self.site.holds(path)
     }
 
-    /// Whether the command names this path, and not only a folder that it is in, or a pattern.
+    /// Whether the command names this path itself, not only a folder that contains it or a pattern.
     pub fn names(&self, path: &str) -> bool {
         self.site.is(path)
     }
 }
 
 impl PathScope {
-    /// The repository that a folder is in. An agent most often starts in the root of one.
+    /// The repository that contains a folder. Agents most often start in the root of one.
     pub(super) fn of_repository(folder: Option<String>, start: Option<&str>) -> PathScope {
         let known = folder.filter(|folder| !is_relative(folder));
         let root = known.map(|folder| match start {
@@ -53,7 +53,7 @@ impl PathScope {
         PathScope::Repository(root)
     }
 
-    /// Whether this is the path that is named.
+    /// Whether the scope names exactly this path.
     pub(super) fn is(&self, path: &str) -> bool {
         match self {
             PathScope::Path(named) | PathScope::File(named) => named == path,
@@ -61,7 +61,7 @@ impl PathScope {
         }
     }
 
-    /// The path that is named, if one is.
+    /// The path that the scope names, if any.
     pub(super) fn path(&self) -> Option<&str> {
         match self {
             PathScope::Path(path) | PathScope::File(path) => Some(path),
@@ -69,7 +69,7 @@ impl PathScope {
         }
     }
 
-    /// Whether a file may be one of those.
+    /// Whether the scope may include a file.
     pub(super) fn holds(&self, path: &str) -> bool {
         match self {
             PathScope::File(named) => named == path,
@@ -90,7 +90,7 @@ impl PathScope {
         }
     }
 
-    /// How the paths of all its files begin, in their order.
+    /// The prefix shared by the paths of all its files.
     pub(super) fn start(&self) -> String {
         match self {
             PathScope::File(path) | PathScope::Path(path) if path != "." => path.clone(),
@@ -127,10 +127,10 @@ impl PathScope {
     }
 }
 
-/// What of a path is below a folder.
+/// The part of a path below a folder.
 fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
     match folder {
-        // An unknown one, in which relative paths are.
+        // An unknown folder, which contains all relative paths.
         "." => is_relative(path).then_some(path),
         folder => path
             .strip_prefix(folder.trim_end_matches('/'))?

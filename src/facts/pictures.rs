@@ -1,17 +1,17 @@
-//! Pictures, documents and other parts of typed messages that are no text: their kinds and sizes, if the transcript has them.
+//! Pictures, documents and other non-text parts of typed messages: their kinds and sizes, if the transcript has them.
 //!
 //! Reads only the first bytes of a picture. Never opens a URL.
 
 use crate::scan::{Cursor, Kind, Parse, Value, unescape};
 use crate::transcript::{Block, BlockKind, Transcript};
 
-/// The type of an attachment of what the user typed while the agent worked.
+/// The type of an attachment with what the user typed while the agent was working.
 const QUEUED: &[u8] = b"queued_command";
 
-/// How deep nested values are searched.
+/// The maximum depth to which nested values are searched.
 const DEEPEST: u8 = 4;
 
-/// What is known of a picture or a document.
+/// What is known about a picture or a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Picture {
     what: &'static str,
@@ -23,7 +23,7 @@ pub struct Picture {
     pixels: Option<(u32, u32)>,
 }
 
-/// What is known of a block, if it is a picture, a document, or a part that no reader knows.
+/// What is known about a block, if it is a picture, a document, or a part that no reader knows.
 pub fn picture(transcript: &Transcript<'_>, block: &Block) -> Option<Picture> {
     let raw = transcript.bytes(block.line, block.value);
     let what = match block.kind {
@@ -41,7 +41,7 @@ pub fn picture(transcript: &Transcript<'_>, block: &Block) -> Option<Picture> {
     Some(Picture::of_raw(what, raw))
 }
 
-/// The pictures, documents and other parts that are no text in an attachment of what the user typed while the agent worked.
+/// The non-text parts in an attachment with what the user typed while the agent was working.
 pub fn queued_pictures(transcript: &Transcript<'_>, block: &Block) -> Vec<Picture> {
     let mut pictures = Vec::new();
     let attachment = Value::of(transcript.bytes(block.line, block.value));
@@ -63,7 +63,7 @@ pub fn describes_pictures(text: &str) -> bool {
 }
 
 impl Picture {
-    /// What is known of a block of a message; `None` for a text.
+    /// What is known about a block of a message; `None` for text.
     fn of(block: Value<'_>) -> Option<Self> {
         let what = match block.field("type").string().unwrap_or_default() {
             b"text" => return None,
@@ -85,7 +85,7 @@ impl Picture {
         picture
     }
 
-    /// A part of another type: its name and its size as it is written.
+    /// A part of another type: its name and its size as written.
     fn of_part(raw: &[u8]) -> Self {
         let kind = Value::of(raw).field("type").string().unwrap_or_default();
         let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.-".contains(byte);
@@ -158,7 +158,7 @@ impl Picture {
         }
     }
 
-    /// A media type, if it has the form of one: other text is not repeated.
+    /// Sets the media type if the value has the form of one: other text is not repeated.
     fn media(&mut self, value: &[u8]) {
         let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/+.-".contains(byte);
         if self.media.is_empty()
@@ -170,7 +170,7 @@ impl Picture {
         }
     }
 
-    /// Base64.
+    /// Reads base64 data.
     fn data(&mut self, data: &[u8]) {
         let unpadded = data.iter().rev().skip_while(|byte| **byte == b'=').count() as u64;
         if unpadded == 0 {
@@ -181,7 +181,7 @@ impl Picture {
     }
 }
 
-/// The first bytes of a base64 text, as many as a header takes.
+/// Decodes the first bytes of base64 text, enough for a header.
 fn decoded(data: &[u8]) -> Vec<u8> {
     const CHARACTERS: usize = 32;
     let digit = |byte: &u8| match byte {

@@ -1,7 +1,7 @@
-//! What may have changed files without a call that names them: commands, agents of the agent, other tools, the user.
+//! What may have changed files without a call that names them: commands, subagents, other tools, the user.
 //!
-//! PURE. Reports possible changes only: after one, earlier content must not be taken as current. Takes what it does not know for a
-//! change. The exceptions are builds and tests, which are taken to leave sources alone.
+//! PURE. Reports possible changes only: after one, earlier content must not be taken as current. Treats anything unknown as a
+//! change. The exceptions are builds and tests, which are assumed to leave sources alone.
 
 mod abandoned;
 
@@ -27,7 +27,7 @@ mod running;
 /// Something that may have changed files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PossibleChange {
-    /// Where it stands.
+    /// Its location.
     pub(super) at: TellingLocation,
     what: What,
 }
@@ -37,7 +37,7 @@ pub struct PossibleChange {
 enum What {
     /// Any.
     Anything,
-    /// Those of these paths, or in folders of these paths.
+    /// The files at these paths, or in folders at these paths.
     Paths(Vec<String>),
     /// Those that these blocks name.
     Named(Vec<u32>),
@@ -47,19 +47,19 @@ enum What {
     Said(u32),
     /// Those that the result says are not there.
     Missing(u32),
-    /// Those of which the result, a comparison with what is recorded, shows something else than was known.
+    /// Those for which the result, a comparison with the recorded state, shows something other than the known content.
     Compared(u32),
-    /// One that the result shows, if it shows something else than was known.
+    /// The file that the result shows, if it differs from the known content.
     Shown { path: String, result: FactLocation },
 }
 
-/// The files that each call is known to have done something to, by its block, as it writes them.
+/// The files that each call is known to have operated on, as the call writes them, keyed by its block.
 type Operated<'f> = IdMap<u32, Vec<&'f str>>;
 
-/// Agents of the agent that only look.
+/// Subagents that only read.
 const ONLY_LOOK: [&str; 4] = ["Explore", "Plan", "explore", "plan"];
 
-/// The tools that start them, of those that steer an agent.
+/// The tools that start subagents, among those that steer an agent.
 const AGENTS: [&str; 7] = [
     "Agent",
     "Task",
@@ -70,7 +70,7 @@ const AGENTS: [&str; 7] = [
     "dispatch_agent",
 ];
 
-/// How agents tell that somebody else has changed a file that they have read.
+/// How agents report that someone else changed a file that they had read.
 const CHANGED: [&[u8]; 3] = [
     b"was modified, either by the user or by a linter",
     b"\"edited_text_file\"",
@@ -80,7 +80,7 @@ const CHANGED: [&[u8]; 3] = [
 /// The event by which versions of Codex say that they have put files back, or some of them, to what they were before a turn.
 const UNDONE: &[u8] = b"\"undo_completed\"";
 
-/// Everything that may have changed files, in the order of the conversation, besides what `acts` says.
+/// Everything that may have changed files, in conversation order, except the operations in `acts`.
 pub fn touches(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -195,13 +195,13 @@ fn of_shell(
     if NOT_THERE.iter().any(|words| tells(words)) {
         push(What::Missing(result.block));
     }
-    // A hook of a commit, or a formatter that another program has run.
+    // A commit hook, or a formatter that another program ran.
     if tells("modified by this hook") || tells("reformatted") {
         push(What::Anything);
     }
 }
 
-/// What the user and the agent's own notes say.
+/// Possible changes according to the user and the agent's own notes.
 fn of_words(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -238,7 +238,7 @@ fn of_words(
     }
 }
 
-/// What the agent noted on lines that are no messages, as of the message before them.
+/// Possible changes that the agent noted on lines that are not messages; each is located at the message before its line.
 fn of_notes(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -252,7 +252,7 @@ fn of_notes(
         let has = |note: &&[u8]| memchr::memmem::find(bytes, note).is_some();
         let what = if has(&UNDONE) {
             What::Anything
-        } else if CHANGED.iter().any(|note| has(note)) {
+        } else if CHANGED.iter().any(has) {
             What::Noted(line)
         } else {
             continue;
@@ -315,7 +315,7 @@ fn of_the_users_commands(
 }
 
 impl PossibleChange {
-    /// Whether the file of this path, of which this text is known, may be another one after it.
+    /// Whether the file at this path, with the known text `known`, may have changed.
     pub(super) fn may_change(&self, transcript: &Transcript<'_>, path: &str, known: &str) -> bool {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
         let names = |block: &u32| {
@@ -364,7 +364,7 @@ impl PossibleChange {
     }
 }
 
-/// Whether a path, as a command writes it, may be that of a file, or of a folder that it is in.
+/// Whether a path, as a command writes it, may be that of a file or of a folder that contains it.
 fn may_be(touched: &str, path: &str) -> bool {
     let [touched, path] = [touched, path].map(with_slashes);
     let on_drive = match path::is_of_windows(&path) {
@@ -390,7 +390,7 @@ fn may_be(touched: &str, path: &str) -> bool {
     if is_end(path, touched) || is_end(touched, path) || is_other_case {
         return true;
     }
-    // In a folder of that path.
+    // The file may be in a folder of this path.
     let folder = format!("{touched}/");
     match !is_relative(touched) && !from_home {
         true => path.starts_with(&folder) || is_relative(path),
@@ -398,13 +398,13 @@ fn may_be(touched: &str, path: &str) -> bool {
     }
 }
 
-/// Whether a path ends with another one, or has it in its middle, if letters are compared without their case.
+/// Whether a path ends with another one or contains it, ignoring case.
 fn ends_in_another_case(path: &str, end: &str) -> bool {
     let (path, end) = (format!("/{path}/").to_lowercase(), end.to_lowercase());
     path.contains(&format!("/{}/", end.trim_start_matches('/')))
 }
 
-/// Whether a comparison shows lines of a file that a text has not.
+/// Whether a comparison shows lines of a file that a text lacks.
 fn is_another(comparison: &str, path: &str, text: &str) -> bool {
     let lines: HashSet<&str> = text.lines().collect();
     let mut is_its = false;
@@ -419,7 +419,7 @@ fn is_another(comparison: &str, path: &str, text: &str) -> bool {
     })
 }
 
-/// Whether a sentence that names a file is about a change of it.
+/// Whether a sentence that names a file reports a change of it.
 fn tells_of_a_change(text: &str, name: &str) -> bool {
     /// Parts of words, in lower case.
     const WORDS: [&str; 62] = [

@@ -1,7 +1,7 @@
 //! Which of many texts hold a term (a line, a word): an inverted index by hashes.
 //!
-//! Terms with the same hash share a list, so an answer only says where to look. It is made for millions of terms that mostly
-//! occur once: each takes one entry of 20 bytes and nothing of its own on the heap.
+//! Terms with the same hash share a list, so a hit only says where to look. Designed for millions of terms that mostly occur once:
+//! each takes one entry of 20 bytes and no heap allocation of its own.
 
 use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
@@ -23,7 +23,7 @@ pub(super) struct Postings {
 #[derive(Debug, Clone, Copy, Default)]
 struct List {
     first: u32,
-    /// How many numbers there are.
+    /// The count of numbers.
     count: u32,
     /// The links of the second and the last number, if there are two or more.
     second: u32,
@@ -37,7 +37,7 @@ struct Link {
 }
 
 impl Postings {
-    /// Adds the terms of a text. Its number is greater than those before.
+    /// Adds the terms of a text, whose number must be greater than all previous ones.
     pub(super) fn add<'t>(&mut self, terms: impl Iterator<Item = &'t str>, number: u32) {
         for term in terms {
             match self.lists.entry(hash(term)) {
@@ -53,8 +53,8 @@ impl Postings {
         }
     }
 
-    /// The texts that hold all of these terms are among those that hold a rare one of them, which are listed here; `None` without
-    /// a term. Terms after one that at most one text holds are not looked at: each look-up in a large index waits for the memory.
+    /// The texts that hold a rare one of these terms, a superset of those that hold all; `None` without a term. Stops at a term
+    /// that at most one text holds, because each look-up in a large index is a cache miss.
     pub(super) fn holding_a_rare<'t>(
         &self,
         terms: impl Iterator<Item = &'t str>,
@@ -79,7 +79,7 @@ impl Postings {
     }
 }
 
-/// Adds a number to a list that has one, unless it is there.
+/// Adds a number to a non-empty list, unless it is the last one.
 fn push(list: &mut List, links: &mut Vec<Link>, number: u32) {
     let last = match list.count {
         1 => list.first,

@@ -1,9 +1,9 @@
-//! Commands that print what somebody else has written: files, logs, pages, answers of servers.
+//! Commands that print text written by others: files, logs, pages, server responses.
 //!
-//! PURE. Their output may hold any words, those included in which agents say how a command ended. Errs on the side of listing a
-//! command: an unknown status is better than a wrong one.
+//! PURE. Their output may contain anything, including the words with which agents state how a command ended. Errs on the side of
+//! listing a command: an unknown status is better than a wrong one.
 
-/// Programs that print texts of others.
+/// Programs that print foreign text.
 const PRINTERS: [&str; 62] = [
     "cat",
     "bat",
@@ -68,16 +68,16 @@ const PRINTERS: [&str; 62] = [
     "Get-Content",
     "gc",
 ];
-/// The subcommands of git that do.
+/// The subcommands of git that print it.
 const OF_GIT: [&str; 6] = ["show", "diff", "log", "grep", "blame", "cat-file"];
-/// What stands before the program.
+/// Words that may precede the program.
 const BEFORE: [&str; 12] = [
     "sudo", "env", "time", "command", "exec", "nohup", "then", "do", "else", "if", "!", "-",
 ];
 
-/// Whether a command, or one that it consists of, prints texts of others. What only filters the output of another one does not.
+/// Whether a command, or one of its parts, prints foreign text. A command that only filters another's output does not count.
 pub(super) fn prints_foreign_text(command: &str) -> bool {
-    // What is fed by another command filters it.
+    // A command that reads from a pipe is a filter.
     let mut is_fed = false;
     let mut rest = command;
     loop {
@@ -93,7 +93,7 @@ pub(super) fn prints_foreign_text(command: &str) -> bool {
         };
         is_fed = match mark {
             "|" | "|&" => true,
-            // Of `2>&1`: the rest is no command.
+            // The `&` of `2>&1`: the rest is not a command.
             "&" => part.ends_with('>'),
             _ => false,
         };

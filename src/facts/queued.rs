@@ -1,7 +1,7 @@
 //! What the user typed while the agent was working, as Claude Code records it when it is queued.
 //!
-//! PURE. What the user took back from the queue was never sent, and is nobody's request. Says nothing of what became of the rest: it
-//! may come again as a message, as an attachment, or not at all.
+//! PURE. Omits what the user took back from the queue, since it was never sent. Does not say what became of the rest: it may
+//! reappear as a message or an attachment, or not at all.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use crate::scan::Value;
 use crate::transcript::{LineKind, Transcript};
 
-/// The texts that were queued on lines that are no messages, with these lines, in order.
+/// The texts queued on lines that are not messages, with the line numbers, in order.
 pub fn queued(transcript: &Transcript<'_>) -> Vec<(u32, String)> {
     queued_on(transcript, 0..=u32::MAX)
 }
@@ -37,7 +37,7 @@ pub fn queued_on(transcript: &Transcript<'_>, lines: RangeInclusive<u32>) -> Vec
         let text = String::from_utf8_lossy(&text).into_owned();
         match operation.string() {
             Some(b"enqueue") => queued.push((number, text)),
-            // Into the line that the user types in. Other operations are the agent's, which sends what it takes out.
+            // The text goes back to the user's input line. All other removals are the agent's, which sends the text.
             Some(b"popAll") => {
                 if let Some(at) = queued.iter().rposition(|(_, queued)| *queued == text) {
                     queued.remove(at);

@@ -36,24 +36,24 @@ pub struct Read {
 pub struct Shown {
     /// No line outside this range is shown.
     pub(super) within: Lines,
-    /// Every line of this range is shown; `None` if that is not known of any.
+    /// Every line of this range is shown; `None` if no such range is known.
     pub(super) whole: Option<Lines>,
     pub(super) known_by: KnownBy,
     /// The result's block.
     pub(super) block: u32,
 }
 
-/// How it is known which lines are shown.
+/// How the shown lines are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KnownBy {
     /// The result has line numbers.
     Numbers,
-    /// The call has asked for them.
+    /// The call requested them.
     Asking,
 }
 
 impl Read {
-    /// What the result shows of the file, given its text `said`; `None` if it only says why it shows nothing.
+    /// What the result shows of the file, given the text `said`; `None` if the text only says why nothing is shown.
     pub fn shown(&self, said: &str) -> Option<Shown> {
         self.reading.shown(said, self.result.block)
     }
@@ -65,9 +65,9 @@ impl Shown {
         self.whole.unwrap_or(self.within)
     }
 
-    /// Whether this later result shows all lines that `earlier`, of the same transcript, shows, as they are now.
+    /// Whether this later result shows, in their current state, all lines that `earlier` shows. Both are from the same transcript.
     ///
-    /// Changes between the two do not matter: the later read shows the newer state. Each read's line numbers are those of its own
+    /// Changes between the two do not matter: the later read shows the newer state. Each read uses the line numbers of its own
     /// time.
     pub(super) fn covers(&self, transcript: &Transcript<'_>, earlier: &EarlierRead<'_>) -> bool {
         let Some(whole) = self.whole else {
@@ -91,13 +91,13 @@ impl Shown {
 #[derive(Debug)]
 pub(super) struct EarlierRead<'t> {
     shown: Shown,
-    /// Its raw text, if a later result that contains it would be escaped in the same way: unescaping every pair of results would
-    /// be far slower.
+    /// The raw text, if a later result that contains it would have the same escapes: unescaping every pair of results would be far
+    /// slower.
     written: Option<Finder<'t>>,
 }
 
 impl<'t> EarlierRead<'t> {
-    /// Of a result in this transcript.
+    /// Prepares a result of this transcript.
     pub(super) fn new(transcript: &'t Transcript<'_>, shown: Shown) -> Self {
         let written = match shown.known_by {
             KnownBy::Numbers => None,
@@ -108,7 +108,7 @@ impl<'t> EarlierRead<'t> {
         EarlierRead { shown, written }
     }
 
-    /// Whether a later result's text contains its text.
+    /// Whether a later result's text contains this one's.
     fn is_part_of(&self, transcript: &Transcript<'_>, later: u32) -> bool {
         if let (Some(part), Some(whole)) = (&self.written, written(transcript, later))
             && part.find(whole).is_none()
@@ -135,7 +135,7 @@ fn written<'t>(transcript: &'t Transcript<'_>, block: u32) -> Option<&'t [u8]> {
 pub fn reads(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Read> {
     let folders = Folders::new(transcript);
     let read = |exchange: &Exchange| {
-        // The result of a cell is not this call's alone, and how an unlisted tool writes what it shows is not known.
+        // A cell's result is not this call's alone, and the output format of an unlisted tool is unknown.
         let is_its_own = exchange.inner.is_none() && exchange.basis == Basis::Listed;
         let result = exchange.result.filter(|_| is_its_own)?;
         let block = transcript.block(result.block);
@@ -200,10 +200,10 @@ const LAST: [&str; 4] = [
     "end_line_one_indexed_inclusive",
 ];
 const NUMBER: &str = "limit";
-/// The parameters for both ends in a list.
+/// The parameter for both ends as a list.
 const RANGE: &str = "view_range";
 
-/// The most lines that a read shows if it names no number.
+/// The maximum number of lines that a read shows if the call names none.
 const MOST_LINES: u64 = 2_000;
 
 /// What a read asks for.
@@ -226,7 +226,7 @@ impl Reading {
         }
     }
 
-    /// A call of that tool.
+    /// What a call of this tool asks for.
     pub(super) fn of(input: &Input<'_>, tool: &str) -> Reading {
         let mut asked = Reading {
             lines: Lines::ALL,
@@ -258,12 +258,12 @@ impl Reading {
         asked
     }
 
-    /// The lines that are asked for.
+    /// The requested lines.
     pub(super) fn lines(&self) -> Lines {
         self.lines
     }
 
-    /// What a result shows of the file, given its text; `None` if it only says why it shows nothing.
+    /// What a result shows of the file, given its text; `None` if the text only says why nothing is shown.
     pub(super) fn shown(&self, said: &str, block: u32) -> Option<Shown> {
         let asked = self.lines;
         let bare = Bare::of(said);
@@ -305,7 +305,7 @@ impl Reading {
     }
 }
 
-/// What an agent adds after every file; not a hint that there is more.
+/// Whether a text is the reminder that an agent adds after every file, not a hint that there is more.
 fn is_reminder(after: &str) -> bool {
     after.trim_start().starts_with("<system-reminder>")
         && !mentions_more(after)

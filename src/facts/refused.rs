@@ -1,7 +1,7 @@
 //! Recognises results that are a refusal or placeholder instead of content, by the tools' wording.
 //!
 //! A file may begin with any text, including error messages, so a text counts only if all of it is such a message, and a refusal
-//! only where it is the agent's. Other results with a flag need no test of their text.
+//! only if the agent wrote it. Other results with a flag need no test of their text.
 
 use super::exchanges::Exchange;
 use super::result_author::{ResultAuthor, whose};
@@ -10,25 +10,25 @@ use super::{beginning, block_text};
 use crate::policy::ToolKind;
 use crate::transcript::{Block, Outcome, Transcript};
 
-/// Whether a result without line numbers only states why it does not show a file: the file is empty, an error message, or a
-/// hint where the content is.
+/// Whether a result without line numbers only states why it does not show a file: because the file is empty, by an error message,
+/// or by a hint to where the content is.
 pub(super) fn is_refusal(text: &str) -> bool {
     let text = text.trim();
     text.is_empty() || is_hint(text) || is_message(text)
 }
 
-/// Whether a call has done nothing at all: it was refused, or could not even be started.
+/// Whether a call had no effect at all: it was refused or could not be started.
 pub(super) fn never_ran(transcript: &Transcript<'_>, call: &Exchange) -> bool {
     was_refused(transcript, call) || was_not_started(transcript, call)
 }
 
-/// Whether the user, or what reviews calls in the user's place, did not let the agent make a call: then nothing has happened.
+/// Whether the user, or a reviewer in the user's place, refused a call, so that nothing happened.
 pub(super) fn was_refused(transcript: &Transcript<'_>, call: &Exchange) -> bool {
     let Some(result) = call.result.filter(|_| call.inner.is_none()) else {
         return false;
     };
     let block = transcript.block(result.block);
-    // What comes after a header is a command's.
+    // The text after a header is a command's output.
     if block.header > 0 {
         return false;
     }
@@ -72,7 +72,7 @@ const STOPPED: [&str; 2] = [
     "This action was rejected due to unacceptable risk.",
 ];
 
-/// What Codex says of a command that it has not run, behind the command.
+/// Codex's reason for not running a command, which follows the quoted command.
 fn after_command(transcript: &Transcript<'_>, result: &Block) -> Option<String> {
     const AFTER: &str = "`: CreateProcess { message: ";
     const BARE: &str = "exec_command failed: CreateProcess { message: ";
@@ -88,7 +88,7 @@ fn after_command(transcript: &Transcript<'_>, result: &Block) -> Option<String> 
     )
 }
 
-/// Whether an agent says that it could not start a command, or does not know the tool.
+/// Whether the agent says that it could not start a command or does not know the tool.
 fn was_not_started(transcript: &Transcript<'_>, call: &Exchange) -> bool {
     /// Codex's.
     const BEGINNINGS: [&str; 2] = ["unsupported call: ", "unsupported custom tool call: "];
@@ -121,7 +121,7 @@ const NEVER_FLAGGED: [&str; 5] = [
     "The user denied this operation.",
 ];
 
-/// Whether a result begins with the whole sentence that an agent has for a call that the user refused.
+/// Whether a result begins with an agent's complete sentence for a call that the user refused.
 pub(super) fn says_it_was_refused(said: &str) -> bool {
     /// Claude Code's and those that imitate it, Gemini CLI's, Cline's, Copilot CLI's, Kimi's, pi's.
     const SENTENCES: [&str; 8] = [
@@ -166,7 +166,7 @@ fn names_what_was_not_run(said: &str) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum About {
     Anything,
-    /// By its words, what an agent asks its user to let it do.
+    /// By its words, an action for which an agent asks its user's permission.
     ACall,
 }
 
@@ -201,7 +201,7 @@ fn says_by_whom(said: &str, about: About) -> bool {
 /// At least as long as the longest of these sentences, in characters.
 const LONGEST_REFUSAL: usize = 160;
 
-/// Whether a result shows nothing: the file is empty, or that is what the tool says of a failure.
+/// Whether a result shows nothing: the file is empty, or the tool reports a failure this way.
 pub(super) fn is_empty(text: &str) -> bool {
     text.trim().is_empty()
 }
@@ -211,7 +211,7 @@ pub(super) fn is_unchanged_note(text: &str) -> bool {
     text.starts_with("File unchanged since last read.")
 }
 
-/// What agents write in place of a content.
+/// Whether a text is what agents write in place of content.
 pub(super) fn is_hint(text: &str) -> bool {
     const BEGINNINGS: [&str; 5] = [
         "<tool_use_error>",
@@ -223,7 +223,7 @@ pub(super) fn is_hint(text: &str) -> bool {
     BEGINNINGS.iter().any(|begin| text.starts_with(begin))
 }
 
-/// The longest message, in lines, including what a tool adds to it.
+/// The maximum length of a message in lines, including the tool's additions.
 const LINES: usize = 4;
 
 fn is_message(text: &str) -> bool {
@@ -239,8 +239,8 @@ fn is_message(text: &str) -> bool {
     is_short && (is_record || may_be_one(first))
 }
 
-/// Whether a result without line numbers begins like such a message, whatever follows. It may also be a log; since that cannot
-/// be known, it does not count as the content of a file.
+/// Whether a result without line numbers begins like such a message, whatever follows. The result may also be a log; since this
+/// cannot be known, it does not count as the content of a file.
 pub(super) fn may_be_refusal(text: &str) -> bool {
     may_be_one(text.trim().lines().next().unwrap_or_default().trim())
 }
@@ -286,7 +286,7 @@ fn begins_a_message(line: &str) -> bool {
     BEGINNINGS.iter().any(|begin| line.starts_with(begin)) || has_code(line)
 }
 
-/// Whether a line begins with a system's name of an error: `ENOENT: no such file …`, `[Errno 2] …`.
+/// Whether a line begins with a system error code: `ENOENT: no such file …`, `[Errno 2] …`.
 fn has_code(line: &str) -> bool {
     const CODES: [&str; 6] = [
         "ENOENT:", "EACCES:", "EISDIR:", "ENOTDIR:", "EPERM:", "[Errno ",

@@ -1,7 +1,7 @@
 //! Who wrote a result's text: the agent, or the file or program that it shows.
 //!
-//! PURE. An agent may say in an output how a command ended; so may any file that a command prints. Who has said it is known where
-//! the agent flags or records an end elsewhere. Where it does not, what shows files and answers may be either's.
+//! PURE. An agent may state in an output how a command ended; so may any file that the command prints. The author is known if the
+//! agent flags or records the end elsewhere. Otherwise, results that show files and answers may be by either.
 
 use super::exchanges::{Exchange, FactLocation};
 use super::printers::prints_foreign_text;
@@ -9,19 +9,19 @@ use super::status::{Forms, ends, recorded, status_in};
 use crate::policy::ToolKind;
 use crate::transcript::{Outcome, Transcript};
 
-/// Whose words they may be.
+/// The possible authors of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResultAuthor {
     /// The agent's.
     Agents,
-    /// The agent's, or those of what is shown: only a form that nothing else has counts.
+    /// The agent or the shown content: only a form that nothing else uses counts.
     Either,
-    /// Those of what is shown: the agent has said the rest beside them.
+    /// The shown content: the agent records the rest outside of the text.
     Shown,
 }
 
 impl ResultAuthor {
-    /// The forms of a status that count in them.
+    /// The forms of a status that count in such a text.
     pub(super) fn forms(self) -> Option<Forms> {
         match self {
             ResultAuthor::Agents => Some(Forms::All),
@@ -42,7 +42,7 @@ pub(super) fn status(
     status_in(transcript, block, &ends(transcript, block), forms)
 }
 
-/// Whose the words of the result of a call are.
+/// The author of the text in the result of a call.
 pub(super) fn whose(
     transcript: &Transcript<'_>,
     call: &Exchange,
@@ -54,7 +54,7 @@ pub(super) fn whose(
         return ResultAuthor::Agents;
     }
     match call.kind {
-        // So does Claude Code record a command that succeeded, or that it has stopped or left to itself.
+        // Claude Code records a command this way if it succeeded, was stopped, or runs in the background.
         ToolKind::Shell
             if recorded(transcript, result).is_some_and(|record| record.has(&["interrupted"])) =>
         {

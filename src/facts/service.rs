@@ -1,13 +1,13 @@
-//! Calls of a service that no list names: `cancel_reservation`, `mcp__github__create_issue`.
+//! Calls of services that no list names: `cancel_reservation`, `mcp__github__create_issue`.
 //!
-//! PURE. Such a call says what it does: a verb, what it is done to, and by which values. It is told in these words, and nothing is
-//! concluded from them. What may be about files or code of this machine is none of a service.
+//! PURE. Such a call states what it does: a verb, an object, and values. It is reported in these words, and nothing is inferred
+//! from them. A call that may concern files or code on this machine is not a service call.
 
 use super::input::Input;
 use super::path;
 use super::shape::{CONTENT, last_part, words};
 
-/// What a name begins with that asks a service for something.
+/// First words of names of calls that query a service.
 const ASKS: [&str; 14] = [
     "get",
     "list",
@@ -24,7 +24,7 @@ const ASKS: [&str; 14] = [
     "convert",
     "fetch",
 ];
-/// What a name begins with that has a service do something.
+/// First words of names of calls that make a service act.
 const ACTS: [&str; 35] = [
     "add",
     "approve",
@@ -62,7 +62,7 @@ const ACTS: [&str; 35] = [
     "transfer",
     "update",
 ];
-/// Words of tools that may work on files, or run what they are given.
+/// Words of tools that may work on files or run their input.
 const LOCAL: [&str; 26] = [
     "agent",
     "bash",
@@ -91,18 +91,18 @@ const LOCAL: [&str; 26] = [
     "task",
     "terminal",
 ];
-/// The keys of what is run, or put into a file.
+/// The keys of input that is run or put into a file.
 const RUN: [&str; 8] = [
     "command", "cmd", "script", "code", "diff", "patch", "edits", "cells",
 ];
 
-/// What a call of a tool that no list names asks of a service, if it is such a call: the tool's name, and its input as written.
+/// The call of an unlisted tool in its own words, the tool's name and its input as written, if it is a service call.
 pub(super) fn said(name: &str, input: &Input<'_>) -> Option<String> {
     let words = words(last_part(name));
     let verb = words.first()?.as_str();
     let is_local = words.iter().any(|word| LOCAL.contains(&word.as_str()));
     let is_named = ASKS.contains(&verb) || ACTS.contains(&verb);
-    // A number or a text is sent to a service under any name; what has a path or a content may be put into a file.
+    // A number or a text may be sent to a service under any name; input with a path and content may be written to a file.
     let may_write = path::of(input).is_some() && input.has(&CONTENT);
     if !is_named || is_local || may_write || input.has(&RUN) || !input.is_object() {
         return None;

@@ -1,7 +1,7 @@
-//! What a tool that no list names does, by its name's words and its input's keys.
+//! What an unlisted tool does, by the words of its name and the keys of its input.
 //!
-//! PURE. Both must agree: a call whose keys could be of several kinds, or whose name speaks against them, stays unknown. What
-//! works on something else than files of this machine (a repository on a server, a page, a database) is no read or write.
+//! PURE. Both must agree: a call whose keys could be of several kinds, or whose name speaks against them, stays unknown. A call on
+//! anything other than files of this machine (a repository on a server, a page, a database) is not a read or write.
 
 use super::input::Input;
 use super::path;
@@ -26,7 +26,7 @@ const RUN: [&str; 14] = [
 ];
 /// The keys of a command.
 const COMMAND: [&str; 2] = ["command", "cmd"];
-/// Words of tools whose command is not one of a shell.
+/// Words of tools whose command is not a shell command.
 const NO_SHELL: [&str; 15] = [
     "sql",
     "query",
@@ -46,7 +46,7 @@ const NO_SHELL: [&str; 15] = [
 ];
 /// Words for showing a file.
 const READ: [&str; 4] = ["read", "view", "cat", "show"];
-/// Words for what is shown of a file other than its content, and for what else has a path.
+/// Words for properties of a file other than its content, and for other things with a path.
 const NO_READ: [&str; 27] = [
     "dir",
     "directory",
@@ -82,11 +82,11 @@ const WRITE: [&str; 6] = ["write", "create", "save", "overwrite", "put", "add"];
 const EDIT: [&str; 7] = [
     "edit", "replace", "patch", "modify", "append", "insert", "apply",
 ];
-/// The words of a tool that deletes a file; a name with others deletes something else.
+/// The words of a tool that deletes a file; a name with any other word deletes something else.
 const DELETE: [&str; 9] = [
     "delete", "remove", "rm", "unlink", "file", "files", "path", "fs", "tool",
 ];
-/// The same of a tool that moves one.
+/// The same for a tool that moves a file.
 const MOVE: [&str; 7] = ["move", "rename", "mv", "file", "files", "path", "fs"];
 /// The keys of the old path and of the new one.
 const FROM: [&str; 6] = [
@@ -128,7 +128,7 @@ const WEB: [&str; 14] = [
 ];
 /// The commands of an editor, which is one tool for several kinds of work.
 const EDITOR: [&str; 5] = ["view", "create", "str_replace", "insert", "undo_edit"];
-/// The keys of what is not on this machine.
+/// The keys of objects that are not on this machine.
 const REMOTE: [&str; 16] = [
     "owner",
     "repo",
@@ -158,7 +158,7 @@ const PATTERNS: [&str; 7] = [
     "q",
 ];
 
-/// What a call of a tool of that name, which no list has, does.
+/// The kind of a call of an unlisted tool of this name.
 pub(super) fn kind_by_shape(name: &str, input: &Input<'_>) -> ToolKind {
     let words = words(last_part(name));
     let named = |of: &[&str]| words.iter().any(|word| of.contains(&word.as_str()));
@@ -248,7 +248,7 @@ pub(super) const NEW: [&str; 6] = [
     "new_text",
     "replace",
 ];
-/// The keys of a new content.
+/// The keys of new content.
 pub(super) const CONTENT: [&str; 6] = [
     "content",
     "file_text",
@@ -271,7 +271,7 @@ const CHANGED: [&str; 10] = [
     "patch",
 ];
 
-/// The keys that say that not all of a file is written.
+/// The keys that mean that a file is not written as a whole.
 const IN_PART: [&str; 7] = [
     "append",
     "mode",

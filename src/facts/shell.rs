@@ -1,6 +1,6 @@
 //! Shell commands that only show a file, used by agents without a tool for reading.
 //!
-//! Only a single plain command counts: with pipes, patterns for file names or redirections it is not known what is shown.
+//! Only a single plain command counts: with pipes, file name patterns or redirections, what is shown is unknown.
 
 use std::borrow::Cow;
 
@@ -30,7 +30,7 @@ pub(super) fn is_shell_tool(tool: &str) -> bool {
     SHELLS.contains(&tool)
 }
 
-/// What a command printed, in the text of its result: without the status behind it, or out of the object that it is in.
+/// What a command printed, from the text of its result: without the status after it, or taken from the enclosing object.
 pub fn output(said: Cow<'_, str>) -> Cow<'_, str> {
     if said.starts_with("{\"output\":") {
         let record = Input::in_value(said.as_bytes());
@@ -52,7 +52,7 @@ pub(super) enum Look {
     For { path: String },
 }
 
-/// How a shell call looks at a file, if it does nothing else and the agent reads files in that way.
+/// How a shell call looks at a file, if it does nothing else and the agent reads files this way.
 pub(super) fn look(
     transcript: &Transcript<'_>,
     exchange: &Exchange,
@@ -170,8 +170,8 @@ fn shows_a_log(words: &[&str]) -> bool {
     }
 }
 
-/// The file that a search command looks in. `None` if a flag makes it show something else, or if the name has no extension: it
-/// may be a folder.
+/// The file that a search command searches. `None` if a flag makes the command show something else, or if the name has no extension
+/// and may be a folder.
 fn searched_by<'w>(words: &[&'w str]) -> Option<&'w str> {
     /// Flags for how lines are matched or shown.
     const SWITCHES: [&str; 12] = [
@@ -234,7 +234,7 @@ fn shown<'w>(words: &[&'w str]) -> Option<(&'w str, Lines)> {
         }
         ["tail", "-n", from, path] => {
             let first: u64 = from.strip_prefix('+')?.parse().ok()?;
-            // From line 0 on is from the first one on.
+            // Starting at line 0 means starting at line 1.
             let first = first.max(1);
             (*path, Lines { first, last: None })
         }

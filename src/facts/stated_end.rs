@@ -54,7 +54,7 @@ pub(super) fn stated_end(
     }
 }
 
-/// Whether a command was stopped, by its result: the user did not want it to go on, or it took too long.
+/// Whether a command was stopped according to its result: by the user, or because it took too long.
 pub(super) fn is_cut_short(
     transcript: &Transcript<'_>,
     exchange: &Exchange,

@@ -1,7 +1,7 @@
-//! How a command ended, as the results of calls say it.
+//! How a command ended, as stated by the results of calls.
 //!
-//! PURE. Knows the words that agents and their tools have for it: before an output, behind it, or in a record beside it. Says
-//! nothing of commands that went on (`background`).
+//! PURE. Knows the phrases of agents and their tools for it: before an output, after it, or in a separate record. Does not cover
+//! commands that continued in the background (`background`).
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::transcript::{Block, BlockKind, Transcript};
 pub(super) enum Forms {
     /// All that are known.
     All,
-    /// Those that no file and no log has: of one tool only, and at the place where it writes them.
+    /// Those that no file or log contains: specific to one tool, and in the place where it writes them.
     Unmistakable,
 }
 
@@ -47,8 +47,8 @@ fn beside(transcript: &Transcript<'_>, result: &Block) -> Option<i64> {
     std::str::from_utf8(status.raw()).ok()?.parse().ok()
 }
 
-/// Whether a text is not what a command printed, but a note in its place. Agents whose results state the end of a command in their
-/// text say nothing of it then.
+/// Whether a text is not a command's output but a note in its place. In agents that state the end of a command in the result's
+/// text, such a note does not.
 pub(super) fn is_note_in_place(said: &str) -> bool {
     let said = said.trim();
     // Gemini CLI's own, around the beginning and the end of the output.
@@ -59,7 +59,7 @@ pub(super) fn is_note_in_place(said: &str) -> bool {
             && said.contains(' ')
 }
 
-/// What the agent recorded beside the result, if that is the only one on its line.
+/// What the agent recorded outside the result, if the result is the only one on its line.
 pub(super) fn recorded<'t>(
     transcript: &'t Transcript<'_>,
     result: FactLocation,
@@ -75,10 +75,10 @@ pub(super) fn recorded<'t>(
     (is_its && value.starts_with(b"{")).then(|| Input::in_value(value))
 }
 
-/// How many of an output's first lines may be a header.
+/// The maximum number of header lines at the beginning of an output.
 const HEADER: usize = 4;
 
-/// The text of a result; of a long output only its header and its last lines.
+/// The text of a result; for a long output, only its header and last lines.
 pub(super) fn ends<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {
     const ENOUGH: usize = 2_048;
     if let [text] = transcript.texts(result)
@@ -98,12 +98,12 @@ pub(super) fn ends<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t
     block_text(transcript, result)
 }
 
-/// How Codex begins to say, on one line, all that became of a command in its sandbox.
+/// The beginning of Codex's one-line report on a command in its sandbox.
 const IN_SANDBOX: &str = "failed in sandbox ";
 
 /// The exit status in the phrases that agents put before or around an output.
 fn code(said: &str, forms: Forms) -> Option<i64> {
-    /// The phrases before the status on a line of its own in a short header.
+    /// The phrases that precede the status on its own line in a short header.
     const BEFORE: [&str; 4] = [
         "Exit code ",
         "Exit code: ",
@@ -115,7 +115,7 @@ fn code(said: &str, forms: Forms) -> Option<i64> {
         let status = |of: &Input<'_>| of.integer(&["exit_code", "exitCode", "returncode"]);
         let beside = || status(&record.object("metadata")?);
         let output = record.has(&["output", "stdout", "stderr"]);
-        // A command may print JSON itself: then its tool's line comes after that.
+        // A command may itself print JSON; the tool's line then follows it.
         return match (record.is_object(), forms) {
             (true, Forms::All) if output => status(&record).or_else(beside),
             // Codex's.
@@ -140,7 +140,7 @@ fn code(said: &str, forms: Forms) -> Option<i64> {
     before.or_else(|| End::of(said).code)
 }
 
-/// What tools write behind an output: how the command ended, and where and as what it ran.
+/// What tools write after an output: how the command ended, where it ran, and as which process.
 pub(super) struct End<'t> {
     /// The output before it.
     output: &'t str,
@@ -166,7 +166,7 @@ impl<'t> End<'t> {
     }
 
     fn in_forms(said: &'t str, forms: Forms) -> End<'t> {
-        /// Lines that say something else.
+        /// Lines with other information.
         const OTHERS: [&str; 5] = [
             "[Current working directory: ",
             "[Python interpreter: ",
@@ -227,14 +227,14 @@ fn noted<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Option<Value<'t>
     Some(Value::part(transcript.line(mirror.line), mirror.value))
 }
 
-/// An output without what its tool writes behind it.
+/// An output without the lines that its tool writes after it.
 pub(super) fn without_end(said: &str) -> &str {
     End::of(said).output
 }
 
-/// The status in a line that a tool writes behind an output.
+/// The status in a line that a tool writes after an output.
 fn status_of(line: &str, forms: Forms) -> Option<i64> {
-    /// What is before the status, and after it, where other programs write the same.
+    /// What precedes and follows the status, in forms that other programs also write.
     const COMMON: [(&str, &str); 3] = [
         // pi
         ("Command exited with code ", ""),

@@ -1,6 +1,6 @@
 //! The agent's to-dos and its plan. The last one counts.
 //!
-//! To-dos are those of the tools for them, or the items with boxes of a list that the agent wrote; words alone make none.
+//! To-dos come from the tools for them, or from a checkbox list that the agent wrote; never from words alone.
 
 mod tasks;
 
@@ -20,9 +20,9 @@ use tasks::{makes_or_changes, tasks};
 pub struct Todos {
     /// The call or the text that wrote it.
     pub call: FactLocation,
-    /// In its order.
+    /// The to-dos, in the list's order.
     pub items: Vec<Todo>,
-    /// Changes of tasks that were made before, in order.
+    /// Changes of tasks that were created before, in order.
     pub changes: Vec<TaskChange>,
     /// Which to-dos the list is about.
     pub reach: Reach,
@@ -33,11 +33,11 @@ pub struct Todos {
 pub enum Reach {
     /// All of them: it was written as a whole.
     All,
-    /// Those that are in it: each was made or changed by itself.
+    /// Only those in the list: each was created or changed individually.
     Named,
 }
 
-/// One of them.
+/// A to-do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Todo {
     /// The number by which the agent changes it, if it is a task.
@@ -50,7 +50,7 @@ pub struct Todo {
     pub message: u32,
 }
 
-/// What was changed of a task.
+/// A change of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskChange {
     /// The task's number.
@@ -59,7 +59,7 @@ pub struct TaskChange {
     pub state: StateChange,
     /// Its new text, if that was changed.
     pub text: Option<String>,
-    /// What says so.
+    /// Where the change is stated.
     pub source: ChangeSource,
 }
 
@@ -74,12 +74,12 @@ pub enum StateChange {
     Deleted,
 }
 
-/// What says that a task was changed.
+/// Where a change of a task is stated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeSource {
     /// The call that changed it.
     Call,
-    /// A list of all tasks, which tells those that did not change, too.
+    /// A list of all tasks, which also contains unchanged ones.
     List,
 }
 
@@ -114,7 +114,7 @@ pub struct Proposal {
 pub enum Author {
     /// The agent.
     Agent,
-    /// The user, who has changed what the agent showed; its place is that of the result.
+    /// The user, who changed what the agent showed; its location is that of the result.
     User,
 }
 
@@ -123,14 +123,15 @@ pub fn todos(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Option<Todo
     last_todos(transcript, exchanges.iter()).filter(|todos| !todos.items.is_empty())
 }
 
-/// What was last written of to-dos, also if that left none.
+/// The to-dos as last written, even if none are left.
 ///
-/// Most agents write the whole list each time. A call without a result has written none. Claude Code's tasks are made and changed one by one.
+/// Most agents write the whole list each time. A call without a result has written none. Claude Code's tasks are created and
+/// changed one by one.
 pub fn last_todos<'e>(
     transcript: &Transcript<'_>,
     exchanges: impl DoubleEndedIterator<Item = &'e Exchange> + Clone,
 ) -> Option<Todos> {
-    // Every call of a task tells of all tasks, or of none.
+    // Every task call yields the list of all tasks, or none.
     let mut tasks = iter::once_with(|| tasks(transcript, exchanges.clone())).flatten();
     exchanges.clone().rev().find_map(|exchange| {
         let tool = exchange.tool(transcript);
@@ -170,10 +171,10 @@ pub fn writes_list(tool: &str) -> bool {
     )
 }
 
-/// How many items with boxes a text has at least that is a list of to-dos.
+/// The minimum number of checkbox items in a text that counts as a list of to-dos.
 const ITEMS: usize = 2;
 
-/// The list of items with boxes that the agent wrote last in these messages, in a text of its own.
+/// The last checkbox list that the agent wrote in a text of its own in these messages.
 pub fn listed(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -266,8 +267,8 @@ pub fn proposal(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Option<P
     })
 }
 
-/// The plan in the result of the call that showed it: as the user has changed it, or as the agent has it in a file. Claude Code
-/// writes it below a heading of its own.
+/// The plan in the result of the call that showed it: as changed by the user, or as the agent's file holds it. Claude Code writes
+/// it below a heading of its own.
 fn written_back(
     transcript: &Transcript<'_>,
     exchange: &Exchange,

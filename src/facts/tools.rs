@@ -28,19 +28,19 @@ pub fn kind_of(name: &str, added: &Tools) -> ToolKind {
         .unwrap_or(ToolKind::Other)
 }
 
-/// The kinds of the tools of the known agents: they are asked for at every call.
+/// The kinds of the known agents' tools: built once, since they are needed for every call.
 static THEIRS: LazyLock<IdMap<&str, ToolKind>> = LazyLock::new(|| {
     let names = Format::ALL.iter().map(|format| format.dialect().tools());
     names.flat_map(named).collect()
 });
 
-/// The tools of the known agents that steer them.
+/// The tools with which the known agents steer themselves.
 static STEERING: LazyLock<IdSet<&str>> = LazyLock::new(|| {
     let names = Format::ALL.iter().map(|format| format.dialect().tools());
     names.flat_map(|names| names.steering).copied().collect()
 });
 
-/// The kind of a call: that of its tool, or if no list names that, what its name and `input`, as JSON, show.
+/// The kind of a call: that of its tool or, for an unlisted tool, what its name and `input` (JSON) suggest.
 pub fn kind_of_call(name: &str, input: &[u8], added: &Tools) -> ToolKind {
     recognised(name, || Input::in_json(input), added).0
 }
@@ -66,7 +66,7 @@ pub(super) fn recognised<'i>(
     }
 }
 
-/// Whether a tool of that name steers the agent.
+/// Whether the tool with this name steers the agent.
 pub(super) fn steers(name: &str) -> bool {
     STEERING.contains(name)
 }

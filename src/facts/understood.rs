@@ -1,6 +1,6 @@
 //! Whether it is known what a call does.
 //!
-//! PURE. Says nothing of what that is, nor of how the call ended.
+//! PURE. Does not say what the effect is or how the call ended.
 
 use super::input::Input;
 use super::shape::kind_by_shape;
@@ -26,18 +26,18 @@ pub(super) fn understands<'i>(
     }
 }
 
-/// Whether an input has a text: what a tool works on is one.
+/// Whether an input has a text value, since the object that a tool works on is text.
 fn has_text(input: &Input<'_>) -> bool {
     input.names().any(|name| input.text(&[name]).is_some())
 }
 
-/// Whether an input says what a tool of that kind works on, under a name that is known: a patch under another one changes files that
-/// nothing here sees.
+/// Whether an input names, under a known key, what a tool of this kind works on: a patch under an unknown key would change files
+/// unnoticed.
 fn names_its_object(kind: ToolKind, input: &Input<'_>) -> bool {
     let has_path = || path::of(input).is_some() || input.has(&["files", "paths", "include"]);
     let has_patch = || patch::of(input).is_some_and(|patch| !patch::parts(&patch).is_empty());
     match kind {
-        // A command that runs is given more input.
+        // A running command may receive more input.
         ToolKind::Shell => input.command().is_some() || input.has(&["session_id"]) || has_patch(),
         ToolKind::Read => has_path(),
         ToolKind::Write | ToolKind::Edit => has_path() || has_patch(),

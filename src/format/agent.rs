@@ -1,4 +1,4 @@
-//! Agents that keep their sessions in files: where these are, what a session's id is, and how it is continued.
+//! Agents that store their sessions in files: where the files are, what a session's id is, and how to continue it.
 //!
 //! PURE. The environment comes in as data; no folder is listed and no file is opened here. A session's text is not trusted:
 //! code that displays it must escape it.
@@ -13,21 +13,21 @@ use crate::scan::{RawLine, Span, Value, lines, unescape};
 
 /// An agent that continues sessions from the files of one format.
 pub trait Agent: Debug + Sync {
-    /// The environment variables that set where its folders are.
+    /// The environment variables that set the location of its folders.
     fn variables(&self) -> &'static [&'static str];
 
-    /// The folders below which its sessions are.
+    /// The folders that contain its sessions, at any depth.
     fn folders(&self, around: &Surroundings) -> Vec<PathBuf>;
 
-    /// The id of the session that a file holds, by its path below one of these folders; `None` where the agent does not look.
+    /// The id of the session in a file, from the file's path below one of these folders; `None` where the agent does not look.
     fn id<'p>(&self, below: &'p Path) -> Option<&'p str> {
         self.id_of_name(below.file_name()?.to_str()?)
     }
 
-    /// The id of a session by the name of its file.
+    /// The id of a session, from its file name.
     fn id_of_name<'n>(&self, name: &'n str) -> Option<&'n str>;
 
-    /// What the names of its files hold of an id.
+    /// How much of the id its file names contain.
     fn names(&self) -> Names {
         Names::Whole
     }
@@ -40,13 +40,13 @@ pub trait Agent: Debug + Sync {
         true
     }
 
-    /// Whether the beginning of a file shows that another session's agent has begun this one; `None` for an agent that keeps
-    /// such sessions elsewhere.
+    /// A function that tells from the beginning of a file whether another session's agent spawned this one; `None` for an agent
+    /// that keeps such sessions elsewhere.
     fn tells_spawned(&self) -> Option<fn(&[u8]) -> bool> {
         None
     }
 
-    /// Where its lines name the session.
+    /// Which of its lines name the session.
     fn naming(&self) -> Naming;
 
     /// The ids of the session on a line, without their quotes.
@@ -56,27 +56,27 @@ pub trait Agent: Debug + Sync {
     fn command(&self, session: Named<'_>) -> Option<Vec<OsString>>;
 }
 
-/// What the name of a session's file holds of its id.
+/// How much of a session's id its file name contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Names {
     /// All of it.
     Whole,
-    /// The beginning, which the agent does not take for the id: that is on the lines.
+    /// The beginning, which the agent does not accept as the id: the full id is on the lines.
     Beginning,
-    /// Nothing: each session has a folder of its own, which holds the id.
+    /// Nothing: each session has a folder of its own, whose name contains the id.
     Nothing,
 }
 
 /// Which lines name the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Naming {
-    /// All of them.
+    /// All lines.
     EveryLine,
-    /// The first line with an id. Later ids are those of sessions that it was forked from.
+    /// The first line with an id. Later ids belong to sessions that it was forked from.
     Header,
 }
 
-/// How the session to continue is named to the agent.
+/// How the session to continue is specified to the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Named<'p> {
     /// A session in one of its folders.
@@ -93,7 +93,7 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Reads everything that any agent looks at with `variable`.
+    /// Uses `variable` to read every variable that any agent looks at.
     pub fn of(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let path = |name: &str| {
             let value = variable(name).filter(|value| !value.is_empty());
@@ -120,7 +120,7 @@ impl Surroundings {
         self.variables.get(variable).map(|path| self.expanded(path))
     }
 
-    /// Replaces a leading `~` with the home folder, which no shell has done for these variables.
+    /// Replaces a leading `~` with the home folder: for these variables, no shell has expanded it.
     fn expanded(&self, path: &Path) -> PathBuf {
         match (path.strip_prefix("~"), &self.home) {
             (Ok(below), Some(home)) => home.join(below),
@@ -129,10 +129,10 @@ impl Surroundings {
     }
 }
 
-/// The working directory of a session, from its text or from the beginning of it; `folder` is the name of the folder that the
-/// file is in.
+/// The working directory of a session, from all or the beginning of its text; `folder` is the name of the folder that contains the
+/// file.
 pub fn directory_of(agent: &dyn Agent, text: &[u8], folder: Option<&str>) -> Option<String> {
-    // A session that changed directories names many; for one that was copied from elsewhere, the first is a good guess.
+    // A session that changed directories names several; if it was copied from elsewhere, the first one is a good guess.
     const MOST: usize = 500;
     let found = lines(text).filter_map(|raw| agent.directory(of_line(raw, text)));
     let mut first = None;
@@ -145,7 +145,7 @@ pub fn directory_of(agent: &dyn Agent, text: &[u8], folder: Option<&str>) -> Opt
     first
 }
 
-/// The id of a session, by the beginning of its text.
+/// The id of a session, from the beginning of its text.
 pub fn id_on_lines(agent: &dyn Agent, text: &[u8]) -> Option<String> {
     lines(text).find_map(|raw| {
         let line = of_line(raw, text);
@@ -154,7 +154,7 @@ pub fn id_on_lines(agent: &dyn Agent, text: &[u8]) -> Option<String> {
     })
 }
 
-/// The session with another id: every id that its lines name is replaced, and no other byte changes.
+/// The session under another id: every id that its lines name is replaced, and no other byte changes.
 pub fn under_id(agent: &dyn Agent, text: &[u8], id: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut done = 0;
@@ -175,7 +175,7 @@ pub fn under_id(agent: &dyn Agent, text: &[u8], id: &str) -> Vec<u8> {
     out
 }
 
-/// A line's bytes; none for a line that is too long to be read.
+/// A line's bytes; empty for a line that is too long to be read.
 fn of_line(raw: RawLine, text: &[u8]) -> &[u8] {
     let line = &text[raw.start..raw.end];
     if line.len() > Span::MAX_LINE {

@@ -1,6 +1,6 @@
-//! Which model answered and why it stopped, where the transcript records it.
+//! Which model answered and why it stopped, if the transcript records it.
 //!
-//! Answers are read again for this: the first reading of a transcript skips these keys, since few callers need them.
+//! Answers are reread for this: the first pass over a transcript skips these keys, since few callers need them.
 
 use super::Format;
 use crate::scan::Value;
@@ -10,7 +10,7 @@ use crate::transcript::{Conversation, Message, Role, Transcript};
 const REASONS: [&str; 4] = ["stop_reason", "finish_reason", "finishReason", "stopReason"];
 
 impl Format {
-    /// The recorded reason why the last answer of a conversation ended; `None` where it is not recorded.
+    /// The recorded reason why the last answer of a conversation ended; `None` if it is not recorded.
     pub fn finish_reason(
         self,
         transcript: &Transcript<'_>,
@@ -22,7 +22,7 @@ impl Format {
         string_of(last)
     }
 
-    /// The recorded model of the last answer from a model; `None` where it is not recorded.
+    /// The recorded model of the last answer that a model gave; `None` if it is not recorded.
     pub fn model(self, transcript: &Transcript<'_>, conversation: &Conversation) -> Option<String> {
         let dialect = self.dialect();
         let model = |answer| dialect.model_of(transcript, conversation, answer);
@@ -35,7 +35,7 @@ impl Format {
         })
     }
 
-    /// How many tokens the conversation's model reads at once, where the session has recorded that.
+    /// The size of the model's context window in tokens, if the session recorded it.
     pub fn context_window(
         self,
         transcript: &Transcript<'_>,

@@ -47,9 +47,9 @@ pub enum WarningKind {
     UnreadLine,
     /// In a file with one conversation per line: a conversation that no reader understands.
     NotUnderstood,
-    /// A line with words of which no reader understands any: they are not counted.
+    /// A line with words, none of which any reader understands: they are not counted.
     UnknownLine,
-    /// A message names a parent that is not in the file: what is before it is not sent, and is not dropped.
+    /// A message names a parent that is not in the file: the messages before it are not sent, but are not dropped either.
     BrokenChain,
     /// Another session begins in the file.
     OtherSession,
@@ -110,7 +110,7 @@ impl WarningKind {
         }
     }
 
-    /// Whether the end of a run shows it without being asked: not only the line is odd, but what is made of others.
+    /// Whether it is shown at the end of a run by default: it affects not only its own line but how others are read.
     pub fn is_always_said(self) -> bool {
         match self {
             WarningKind::UnknownLine | WarningKind::BrokenChain | WarningKind::OtherSession => true,
@@ -135,14 +135,14 @@ impl WarningKind {
     }
 }
 
-/// One oddity of a line.
+/// A warning about a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineWarning {
-    /// What is odd.
+    /// What the warning is about.
     pub kind: WarningKind,
     /// The line of its file, from 1.
     pub line: u64,
-    /// The same as a text for people.
+    /// The warning as a message for people.
     pub message: String,
 }
 
@@ -161,7 +161,7 @@ pub struct Warnings {
 }
 
 impl Warnings {
-    /// Begins a file, or a part of one, whose first line has this number.
+    /// Begins a file, or a part of one, whose first line is number `first_line`.
     pub fn begin(&mut self, bytes: &[u8], first_line: u64) {
         self.line = first_line - 1;
         if bytes.starts_with(crate::scan::BOM) {
@@ -199,7 +199,7 @@ impl Warnings {
         }
     }
 
-    /// Records that the line of this number is a conversation of another kind than the file's others.
+    /// Records that line `line` is a conversation of another kind than the others in the file.
     pub fn not_understood(&mut self, line: u64) {
         self.line = line;
         self.add(
@@ -208,7 +208,7 @@ impl Warnings {
         );
     }
 
-    /// Records that nothing was read of the line, if it says something.
+    /// Records that nothing on the line was understood, if the line contains words.
     pub(super) fn unknown(&mut self, bytes: &[u8]) {
         if says_something(bytes) {
             self.add(
@@ -218,7 +218,7 @@ impl Warnings {
         }
     }
 
-    /// Records why no line of a session is dropped, whose first line has this number.
+    /// Records why no line of a session is dropped; `first_line` is the number of its first line.
     pub(super) fn spared(&mut self, why: Spared, first_line: u64) {
         let (line, kind, message) = match why {
             Spared::BrokenChain(line) => (
@@ -241,7 +241,7 @@ impl Warnings {
         self.add(kind, message);
     }
 
-    /// Records the same where the line is left out of what is emitted.
+    /// The same for a line that is left out of the emitted messages.
     pub fn not_emitted(&mut self, line: u64) {
         self.line = line;
         self.add(
@@ -294,7 +294,7 @@ fn says_something(line: &[u8]) -> bool {
     })
 }
 
-/// Looks at what is around the messages of a document, which is no value of its own.
+/// Checks the parts around the messages of a document, which are not JSON values on their own.
 pub(super) fn frame(bytes: &[u8], warnings: &mut Warnings) -> (LineKind, Anomalies) {
     let mut anomalies = Anomalies::default();
     if simdutf8::basic::from_utf8(bytes).is_err() {
@@ -304,8 +304,8 @@ pub(super) fn frame(bytes: &[u8], warnings: &mut Warnings) -> (LineKind, Anomali
     (LineKind::Session, anomalies)
 }
 
-/// Reads one line with `object`, which is called with a cursor before an object and reads exactly this object. `strings` are long
-/// strings of the line that were found before.
+/// Reads one line with `object`, which is called with a cursor at the start of an object and must read exactly that object.
+/// `strings` are the line's long strings that were found earlier.
 pub(super) fn read(
     (bytes, strings): (&[u8], &[Text]),
     warnings: &mut Warnings,

@@ -46,7 +46,7 @@ pub enum Format {
     Copilot,
     /// Session files of Gemini CLI.
     Gemini,
-    /// The event log of Gemini CLI (`stream-json`); only read.
+    /// The event log of Gemini CLI (`stream-json`); read only.
     GeminiStream,
     /// Session files of Qwen Code.
     Qwen,
@@ -58,7 +58,7 @@ pub enum Format {
     OpenCode,
     /// Sessions of Cline, one document each.
     Cline,
-    /// The event log of Claude Code (`stream-json`); only read.
+    /// The event log of Claude Code (`stream-json`); read only.
     ClaudeStream,
 }
 
@@ -67,7 +67,7 @@ pub enum Format {
 pub enum Summaries {
     /// As a message.
     Message(Opening),
-    /// As a record of its own, which counts as the user's and has no acknowledgement.
+    /// As a record of its own, which counts as a user message and has no acknowledgement.
     Native,
 }
 
@@ -76,7 +76,7 @@ pub enum Summaries {
 pub enum Opening {
     /// Only the user.
     User,
-    /// Anybody.
+    /// Anyone.
     Any,
 }
 
@@ -148,7 +148,7 @@ impl Format {
         self.dialect().agent()
     }
 
-    /// The formats from whose files an agent continues sessions.
+    /// The formats that have an agent which continues sessions from their files.
     pub fn of_agents() -> Vec<Format> {
         let mut formats = Format::ALL.to_vec();
         formats.retain(|format| format.agent().is_some());
@@ -165,7 +165,7 @@ impl Format {
         self.read_again(bytes, &NO_STRINGS, first_line, warnings)
     }
 
-    /// The same for bytes that were looked at before; `strings` are the long ones that were found then.
+    /// The same for bytes that were already scanned for detection; `strings` are the long strings found then.
     pub fn read_again<'a>(
         self,
         bytes: &'a [u8],
@@ -195,7 +195,7 @@ impl Format {
         transcript
     }
 
-    /// Adds the next line of its bytes to a transcript; it is in no conversation until [`Format::extend`] or [`Format::link`].
+    /// Adds the next line to a transcript. The line is in no conversation until [`Format::extend`] or [`Format::link`] is called.
     pub fn push<'a>(self, transcript: &mut Transcript<'a>, raw: RawLine, warnings: &mut Warnings) {
         self.push_known(transcript, raw, &[], warnings);
     }
@@ -218,7 +218,7 @@ impl Format {
         self.dialect().full_history(transcript)
     }
 
-    /// Drops the lines that no model will see again; none where some of them may be needed after all.
+    /// Drops the lines that no model will see again, or none if some of them may still be needed.
     pub fn dead(self, transcript: &Transcript<'_>) -> ChangeSet {
         match transcript.spared() {
             Some(_) => ChangeSet::default(),
@@ -226,7 +226,7 @@ impl Format {
         }
     }
 
-    /// The errors of a history, conversation by conversation.
+    /// The findings in a history, conversation by conversation.
     pub fn verify(self, transcript: &Transcript<'_>) -> Vec<Finding> {
         let dialect = self.dialect();
         let mut findings = Findings::new(transcript, dialect.provider());
@@ -266,8 +266,8 @@ impl Format {
         kind
     }
 
-    /// Adds the messages of lines pushed since the last call to the conversations; where every line is a message of its own,
-    /// only these lines are looked at.
+    /// Adds the messages of lines pushed since the last call to the conversations. If every message of the format is live, only
+    /// these lines are looked at.
     pub fn extend(self, transcript: &mut Transcript<'_>) {
         if self.dialect().every_message_is_live() {
             transcript.extend_by_units();
@@ -276,7 +276,7 @@ impl Format {
         }
     }
 
-    /// Forms the conversations from all lines.
+    /// Builds the conversations from all lines.
     pub fn link(self, transcript: &mut Transcript<'_>) {
         transcript.conversations = self.dialect().conversations(transcript);
     }

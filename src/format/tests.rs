@@ -140,7 +140,7 @@ fn every_shape_is_told_by_its_content() {
             r#"{"id":"e","timestamp":"2026-06-16T05:39:18.80","source":"agent","kind":"ActionEvent"}"#,
             Err("openhands"),
         ),
-        // Events of hooks, of no format that is known.
+        // Hook events, of no known format.
         (
             r#"{"event_type":"session_start","session_id":"s","timestamp":"2026-04-29T00:01:26Z","source":"clear"}"#,
             Err("unknown"),
@@ -250,7 +250,7 @@ fn what_is_left_alone_says_why() {
     let answer = r#"{"role":"assistant","content":"hello"}"#;
     assert_eq!(said(&[user, answer]), "anthropic");
     assert_eq!(said(&[answer, user]), "openai");
-    // Nothing is said there.
+    // A message without words.
     let silent = r#"{"role":"user","content":[{"type":"text","text":null}]}"#;
     assert_eq!(said(&[user, silent]), "anthropic");
     let kinds: Vec<String> = (0..99)

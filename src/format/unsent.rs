@@ -1,25 +1,25 @@
-//! Content of a file that no model reads as a message, although a user or a model wrote it.
+//! Content that no model reads as a message, although a user or a model wrote it.
 //!
-//! Only counts: who needs what is there reads the lines.
+//! Only counts it; callers that need the content read the lines.
 
 use crate::scan::{Kind, Value};
 use crate::transcript::Transcript;
 
-/// Something that is said beside the messages.
+/// A kind of content outside the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unsent {
-    /// Instructions of the agent, which it adds to each request by itself.
+    /// Instructions that the agent itself adds to each request.
     Instructions,
     /// Thinking that is not sent again.
     Thinking,
-    /// An answer that broke off, which is not sent again.
+    /// An answer that broke off and is not sent again.
     Answer,
 }
 
-/// Gets what is there, and how often.
+/// Receives what was found, and how often.
 pub(crate) type Show<'s> = dyn FnMut(Unsent, u64) + 's;
 
-/// Shows what `of` says of each line that is there.
+/// Reports what `of` finds on each line of the output.
 pub(super) fn by_line(
     transcript: &Transcript<'_>,
     show: &mut Show<'_>,
@@ -32,7 +32,7 @@ pub(super) fn by_line(
     }
 }
 
-/// Instructions, if there is a text or a list under these keys.
+/// Instructions, if the value is a non-empty string, an object or a list.
 pub(super) fn instructions(value: Value<'_>) -> Option<(Unsent, u64)> {
     let says = match value.kind() {
         Some(Kind::String) => value.string() != Some(b""),

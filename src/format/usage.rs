@@ -1,6 +1,6 @@
-//! The tokens that a provider counted for the request of an answer, where the transcript records them.
+//! The tokens that a provider counted for the request behind an answer, if the transcript records them.
 //!
-//! Lines are read again for this: the first reading of a transcript skips these figures, since few callers need them.
+//! Lines are reread for this: the first pass over a transcript skips these figures, since few callers need them.
 
 use super::Format;
 use crate::scan::{Span, Value};
@@ -15,9 +15,9 @@ pub(super) const ANTHROPIC: [&str; 3] = [
 /// OpenAI's name of the figure that is their sum.
 const OPENAI: &str = "prompt_tokens";
 
-/// The share of a window that is left after a compaction.
+/// How much of a window is left after a compaction.
 ///
-/// A provider counts more than the transcript contains, and in other units: its figures are lowered by the same share.
+/// A provider counts more than the transcript contains, and in other units, so its figures are reduced in the same proportion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     /// The window's tokens before.
@@ -27,7 +27,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// By how much a provider's count would now be lower than `recorded`.
+    /// How much lower a provider's count would now be than `recorded`.
     pub fn saved(self, recorded: u64) -> u64 {
         if self.after >= self.before {
             return 0;
@@ -52,10 +52,10 @@ pub(super) fn lowered(
 }
 
 impl Format {
-    /// The tokens of the request that `message` answers, as the provider counted them; `None` where nothing, or
-    /// nothing but zeros, is recorded.
+    /// The tokens of the request that `message` answers, as the provider counted them; `None` if nothing, or nothing but zeros, is
+    /// recorded.
     ///
-    /// An answer over several lines records the usage on each of them; the last one counts.
+    /// An answer that spans several lines records the usage on each of them; the last one counts.
     pub fn recorded(
         self,
         transcript: &Transcript<'_>,
@@ -70,7 +70,7 @@ impl Format {
     }
 }
 
-/// The tokens recorded in the usage at the end of a path; the sum of `parts` where no total is recorded.
+/// The tokens recorded in the usage object at the end of a path; the sum of `parts` if no total is recorded.
 pub(super) fn recorded(at: Value<'_>, path: &[&str], parts: [&str; 3]) -> Option<u64> {
     // An object without this word is not parsed.
     memchr::memmem::find(at.raw(), b"\"usage\"")?;
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn what_was_counted_goes_down_by_the_share_that_has_left() {
         let saved = |before, after, recorded| Share { before, after }.saved(recorded);
-        // A count without calls, and the provider's count of everything.
+        // The transcript's count excludes calls; the provider's count includes everything.
         assert_eq!(saved(9_030, 2_210, 296_601), 296_601 - 72_590);
         assert_eq!(saved(10, 0, 7), 7);
         assert_eq!(saved(0, 0, 7), 0);

@@ -1,6 +1,6 @@
-//! What a server has said, as the store keeps it for later runs: answers, and that a prompt is too long.
+//! What a server has said, as kept in the store for later runs: answers, and refusals of prompts that are too long.
 //!
-//! A damaged entry counts as missing, and one that cannot be kept is used by this run alone.
+//! A damaged entry counts as missing, and one that cannot be stored is used by this run alone.
 
 use std::collections::BTreeSet;
 
@@ -21,23 +21,23 @@ pub(super) struct CachedAnswer {
     pub(super) model: Option<String>,
     #[serde(default)]
     pub(super) ending: Ending,
-    /// How many tokens the server has read for it; 0 = it does not say.
+    /// How many input tokens the server counted for it; 0 if it did not say.
     #[serde(default)]
     pub(super) counted: u64,
-    /// Parameters that the server refused.
+    /// Parameters that the server rejected.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) left_out: BTreeSet<String>,
-    /// What it cost; `None` where a batch had it, or nobody is known who asked.
+    /// What it cost; `None` if it came from a batch, or if the requester is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) paid: Option<Paid>,
 }
 
-/// That a prompt is longer than the model can read, so that the next run does not ask again before it sends parts.
+/// Records that a prompt is longer than the model can read, so that the next run sends parts without asking again.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct CachedRefusal {
     pub(super) too_long: String,
     pub(super) excess: Option<Excess>,
-    /// What it cost to be told.
+    /// What the refusal cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) paid: Option<Paid>,
 }
@@ -47,14 +47,14 @@ pub(super) fn cached<T: DeserializeOwned>(store: &Store, name: &str) -> Option<T
     serde_json::from_slice(&store.read_answer(name)?).ok()
 }
 
-/// Keeps an entry.
+/// Stores an entry.
 pub(super) fn keep<T: Serialize>(store: &Store, name: &str, entry: &T) {
     if let Ok(bytes) = serde_json::to_vec(entry) {
         let _ = store.put_answer(name, &bytes, Durability::Lazy);
     }
 }
 
-/// Says that a report has the cost of an entry, so that no later one has it again.
+/// Marks the cost of an entry as reported, so that no later report includes it again.
 pub(super) fn settle(store: &Store, name: &str) {
     let entry = cached::<Map<String, Value>>(store, name);
     if let Some(mut entry) = entry
@@ -64,7 +64,8 @@ pub(super) fn settle(store: &Store, name: &str) {
     }
 }
 
-/// Keeps an answer that was paid for and cannot be had again for long: it is on the disk when this returns, but for its name.
+/// Stores an answer that was paid for and will soon be unavailable: when this returns, its content is on disk, though its name may
+/// not be.
 ///
 /// # Errors
 /// The errors of [`Store::put_answer`].

@@ -1,11 +1,11 @@
-//! What the text of an answer is cleaned of: the reasoning that some servers leave in it, a model's scratchpad, and marks that an
-//! agent would take for words of its own system.
+//! Removes from an answer's text the reasoning that some servers leave in it, a model's scratchpad, and markers that an agent would
+//! mistake for words of its own system.
 //!
-//! PURE. A summary may tell of such marks: what stands inside a line or in a block of code is left alone. Only ever takes away.
+//! PURE. A summary may mention such markers: anything inside a line or in a code block is left alone. Only ever removes text.
 
 use std::borrow::Cow;
 
-/// Tags around what is not part of the summary.
+/// Tags around text that is not part of the summary.
 const TAGS: [&str; 7] = [
     "think",
     "thinking",
@@ -15,23 +15,23 @@ const TAGS: [&str; 7] = [
     "analysis",
     "scratchpad",
 ];
-/// How an agent marks what its system says.
+/// The tag with which an agent marks words of its system.
 const REMINDER: &str = "system-reminder";
-/// The longest such mark, in bytes.
+/// The maximum length of such a marker, in bytes.
 const LONGEST_MARK: usize = 256;
 
-/// The summary in an answer: "" where the model only reasoned.
+/// The summary in an answer; empty if the model only reasoned.
 pub(super) fn cleaned(answer: &str) -> String {
     let text = final_channel(answer);
     let text = without_blocks(after_lone_end(text));
     without_reminders(unwrapped(text.trim()).trim())
 }
 
-/// What the model says to its user, where the channels of its tokens stand in the text.
+/// What the model says to its user, if the text contains the model's channel tokens.
 fn final_channel(text: &str) -> &str {
     let start = text.trim_start();
     if !start.starts_with("<|channel|>") && !start.starts_with("<|start|>assistant") {
-        // The same without the marks, as servers show it that leave out the tokens.
+        // The same without the tokens, as some servers return it.
         return match start.strip_prefix("analysis") {
             Some(rest) => rest
                 .split_once("assistantfinal")
@@ -49,7 +49,7 @@ fn final_channel(text: &str) -> &str {
     &said[..end.unwrap_or(said.len())]
 }
 
-/// What follows the end of a reasoning that has no beginning: a server's template has put that into the prompt.
+/// What follows the end tag of reasoning without a start tag, because the server's template put that into the prompt.
 fn after_lone_end(text: &str) -> &str {
     let after = TAGS.iter().filter_map(|tag| {
         let at = at_line_edge(text, &format!("</{tag}>"))?;
@@ -59,7 +59,7 @@ fn after_lone_end(text: &str) -> &str {
     &text[after.max().unwrap_or(0)..]
 }
 
-/// The first place where `mark` begins or ends a line, outside of blocks of code.
+/// The first place where `mark` begins or ends a line, outside code blocks.
 fn at_line_edge(text: &str, mark: &str) -> Option<(usize, usize)> {
     let mut is_code = false;
     let mut at = 0;
@@ -82,13 +82,13 @@ fn at_line_edge(text: &str, mark: &str) -> Option<(usize, usize)> {
     None
 }
 
-/// The text without the blocks between tags that begin on a line of their own. One that begins the text and does not end is all of
-/// it: the answer was cut off before the summary.
+/// The text without the tagged blocks that begin at the start of a line. An unclosed block at the start takes up the whole text:
+/// the answer was cut off before the summary.
 fn without_blocks(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
     let mut is_code = false;
-    // Those that may still end: each is searched for in vain once.
+    // The tags that may still be closed: each is searched for in vain only once.
     let mut tags = TAGS.to_vec();
     while !rest.is_empty() {
         let line = &rest[..rest.find('\n').map_or(rest.len(), |end| end + 1)];
@@ -120,7 +120,7 @@ fn opens(text: &str, tag: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with('>'))
 }
 
-/// The text without the tag around it; what was cut off has no end.
+/// The text without the tag around it; a truncated text has no end tag.
 fn unwrapped(text: &str) -> Cow<'_, str> {
     let inner = text.strip_prefix("<summary>");
     match inner.and_then(|inner| inner.rsplit_once("</summary>")) {
@@ -129,7 +129,7 @@ fn unwrapped(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text with the marks of a system in square brackets: in the transcript, they would speak for the agent's own system.
+/// The text with system markers in square brackets: in the transcript, they would pass for the agent's own system.
 fn without_reminders(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
@@ -172,7 +172,7 @@ mod tests {
             "<think>\nLet me see.\n</think>\n\nIt works.",
             "<thinking>Let me see.</thinking>It works.",
             "<think></think>\n<analysis>\n1. a\n2. b\n</analysis>\nIt works.",
-            // The template of the model has opened it.
+            // The model's template has opened the block.
             "The user asks for a summary.\n</think>\n\nIt works.",
             "The user asks for one.</think>\nIt works.",
             "</think>It works.",
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(cleaned("<é<"), "<é<");
     }
 
-    /// Were it not linear, this would take hours.
+    /// If cleaning were not linear, this would take hours.
     #[test]
     fn cleaning_takes_linear_time() {
         for part in [

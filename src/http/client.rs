@@ -1,7 +1,7 @@
 //! Sends one request over the network and reads the response, or a file that is too large for memory.
 //!
-//! Follows no redirects, uses no proxy from the environment, waits no longer than its timeout, and reads no more than a
-//! summary can need. Each request has a thread of its own, so that an interrupted run need not wait for the server.
+//! Follows no redirects, uses no proxy from the environment, waits no longer than its timeout, and reads no more than a summary can
+//! need. Each request runs on a thread of its own, so that an interrupted run need not wait for the server.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -20,13 +20,13 @@ use super::provider::Provider;
 use super::response::{Failure, Response};
 use crate::semaphore::POLL;
 
-/// The longest time for connecting.
+/// The timeout for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest response, in bytes.
 const MAX_BODY_BYTES: u64 = 8 << 20;
 /// The largest file, in bytes.
 const MAX_FILE_BYTES: u64 = 16 << 30;
-/// The most headers about limits that are kept, and the longest of their names, in bytes.
+/// The maximum number of headers about limits to keep, and the maximum length of their names in bytes.
 const MAX_LIMITS: usize = 32;
 const MAX_LIMIT_NAME: usize = 100;
 /// The version of Anthropic's API.
@@ -40,13 +40,13 @@ pub(super) struct Client {
     timeout: Duration,
 }
 
-/// A call of a server.
+/// A call to a server.
 #[derive(Debug)]
 pub(super) struct Call {
-    /// The address: of the endpoint's server, for that is whose key is sent.
+    /// The URL, always on the endpoint's server, because that server's key is sent.
     pub(super) url: String,
     pub(super) content: Content,
-    /// A file that a good response is written to, instead of the response's body.
+    /// A file to write a successful response to, instead of returning its body.
     pub(super) into: Option<File>,
     /// How long it may take.
     pub(super) timeout: Duration,
@@ -59,7 +59,7 @@ pub(super) enum Content {
     None,
     /// A JSON value.
     Json(Vec<u8>),
-    /// A file from its place on, and the kind of its content.
+    /// A file from its current position on, and its content type.
     File { kind: String, file: File },
 }
 
@@ -183,7 +183,7 @@ fn sent(
     }
 }
 
-/// Reads a response, a good one into a file if that is wanted.
+/// Reads a response; a successful one into a file, if one is given.
 fn read(
     mut response: ureq::http::Response<Body>,
     into: Option<File>,
@@ -218,7 +218,7 @@ fn of_parts(status: u16, headers: &HeaderMap, body: Vec<u8>) -> Response {
             value.to_str().ok().filter(|_| is_limit)?.to_owned(),
         ))
     });
-    // A server that does not say what time it is there is taken to have ours.
+    // A server that does not send its time is assumed to have ours.
     let now = || {
         DateTimePrinter::new()
             .timestamp_to_rfc9110_string(&Timestamp::now())

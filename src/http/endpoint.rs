@@ -1,6 +1,6 @@
-//! The address that requests are sent to, and the header that carries the key.
+//! The URL that requests are sent to, and the header that carries the key.
 //!
-//! Refuses addresses that would send a key or a transcript where the user did not mean it to go.
+//! Rejects URLs that would send a key or a transcript to an unintended place.
 
 use std::net::IpAddr;
 
@@ -24,7 +24,7 @@ pub enum PlainHttp {
 pub enum Auth {
     /// `x-api-key`: Anthropic.
     XApiKey,
-    /// `authorization: Bearer …`: OpenAI, and most servers like it.
+    /// `authorization: Bearer …`: OpenAI and most compatible servers.
     Bearer,
     /// `api-key`: Azure.
     ApiKey,
@@ -35,13 +35,13 @@ pub enum Auth {
 pub struct Endpoint {
     /// The API that it speaks.
     pub provider: Provider,
-    /// The address that requests are posted to.
+    /// The URL that requests are posted to.
     pub url: String,
     /// Host and port, for messages.
     pub host: String,
     /// Whether it is the provider's own server.
     pub is_own: bool,
-    /// The key; a server of the user's own may need none.
+    /// The key; the user's own server may need none.
     pub key: Option<Key>,
     /// How the key is sent.
     pub auth: Auth,
@@ -57,7 +57,7 @@ impl Endpoint {
         let is_own = base.is_empty();
         let base = if is_own { provider.own() } else { base };
         let wrong = |why: &str, hint: &str| {
-            // What precedes an @ may be a password.
+            // The part before an @ may be a password.
             let shown = base.rsplit('@').next().unwrap_or_default();
             let shown = crate::text::printable(shown).into_owned();
             Err(Error::new(
@@ -110,7 +110,7 @@ impl Endpoint {
             (Provider::Anthropic, path) => format!("{path}/v1/messages"),
             (Provider::Openai, "") if is_azure => "/openai/v1/chat/completions".to_owned(),
             (Provider::Openai, "") => "/v1/chat/completions".to_owned(),
-            // As consoles show it.
+            // The form that consoles show.
             (Provider::Openai, path) if path.ends_with("/chat/completions") => path.to_owned(),
             (Provider::Openai, path) => format!("{path}/chat/completions"),
         };
@@ -136,24 +136,24 @@ fn is_loopback(host: &str) -> bool {
     bare.eq_ignore_ascii_case("localhost")
         || bare
             .parse::<IpAddr>()
-            // `::ffff:127.0.0.1` is an address of version 4, too.
+            // `::ffff:127.0.0.1` is an IPv4 address, too.
             .is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
-/// Hosts of Azure, by their ends.
+/// Suffixes of Azure's host names.
 const AZURE: [&str; 3] = [
     ".openai.azure.com",
     ".cognitiveservices.azure.com",
     ".services.ai.azure.com",
 ];
 
-/// Whether an address is one of Azure's: by its host, or, behind a gateway, by the path of a deployment.
+/// Whether a URL is Azure's, judging by its host or, behind a gateway, by a deployment in its path.
 fn is_azure(host: &str, path: &str) -> bool {
     let host = host.to_ascii_lowercase();
     AZURE.iter().any(|end| host.ends_with(end)) || path.contains("/openai/deployments/")
 }
 
-/// Whether a query names the version of Azure's API, and nothing else.
+/// Whether a query consists only of the version of Azure's API.
 fn is_version(query: &str) -> bool {
     let version = query.strip_prefix("api-version=");
     version.is_some_and(|version| {

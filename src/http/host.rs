@@ -1,4 +1,4 @@
-//! What all threads know about a server: whether to send it requests, from when on, and how many more retries.
+//! What all threads know about a server: whether and when to send it requests, and how many retries are left.
 //!
 //! Reads no clock: the time is passed in.
 
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use super::response::Failure;
 use crate::summarizer::retry::Breaker;
 
-/// How long the breaker stays open; then one request may try whether the server is back.
+/// How long the circuit breaker stays open; then one request may probe whether the server is back.
 const COOL_DOWN: Duration = Duration::from_secs(30);
-/// The retries of all requests of a run together; each success adds one, up to this number.
+/// The retry budget of a run, shared by all requests; each success adds one, up to this number.
 const RETRY_BUDGET: u64 = 20;
-/// The longest wait a server may ask for; beyond it, requests fail.
+/// The longest wait that a server may ask for; beyond it, requests fail.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
 /// The state of one server, shared by all threads.
@@ -26,7 +26,7 @@ struct State {
     next_probe: Option<Instant>,
     /// No request may be sent before this.
     not_before: Option<Instant>,
-    /// Retries left; `None` = as many as each conversation may make.
+    /// Retries left; `None` if only each conversation's own limit applies.
     retries: Option<u64>,
     /// Why no request of this run can succeed.
     fatal: Option<String>,
@@ -39,13 +39,13 @@ pub(super) enum Admission {
     Now,
     /// After this time.
     After(Duration),
-    /// Not at all; why.
+    /// Not at all; says why.
     Denied(String),
 }
 
 impl ServerHealth {
-    /// A server that has not been asked yet. `breaker` failures in a row are too many; with 0, the failures of one
-    /// conversation are no reason to treat another one differently.
+    /// A server that has not been asked yet. `breaker` consecutive failures open the breaker; with 0, failures in one conversation
+    /// do not affect others.
     pub(super) fn new(breaker: u64) -> Self {
         ServerHealth(Mutex::new(State {
             breaker: Breaker::new(breaker),
@@ -104,20 +104,20 @@ impl ServerHealth {
     pub(super) fn record<T>(&self, now: Instant, result: &Result<T, Failure>) {
         let mut state = self.state();
         match result {
-            // A server that finds a prompt too long works, as does one that asks for another form.
+            // A server that finds a prompt too long, or asks for another form, is working.
             Ok(_) | Err(Failure::PromptTooLong { .. } | Failure::Refused { .. }) => {
                 state.breaker.succeeded();
                 state.next_probe = None;
                 state.retries = state.retries.map(|left| RETRY_BUDGET.min(left + 1));
             }
-            // A server that asks to wait works, too.
+            // A server that asks to wait is working, too.
             Err(Failure::Busy { retry_after, .. }) => {
                 let time = retry_after.map(|wait| now + wait);
                 state.not_before = state.not_before.max(time);
             }
             Err(Failure::Fatal(why)) => state.fatal = Some(why.clone()),
             Err(Failure::Transient(_)) => state.fail(now),
-            // What it does not like about one request, or what was not sent, says nothing about the others.
+            // The rejection of one request, or a request that was not sent, says nothing about the others.
             Err(
                 Failure::Rejected(_)
                 | Failure::NoModel(_)
@@ -129,7 +129,7 @@ impl ServerHealth {
         }
     }
 
-    /// Records that a summary failed because the server was busy at every attempt: that is one failure.
+    /// Records that a summary failed because the server was busy at every attempt, which counts as one failure.
     pub(super) fn record_always_busy(&self, now: Instant) {
         self.state().fail(now);
     }
@@ -172,7 +172,7 @@ mod tests {
         let denied = Admission::Denied(why.to_owned());
         assert_eq!(host.admits(second(start, 29)), denied);
         assert_eq!(host.admits(second(start, 30)), Admission::Now);
-        // Only one.
+        // Only one probe is sent.
         assert_eq!(host.admits(second(start, 31)), denied);
         host.record(second(start, 32), &Ok(()));
         assert_eq!(host.admits(second(start, 32)), Admission::Now);

@@ -1,4 +1,4 @@
-//! Makes sure that equal requests are not sent at the same time: the second thread finds the first one's answer in the store.
+//! Prevents identical requests from being sent at the same time: the second thread finds the first one's answer in the store.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};

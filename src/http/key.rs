@@ -1,5 +1,5 @@
-//! The key that requests carry: read from the environment alone, never shown, and cut out of what a server says, in whatever form
-//! it is repeated there.
+//! The key that requests carry: read only from the environment, never shown, and masked in everything a server returns, in whatever
+//! encoding it is repeated there.
 
 use std::fmt;
 use std::mem::take;
@@ -16,15 +16,15 @@ const MASK: &str = "[key]";
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key {
     secret: String,
-    /// The ways in which it may be repeated.
+    /// The encodings in which it may be repeated.
     forms: Vec<String>,
 }
 
 impl Key {
-    /// A key as the user gives it, without whitespace around it. `variable` is named in the error.
+    /// Creates a key from what the user gives, trimmed. `variable` is named in the error.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`]: it is empty, or has characters that a header cannot hold. The message does not show them.
+    /// [`ErrorKind::Config`]: it is empty, or contains characters that a header cannot. The message does not show them.
     pub fn new(text: &str, variable: &str) -> Result<Self> {
         let key = text.trim();
         if key.is_empty() || !key.bytes().all(|b| b.is_ascii_graphic()) {
@@ -45,7 +45,7 @@ impl Key {
     /// The provider's key, if the environment has one.
     ///
     /// # Errors
-    /// The errors of [`Key::new`], and if the variable is not Unicode.
+    /// The errors of [`Key::new`], or if the variable is not valid Unicode.
     pub fn from_environment(provider: Provider) -> Result<Option<Self>> {
         let variable = provider.key_variable();
         let Some(value) = std::env::var_os(variable).filter(|value| !value.is_empty()) else {
@@ -63,13 +63,13 @@ impl Key {
         &self.secret
     }
 
-    /// An error message with the key masked, in case a server repeats it.
+    /// Masks the key in an error message, in case a server repeats it.
     pub(super) fn mask(&self, text: &str) -> String {
         self.masked(text.replace(&self.secret, MASK))
     }
 
-    /// What a server sent with the key masked in each of its texts. A key that is a word, as servers on one's own machine are given
-    /// (`ollama`, `none`), is no secret, and may stand in a summary.
+    /// Masks the key in every string that a server sent. A key that is a plain word, as used for local servers (`ollama`, `none`),
+    /// is not a secret, and may occur in a summary.
     pub(super) fn mask_all(&self, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.masked(take(text)),
@@ -96,8 +96,8 @@ fn is_secret(key: &str) -> bool {
     key.len() >= 24 || key.len() >= 8 && (has(u8::is_ascii_digit) || is_mixed)
 }
 
-/// The ways in which a key is written: as it is, in hexadecimal digits, percent-encoded, and in base64, by the place in its
-/// groups of three bytes where the key begins.
+/// The encodings of a key: as it is, in hexadecimal digits, percent-encoded, and in base64, for each offset within a group of three
+/// bytes at which the key may begin.
 fn forms(key: &str) -> Vec<String> {
     let hex: String = key.bytes().map(|b| format!("{b:02x}")).collect();
     let percent = |escape: fn(u8) -> String| {
@@ -125,7 +125,7 @@ fn forms(key: &str) -> Vec<String> {
     forms
 }
 
-/// The digits of base64 that bytes have after so many others, without those that depend on what is around them.
+/// The base64 digits of `bytes` when `before` other bytes precede them, without the digits that depend on the surrounding bytes.
 fn base64(bytes: &[u8], before: usize) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let bit = |n: usize| {
@@ -133,7 +133,7 @@ fn base64(bytes: &[u8], before: usize) -> String {
             .get(n / 8)
             .is_some_and(|byte| byte >> (7 - n % 8) & 1 == 1)
     };
-    // The first digit of the key's own begins at a multiple of six bits after the group's start.
+    // The first digit that belongs to the key alone begins at a multiple of six bits after the group's start.
     let start = (6 - before * 8 % 6) % 6;
     let digits = (start..bytes.len() * 8).step_by(6);
     let whole = digits.take_while(|at| at + 6 <= bytes.len() * 8);
@@ -171,7 +171,7 @@ mod tests {
             ("key=sk-proj-4Fq?>>/1zA.", "key=[key]."),
             ("key=sk-proj-4Fq%3F%3E%3E%2F1zA", "key=[key]"),
             ("736b2d70726f6a2d3446713f3e3e2f317a41", "[key]"),
-            // After nothing, after `x`, and after `Bearer ` in an alphabet for addresses.
+            // After nothing, after `x`, and after `Bearer ` in the URL-safe alphabet.
             ("c2stcHJvai00RnE/Pj4vMXpB", "[key]"),
             ("eHNrLXByb2otNEZxPz4+LzF6QQ==", "eH[key]Q=="),
             ("QmVhcmVyIHNrLXByb2otNEZxPz4-LzF6QQ", "QmVhcmVyIH[key]Q"),
@@ -180,7 +180,7 @@ mod tests {
             key.mask_all(&mut value);
             assert_eq!(value[0]["a"], expected, "{written}");
         }
-        // A word is none.
+        // A word is not a secret.
         for word in ["ollama", "none", "lm-studio", "sk-no-key-required"] {
             let mut value = Value::from(format!("It runs {word}."));
             Key::new(word, "K").unwrap().mask_all(&mut value);

@@ -2,7 +2,7 @@
 //!
 //! The only part of the program that uses the network, and only if the user names a provider. The calling thread waits for the
 //! answer, or the request is held back and sent with others (`batch`). Answers are kept in the store, so that none is paid for
-//! twice; a dry run sends nothing. What a server returns is data: it never becomes a path or a header, and is never printed
+//! twice. A dry run sends nothing. What a server returns is data: it never becomes a path or a header, and is never printed
 //! unescaped.
 
 mod batch;
@@ -58,17 +58,17 @@ pub use queue::Patience;
 /// Limits on the requests of a run.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Requests at the same time.
+    /// The maximum number of concurrent requests.
     pub concurrent: usize,
-    /// Requests in total; `None` = no limit.
+    /// The maximum number of requests in total; `None` = no limit.
     pub requests: Option<u64>,
-    /// Tokens sent in total, estimated before sending; `None` = no limit.
+    /// The maximum number of tokens sent in total, estimated before sending; `None` = no limit.
     pub input_tokens: Option<u64>,
     /// How long one request may take.
     pub timeout: Duration,
-    /// How long to wait for a server that does not work; `None` = not at all: a request fails when the server does.
+    /// How long to wait for a server that is down; `None` = not at all: a request fails when the server does.
     pub patience: Option<Patience>,
-    /// Requests in one batch; `None` = as many as the provider takes.
+    /// The maximum number of requests in a batch; `None` = as many as the provider accepts.
     pub batch: Option<usize>,
 }
 
@@ -92,9 +92,9 @@ pub enum Network {
     Online,
     /// No: only answers in the store are used.
     Offline,
-    /// Not one by one: they are held back, to be sent together.
+    /// Not individually: they are held back, to be sent together.
     Postponed,
-    /// No: answers to those that were sent together are used as they are.
+    /// No: answers to requests that were sent together are used as they are.
     Collected,
 }
 
@@ -103,18 +103,18 @@ pub enum Network {
 pub struct Server {
     client: Client,
     host: ServerHealth,
-    /// Where the run waits for its server, in place of `host`.
+    /// The queue in which the run waits for its server; replaces `host` if present.
     queue: Option<Queue>,
     permits: Semaphore,
-    /// The forms of requests that models take.
+    /// The request forms that models accept.
     forms: VariantCache,
     in_flight: InFlight,
-    /// Requests that are sent together.
+    /// Requests to be sent together.
     batches: Batches,
     limits: Limits,
     network: Network,
     stop: Arc<AtomicUsize>,
-    /// Requests sent, by all threads.
+    /// Requests sent by all threads.
     sent: AtomicU64,
     /// Tokens sent.
     sent_tokens: AtomicU64,
@@ -132,13 +132,13 @@ struct Job<'q> {
     unread: u64,
     ending: Ending,
     left_out: BTreeSet<String>,
-    /// The tokens that the server has read for the last answer.
+    /// The input tokens that the server counted for the last answer.
     counted: u64,
 }
 
 impl Server {
-    /// The server at `endpoint`. After `breaker` consecutive failures no requests are sent for a while; 0 disables this.
-    /// `stop` becomes nonzero when the run is to end.
+    /// The server at `endpoint`. After `breaker` consecutive failures no requests are sent for a while; 0 disables this. `stop`
+    /// becomes nonzero when the run is interrupted.
     pub fn new(
         endpoint: Endpoint,
         breaker: u64,
@@ -166,7 +166,7 @@ impl Server {
         }
     }
 
-    /// A summary of these rounds; of the newest ones if all of them are too long for the model.
+    /// A summary of these rounds, or of the newest ones if all together are too long for the model.
     fn summary(&self, job: &mut Job<'_>, rounds: &[String]) -> Result<String, Failure> {
         let around = job.request.prompt.len() + job.request.policy.system.len();
         let (mut newest, mut shortened) = (rounds, 0);
@@ -184,12 +184,12 @@ impl Server {
         }
     }
 
-    /// One answer that the policy takes, however it ends.
+    /// An answer that the policy accepts, however it ends.
     fn answer(&self, job: &mut Job<'_>, text: &str) -> Result<String, Failure> {
         let (most, cut_off) = (job.request.max_tokens, job.request.policy.cut_off);
         let mut answer = self.any_answer(job, text, most)?;
         if answer.ending == Ending::CutOff && cut_off == CutOff::Retry {
-            // Where a model reasons first, that counts as well.
+            // If the model reasons first, its reasoning counts as well.
             if answer.text.is_empty() {
                 self.forms.reasons(job.request.model);
             }
@@ -210,7 +210,7 @@ impl Server {
         }
     }
 
-    /// One answer of at most so many tokens: from the store, or from the server after as many attempts as the policy allows.
+    /// An answer of at most `max_tokens` tokens: from the store, or from the server after as many attempts as the policy allows.
     fn any_answer(
         &self,
         job: &mut Job<'_>,
@@ -218,7 +218,7 @@ impl Server {
         max_tokens: u64,
     ) -> Result<CachedAnswer, Failure> {
         let request = job.request;
-        // A dry run pays nothing, whoever has.
+        // A dry run reports no costs, whoever paid them.
         let requester = match self.network {
             Network::Online | Network::Postponed | Network::Collected => request.requester,
             Network::Offline => None,
@@ -239,7 +239,7 @@ impl Server {
             text,
         };
         let endpoint = self.client.endpoint();
-        // What a server refuses changes no name: the next run knows nothing of it.
+        // The name does not depend on what the server rejects: the next run does not know about it.
         let named = body(
             endpoint,
             parts,
@@ -252,8 +252,8 @@ impl Server {
             Some(None) => return Err(Failure::Interrupted),
             claim => claim,
         };
-        // An answer that was not good enough is asked for anew, so that a better one has a chance. One that was cut off is known to
-        // need more room, whatever it says.
+        // An answer that was not good enough is requested again, to give a better one a chance. An answer that was cut off is known
+        // to need more room, whatever it says.
         let is_first = max_tokens == request.max_tokens && request.policy.cut_off == CutOff::Retry;
         let is_kept = |cached: &CachedAnswer| {
             let is_judged = request.policy.max_invented >= 0;
@@ -271,7 +271,7 @@ impl Server {
         let mut answer = stored();
         let asks = self.network == Network::Online && !answer.as_ref().is_some_and(is_taken);
         let is_over = || self.stop.load(Ordering::Relaxed) != 0;
-        // Another run may be asking for it, and has it in a moment.
+        // Another run may be requesting it, and may have it in a moment.
         let _claim_of_run = match job.store.filter(|_| asks) {
             Some(store) => match store.claim_answer(&name, is_over) {
                 Some(claim) => Some(claim),
@@ -299,7 +299,7 @@ impl Server {
             job.counted = cached.counted;
             return Ok(cached);
         }
-        // With another window, the model may be another one.
+        // With a different window, it may be a different model.
         let window = request.policy.window.to_le_bytes();
         let refusal = crate::store::answer_name(&[endpoint.url.as_bytes(), &named, &window]);
         let kept = job
@@ -361,7 +361,7 @@ impl Server {
         Ok(answer)
     }
 
-    /// What it means that no request is accepted: one that has answered before may do so again.
+    /// What it means that no request is accepted: a server that has answered before may do so again.
     fn refused(&self, why: String) -> ModelError {
         match self.has_answered.load(Ordering::Relaxed) {
             true => ModelError::Failed(why),
@@ -420,7 +420,7 @@ impl SummaryModel for Server {
                 | Failure::Refused { why, .. }
                 | Failure::RunLimit(why) => ModelError::Failed(said(&why)),
                 Failure::Fatal(why) => self.refused(said(&why)),
-                // Where each transcript names its own, the next one may be there.
+                // If each transcript names its own model, the next one may exist.
                 Failure::NoModel(why) if request.policy.model.is_empty() => {
                     ModelError::Failed(said(&why))
                 }

@@ -1,7 +1,7 @@
-//! What entries of the cache have cost, so that each cost is in a report once, whichever run writes that report.
+//! What cache entries have cost, so that each cost is reported exactly once, whichever run writes the report.
 //!
-//! A run that is interrupted has paid for answers of inputs that it has not reported. The next run of the same command finds these
-//! answers in the store, and reports their cost as if it had asked. Sends nothing, and decides nothing about content.
+//! An interrupted run has paid for answers for inputs that it has not reported. The next run of the same command finds these
+//! answers in the store, and reports their cost as if it had requested them. Sends nothing, and decides nothing about content.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use crate::outcome::Spent;
 /// What requests have cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cost {
-    /// Requests that were tried for one summary.
+    /// The number of requests made for a summary.
     pub(super) attempts: u64,
     pub(super) spent: Spent,
 }
 
 impl Cost {
-    /// What this sum has more than an `earlier` one.
+    /// The cost since an `earlier` sum.
     pub(super) fn since(self, earlier: Cost) -> Cost {
         Cost {
             attempts: self.attempts.saturating_sub(earlier.attempts),
@@ -34,7 +34,7 @@ impl Cost {
     }
 }
 
-/// What an entry of the cache cost, and for whom.
+/// What a cache entry cost, and who requested it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Paid {
     /// See [`ModelRequest::requester`](crate::artifacts::ModelRequest::requester).
@@ -43,7 +43,7 @@ pub(super) struct Paid {
     cost: Cost,
 }
 
-/// An entry of the cache of a store.
+/// An entry of a store's cache.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry<'e> {
     /// The store's folder.
@@ -51,12 +51,12 @@ pub(super) struct Entry<'e> {
     pub(super) name: &'e str,
 }
 
-/// The entries whose cost this run reports: names, by the folders of their stores.
+/// The entries whose cost this run reports: their names, by store folder.
 #[derive(Debug, Default)]
 pub(super) struct Reported(Mutex<HashMap<PathBuf, BTreeSet<String>>>);
 
 impl Reported {
-    /// An entry was paid for now. What to keep with it, if it is known who asked.
+    /// Records that an entry was paid for now; returns what to store with it, if the requester is known.
     pub(super) fn pay(
         &self,
         requester: Option<&str>,
@@ -68,7 +68,7 @@ impl Reported {
         Some(Paid { requester, cost })
     }
 
-    /// The cost of an entry, if this asker paid it in a run that has not reported it.
+    /// The cost of an entry, if this requester paid it in a run that has not reported it.
     pub(super) fn owed(
         &self,
         requester: Option<&str>,
@@ -86,7 +86,7 @@ impl Reported {
         names.insert(entry.name.to_owned())
     }
 
-    /// The names of the entries of a store, which are forgotten.
+    /// Removes and returns the names of the entries of a store.
     pub(super) fn take(&self, root: &Path) -> BTreeSet<String> {
         let mut by_root = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         by_root.remove(root).unwrap_or_default()

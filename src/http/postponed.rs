@@ -1,4 +1,5 @@
-//! A server whose requests are held back and sent together: what a request comes to meanwhile, and what the whole run can do.
+//! A server whose requests are held back and sent together: what happens to a request in the meantime, and what the whole run can
+//! do.
 //!
 //! Sends nothing for a single summary.
 
@@ -22,13 +23,13 @@ use crate::store::Store;
 use crate::summarizer::retry::Backoff;
 use crate::tokens::Estimator;
 
-/// How often a call is tried whose repetition costs nothing.
+/// How often to try a call that is free to repeat.
 const TRIES: u32 = 4;
-/// Tokens of a request besides its texts, about.
+/// The approximate tokens of a request besides its texts.
 const AROUND: u64 = 100;
 
 impl Server {
-    /// Whether any answer in the store is accepted, however good: no better one is requested now.
+    /// Whether any answer in the store is accepted, whatever its quality: no better one is requested now.
     pub(super) fn accepts_any_cached_answer(&self, name: &str) -> bool {
         match self.network {
             Network::Collected => true,
@@ -37,7 +38,7 @@ impl Server {
         }
     }
 
-    /// What becomes of a request that the store has no answer to, unless it is to be sent by itself, now.
+    /// Handles a request that the store has no answer to, unless it is to be sent immediately on its own.
     pub(super) fn postpone(
         &self,
         job: &Job<'_>,
@@ -115,7 +116,7 @@ impl Server {
     ) -> std::result::Result<(), Failure> {
         let request = request(id, parts, form, Earlier::None, Vec::new());
         let endpoint = self.client.endpoint();
-        // Nothing is written.
+        // Counting writes nothing.
         let _ = self
             .batches
             .enqueue(job.store, endpoint, request, Enqueue::Count);

@@ -1,4 +1,4 @@
-//! The APIs that servers speak, and whose they are.
+//! The APIs that servers speak, and their providers.
 //!
 //! Names only: nothing is read from the environment or sent here.
 

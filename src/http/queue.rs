@@ -1,8 +1,9 @@
-//! Work waits for a server that has a bad minute, instead of finishing without its summaries: when the next request may be sent.
+//! Decides when the next request may be sent, so that work waits for a server in temporary trouble instead of finishing without its
+//! summaries.
 //!
-//! All conversations of a run share one queue. It follows what the server asks for, learns a pace where it does not say one,
-//! holds requests back while most of them fail, lets one at a time try whether the server is back, and then opens places one by
-//! one. Only when the server has not worked for as long as the run may wait are requests denied.
+//! All conversations of a run share one queue. It obeys the waits that the server asks for, learns a pace if the server states
+//! none, holds requests back while most of them fail, lets one at a time probe whether the server is back, and then opens places
+//! one by one. Requests are denied only when the server has been down for as long as the run may wait.
 //!
 //! Reads no clock: the time is passed in.
 
@@ -13,32 +14,32 @@ use std::time::{Duration, Instant};
 use super::host::Admission;
 use super::response::Failure;
 
-/// How long a server may not work before requests are denied.
+/// How long a server may be down before requests are denied.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Patience {
     /// A server that has answered before.
     pub answered: Duration,
-    /// A server that never has: it may not be there at all.
+    /// A server that has never answered: it may not exist at all.
     pub silent: Duration,
 }
 
 /// Number of recent requests over which the failure rate is computed.
 const SAMPLE_SIZE: usize = 20;
-/// The failure rate counts only from this many requests on, except if none has succeeded yet.
+/// The failure rate counts only from this many requests on, unless none has succeeded yet.
 const MIN_SAMPLE: usize = 8;
-/// The number of failures from which requests are held back if none has succeeded yet.
+/// The number of failures after which requests are held back if none has succeeded yet.
 const NEVER_ANSWERED: usize = 3;
 /// The first wait of a queue that holds requests back; each probe that fails doubles it.
 const FIRST_HOLD: Duration = Duration::from_secs(1);
 /// The longest such wait, and the longest gap that the queue learns.
 const LONGEST_HOLD: Duration = Duration::from_secs(30);
-/// The longest such wait for a server that has never answered: it is tried several times within the patience for it.
+/// The longest such wait for a server that has never answered: it is probed several times within its patience.
 const LONGEST_SILENT: Duration = Duration::from_secs(2);
 /// The gap between requests after the first "too many requests"; each further one doubles it.
 const FIRST_GAP: Duration = Duration::from_millis(100);
 /// A smaller gap counts as no gap.
 const LEAST_GAP: Duration = Duration::from_millis(10);
-/// Each success shortens the gap to this share of it.
+/// Each success multiplies the gap by this factor.
 const DECAY: f64 = 0.97;
 /// Polling interval of threads that wait for a free place.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -53,7 +54,7 @@ pub(super) struct Queue {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Requests that may be open at once, and those that are.
+    /// The number of requests that may be open at once, and of those that are.
     places: usize,
     open: usize,
     /// Whether each of the last requests failed.
@@ -66,7 +67,7 @@ struct State {
     gap: Duration,
     next_start: Option<Instant>,
     has_answered: bool,
-    /// Since when nothing has worked, and the last failure.
+    /// When the trouble began, and the last failure.
     trouble: Option<(Instant, String)>,
     /// Why no request of this run can succeed.
     fatal: Option<String>,
@@ -76,7 +77,7 @@ struct State {
 struct Hold {
     until: Instant,
     wait: Duration,
-    /// One request tries whether the server is back.
+    /// Whether a request is probing if the server is back.
     is_probed: bool,
 }
 
@@ -94,7 +95,7 @@ impl Queue {
         }
     }
 
-    /// Whether a request may be sent at `now`. After [`Admission::Now`], its result is to be recorded.
+    /// Whether a request may be sent at `now`. After [`Admission::Now`], the caller must record its result.
     pub(super) fn admits(&self, now: Instant) -> Admission {
         let mut state = self.state();
         let state = &mut *state;
@@ -147,7 +148,7 @@ impl Queue {
         let mut state = self.state();
         state.open = state.open.saturating_sub(1);
         match result {
-            // What it does not like about one request says that it works.
+            // A server that rejects a single request is working.
             Ok(_)
             | Err(
                 Failure::PromptTooLong { .. }
@@ -160,7 +161,7 @@ impl Queue {
             Err(Failure::Busy { why, retry_after }) => state.busy(now, why, *retry_after),
             Err(Failure::Transient(why)) => state.fails(now, why),
             Err(Failure::Fatal(why)) => state.fatal = Some(why.clone()),
-            // It was not sent, or its fate is unknown: another request may probe.
+            // The request was not sent, or its fate is unknown: another request may probe.
             Err(
                 Failure::Interrupted
                 | Failure::Offline
@@ -199,7 +200,7 @@ impl State {
     fn busy(&mut self, now: Instant, why: &str, asked: Option<Duration>) {
         self.trouble.get_or_insert((now, why.to_owned()));
         self.places = (self.places / 2).max(1);
-        // One refusal of several at once says no more than the first.
+        // Several simultaneous refusals say no more than the first.
         if self.not_before.is_none_or(|time| time <= now) {
             self.gap = (self.gap * 2).clamp(FIRST_GAP, LONGEST_HOLD);
         }
@@ -218,7 +219,7 @@ impl State {
         let is_most = self.recent.len() >= MIN_SAMPLE && failed * 10 > self.recent.len() * 6;
         let is_all = !self.has_answered && failed >= NEVER_ANSWERED;
         match &mut self.held {
-            // Those that were sent before say nothing new.
+            // Requests that were sent before the hold say nothing new.
             Some(held) if !held.is_probed => {}
             Some(held) => {
                 let longest = match self.has_answered {

@@ -1,7 +1,7 @@
-//! What a server refuses about the form of a request, and the form that it takes instead: the name of a limit, where the system's
-//! words stand, a parameter, the room for an answer.
+//! What a server rejects about the form of a request, and the form that it accepts instead: the name of a limit, the place of the
+//! system prompt, a parameter, the room for an answer.
 //!
-//! PURE. A part of a request is only taken for refused where an error says so and names it; what was learned of a model holds for
+//! PURE. A part of a request counts as rejected only if an error says so and names it. What was learned about a model applies for
 //! the run.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,24 +15,24 @@ use super::provider::Provider;
 use super::too_long::numbers;
 use crate::policy::Parameters;
 
-/// Room for reasoning, in tokens, where a model has none left for its answer.
+/// Room for reasoning, in tokens, if a model has none left for its answer.
 const REASONING: u64 = 16_000;
-/// The most names of a message that are looked up.
+/// The maximum number of names in a message to look up.
 const MOST_NAMES: usize = 64;
 
-/// What a server refuses.
+/// What a server rejects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Rejection {
     /// A part of the request: one of these names, the most likely first.
     Names(Vec<String>),
-    /// More tokens than these in an answer of the model.
+    /// More than this many tokens in the model's answer.
     Answer(u64),
-    /// The prompt and the room for the answer, which together are larger than the most that the model holds.
+    /// The prompt and the room for the answer together, because they exceed the model's maximum.
     Room { prompt: u64, most: u64 },
 }
 
-/// The form of requests that is sent, as far as it is not the usual one.
+/// How requests deviate from the usual form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct RequestVariant {
     limit: Limit,
@@ -40,9 +40,9 @@ pub(super) struct RequestVariant {
     pub(super) system: SystemWords,
     /// Parameters of the policy that are not sent.
     pub(super) left_out: BTreeSet<String>,
-    /// The most tokens of an answer.
+    /// The maximum number of tokens in an answer.
     pub(super) most: Option<u64>,
-    /// Tokens for reasoning, beside those of the answer.
+    /// Tokens for reasoning, in addition to those of the answer.
     pub(super) reasoning: u64,
 }
 
@@ -54,14 +54,14 @@ enum Limit {
     First,
     /// The other one.
     Second,
-    /// None is known.
+    /// None: both were rejected.
     Unlimited,
 }
 
 /// Where the system prompt goes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum SystemWords {
-    /// In their own place.
+    /// In its own place.
     #[default]
     Apart,
     /// Before the user's.
@@ -75,7 +75,7 @@ pub(super) const NEW_LIMIT: &str = "max_completion_tokens";
 impl RequestVariant {
     /// The parameter that limits the answer.
     pub(super) fn limit(&self, endpoint: &Endpoint) -> Option<&'static str> {
-        // OpenAI's newer models refuse the old name, and other servers may not know the new one.
+        // OpenAI's newer models reject the old name, and other servers may not know the new one.
         let is_new = match (endpoint.provider, self.limit) {
             (Provider::Anthropic, _) => false,
             (Provider::Openai, Limit::First) => endpoint.is_own,
@@ -85,7 +85,7 @@ impl RequestVariant {
         Some(if is_new { NEW_LIMIT } else { OLD_LIMIT })
     }
 
-    /// The form without what was refused; `None` if it is not known how to do without it.
+    /// The form without what was rejected; `None` if no way around it is known.
     fn without(
         &self,
         refused: &Rejection,
@@ -120,18 +120,18 @@ impl RequestVariant {
     }
 }
 
-/// The forms that models take, by the model's name.
+/// The forms that models accept, by model name.
 #[derive(Debug, Default)]
 pub(super) struct VariantCache(Mutex<BTreeMap<String, RequestVariant>>);
 
 impl VariantCache {
-    /// The form for a model, as far as it is known now.
+    /// The form for a model, as far as known now.
     pub(super) fn of(&self, model: &str) -> RequestVariant {
         let forms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         forms.get(model).cloned().unwrap_or_default()
     }
 
-    /// Learns what was refused of the form that was `sent`. Whether there is another one to try.
+    /// Learns what was rejected in the form that was `sent`. Returns whether there is another form to try.
     pub(super) fn learn(
         &self,
         model: &str,
@@ -155,7 +155,7 @@ impl VariantCache {
         }
     }
 
-    /// Learns what earlier runs have found to be refused, where nothing is known of the model yet.
+    /// Learns what earlier runs found to be rejected, if nothing is known about the model yet.
     pub(super) fn teach(
         &self,
         model: &str,
@@ -174,14 +174,14 @@ impl VariantCache {
         forms.insert(model.to_owned(), form);
     }
 
-    /// The model had no room for its answer after its reasoning.
+    /// Records that the model had no room for its answer after its reasoning.
     pub(super) fn reasons(&self, model: &str) {
         let mut forms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         forms.entry(model.to_owned()).or_default().reasoning = REASONING;
     }
 }
 
-/// Whether a refusal says how to ask otherwise.
+/// Whether another form was learned from a rejection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Learned {
     /// Yes: there is a form that was not sent yet.
@@ -190,10 +190,10 @@ pub(super) enum Learned {
     Nothing,
 }
 
-/// The name for the system's words among [`Rejection::Names`].
+/// The name for the system prompt in [`Rejection::Names`].
 const SYSTEM: &str = "system";
 
-/// Words that refuse a part of a request, in lower case.
+/// Phrases that reject a part of a request, in lower case.
 const REFUSES: [&str; 18] = [
     "unsupported parameter",
     "unsupported value",
@@ -215,7 +215,7 @@ const REFUSES: [&str; 18] = [
     "invalid parameter",
 ];
 
-/// Codes that do.
+/// Error codes that do the same.
 const CODES: [&str; 4] = [
     "unsupported_parameter",
     "unsupported_value",
@@ -223,7 +223,7 @@ const CODES: [&str; 4] = [
     "extra_forbidden",
 ];
 
-/// Words of templates and servers that know no message of a system.
+/// Phrases of templates and servers that do not support system messages.
 const NO_SYSTEM: [&str; 6] = [
     "does not support 'system'",
     "system role not supported",
@@ -233,20 +233,20 @@ const NO_SYSTEM: [&str; 6] = [
     "developer instruction is not enabled",
 ];
 
-/// Where the most tokens of an answer stand in an error.
+/// Where an error states the maximum number of tokens in an answer, relative to a phrase.
 #[derive(Debug, Clone, Copy)]
 enum At {
-    /// The last number before the words.
+    /// The last number before the phrase.
     Before,
-    /// The first after them.
+    /// The first number after it.
     First,
-    /// The second, the end of a range.
+    /// The second number after it, the end of a range.
     Second,
-    /// The same, where the end is not in it.
+    /// The same, for a range that excludes its end.
     SecondExclusive,
 }
 
-/// Words around it, in lower case, in messages that name the limit.
+/// Phrases next to the number, in lower case, in messages that name the limit.
 const ANSWERS: [(&str, At); 8] = [
     // Anthropic: `max_tokens: 64000 > 32000, which is the maximum allowed number of output tokens`
     ("which is the maximum allowed", At::Before),
@@ -265,7 +265,7 @@ const ANSWERS: [(&str, At); 8] = [
     ("supported range is from", At::SecondExclusive),
 ];
 
-/// What an error refuses of the form of its request, if that is what it says; `names` are its type and codes.
+/// What an error rejects about the form of its request, if that is its meaning; `names` are its type and codes.
 pub(super) fn refused(
     status: u16,
     (error, names): (&Value, &[&str]),
@@ -275,7 +275,7 @@ pub(super) fn refused(
     let is_about_roles = NO_SYSTEM.iter().any(|words| lower.contains(words));
     match status {
         400 | 422 => {}
-        // A template that cannot be filled is an error of the server, for some.
+        // Some servers report a template that cannot be rendered as a server error.
         500 if is_about_roles => {}
         _ => return None,
     }
@@ -286,7 +286,7 @@ pub(super) fn refused(
         let refuses = REFUSES.iter().any(|words| lower.contains(words));
         let has_code = names.iter().any(|name| CODES.contains(name));
         let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-        // `messages[0].role`, `thinking.budget_tokens`: the first part of it is a parameter.
+        // In `messages[0].role` or `thinking.budget_tokens`, the first part is a parameter.
         let parameter = error["param"].as_str().unwrap_or_default();
         let found = [parameter, said]
             .into_iter()
@@ -296,7 +296,7 @@ pub(super) fn refused(
     })
 }
 
-/// The room for an answer that an error in lower case asks for.
+/// The room for an answer that an error asks for; its text is in lower case.
 fn answer(lower: &str) -> Option<Rejection> {
     let limits = [
         OLD_LIMIT,

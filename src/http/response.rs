@@ -1,8 +1,8 @@
 //! Turns a server's response into a summary or into a kind of failure.
 //!
-//! PURE. The key is cut out of all that a server says before anything else is done with it. Anything but a summary is a failure,
-//! whatever the status: an empty or refused answer, a tool call, an HTML page. One that was cut off is a summary that says so.
-//! What an answer has cost is read whatever it is.
+//! PURE. The key is masked in everything a server returns before anything else is done with it. Anything but a summary is a
+//! failure, whatever the status: an empty or refused answer, a tool call, an HTML page. A truncated answer is a summary that is
+//! marked as such. The cost of an answer is read in any case.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::too_long::too_long;
 use crate::artifacts::{EMPTY, Ending, Excess};
 use crate::text::printable;
 
-/// How much of a server's error message is shown, in characters.
+/// The maximum number of characters of a server's error message to show.
 const SHOWN_CHARS: usize = 300;
 
 /// A response as it came over the network.
@@ -31,7 +31,7 @@ pub(super) struct Response {
     pub(super) should_retry: Option<String>,
     /// The header `date`.
     pub(super) date: Option<String>,
-    /// Headers that tell what is left of a limit, and when it is renewed: names in lower case, and values.
+    /// Headers that tell how much of a rate limit remains and when it is reset: names in lower case, and values.
     pub(super) limits: Vec<(String, String)>,
     pub(super) body: Vec<u8>,
 }
@@ -44,7 +44,7 @@ pub(super) struct Answer {
     pub(super) ending: Ending,
 }
 
-/// The tokens that a server has counted, and that are paid.
+/// The tokens that a server counted and charges for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Usage {
     pub(super) input: u64,
@@ -54,7 +54,7 @@ pub(super) struct Usage {
 /// Why there is no summary. The text of a variant is the reason, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// The server works, and asks for the request to be sent later.
+    /// The server is working, and asks for the request to be sent later.
     Busy {
         why: String,
         retry_after: Option<Duration>,
@@ -63,11 +63,11 @@ pub(super) enum Failure {
     Transient(String),
     /// The same request never will.
     Rejected(String),
-    /// No request of this run will: the key is not accepted, or the account has no credit.
+    /// No request of this run will succeed: the key is not accepted, or the account has no credit.
     Fatal(String),
-    /// The form of the request is refused, and there may be another one.
+    /// The form of the request is rejected, and there may be another one.
     Refused { why: String, refused: Rejection },
-    /// No request for this model will: the server does not have it.
+    /// No request for this model will succeed: the server does not have it.
     NoModel(String),
     /// The prompt is longer than the model can read; by how much, if the server says so.
     PromptTooLong { why: String, excess: Option<Excess> },
@@ -75,7 +75,7 @@ pub(super) enum Failure {
     RunLimit(String),
     /// The run sends no requests.
     Offline,
-    /// The request is answered together with others, later; what it waits for.
+    /// The request will be answered later, together with others; says what it is waiting for.
     Waiting(String),
     /// The run was interrupted.
     Interrupted,
@@ -99,7 +99,7 @@ impl Failure {
     }
 }
 
-/// Reads a response, and what it has cost. The `key` that it may repeat is cut out of it.
+/// Reads a response and what it cost. Masks the `key`, which the response may repeat.
 pub(super) fn read(
     provider: Provider,
     response: &Response,
@@ -111,7 +111,7 @@ pub(super) fn read(
             "the answer is not JSON: {}",
             shown(&body)
         ))),
-        // OpenRouter has begun its answer before it knows that there is none.
+        // OpenRouter may start its response before it knows that there is no answer.
         200..=299 if is_error(&body) => Err(failure(response, &body)),
         200..=299 if is_error(&body["choices"][0]) => Err(failure(response, &body["choices"][0])),
         200..=299 => match provider {
@@ -128,7 +128,7 @@ pub(super) fn read(
     (result, usage)
 }
 
-/// Reads a response that is no summary: JSON, without the `key`.
+/// Reads a response that is not a summary: JSON, with the `key` masked.
 pub(super) fn value(response: &Response, key: Option<&Key>) -> Result<Value, Failure> {
     let body = parsed(response, key);
     match response.status {
@@ -138,7 +138,7 @@ pub(super) fn value(response: &Response, key: Option<&Key>) -> Result<Value, Fai
     }
 }
 
-/// The body of a response, without the `key`; what is no JSON is a text.
+/// The body of a response, with the `key` masked; a string if it is not JSON.
 fn parsed(response: &Response, key: Option<&Key>) -> Value {
     let text = || Value::from(String::from_utf8_lossy(&response.body));
     let mut body = serde_json::from_slice(&response.body).unwrap_or_else(|_| text());
@@ -158,7 +158,7 @@ fn redirected(status: u16) -> Failure {
     ))
 }
 
-/// Whether an answer, or a choice of it, is an error.
+/// Whether an answer, or one of its choices, is an error.
 fn is_error(body: &Value) -> bool {
     match &body["error"] {
         Value::Object(error) => !error.is_empty(),
@@ -228,7 +228,7 @@ fn openai(body: &Value) -> Result<Answer, Failure> {
     answer(&text, body, ending)
 }
 
-/// The text in a part of an answer's content, where that is a list (Mistral): what the model thought is none.
+/// The text in a part of an answer's content, if that is a list (Mistral); a model's thoughts are not text.
 fn part(part: &Value) -> Result<&str, Failure> {
     match part["type"].as_str() {
         Some("text" | "output_text") => Ok(part["text"].as_str().unwrap_or_default()),
@@ -240,7 +240,7 @@ fn part(part: &Value) -> Result<&str, Failure> {
 
 const MORE_THAN_TEXT: &str = "the answer contains more than text";
 
-/// How an answer ends, if it is one. Gemini and Cohere write the reasons in capitals.
+/// How an answer ended, if it is one. Gemini and Cohere write the reasons in capitals.
 fn ending(reason: Option<&str>) -> Result<Ending, Failure> {
     let Some(reason) = reason else {
         return Ok(Ending::Whole);
@@ -256,7 +256,7 @@ fn ending(reason: Option<&str>) -> Result<Ending, Failure> {
         "refusal" | "safety" | "recitation" | "blocklist" | "prohibited_content" | "spii"
         | "sensitive" => Err(refusal()),
         "tool_use" | "tool_calls" | "function_call" | "malformed_function_call" => Err(tool_call()),
-        // The server stumbled: DeepSeek, OpenRouter and Mistral, vLLM, GLM.
+        // A transient server failure: DeepSeek, OpenRouter and Mistral, vLLM, GLM.
         "insufficient_system_resource" | "error" | "abort" | "network_error" => Err(
             Failure::Transient(format!("the response was cut off: {lower}")),
         ),
@@ -296,7 +296,7 @@ fn failure(response: &Response, body: &Value) -> Failure {
         error => error,
     };
     let message = match error["message"].as_str().or(error.as_str()) {
-        // OpenRouter says so where the server behind it has said more.
+        // OpenRouter says this when the server behind it has said more.
         Some("Provider returned error") => match &error["metadata"]["raw"] {
             Value::Null => Value::from("Provider returned error"),
             raw => raw.clone(),
@@ -305,7 +305,7 @@ fn failure(response: &Response, body: &Value) -> Failure {
         None => body.clone(),
     };
     let said = shown(&message);
-    // What is cut for people may end within a figure.
+    // The text that is shortened for people may end inside a number.
     let whole = match &message {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -317,7 +317,7 @@ fn failure(response: &Response, body: &Value) -> Failure {
         error["details"]["error_code"].as_str().unwrap_or_default(),
     ];
     let status = match (response.status, &error["code"]) {
-        // An error inside of an answer has a code of its own.
+        // An error inside an answer has its own code.
         (200..=299, code) => {
             let code = code.as_u64().or_else(|| code.as_str()?.parse().ok());
             let code = code.and_then(|code| u16::try_from(code).ok());
@@ -333,7 +333,7 @@ fn failure(response: &Response, body: &Value) -> Failure {
     if let Some(refused) = refused(status, (error, &names), &whole) {
         return Failure::Refused { why, refused };
     }
-    // OpenRouter has had this input looked at, and no other.
+    // OpenRouter's moderation flagged this input; others may pass.
     let is_flagged = response.status != 403 || error["metadata"]["reasons"].is_array();
     if status == 403 && is_flagged {
         return Failure::Rejected(why);
@@ -365,7 +365,7 @@ fn failure(response: &Response, body: &Value) -> Failure {
     }
 }
 
-/// Whether an error code says that there is no credit left, which waiting does not change.
+/// Whether an error code says that there is no credit left, which waiting will not change.
 fn is_out_of_credit(name: &str) -> bool {
     matches!(
         name,
@@ -383,7 +383,7 @@ fn clipped(text: &str) -> String {
     printable(clipped.trim()).into_owned()
 }
 
-/// The beginning of a body, of whatever kind.
+/// The beginning of a body of any kind.
 fn shown(body: &Value) -> String {
     let text = match body {
         Value::String(text) => clipped(text),

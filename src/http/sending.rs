@@ -1,6 +1,6 @@
-//! How a request is sent: in a form that the server takes, as often as the policy allows, within the limits of the run.
+//! Sends a request: in a form that the server accepts, as often as the policy allows, within the limits of the run.
 //!
-//! Decides neither what is asked nor whether an answer is good.
+//! Decides neither what to ask nor whether an answer is good.
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -18,13 +18,13 @@ use super::refused::{Learned, Rejection};
 use super::response::{self, Answer, Failure, Usage};
 use super::{Job, Server};
 
-/// How often a request may fail while others succeed, where the run waits for its server. With three of ten failing by chance,
-/// one in 170 000 is given up.
+/// How often a request may fail while others succeed, if the run waits for its server. If three of ten fail by chance, one in 170
+/// 000 is given up.
 pub(super) const PATIENT_TRIES: u64 = 10;
 
 impl Server {
-    /// One answer, with the parameters that the server refused, if any: each form of the request is tried that the server's errors
-    /// ask for.
+    /// An answer, with the parameters that the server rejected, if any: tries each form of the request that the server's errors ask
+    /// for.
     pub(super) fn send_in_some_form(
         &self,
         job: &mut Job<'_>,
@@ -34,7 +34,7 @@ impl Server {
         let delimiter = Delimiter::new(random_bits());
         loop {
             let form = self.forms.of(parts.model);
-            // Each attempt sends the same bytes, so that the server can recognise a repetition.
+            // Each attempt sends the same bytes, so that the server can recognise a retry.
             let body = body(endpoint, parts, &form, &delimiter);
             let result = match &self.queue {
                 Some(queue) => self.send_patiently(queue, job, &body),
@@ -67,7 +67,7 @@ impl Server {
         }
     }
 
-    /// As many attempts as the policy allows.
+    /// Sends a request as often as the policy allows.
     fn send_impatiently(&self, job: &mut Job<'_>, body: &[u8]) -> Result<Answer, Failure> {
         let policy = job.request.policy;
         let result = retry(policy, self, || {
@@ -83,8 +83,8 @@ impl Server {
         result
     }
 
-    /// As many attempts as it takes, for as long as the run waits for the server. What the server asks to wait costs no try, nor
-    /// does a failure while it does not work at all.
+    /// Sends a request as often as necessary, for as long as the run waits for the server. Neither a wait that the server asks for
+    /// nor a failure while it is down counts as a try.
     fn send_patiently(
         &self,
         queue: &Queue,
@@ -98,14 +98,14 @@ impl Server {
         loop {
             let was_holding = queue.is_holding();
             match self.send(job, body.to_vec()) {
-                // Others may be served meanwhile, so that the queue has no reason to give up.
+                // Others may be served in the meantime, so the queue has no reason to give up.
                 Err(Failure::Busy { .. }) if start.elapsed() < longest => {}
                 Err(Failure::Transient(why)) => {
                     failures += u64::from(!was_holding);
                     if failures >= most {
                         return Err(Failure::Transient(why));
                     }
-                    // Where the queue holds requests back, it says when the next one is sent.
+                    // If the queue holds requests back, it decides when the next one is sent.
                     if !queue.is_holding() {
                         self.wait(delay(policy, failures.max(1), self.random()))?;
                     }
@@ -132,7 +132,7 @@ impl Server {
                 Admission::Denied(why) => return Err(Failure::RunLimit(why)),
             }
         }
-        // Four bytes a token: good enough for a limit, and corrected by what the server counts.
+        // Four bytes per token: good enough for a limit, and corrected by the server's count.
         let estimate = body.len() as u64 / 4;
         if let Err(failure) = self.count(estimate) {
             if let Some(queue) = &self.queue {

@@ -1,20 +1,21 @@
-//! Which rounds of a conversation are sent again when all of them together were too long for the model.
+//! Selects the rounds of a conversation to send again when all of them together were too long for the model.
 //!
-//! PURE. Whole rounds are left out, from the oldest: as many as the server says that it was too long by and a little more, or a
-//! fifth of them where it does not say. Never fewer than one, and never all.
+//! PURE. Leaves out whole rounds, oldest first: enough to make up the excess that the server reports plus a margin, or a fifth of
+//! them if it reports none. Never fewer than one, and never all.
 
 use crate::artifacts::Excess;
 use crate::summarizer::reading::begun;
 
 /// One round in this many is dropped if the server does not say by how much the prompt is too long.
 const DROP_DIVISOR: usize = 5;
-/// The share of the limit that is left free besides, as a divisor: the words of a prompt have other tokens for their bytes than
-/// rounds that repeat themselves, by 7 % of the limit with llama.cpp and SmolLM2. Without it, most are too long once more.
+/// The share of the limit to leave free in addition, as a divisor: a prompt's words have a different ratio of tokens to bytes than
+/// repetitive rounds, by 7 % of the limit with llama.cpp and SmolLM2. Without this margin, most retries are again too long.
 const MARGIN: u64 = 20;
-/// The text in place of rounds that were left out.
+/// The text that replaces the rounds that were left out.
 const LEFT_OUT: &str = "[The beginning of this conversation was left out: it was too long to be summarised as a whole]\n\n";
 
-/// The rounds without the oldest ones, of at least two; `around` are the bytes of the prompt that are not of the rounds.
+/// The rounds without the oldest ones; there must be at least two. `around` is the number of bytes of the prompt outside the
+/// rounds.
 pub(super) fn without_oldest(
     rounds: &[String],
     excess: Option<Excess>,
@@ -23,7 +24,7 @@ pub(super) fn without_oldest(
     let dropped = match excess {
         Some(Excess { prompt, limit }) => {
             let all = rounds.iter().map(String::len).sum::<usize>() + around;
-            // Where the tokens are in the text is not known: each byte is taken for the same share of one.
+            // The position of the tokens in the text is unknown: each byte counts as the same fraction of a token.
             let excess = prompt.saturating_sub(limit - limit / MARGIN);
             let gap = excess as f64 * all as f64 / prompt.max(1) as f64;
             let mut left_out = 0;
@@ -39,7 +40,7 @@ pub(super) fn without_oldest(
     &rounds[dropped.clamp(1, rounds.len() - 1)..]
 }
 
-/// The text of the newest of `all` rounds, which says so if it is not all.
+/// The text of the `newest` of `all` rounds, with a note if some are left out.
 pub(super) fn text_of(all: &[String], newest: &[String]) -> String {
     let text = newest.concat();
     if newest.len() == all.len() {
@@ -63,7 +64,7 @@ mod tests {
             let kept = without_oldest(&all, Some(Excess { prompt, limit }), around);
             kept.len()
         };
-        // A thousand bytes are 500 tokens: two bytes each. Of 473 tokens, 450 may be used.
+        // A thousand bytes are 500 tokens: two bytes each. Of a limit of 473 tokens, 450 may be used.
         assert_eq!(kept(500, 473, 0), 3);
         assert_eq!(kept(500, 472, 0), 2);
         assert_eq!(kept(500, 368, 0), 2);
@@ -71,7 +72,7 @@ mod tests {
         // At least one is left out, and at least one stays.
         assert_eq!(kept(500, 499, 0), 3);
         assert_eq!(kept(500, 1, 0), 1);
-        // The prompt's own words cannot be left out: a token is more bytes then.
+        // The prompt's own words cannot be left out, so each token accounts for more bytes.
         assert_eq!(kept(500, 480, 0), 3);
         assert_eq!(kept(500, 480, 1_000), 2);
     }

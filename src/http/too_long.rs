@@ -1,30 +1,30 @@
-//! Whether a server says that a prompt is too long, in the words of each, and by how much.
+//! Recognises a server's message that a prompt is too long, in each server's wording, and by how much.
 //!
-//! PURE. The words are those that servers send, as their documentation, sources or users report them; they are compared without
-//! case. Figures are taken only where it is known which of them is which.
+//! PURE. The phrases are those that servers send, according to their documentation, their source or users' reports; they are
+//! compared case-insensitively. Numbers are used only if their meaning is known.
 
 use serde_json::Value;
 
 use crate::artifacts::Excess;
 
-/// What the figures after a phrase are.
+/// The meaning of the numbers after a phrase.
 #[derive(Debug, Clone, Copy)]
 enum Figures {
-    /// The prompt's tokens and the most of them: the larger is the prompt's.
+    /// The prompt's tokens and their maximum: the larger number is the prompt's.
     Two,
-    /// The prompt's, the answer's, and the most of both.
+    /// The prompt's tokens, the answer's, and the maximum for both.
     SumThenMost,
-    /// The most of both, then the prompt's and the answer's.
+    /// The maximum for both, then the prompt's tokens and the answer's.
     MostThenSum,
-    /// None that are of use.
+    /// No usable numbers.
     None,
 }
 
-/// Words that say it, in lower case; the first that a message has decides.
+/// Phrases that say so, in lower case; the first one found in a message decides.
 const PHRASES: [(&str, Figures); 26] = [
     // Anthropic, Fireworks
     ("prompt is too long", Figures::Two),
-    // Anthropic, where the answer's room does not fit: `exceed context limit: 190000 + 20000 > 200000`
+    // Anthropic, if the room for the answer does not fit: `exceed context limit: 190000 + 20000 > 200000`
     ("exceed context limit", Figures::SumThenMost),
     // Gemini
     ("input token count", Figures::Two),
@@ -45,7 +45,7 @@ const PHRASES: [(&str, Figures); 26] = [
         Figures::MostThenSum,
     ),
     ("`inputs` must have less than", Figures::Two),
-    // OpenAI and Groq, where a request is larger than a minute's share: `Limit 30000, Requested 45000`
+    // OpenAI and Groq, if a request exceeds the limit per minute: `Limit 30000, Requested 45000`
     ("request too large", Figures::None),
     // OpenAI, vLLM, OpenRouter, DeepSeek, Mistral
     ("maximum context length", Figures::Two),
@@ -65,7 +65,7 @@ const PHRASES: [(&str, Figures); 26] = [
     ("reduce the length of the messages", Figures::None),
 ];
 
-/// Names of the error that say it.
+/// Error names that say so.
 const NAMES: [&str; 5] = [
     "context_length_exceeded",
     "exceed_context_size_error",
@@ -75,13 +75,13 @@ const NAMES: [&str; 5] = [
     "1261",
 ];
 
-/// A prompt is not so many times as long as its limit.
+/// A prompt is never this many times as long as its limit.
 const MOST_TIMES: u64 = 100;
 
-/// Figures that may be years, which sentences name beside others.
+/// Numbers that may be years, which a sentence may mention beside others.
 const YEARS: std::ops::RangeInclusive<u64> = 2_020..=2_039;
 
-/// `Some` if an error says that the prompt is too long; by how much, if it says that as well. `said` is all of its message.
+/// `Some` if an error says that the prompt is too long, with the excess if it states one. `said` is its complete message.
 pub(super) fn too_long(
     status: u16,
     (error, names): (&Value, &[&str]),
@@ -90,7 +90,7 @@ pub(super) fn too_long(
     let lower = said.to_lowercase();
     match status {
         400 | 413 | 422 | 500 => {}
-        // A request that is larger than what may be sent in a minute never fits.
+        // A request that exceeds the limit per minute will never fit.
         429 if lower.contains("request too large") => {}
         _ => return None,
     }
@@ -102,13 +102,13 @@ pub(super) fn too_long(
     if let Some((phrase, figures)) = found {
         let at = lower.find(phrase).unwrap_or_default();
         let mut found: Vec<u64> = figures_of(&lower[at..]).collect();
-        // Some name a figure before the phrase.
+        // Some servers state a number before the phrase.
         if found.len() < 2 {
             let is_large = |n: &u64| *n > 999 && !YEARS.contains(n);
             found = figures_of(&lower).filter(is_large).collect();
         }
         if let Figures::Two = figures {
-            // Others beside the limit count something else.
+            // Much smaller numbers count something else.
             let most = found.iter().copied().max().unwrap_or_default();
             found.retain(|n| most / MOST_TIMES < *n);
         }
@@ -133,13 +133,13 @@ fn excess(prompt: u64, limit: u64) -> Option<Excess> {
     is_sound.then_some(Excess { prompt, limit })
 }
 
-/// The integers in a text that stand alone, not in a name or in a date.
+/// The integers in a text that are not part of a name or a date.
 fn figures_of(text: &str) -> impl Iterator<Item = u64> {
     let is_of_a_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | '.');
     let is_apart = move |part: &&str| {
         let start = part.as_ptr() as usize - text.as_ptr() as usize;
         let end = start + part.len();
-        // A full stop or a colon is of a name or a date where something follows it at once.
+        // A full stop or a colon is part of a name or a date if a letter or digit follows immediately.
         let mut behind = text[end..].chars();
         let is_behind = match behind.next() {
             Some('.' | ':') => behind.next().is_some_and(char::is_alphanumeric),

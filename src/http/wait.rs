@@ -1,6 +1,6 @@
-//! How long a server asks to wait before the next request, in the words of each.
+//! How long a server asks to wait before the next request, in each server's form.
 //!
-//! PURE. Headers count before the body: they are meant for programs.
+//! PURE. Headers take precedence over the body, because they are meant for programs.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use super::response::Response;
 
-/// The longest time that is of use. To a clock, one that a server made up may not be added.
+/// The longest useful wait. Adding an arbitrary value from a server to a clock could overflow.
 const LONGEST: Duration = Duration::from_secs(24 * 3_600);
 
-/// Before a time in an error message, in lower case.
+/// Phrases before a time in an error message, in lower case.
 const ASKS: [&str; 5] = [
     "try again in ",
     "try again after ",
@@ -32,7 +32,7 @@ impl Response {
         if let Some(millis) = self.retry_after_ms.as_deref().and_then(number) {
             return Some(seconds(millis / 1_000.0));
         }
-        // A date: compared with the server's own clock.
+        // A date is compared with the server's own clock.
         let time = |text: &Option<String>| {
             let text = text.as_deref()?.trim();
             DateTimeParser::new().parse_timestamp(text).ok()
@@ -47,8 +47,8 @@ impl Response {
         self.exhausted(date).or_else(|| self.said())
     }
 
-    /// Until the last of the limits that are used up is renewed: `x-ratelimit-remaining-tokens: 0` beside
-    /// `x-ratelimit-reset-tokens: 6m0s`, and the same of Anthropic with a date.
+    /// The time until the last of the exhausted limits is reset: `x-ratelimit-remaining-tokens: 0` beside
+    /// `x-ratelimit-reset-tokens: 6m0s`, and Anthropic's equivalent with a date.
     fn exhausted(&self, date: Option<Timestamp>) -> Option<Duration> {
         let used_up = self.limits.iter().filter(|(name, left)| {
             name.contains("remaining") && left.trim().parse::<f64>().is_ok_and(|left| left <= 0.0)
@@ -96,7 +96,7 @@ fn number(text: &str) -> Option<f64> {
     (number.is_finite() && number >= 0.0).then_some(number)
 }
 
-/// What a number alone means: seconds, or a point in time, as OpenRouter (milliseconds) and GitHub (seconds) send it.
+/// The meaning of a bare number: seconds, or a point in time, as OpenRouter (milliseconds) and GitHub (seconds) send it.
 fn until(number: f64, date: Option<Timestamp>) -> Option<Duration> {
     const SECONDS: f64 = 1e9;
     const MILLIS: f64 = 1e12;
@@ -117,7 +117,7 @@ fn seconds(number: f64) -> Duration {
     Duration::try_from_secs_f64(number).unwrap_or(LONGEST)
 }
 
-/// A time at the start of a text, and the rest: `1.5s`, `6m0s`, `120ms`, `2 seconds`; a number alone is of seconds.
+/// A time at the start of a text, and the rest: `1.5s`, `6m0s`, `120ms`, `2 seconds`; a bare number means seconds.
 fn duration(text: &str) -> Option<(Duration, &str)> {
     let mut rest = text;
     let mut total: Option<f64> = None;
@@ -136,7 +136,7 @@ fn duration(text: &str) -> Option<(Duration, &str)> {
             "s" | "sec" | "secs" | "second" | "seconds" => (1.0, letters),
             "m" | "min" | "mins" | "minute" | "minutes" => (60.0, letters),
             "h" | "hour" | "hours" => (3_600.0, letters),
-            // Not a unit: the number is of seconds, where nothing came before it.
+            // Not a unit: if nothing came before it, the number means seconds.
             _ if total.is_none() => (1.0, 0),
             _ => break,
         };
@@ -239,7 +239,7 @@ mod tests {
         for text in ["100000", "10000000000000", "Fri, 06 Nov 2099 08:49:37 GMT"] {
             assert_eq!(millis(&asks(text)), Some(86_400_000), "{text}");
         }
-        // No clock has such a time, and nobody knows what is meant.
+        // No clock can represent such a time, and its meaning is unknown.
         assert_eq!(millis(&asks("10000000000000000000")), None);
         let sentence = Response {
             body: br#"{"error":{"message":"wait 99999999999999999999 s"}}"#.to_vec(),

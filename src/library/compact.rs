@@ -20,7 +20,7 @@ use crate::policy::Redact;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Compacted {
-    /// The transcript's new bytes; the given ones where nothing was worth doing, or where the result was rejected.
+    /// The transcript's new bytes, or the input if nothing was worth doing or the result was rejected.
     pub bytes: Vec<u8>,
     /// What was done and why, with tokens before and after. It serialises to an entry of the program's report.
     pub outcome: Outcome,
@@ -28,9 +28,9 @@ pub struct Compacted {
 
 /// Compacts a transcript in memory.
 ///
-/// The format is detected. Bytes of an unknown format come back unchanged, with [`Status::Unsupported`]. Nothing is
-/// written, so there is no store: layers that move outputs out of the transcript (`demote`, `offload`) do nothing here, and
-/// the caller keeps the original. Use [`compact_file`] where these are wanted, or [`undo`](crate::undo()).
+/// The format is detected. Bytes of an unknown format come back unchanged, with [`Status::Unsupported`]. Nothing is written, so
+/// there is no store: layers that move outputs out of the transcript (`demote`, `offload`) do nothing here, and the caller keeps
+/// the original. Use [`compact_file`] if you need these layers or [`undo`](crate::undo()).
 ///
 /// A policy that names a provider (`summary.source`) sends requests to it, with the key in the environment variable
 /// `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`.
@@ -60,8 +60,8 @@ pub struct Compacted {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Config`]: the policy asks for what cannot be had in memory (a copy of the original, secrets masked in a
-/// format that is not read), names a provider without a key, or names one in a build without the feature `http`.
+/// [`ErrorKind::Config`]: the policy asks for something that is not possible in memory (a copy of the original, masking secrets in
+/// a format that is not read), names a provider without a key, or names one in a build without the feature `http`.
 pub fn compact(bytes: &[u8], policy: &Policy) -> Result<Compacted> {
     let settings = &policy.effective.policy;
     if needs_archive(settings) {
@@ -87,12 +87,13 @@ pub fn compact(bytes: &[u8], policy: &Policy) -> Result<Compacted> {
 /// Compacts a file into another file, as `ctxpack compact INPUT -o OUTPUT` does.
 ///
 /// The store `.ctxpack` beside the output takes what leaves the transcript and records where the output came from, so that
-/// [`undo`](crate::undo()) finds the original. The output takes its name last, whole and durable. It replaces a file that is
-/// there only where ctxpack wrote that file itself. Inputs may be compressed (gzip, zstd).
+/// [`undo`](crate::undo()) finds the original. The output is renamed into place last, complete and durable. It replaces an existing
+/// file only if ctxpack wrote that file. Inputs may be compressed (gzip, zstd).
 ///
 /// # Errors
-/// [`ErrorKind::NotFound`], [`ErrorKind::Io`], [`ErrorKind::Decode`], [`ErrorKind::TooLarge`]: the input cannot be read, or the output not
-/// be written. [`ErrorKind::Exists`]: the output is another's. [`ErrorKind::Config`]: as for [`compact`].
+/// [`ErrorKind::NotFound`], [`ErrorKind::Io`], [`ErrorKind::Decode`], [`ErrorKind::TooLarge`]: the input cannot be read, or the
+/// output cannot be written. [`ErrorKind::Exists`]: the output exists and is not ctxpack's. [`ErrorKind::Config`]: as for
+/// [`compact`].
 pub fn compact_file(
     input: impl AsRef<Path>,
     output: impl AsRef<Path>,
@@ -152,7 +153,7 @@ pub fn compact_file(
     }
 }
 
-/// No progress is shown.
+/// Ignores all progress.
 struct Unseen;
 
 impl Progress for Unseen {
@@ -161,7 +162,7 @@ impl Progress for Unseen {
     fn waiting(&self, _: usize) {}
 }
 
-/// The server that writes summaries, where the policy names one, and how many requests may be under way.
+/// The server that writes summaries, if the policy names one, and the maximum number of concurrent requests.
 #[cfg(feature = "http")]
 fn server(policy: &Policy) -> Result<Option<(Box<dyn SummaryModel>, usize)>> {
     use crate::http::{Endpoint, Key, Limits, Network, PlainHttp, Provider, Server};
@@ -192,7 +193,7 @@ fn server(policy: &Policy) -> Result<Option<(Box<dyn SummaryModel>, usize)>> {
     Ok(Some((Box::new(server), at_once)))
 }
 
-/// None: the pipeline then refuses a policy that names a provider.
+/// No server: the pipeline then rejects a policy that names a provider.
 #[cfg(not(feature = "http"))]
 fn server(_: &Policy) -> Result<Option<(Box<dyn SummaryModel>, usize)>> {
     Ok(None)

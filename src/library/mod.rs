@@ -1,6 +1,6 @@
 //! The library's surface: what other programs call. It puts the stages together and adds nothing of its own.
 //!
-//! Never prints, never reads the environment but for a provider's key, never writes outside of [`compact_file`].
+//! Never prints, never reads the environment except for a provider's key, never writes except in [`compact_file`].
 
 mod compact;
 mod policy;
@@ -20,11 +20,11 @@ pub use read::{Block, Conversation, Message, Transcript, read, read_with};
 
 /// Checks a transcript against the rules of its provider's API and of the agent that resumes it.
 ///
-/// An empty list means that the provider accepts the history. Findings of [`Severity::Error`](crate::Severity::Error) are
-/// those that it refuses, or by which the agent loses a part of it.
+/// An empty list means that the provider accepts the history. Findings of [`Severity::Error`](crate::Severity::Error) are those for
+/// which the provider rejects the history, or the agent loses a part of it.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`]: the bytes are of no format that is read.
+/// [`ErrorKind::Unsupported`]: the bytes are not in a supported format.
 pub fn verify(bytes: &[u8]) -> Result<Vec<Finding>> {
     let (format, layout) = detect(bytes)?;
     let mut findings = Vec::new();
@@ -45,12 +45,12 @@ pub fn verify(bytes: &[u8]) -> Result<Vec<Finding>> {
 
 /// The original bytes of a file that [`compact_file`] or the program `ctxpack` wrote.
 ///
-/// They are found by the records of the nearest store (`.ctxpack`) in the file's folder or above it, and their hash is
+/// They are located through the records of the nearest store (`.ctxpack`) in the file's folder or above it, and their hash is
 /// checked. The file itself is not changed.
 ///
 /// # Errors
-/// [`ErrorKind::Store`]: no store knows the file, or the original is damaged. [`ErrorKind::Changed`]: the file or its
-/// original was edited since. [`ErrorKind::NotFound`] or [`ErrorKind::Io`]: something could not be read.
+/// [`ErrorKind::Store`]: no store knows the file, or the original is damaged. [`ErrorKind::Changed`]: the file or its original has
+/// been edited since. [`ErrorKind::NotFound`] or [`ErrorKind::Io`]: something could not be read.
 pub fn undo(file: impl AsRef<Path>) -> Result<Vec<u8>> {
     let mut original = Vec::new();
     let found = Undo::new(None).find(file.as_ref())?;

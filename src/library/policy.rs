@@ -28,7 +28,7 @@ impl Policy {
     /// `boundary`, `turns`, or `none`, which changes nothing.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config): there is none of that name; the hint lists them.
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config): no preset has that name; the hint lists them.
     pub fn preset(name: &str) -> Result<Self> {
         Policy::new(policy::preset(name)?, &[])
     }
@@ -67,7 +67,7 @@ impl Policy {
         &self.effective.policy.name
     }
 
-    /// 32 hexadecimal digits: equal for policies that do the same, however they were put together.
+    /// 32 hexadecimal digits, equal for policies with the same effect, however they were built.
     pub fn hash(&self) -> &str {
         &self.effective.hash
     }

@@ -1,4 +1,4 @@
-//! A transcript as users of the library see it: conversations, their messages, the blocks of these.
+//! A transcript as users of the library see it: conversations, their messages and their blocks.
 //!
 //! A view of the model in `transcript`; never changes anything.
 
@@ -36,8 +36,8 @@ use crate::transcript::{self, BlockKind, ConversationId, Outcome, Role, Typed};
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported): the bytes are of no format that is read. A line that cannot be
-/// read is no error: it holds no message.
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported): the bytes are not in a supported format. A line that cannot be read
+/// is not an error: it contributes no message.
 pub fn read(bytes: &[u8]) -> Result<Transcript<'_>> {
     counted(bytes, &policy::preset("")?)
 }
@@ -67,7 +67,7 @@ fn counted<'a>(bytes: &'a [u8], policy: &policy::Policy) -> Result<Transcript<'a
     })
 }
 
-/// A transcript that was read: the live conversations in it.
+/// A parsed transcript: its live conversations.
 ///
 /// "Live" means what the model would see if the session went on: messages before a recorded compaction and on abandoned
 /// branches do not count.
@@ -84,7 +84,7 @@ struct Piece<'a> {
     transcript: transcript::Transcript<'a>,
     first_line: u64,
     part: Part,
-    /// Of each conversation: its tokens, and those of each message.
+    /// For each conversation: its tokens, and those of each message.
     tokens: Vec<(u64, Vec<u64>)>,
 }
 
@@ -117,7 +117,7 @@ impl Transcript<'_> {
         self.format.name()
     }
 
-    /// Its conversations: the main one first, then those of subagents; or one for each line, where a file holds many.
+    /// Its conversations: the main one first, then those of subagents; or one for each line, if a file contains many.
     pub fn conversations(&self) -> impl Iterator<Item = Conversation<'_>> {
         self.pieces.iter().flat_map(|piece| {
             let conversations = piece.transcript.conversations.iter().zip(&piece.tokens);
@@ -211,7 +211,7 @@ impl<'t> Message<'t> {
         self.tokens
     }
 
-    /// Its content blocks. A content that is a string is one block of text.
+    /// Its content blocks. String content is a single text block.
     pub fn blocks(&self) -> impl Iterator<Item = Block<'t>> + use<'t> {
         let Message {
             piece,
@@ -243,7 +243,7 @@ impl<'t> Block<'t> {
         self.block.kind
     }
 
-    /// Its text; where it has several, one after the other on lines of their own. Invalid UTF-8 is replaced.
+    /// Its text; several texts are joined by line breaks. Invalid UTF-8 is replaced.
     pub fn text(&self) -> Cow<'t, str> {
         facts::block_text(&self.piece.transcript, self.block)
     }
@@ -266,7 +266,7 @@ impl<'t> Block<'t> {
         String::from_utf8_lossy(self.piece.transcript.bytes(block.line, block.call_id))
     }
 
-    /// Whether it is a result that says that its call failed.
+    /// Whether it is a result that reports a failed call.
     pub fn is_failed(&self) -> bool {
         self.block.outcome == Outcome::Failed
     }

@@ -29,8 +29,8 @@ pub struct ConversationOutcome {
     pub messages_before: u64,
     /// Messages after.
     pub messages_after: u64,
-    /// The tokens of each role that has any, in an order that is always the same: they add up to those before and after. Reports of
-    /// versions before it have none.
+    /// The tokens of each role that has any, in a fixed order; they add up to the totals before and after. Reports of older
+    /// versions lack this field.
     #[serde(default)]
     pub roles: Vec<RoleOutcome>,
     /// The tokens above which the policy summarises, if it does at all.
@@ -45,9 +45,9 @@ pub struct ConversationOutcome {
     pub summary: Option<SummaryOutcome>,
     /// Files whose content was restored after the summary.
     pub restored: Vec<Restored>,
-    /// Offloads of ours that were deleted because no kept message refers to them any more.
+    /// Our offloaded files that were deleted because no kept message refers to them any more.
     pub deleted_files: Vec<String>,
-    /// What was emitted of it, if messages were written instead of a transcript.
+    /// What was emitted, if messages were written instead of a transcript.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emitted: Option<EmittedOutcome>,
 }
@@ -80,7 +80,7 @@ impl ConversationOutcome {
         }
     }
 
-    /// The same conversation, whose tokens are these.
+    /// The same conversation with these tokens.
     #[must_use]
     pub(crate) fn said_by(self, voices: &Voices) -> Self {
         let tokens = voices.total();
@@ -92,7 +92,7 @@ impl ConversationOutcome {
         }
     }
 
-    /// Records the tokens that it has now.
+    /// Records the current tokens.
     pub(crate) fn becomes(&mut self, voices: &Voices) {
         self.roles = RoleOutcome::become_of(&self.roles, voices);
         self.tokens_after = voices.total();
@@ -121,9 +121,9 @@ impl ConversationOutcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EmittedOutcome {
-    /// How many messages it has there; 0 where nothing was written of it.
+    /// The number of emitted messages; 0 if nothing was written.
     pub messages: u64,
-    /// What these do not hold, by kind.
+    /// What the messages do not hold, by kind.
     pub losses: Vec<LossOutcome>,
 }
 
@@ -150,7 +150,7 @@ pub struct TargetOutcome {
     /// Why an aim was missed, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<MissReason>,
-    /// The tokens that do not count: those of system messages for an aim, else 0.
+    /// The tokens that do not count: those of system messages for an aim, otherwise 0.
     #[serde(skip)]
     beside: u64,
 }
@@ -160,9 +160,9 @@ pub struct TargetOutcome {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum MissReason {
-    /// The words that the user typed are kept.
+    /// The user's typed words are kept.
     UserWords,
-    /// A summary has its smallest size.
+    /// A summary has its minimum size.
     SummaryRoom,
     /// The newest messages are kept, or nothing may be summarised.
     KeptMessages,
@@ -211,7 +211,7 @@ impl TargetOutcome {
     #[must_use]
     pub fn after(self, tokens_after: u64) -> Self {
         let reached = tokens_after.saturating_sub(self.beside) <= self.tokens;
-        // A result that came to nothing after it was settled (it broke a rule) has no other reason than what stays.
+        // If the result was discarded after it was settled (it broke a rule), the only reason is what stays.
         let is_missed = self.kind == TargetKind::Aim && !reached;
         let reason = self.reason.unwrap_or(MissReason::KeptMessages);
         TargetOutcome {
@@ -221,7 +221,7 @@ impl TargetOutcome {
         }
     }
 
-    /// The same with the reason for missing it, if it is an aim and was missed.
+    /// The same target with the reason why it was missed, if it is an aim and was missed.
     #[must_use]
     pub fn because(self, reason: MissReason) -> Self {
         let is_missed = self.kind == TargetKind::Aim && !self.reached;
@@ -231,7 +231,7 @@ impl TargetOutcome {
         }
     }
 
-    /// The most live tokens of the whole conversation that are within it.
+    /// The maximum number of live tokens of the whole conversation within the target.
     pub fn cap(&self) -> u64 {
         self.tokens + self.beside
     }
@@ -256,8 +256,8 @@ pub struct Action {
     pub tool: Option<String>,
     /// Why.
     pub reason: String,
-    /// Tokens of the edited content in the input; of a summary, those of the messages that it replaced. The savings of all
-    /// actions add up to what the conversation has lost, so a difference by rounding is in this figure.
+    /// Tokens of the edited content in the input; for a summary, those of the messages that it replaced. The savings of all actions
+    /// add up to the conversation's total saving, so this figure absorbs rounding differences.
     pub tokens_before: u64,
     /// Tokens of the new content.
     pub tokens_after: u64,
@@ -312,7 +312,7 @@ impl std::fmt::Display for ActionKind {
     }
 }
 
-/// How a summary came about.
+/// How a summary was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SummaryOutcome {
@@ -328,16 +328,16 @@ pub struct SummaryOutcome {
     pub preserved_messages: u64,
     /// Its tokens.
     pub tokens: u64,
-    /// How many requests were made for it.
+    /// The number of requests made for it.
     pub attempts: u64,
     /// What was done instead, if it failed.
     pub fallback: Option<String>,
-    /// Why the model that was asked wrote no summary.
+    /// Why the requested model wrote no summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Names in it that the transcript does not have.
     pub invented: u64,
-    /// Sentences of a model's answer that were left out because they hold such names.
+    /// Sentences of a model's answer that were left out because they contain such names.
     #[serde(default)]
     pub sentences_dropped: u64,
     /// Messages by which the cut moved so that no pair is split.
@@ -346,7 +346,7 @@ pub struct SummaryOutcome {
     pub user_verbatim: u64,
     /// Typed messages that were clipped.
     pub user_clipped: u64,
-    /// What of the conversation the model has read, if a server was asked.
+    /// How much of the conversation the model has read, if a server was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<RoundsRead>,
     /// Its narrative, if a model wrote one that rows follow.
@@ -357,7 +357,7 @@ pub struct SummaryOutcome {
     pub spent: Option<Spent>,
 }
 
-/// What of a conversation a model has read. A round is a user's message, or an answer with the results of its calls.
+/// How much of a conversation a model has read. A round is a user message, or an answer with the results of its calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RoundsRead {
@@ -365,9 +365,9 @@ pub struct RoundsRead {
     pub all: u64,
     /// Those that the model has read.
     pub read: u64,
-    /// In how many parts they were sent, each in a request of its own.
+    /// The number of parts in which they were sent, each in a request of its own.
     pub parts: u64,
-    /// Rounds of which the model was sent only the beginnings and the ends of long outputs.
+    /// Rounds in which long outputs were sent only in part, with their beginnings and ends.
     pub shortened: u64,
 }
 
@@ -377,9 +377,9 @@ pub struct RoundsRead {
 pub struct Narrative {
     /// Its tokens.
     pub tokens: u64,
-    /// Lines that it cites rightly.
+    /// Lines that it cites correctly.
     pub citations: u64,
-    /// Citations of lines that were taken out: there is no such line, or it does not hold what is said of it.
+    /// Citations of lines that were removed: there is no such line, or it does not contain what is cited.
     pub citations_removed: u64,
 }
 
@@ -398,7 +398,7 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// What the same summaries cost once all of their answers are in the store.
+    /// The cost of the same summaries once all of their answers are in the store.
     #[must_use]
     pub fn from_the_store(self) -> Self {
         Spent {
@@ -420,7 +420,7 @@ impl AddAssign for Spent {
 impl Sub for Spent {
     type Output = Spent;
 
-    /// What was spent between two moments: `self` is the later sum.
+    /// The cost between two points in time: `self` is the later sum.
     fn sub(self, earlier: Spent) -> Spent {
         Spent {
             requests: self.requests.saturating_sub(earlier.requests),

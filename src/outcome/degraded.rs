@@ -1,12 +1,12 @@
-//! What was asked for and not done, and warnings: closed lists of kinds.
+//! What was requested but not done, and warnings: closed lists of kinds.
 //!
-//! Each kind says here whether the end of a run shows it without `-v`. Others decide when one applies.
+//! States for each kind whether the end of a run shows it without `-v`. Callers decide when one applies.
 
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::format::{self, LineWarning};
 
-/// Something that was asked for and failed, although the input was processed. The exit code is 3.
+/// Something that was requested but failed, although the input was processed. The exit code is 3.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Degraded {
@@ -23,17 +23,17 @@ pub struct Degraded {
 pub enum DegradedKind {
     /// The summariser that the policy names wrote no summary.
     SummaryFailed,
-    /// The model is asked in a batch and has not answered yet: the input is left as it is until then.
+    /// The request is in a batch that has not been answered yet: the input is left as it is until then.
     SummaryPending,
     /// The policy's offload step was due, and there was no store.
     NoStore,
 }
 
-/// How the message of a summary that failed begins; the reason follows.
+/// The beginning of the message for a failed summary; the reason follows.
 pub const NO_SUMMARY: &str = "no summary could be written: ";
-/// How the message of a summary that is still to come begins; what it waits for follows.
+/// The beginning of the message for a pending summary; what it waits for follows.
 pub const WAITS_FOR: &str = "no summary yet: it waits for ";
-/// What follows until the run has sent the batch, and knows its name.
+/// What follows until the run has sent the batch and knows its name.
 pub const TO_BE_SENT: &str = "a batch";
 
 impl DegradedKind {
@@ -61,7 +61,7 @@ impl Serialize for DegradedKind {
     }
 }
 
-/// Something about the input or the result that is worth knowing but not a failure.
+/// Something about the input or the result that is worth knowing but is not a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Warning {
@@ -69,7 +69,7 @@ pub struct Warning {
     pub kind: WarningKind,
     /// The line, from 1; `None` for the whole file.
     pub line: Option<u64>,
-    /// One sentence; without names or figures of this input if the end of a run shows this kind.
+    /// One sentence, without names or figures of this input if the end of a run shows this kind.
     pub message: String,
 }
 
@@ -98,37 +98,37 @@ pub enum WarningKind {
     Pictures,
     /// The model was not sent everything that its summary replaces.
     NotSummarised,
-    /// The server reads less than it is sent, and does not say so.
+    /// The server silently reads less than it is sent.
     SilentCut,
-    /// The model's summary may be no summary of the conversation, and the policy takes what comes.
+    /// The model's summary may not be a summary of the conversation, and the policy accepts it anyway.
     Doubtful,
     /// The model's summary ended at its size limit.
     CutOff,
-    /// A server refused a parameter that the policy asks for.
+    /// A server rejected a parameter that the policy sets.
     ParameterRefused,
     /// A summary was due and would have been empty.
     EmptySummary,
-    /// Fewer messages were kept beside a summary than the policy asks for.
+    /// Fewer messages were kept besides a summary than the policy asks for.
     KeptLess,
     /// A file could not be read from the files' folder.
     FileNotRead,
     /// A file was not restored, because files of that name contain secrets.
     FileWithheld,
-    /// A line contained secrets, which are masked now.
+    /// A line contained secrets, which are now masked.
     Redacted,
     /// A hook failed.
     Hook,
     /// An offload that nothing refers to any more could not be deleted.
     NotCleanedUp,
-    /// A replaced file had attributes that the new one could not be given.
+    /// A replaced file had attributes that could not be set on the new one.
     AttributesLost,
-    /// The output took the place of that of another input, which is still there.
+    /// The output overwrote that of another input that still exists.
     WroteOver,
     /// An oversize result was not moved to the store, because there is none.
     NotDemoted,
-    /// Many calls are not understood, so that summaries and restored files miss what these did.
+    /// Many calls are not understood, so that summaries and restored files miss their effects.
     Coverage,
-    /// A line is odd, and passed through. Its names are those of the line's oddities.
+    /// A line is odd and was passed through. The names are those of the line warnings.
     #[serde(untagged)]
     Line(format::WarningKind),
 }

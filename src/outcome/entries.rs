@@ -1,6 +1,6 @@
-//! The entries of a report, in memory or on disk: a reader asks for one after the other, as often as needed.
+//! The entries of a report, in memory or on disk: a reader can access them one by one, repeatedly.
 //!
-//! PURE. Says what can be asked, and answers it for entries in memory.
+//! PURE. Defines the interface, and implements it for entries in memory.
 
 use std::borrow::Cow;
 use std::io;
@@ -11,18 +11,18 @@ use serde::Serialize;
 use super::{Entry, Examined, Figures, FileStatus, Find, OriginalKind, Outcome};
 use crate::error::{Error, ErrorKind};
 
-/// More bytes than most outcomes have before their format.
+/// More bytes than precede the format in most outcomes.
 const HEAD_BYTES: usize = 512;
 
-/// What decides whether a short list names an entry, and what holding it costs.
+/// What determines whether a short list names an entry, and the cost of holding it.
 pub trait Listed: Entry + Clone + Serialize {
-    /// How much it matters among others, in tokens.
+    /// Its weight relative to others, in tokens.
     fn weight(&self) -> u64;
 
-    /// Whether anything is said of it besides its figures.
+    /// Whether there is anything to report besides its figures.
     fn is_remarkable(&self) -> bool;
 
-    /// How many parts it has that take memory.
+    /// The number of its parts that take memory.
     fn parts(&self) -> usize;
 }
 
@@ -60,10 +60,10 @@ impl<T: Find + Clone + Serialize> Listed for Examined<T> {
 
 /// An entry that can be read back from its JSON.
 pub trait ReadBack: Sized {
-    /// The entry that this JSON is.
+    /// Reads an entry from its JSON.
     ///
     /// # Errors
-    /// What is no such entry.
+    /// If the JSON is not such an entry.
     fn read_back(json: &[u8]) -> serde_json::Result<Self>;
 }
 
@@ -73,23 +73,23 @@ impl ReadBack for Outcome {
     }
 }
 
-/// Entries in the order of a report, of which not all need be in memory. Places count from 0.
+/// Entries in the order of a report, not all of which need be in memory. Indices count from 0.
 pub trait Entries<E: Listed = Outcome>: Sync {
-    /// How many there are.
+    /// The number of entries.
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// Whether there are no entries.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The one at a place.
+    /// The entry at an index.
     ///
     /// # Errors
     /// Where it cannot be read.
     fn get(&self, at: usize) -> io::Result<Cow<'_, E>>;
 
-    /// The same as JSON on one line, without its end.
+    /// The entry as JSON on one line, without the line end.
     ///
     /// # Errors
     /// Where it cannot be read.
@@ -97,16 +97,16 @@ pub trait Entries<E: Listed = Outcome>: Sync {
         Ok(Cow::Owned(serde_json::to_vec(&*self.get(at)?)?))
     }
 
-    /// How many bytes the JSON of one has, if it is on the disk; 0 for what is in memory anyway.
+    /// The size in bytes of an entry's JSON, if it is on disk; 0 for entries in memory.
     fn bytes_on_disk(&self, at: usize) -> u64 {
         let _ = at;
         0
     }
 
-    /// Shows the JSON of those at these places, each with its place.
+    /// Calls `show` with the index and the JSON of each entry in this range.
     ///
     /// # Errors
-    /// Where one cannot be read.
+    /// If an entry cannot be read.
     fn each_json(
         &self,
         places: Range<usize>,
@@ -134,7 +134,7 @@ pub trait Entries<E: Listed = Outcome>: Sync {
         Ok(self.get(at)?.is_remarkable())
     }
 
-    /// Shows all.
+    /// Calls `show` with each entry.
     ///
     /// # Errors
     /// The errors of `show`, and where one cannot be read.
@@ -142,7 +142,7 @@ pub trait Entries<E: Listed = Outcome>: Sync {
         (0..self.len()).try_for_each(|at| show(&*self.get(at)?))
     }
 
-    /// Shows those of which something is said besides their figures, with their places.
+    /// Calls `show` with the index and the entry of each remarkable one.
     ///
     /// # Errors
     /// The errors of `show`, and where one cannot be read.
@@ -174,10 +174,10 @@ pub fn unread(error: io::Error) -> Error {
 }
 
 impl Outcome {
-    /// How the JSON of an outcome of this input with this output begins: it need not be parsed to know whose it is.
+    /// The beginning of the JSON of an outcome with this input and output, which identifies it without parsing.
     ///
     /// # Errors
-    /// The errors of serde, of which none is known.
+    /// The errors of serde; none is known to occur.
     pub fn begin_of_json(input: &str, output: Option<&str>) -> serde_json::Result<Vec<u8>> {
         let mut begin = Vec::with_capacity(HEAD_BYTES);
         begin.extend_from_slice(br#"{"input":"#);
@@ -188,7 +188,7 @@ impl Outcome {
         Ok(begin)
     }
 
-    /// The same of an input that has this path now, and its output that one.
+    /// The same outcome after the input and the output were moved to these paths.
     #[must_use]
     pub fn moved(mut self, input: String, output: Option<String>) -> Self {
         if let Some(original) = &mut self.original
@@ -201,7 +201,7 @@ impl Outcome {
         self
     }
 
-    /// The tokens that were saved.
+    /// The number of tokens saved.
     pub fn tokens_saved(&self) -> u64 {
         self.tokens_before().saturating_sub(self.tokens_after())
     }

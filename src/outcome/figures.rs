@@ -1,6 +1,6 @@
-//! What sums, exit codes and lists need of an outcome, so that it need not be held for them.
+//! The figures of an outcome for sums, exit codes and lists, so that the outcome itself need not be kept.
 //!
-//! PURE. Says nothing that the outcome itself would not say.
+//! PURE. Contains nothing that the outcome does not.
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -40,11 +40,11 @@ struct Said {
     /// Whether a request for a summary failed.
     failed_summary: bool,
     broken_cap: bool,
-    /// Whether there is anything else that a list of remarkable inputs tells.
+    /// Whether there is anything else for a list of remarkable inputs to report.
     more: bool,
 }
 
-/// A row without keys, in the order of the fields: a million are read back when a run is repeated.
+/// Serialises as a row without keys, in field order: a repeated run may read back a million.
 impl Serialize for Figures {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let said = &self.said;
@@ -71,7 +71,7 @@ impl Serialize for Figures {
 }
 
 impl Figures {
-    /// Those of an outcome.
+    /// The figures of an outcome.
     pub fn of(outcome: &Outcome) -> Self {
         let mut said = Said {
             degraded: !outcome.degraded.is_empty(),
@@ -106,17 +106,17 @@ impl Figures {
         }
     }
 
-    /// The tokens that were saved.
+    /// The number of tokens saved.
     pub fn tokens_saved(&self) -> u64 {
         self.tokens_before.saturating_sub(self.tokens_after)
     }
 
-    /// Whether something that was asked for failed.
+    /// Whether something that was requested failed.
     pub fn is_degraded(&self) -> bool {
         self.said.degraded
     }
 
-    /// Whether the outcome is final: what failed, is degraded or was left alone is tried again.
+    /// Whether the outcome is final: inputs that failed, are degraded or were skipped are tried again.
     pub fn is_final(&self) -> bool {
         let is_done = match self.status {
             Status::Compacted | Status::Unchanged | Status::Unsupported | Status::Rejected => true,
@@ -140,7 +140,7 @@ impl Figures {
         }
     }
 
-    /// Whether anything is said of the input besides its figures.
+    /// Whether there is anything to report about the input besides its figures.
     pub fn is_remarkable(&self) -> bool {
         let is_fine = match self.status {
             Status::Compacted | Status::Unchanged | Status::Skipped => true,

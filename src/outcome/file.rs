@@ -1,4 +1,4 @@
-//! What every report says of an input; and the entry of an input in reports of commands that only examine (`stats`, `eval`,
+//! What every report states about an input, and the entry of an input in reports of commands that only examine (`stats`, `eval`,
 //! `replay`, `verify`).
 //!
 //! Plain data; decides nothing.
@@ -12,20 +12,20 @@ use super::{OutcomeError, Timings, Warning, path_text};
 use crate::error::Error;
 use crate::format::{Fit, Unsupported};
 
-/// What every report says of an input.
+/// What every report states about an input.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[non_exhaustive]
 pub struct FileRecord {
     /// The input's path as given, with `/`; `-` for stdin. The report of `compact` calls it `input`.
-    // The name is for the message where it is missing.
+    // This name appears in the error message if the field is missing.
     #[serde(rename = "input or path", alias = "input", alias = "path")]
     pub path: String,
     /// The name of the detected format, if one was.
     pub format: Option<String>,
-    /// The folder in which the agent worked, if the session names it; text of the transcript.
+    /// The agent's working folder, if the session states it; text of the transcript.
     #[serde(default)]
     pub project: Option<String>,
-    /// The last time that the session names, as in RFC 3339.
+    /// The last time stamp in the session, as in RFC 3339.
     #[serde(default)]
     pub last_message: Option<String>,
     /// Why it failed, was rejected or was skipped.
@@ -36,7 +36,7 @@ pub struct FileRecord {
 }
 
 impl FileRecord {
-    /// An input of which nothing is known yet.
+    /// An input about which nothing is known yet.
     pub fn new(path: &Path) -> Self {
         FileRecord {
             path: path_text(path),
@@ -44,7 +44,7 @@ impl FileRecord {
         }
     }
 
-    /// An input for which something went wrong.
+    /// An input that failed.
     pub fn failed(path: &Path, error: &Error) -> Self {
         FileRecord {
             error: Some(OutcomeError::new(path, error)),
@@ -55,10 +55,10 @@ impl FileRecord {
 
 /// An entry of a report's `files`, of any command.
 pub trait Entry {
-    /// What it says of its input, as every report does.
+    /// The part about the input that every report has.
     fn file(&self) -> &FileRecord;
 
-    /// The same, where something is still to be added to it.
+    /// The same, mutable, for additions.
     fn file_mut(&mut self) -> &mut FileRecord;
 }
 
@@ -96,23 +96,23 @@ pub enum FileStatus {
     Failed,
 }
 
-/// Why an input of no supported format is not examined.
+/// Why an input in an unsupported format is not examined.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Unread {
-    /// In words.
+    /// The reason in words.
     pub why: String,
-    /// How much of it fits; a report does not hold this.
+    /// How much of the input fits a format; not part of a report.
     pub fit: Fit,
 }
 
 /// What a command finds in an input.
 pub trait Find: Default {
-    /// Nothing yet, in an input of `bytes` bytes.
+    /// An empty result for an input of `bytes` bytes.
     fn in_bytes(_bytes: u64) -> Self {
         Self::default()
     }
 
-    /// The status that a report gives an input in which this was found.
+    /// The status in a report of an input with this result.
     fn status(&self) -> &'static str;
 
     /// The tokens by which a short list of inputs chooses the largest.
@@ -138,7 +138,7 @@ pub struct FileCounts {
 }
 
 impl<T: Find> Examined<T> {
-    /// An input of a known format, in which nothing was found yet.
+    /// An input of a known format, with nothing found yet.
     pub fn new(path: &Path, format: &str, bytes: u64) -> Self {
         Examined {
             file: FileRecord {
@@ -174,8 +174,8 @@ impl<T: Find> Examined<T> {
 }
 
 impl<T: Find> Examined<T> {
-    /// An input with the status that a report names, and with the reason why it is not examined, if it gives one. Says what is
-    /// wrong with the name of the status.
+    /// An input with the status from a report and the reason why it was not examined, if given. The error describes an invalid
+    /// status.
     pub fn of_status(
         file: FileRecord,
         status: &str,

@@ -1,6 +1,6 @@
-//! What a run was pointed at and did not read, by kind: the `not_read` of a report.
+//! The inputs that a run did not read, by kind: the `not_read` of a report.
 //!
-//! Only groups and counts. What failed is no part of it: that has an entry of its own among the files.
+//! Only groups and counts. Excludes failures, which have entries of their own among the files.
 
 use std::collections::BTreeMap;
 
@@ -8,30 +8,30 @@ use serde::{Deserialize, Serialize};
 
 use super::{Examined, FileStatus, Outcome, Status};
 
-/// The most files of a kind that a report names.
+/// The maximum number of files of a kind that a report names.
 pub const EXAMPLES: usize = 5;
 
 /// The kind of inputs whose format is not supported.
 const UNSUPPORTED: &str = "unsupported";
 
-/// What was not read for one reason: an entry of a report's `not_read`.
+/// The inputs not read for one reason: an entry of a report's `not_read`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotRead {
     /// The stable name of the reason.
     pub kind: String,
-    /// The format, of files whose format is not supported.
+    /// The format, for files in an unsupported format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// How the names of the files end, with the dot and in small letters, if the extension is why they were not read and is one.
+    /// The files' extension with the dot, in lower case, if they were not read because of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extension: Option<String>,
-    /// How many files (or folders, which count once) it concerns.
+    /// The number of files (or folders, which count once) concerned.
     pub count: u64,
-    /// The first of them, in the order of their characters, up to 5.
+    /// The first of them in character order, up to 5.
     pub examples: Vec<String>,
 }
 
-/// Collects what was not read.
+/// Collects inputs that were not read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NotReads(BTreeMap<Why, (u64, Vec<String>)>);
 
@@ -77,15 +77,15 @@ impl NotReads {
         }
     }
 
-    /// Adds those of another report.
+    /// Adds the entries of another report.
     pub fn extend(&mut self, others: Vec<NotRead>) {
         for other in others {
             let why = (other.kind, other.format, other.extension);
             let (count, examples) = self.0.entry(why).or_default();
-            // A report that is read back may say anything.
+            // A report that was read back may contain any number.
             *count = count.saturating_add(other.count);
             examples.extend(other.examples.into_iter().take(EXAMPLES));
-            // Parts of a run, in whatever order they come, give the same as the run.
+            // Merging the parts of a run in any order gives the same result as the whole run.
             examples.sort();
             examples.dedup();
             examples.truncate(EXAMPLES);

@@ -1,6 +1,6 @@
 //! The notices at the end of a run: one for each reason, with the inputs concerned.
 //!
-//! Only groups and counts. Does not render; each kind decides for itself whether it is shown.
+//! Only groups and counts. Does not render; each kind itself states whether it is shown.
 
 mod unsummarised;
 mod waiting;
@@ -16,7 +16,7 @@ use waiting::Waiting;
 /// How serious a notice is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoticeLevel {
-    /// Something that was asked for failed: the exit code is 3.
+    /// Something that was requested failed: the exit code is 3.
     Failed,
     /// A warning.
     Warning,
@@ -35,7 +35,7 @@ pub struct Notice {
     pub message: String,
     /// What to do about it.
     pub hint: Option<&'static str>,
-    /// How many inputs.
+    /// The number of inputs.
     pub files: u64,
     /// The first of them, up to [`NAMED_AT_MOST`].
     pub names: Vec<String>,
@@ -45,13 +45,13 @@ pub struct Notice {
     pub places: u64,
 }
 
-/// How many inputs a notice names.
+/// The number of inputs that a notice names by default.
 pub const NAMED: usize = 3;
-/// How many it names where more is asked for.
+/// The maximum number of inputs named when more are requested.
 pub const NAMED_AT_MOST: usize = 50;
-/// How many lines a notice names.
+/// The maximum number of lines that a notice names.
 pub const LINES: usize = 10;
-/// How many reasons of one kind get notices of their own; the others share one.
+/// The maximum number of reasons of one kind with notices of their own; the others share one.
 const REASONS: usize = 5;
 
 /// Collects notices, input by input.
@@ -65,18 +65,18 @@ struct Group {
     hint: Option<&'static str>,
     files: u64,
     names: Vec<String>,
-    /// The input that was added last: if it is added again, that is another line of it.
+    /// The input added last: adding it again means another line of it.
     last: String,
     lines: Vec<u64>,
     places: u64,
 }
 
-/// What is known of all outcomes before something is said of one.
+/// What is known about all outcomes before notices about single ones are made.
 #[derive(Debug, Default)]
 struct Survey {
-    /// How many inputs of each format that is not supported there are.
+    /// The number of inputs of each unsupported format.
     unread: BTreeMap<String, u64>,
-    /// How much is understood of all inputs of which much is not.
+    /// The combined coverage of all inputs that are poorly understood.
     understood: Coverage,
     unsummarised: Unsummarised,
     waiting: Waiting,
@@ -100,18 +100,17 @@ impl Survey {
     }
 }
 
-/// Whether much of an input is not understood.
+/// Whether an input is poorly understood.
 fn is_hardly_understood(outcome: &Outcome) -> bool {
     let is_said = |w: &Warning| w.kind == WarningKind::Coverage;
     outcome.coverage.is_some() && outcome.warnings.iter().any(is_said)
 }
 
 impl Notices {
-    /// The notices of a run of `compact`. Asks for those outcomes twice of which something is said: what is said of one can depend
-    /// on all.
+    /// The notices of a run of `compact`. Reads remarkable outcomes twice, because a notice about one can depend on all.
     ///
     /// # Errors
-    /// Where an outcome cannot be read.
+    /// If an outcome cannot be read.
     pub fn of(outcomes: &dyn Entries) -> io::Result<Self> {
         let mut survey = Survey::default();
         outcomes.each_remarkable(&mut |_, outcome| {
@@ -127,7 +126,7 @@ impl Notices {
         Ok(notices)
     }
 
-    /// What is said of an outcome.
+    /// Adds the notices about an outcome.
     fn about(&mut self, outcome: &Outcome, survey: &Survey, unsummarised: Option<&str>) {
         let input = outcome.file.path.as_str();
         if is_hardly_understood(outcome) {
@@ -172,7 +171,7 @@ impl Notices {
             let format = format_of(outcome);
             let mut warning = outcome.warnings.iter();
             let warning = warning.find(|w| w.kind == WarningKind::Unsupported);
-            // With many kinds of reasons, the report's entries say which input has which.
+            // With several inputs of a format, only the report's entries state each one's reason.
             let is_one = survey.unread.get(format) == Some(&1);
             match warning.filter(|_| is_one) {
                 Some(warning) => self.unsupported(input, &warning.message, "left as it is"),
@@ -181,7 +180,7 @@ impl Notices {
         }
     }
 
-    /// Adds the warnings about an input that are always said; `unread` is said of lines that cannot be read.
+    /// Adds the warnings about an input that are always shown; `unread` is the message for unreadable lines.
     pub fn warnings(&mut self, input: &str, warnings: &[Warning], unread: &str) {
         for warning in warnings {
             let Warning {
@@ -208,7 +207,7 @@ impl Notices {
         }
     }
 
-    /// Aims that were missed.
+    /// Adds notices about missed aims.
     fn about_conversations(&mut self, outcome: &Outcome) {
         let input = outcome.file.path.as_str();
         let targets = outcome.conversations.iter().filter_map(|c| c.target);
@@ -218,7 +217,7 @@ impl Notices {
         }
     }
 
-    /// Adds an input whose format is not supported, why that is so, and what was done with it.
+    /// Adds an input in an unsupported format, with the reason and what was done with it.
     pub fn unsupported(&mut self, input: &str, why: &str, left: &str) {
         let message = format!("{why}; {left}");
         self.add(
@@ -230,7 +229,8 @@ impl Notices {
         );
     }
 
-    /// Adds something about an input, with the line that caused it, if one did. Inputs must be added one after the other.
+    /// Adds a notice about an input, with the line that caused it, if any. Everything about one input must be added before the next
+    /// one.
     pub fn add(
         &mut self,
         weight: NoticeLevel,
@@ -269,7 +269,7 @@ impl Notices {
         group.names.truncate(NAMED_AT_MOST);
     }
 
-    /// The inputs of which this is said.
+    /// The group of inputs with this notice.
     fn group(
         &mut self,
         of: (NoticeLevel, &'static str),
@@ -287,7 +287,7 @@ impl Notices {
         group
     }
 
-    /// The notices: failures first, then by kind, and within a kind those with most inputs first.
+    /// The notices: failures first, then by kind, and within a kind by descending number of inputs.
     pub fn into_list(self) -> Vec<Notice> {
         let of_kind =
             |((weight, kind), groups): ((NoticeLevel, &'static str), BTreeMap<String, Group>)| {
@@ -320,5 +320,5 @@ fn format_of(outcome: &Outcome) -> &str {
     outcome.file.format.as_deref().unwrap_or("unknown")
 }
 
-/// The name of the notice of an aim that was missed.
+/// The name of the notice about a missed aim.
 const TARGET: &str = "target_missed";

@@ -1,7 +1,7 @@
-//! How an outcome is read back from its JSON.
+//! Reads an outcome back from its JSON.
 //!
-//! All keys are side by side here, as they are written: serde reads a structure that is flattened into another one by way of a
-//! list of all its keys and values, which costs more than the rest of the reading. PURE.
+//! Declares all keys side by side, as they are written: serde reads a flattened structure through a list of all its keys and
+//! values, which costs more than the rest of the reading. PURE.
 
 use serde::Deserialize;
 

@@ -1,6 +1,6 @@
-//! The tokens of a conversation by who said them: they add up to those of the conversation, before and after.
+//! The tokens of a conversation by role; they add up to the conversation's totals before and after.
 //!
-//! Counts nothing: `tokens` does.
+//! Does not count tokens itself: `tokens` does.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::tokens::{Voice, Voices};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RoleOutcome {
-    /// Who: `stats` counts by the same ones.
+    /// The role, as in `stats`.
     pub role: Voice,
     /// Tokens before.
     pub tokens_before: u64,
@@ -19,12 +19,12 @@ pub struct RoleOutcome {
 }
 
 impl RoleOutcome {
-    /// Those of a conversation that is left as it is.
+    /// The roles of a conversation that is left as it is.
     pub(super) fn unchanged(voices: &Voices) -> Vec<Self> {
         RoleOutcome::all(|voice| [voices.of(voice); 2])
     }
 
-    /// The same of a conversation that has these tokens now.
+    /// The roles of a conversation that now has these tokens.
     pub(super) fn become_of(roles: &[Self], voices: &Voices) -> Vec<Self> {
         let before = |voice| {
             let of = roles.iter().find(|one| one.role == voice);
@@ -33,7 +33,7 @@ impl RoleOutcome {
         RoleOutcome::all(|voice| [before(voice), voices.of(voice)])
     }
 
-    /// The same of a conversation that is left as it was.
+    /// The roles of a conversation that was left alone.
     pub(super) fn left_alone(roles: Vec<Self>) -> Vec<Self> {
         let before = roles.into_iter().map(|role| RoleOutcome {
             tokens_after: role.tokens_before,
@@ -42,7 +42,7 @@ impl RoleOutcome {
         before.filter(RoleOutcome::has_any).collect()
     }
 
-    /// Those that have any tokens; `of` says how many a role has before and after.
+    /// The roles with any tokens; `of` returns a role's tokens before and after.
     fn all(of: impl Fn(Voice) -> [u64; 2]) -> Vec<Self> {
         let each = Voice::ALL.into_iter().map(|role| {
             let [tokens_before, tokens_after] = of(role);

@@ -1,4 +1,4 @@
-//! Outcomes add up, keep their halves consistent and call for the right exit code.
+//! Outcomes add up, keep their before and after consistent, and lead to the right exit code.
 
 use std::io;
 

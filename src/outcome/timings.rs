@@ -1,6 +1,6 @@
 //! How long the phases of the work on a file took, if requested.
 //!
-//! PURE. Reads no clock: the caller lends one. Without it nothing is measured, and nothing is said.
+//! PURE. Never reads a clock of its own: the caller lends one. Without it, nothing is measured or reported.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 
-/// What takes time.
+/// A phase of the work.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -21,9 +21,9 @@ pub enum Phase {
     Read,
     /// A command that only examines counts, replays or measures.
     Examine,
-    /// Tokens are estimated, and it is decided what to do.
+    /// Tokens are estimated and changes are planned.
     Plan,
-    /// What plans need from outside comes in: summaries, restored files, contents for the store.
+    /// External inputs of the plan are obtained: summaries, restored files, contents for the store.
     Artifacts,
     /// Changes are settled and applied.
     Apply,
@@ -59,9 +59,9 @@ impl Phase {
     }
 }
 
-/// What tells the time.
+/// A source of time.
 pub trait Clock: Sync + fmt::Debug {
-    /// The time since some moment that stays the same.
+    /// The time since a fixed moment.
     fn now(&self) -> Duration;
 }
 
@@ -70,7 +70,7 @@ pub trait Clock: Sync + fmt::Debug {
 pub struct Timings(BTreeMap<Phase, Duration>);
 
 impl Timings {
-    /// What a phase took, if it occurred.
+    /// The duration of a phase, if it occurred.
     pub fn of(&self, phase: Phase) -> Option<Duration> {
         self.0.get(&phase).copied()
     }
@@ -80,10 +80,10 @@ impl Timings {
         self.0.iter().map(|(phase, time)| (*phase, *time))
     }
 
-    /// All of them together.
+    /// The total time of all phases.
     pub fn whole(&self) -> Duration {
         self.0.values().fold(Duration::ZERO, |sum, time| {
-            // A report that is read back may say anything.
+            // A report that was read back may contain any number.
             sum.saturating_add(*time)
         })
     }
@@ -107,7 +107,7 @@ pub fn seconds(time: Duration) -> f64 {
     time.as_micros() as f64 / 1e6
 }
 
-/// The duration of a number of seconds; none for a number that is not a duration.
+/// The duration of a number of seconds; `None` for a number that is not a duration.
 pub fn of_seconds(seconds: f64) -> Option<Duration> {
     let micros = (seconds * 1e6).round();
     Duration::try_from_secs_f64(micros / 1e6)
@@ -140,7 +140,7 @@ pub struct Laps {
 }
 
 impl Laps {
-    /// Begins now.
+    /// Starts a stopwatch now.
     pub fn start(clock: Option<&dyn Clock>) -> Self {
         Laps {
             last: clock.map(Clock::now).unwrap_or_default(),
@@ -148,7 +148,7 @@ impl Laps {
         }
     }
 
-    /// What passed since the last lap went to this phase.
+    /// Assigns the time since the last lap to this phase.
     pub fn lap(&mut self, clock: Option<&dyn Clock>, phase: Phase) {
         if let Some(clock) = clock {
             let now = clock.now();
@@ -157,7 +157,7 @@ impl Laps {
         }
     }
 
-    /// The time since the last lap was measured elsewhere, as `others`.
+    /// Skips the time since the last lap, which was measured elsewhere as `others`.
     pub fn skip(&mut self, clock: Option<&dyn Clock>, others: Timings) {
         if let Some(clock) = clock {
             self.last = clock.now();
@@ -177,7 +177,7 @@ mod tests {
 
     use super::*;
 
-    /// A clock that moves by a second at each look.
+    /// A clock that advances by a second at each reading.
     #[derive(Debug, Default)]
     struct Ticking(AtomicU64);
 

@@ -1,4 +1,4 @@
-//! Sums over outcomes, and the ratio that is derived from them.
+//! Sums over outcomes, and the ratio derived from them.
 //!
 //! Stores only what can be added; derived figures are computed when they are shown.
 
@@ -26,7 +26,7 @@ pub struct Totals {
     pub skipped: u64,
     /// Of these, rejected.
     pub rejected: u64,
-    /// Of all, those for which something that was asked for failed.
+    /// Of all, those for which something that was requested failed.
     pub degraded: u64,
     /// Bytes of the inputs that were read, unpacked.
     pub bytes_before: u64,
@@ -48,14 +48,14 @@ pub struct Totals {
     pub tokens_after: u64,
     /// What requests for summaries cost, if a server was asked.
     pub spent: Option<Spent>,
-    /// Where the run was interrupted, what it has not come to: the one thing that no outcome says.
+    /// What an interrupted run did not process: the only figure that no outcome holds.
     pub interrupted: Option<Interrupted>,
 }
 
-/// What an interrupted run has not come to.
+/// What an interrupted run did not process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interrupted {
-    /// The inputs that are left for the next run; 0 where that is not known, as of a stream.
+    /// The number of inputs left for the next run; 0 if unknown, as for a stream.
     pub left: u64,
 }
 
@@ -137,7 +137,7 @@ impl AddAssign for Totals {
         }
         if let Some(Interrupted { left }) = other.interrupted {
             let sum = self.interrupted.get_or_insert_default();
-            // A report that is read back may say anything.
+            // A report that was read back may contain any number.
             sum.left = sum.left.saturating_add(left);
         }
     }

@@ -1,4 +1,4 @@
-//! Records what was done in the outcome of each conversation: sizes, actions with their reasons, and why.
+//! Records what was done to each conversation in its outcome: sizes, actions with their reasons, and why.
 //!
 //! Decides nothing.
 
@@ -45,7 +45,7 @@ impl Pipeline<'_> {
         reported(transcript, part).map(outcome).collect()
     }
 
-    /// Why a conversation of so many tokens is not summarised, if only a switch keeps it from that.
+    /// Why a conversation of this many tokens is not summarised, if the only reason is that summaries are switched off.
     fn switched_off(&self, tokens: u64) -> Option<String> {
         let policy = self.policy;
         let is_off = policy.has(Layer::Summarize) && policy.summary.when == SummaryWhen::Never;
@@ -58,11 +58,12 @@ impl Pipeline<'_> {
         })
     }
 
-    /// Below which triggers a conversation has stayed, if any: "nothing to gain" would say that somebody had tried.
+    /// The triggers that a conversation has stayed below, in words, if any: "nothing to gain" would suggest that something was
+    /// tried.
     fn below_triggers(&self, outcome: &ConversationOutcome) -> Option<String> {
         let (policy, tokens) = (self.policy, outcome.tokens_after);
         let mut actions = outcome.actions.iter();
-        // It has brought itself below its own trigger.
+        // Offloading has brought the conversation below its own trigger.
         let is_offloaded = actions.any(|action| action.kind == ActionKind::Offload);
         let offloads = policy.has(Layer::Offload) && !is_offloaded;
         let offload = offloads.then_some(policy.offload.tokens);
@@ -74,7 +75,7 @@ impl Pipeline<'_> {
             .flatten()
             .filter(|trigger| !held(tokens, trigger))
             .collect();
-        // A trigger that has to be passed is missed by its own number of tokens, too.
+        // A trigger that must be exceeded is also missed by exactly its number of tokens.
         let how = match missed.first()? {
             least if tokens < *least => "below",
             _ => "not over",
@@ -84,7 +85,7 @@ impl Pipeline<'_> {
             1 => "trigger",
             _ => "triggers",
         };
-        // What the other layers have done has brought it there.
+        // The other layers have brought it there.
         let is_brought = missed.iter().all(|one| held(outcome.tokens_before, one));
         let then = if is_brought { "then " } else { "" };
         Some(format!(
@@ -93,12 +94,12 @@ impl Pipeline<'_> {
         ))
     }
 
-    /// The cap of a conversation that had `before` live tokens and has `after`, where no summary can help it below: the policy
-    /// writes none.
+    /// The cap of a conversation whose live tokens went from `before` to `after`, if no summary can bring it below the cap because
+    /// the policy writes none.
     fn cap_without_summary(&self, before: u64, after: u64) -> Option<TargetOutcome> {
         let policy = self.policy;
         let is_due = match policy.has(Layer::Summarize) {
-            // A share is meant whatever the trigger says; without the layer, there is no trigger.
+            // A share applies whatever the trigger says; without the layer, there is no trigger.
             true => policy.target.is_share() || is_over(policy, before),
             false => true,
         };
@@ -212,7 +213,7 @@ impl Pipeline<'_> {
     ) -> Option<String> {
         let why = result.map(ConversationResult::in_words);
         let why = why.or_else(|| self.switched_off(outcome.tokens_after));
-        // An empty one has said so.
+        // An empty conversation already has its reason.
         why.or_else(|| match outcome.messages_before {
             0 => None,
             _ => self.below_triggers(outcome),
@@ -253,7 +254,7 @@ fn measure(
     }
 }
 
-/// The conversations in the report: a line without one (blank, broken) is not there.
+/// The conversations in the report: a line without a conversation (blank, broken) is omitted.
 fn reported<'t>(
     transcript: &'t Transcript<'_>,
     part: Part,
@@ -262,7 +263,7 @@ fn reported<'t>(
     transcript.conversations.iter().filter(counts)
 }
 
-/// The first line (from 1) of each conversation in the report, in the file.
+/// The file's line number (from 1) of the first line of each conversation in the report.
 pub(super) fn first_lines(work: &Work<'_, '_>) -> Vec<u64> {
     let Input {
         first_line, part, ..
@@ -275,7 +276,7 @@ pub(super) fn first_lines(work: &Work<'_, '_>) -> Vec<u64> {
     reported(&work.transcript, part).map(first).collect()
 }
 
-/// Consecutive lines: the first of each run, and how many.
+/// The runs of consecutive lines: the first line of each, and its length.
 fn runs(lines: &BTreeSet<u32>) -> impl Iterator<Item = (u32, u64)> + '_ {
     let mut lines = lines.iter().copied().peekable();
     std::iter::from_fn(move || {

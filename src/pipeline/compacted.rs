@@ -13,21 +13,21 @@ use crate::verify::{Finding, Severity, new_findings};
 pub struct Compacted<'a> {
     pub(super) transcript: Transcript<'a>,
     pub(super) changes: Vec<Change>,
-    /// How many lines were dropped.
+    /// The number of dropped lines.
     pub(super) dropped: usize,
-    /// How many lines had secrets in them.
+    /// The number of lines that contained secrets.
     pub(super) masked: usize,
-    /// How many conversations were summarised.
+    /// The number of summarised conversations.
     pub(super) summarised: usize,
     /// The names in the store that the input contains and the output does not.
     pub(super) released: Vec<String>,
-    /// What the policy asks for and could not be done.
+    /// What the policy asks for but could not be done.
     pub degraded: Vec<Degraded>,
     /// Warnings about the result.
     pub warnings: Vec<Warning>,
-    /// Findings of the input.
+    /// The number of findings in the input.
     pub findings_before: u64,
-    /// Findings of the result; those of the input where it was rejected.
+    /// The number of findings in the result; in the input if the result was rejected.
     pub findings_after: u64,
     /// What happened to each conversation.
     pub conversations: Vec<ConversationOutcome>,
@@ -62,7 +62,7 @@ impl<'a> Compacted<'a> {
         self.rejection.is_none() && self.summarised > 0
     }
 
-    /// Whether a summary of it is still to come, so that nothing is to be written yet.
+    /// Whether a summary is still pending, so that nothing may be written yet.
     pub fn waits(&self) -> bool {
         let mut degraded = self.degraded.iter();
         degraded.any(|one| one.kind == DegradedKind::SummaryPending)
@@ -77,7 +77,7 @@ impl<'a> Compacted<'a> {
         }
     }
 
-    /// The name and the content of everything that the output newly refers to in the store.
+    /// The name and content of everything in the store that the output newly refers to.
     pub fn offloads(&self) -> impl Iterator<Item = (&str, Content<'_>)> + '_ {
         let changes = if self.is_changed() {
             self.changes.as_slice()
@@ -106,7 +106,7 @@ impl<'a> Compacted<'a> {
     }
 }
 
-/// How many findings are errors.
+/// The number of findings that are errors.
 pub(super) fn errors(findings: &[Finding]) -> u64 {
     findings
         .iter()

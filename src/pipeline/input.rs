@@ -16,7 +16,7 @@ pub struct Input<'a, 's> {
     pub format: Format,
     /// Its bytes.
     pub bytes: &'a [u8],
-    /// The long strings in them that were found when its format was.
+    /// The long strings found in these bytes when the format was detected.
     pub strings: &'s Strings,
     /// The number (from 1) of its first line in its file.
     pub first_line: u64,
@@ -24,7 +24,7 @@ pub struct Input<'a, 's> {
     pub part: Part,
     /// What the store has of it.
     pub stored: Stored<'s>,
-    /// Asked before a summary is written.
+    /// Queried before a summary is written.
     pub instruction_source: Option<&'s dyn InstructionSource>,
     /// What the units of the built-in summary are worth.
     pub weights: &'s Weights,
@@ -35,18 +35,18 @@ pub struct Input<'a, 's> {
 pub struct Stored<'s> {
     /// The store with the results that earlier runs moved out of it, if there is one.
     pub store: Option<&'s Store>,
-    /// How texts name the store's folder.
+    /// The name of the store's folder in texts.
     pub folder: &'s str,
     /// The path of its copy in the store, for summaries that contain it.
     pub archive: Option<&'s str>,
-    /// The live tokens of its conversations before the first compaction, by their ids in a report, if known.
+    /// The live tokens of its conversations before the first compaction, if known, keyed by their ids in a report.
     pub originals: Option<&'s BTreeMap<String, u64>>,
     /// Who asks for summaries: see [`ModelRequest::requester`](crate::artifacts::ModelRequest::requester).
     pub requester: Option<&'s str>,
 }
 
 impl Default for Stored<'_> {
-    /// Nothing, in a store that would be beside the output.
+    /// Nothing stored, and a store that would be next to the output.
     fn default() -> Self {
         Stored {
             store: None,

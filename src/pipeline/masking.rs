@@ -1,8 +1,8 @@
 //! Masks the secrets of a transcript first of all, if `redact = "outputs"`.
 //!
-//! Every line is searched, dead lines included, because a shared file is shared as a whole. Pictures, and what only a provider
-//! can read (signatures, encrypted reasoning), stay as they are: known by their keys, but never by these alone, since a tool's
-//! input may have any keys.
+//! Every line is searched, dead lines included, because a shared file is shared as a whole. Pictures, and data that only a provider
+//! can read (signatures, encrypted reasoning), stay as they are: they are recognised by their keys, but never by these alone, since
+//! a tool's input may have any keys.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -27,10 +27,10 @@ const SEALED: [&[u8]; 5] = [
     b"\"thoughtSignature\"",
     b"\"data\"",
 ];
-/// What base64 follows in these strings, unless it begins them: the head of a data URL, and a key of an item that pi writes
-/// whole as a signature.
+/// What precedes the base64 in these strings if they do not begin with it: the head of a data URL, and a key in an item that pi
+/// writes whole as a signature.
 const HEADS: [&[u8]; 2] = [b";base64,", br#"\"encrypted_content\":\""#];
-/// The shortest base64 that stays as it is, in bytes: in less, nothing looks like a secret by chance.
+/// The shortest base64 that stays as it is, in bytes: shorter base64 never looks like a secret by chance.
 const LEAST: usize = 256;
 /// How much of it is searched for a secret that begins it.
 const SEARCHED: usize = 2_048;
@@ -164,10 +164,10 @@ fn base64(text: &[u8]) -> usize {
     }
 }
 
-/// Whether base64 is long enough to stay, and does not begin as a secret does.
+/// Whether base64 is long enough to stay, and does not begin with a secret.
 fn is_sealed(redactor: &Redactor, base64: &[u8]) -> bool {
     let first = String::from_utf8_lossy(&base64[..base64.len().min(SEARCHED)]);
-    // No base64 begins as a mask does.
+    // No base64 begins with a `[`, as masks do.
     base64.len() >= LEAST && !redactor.redact(&first).text.starts_with('[')
 }
 
@@ -200,7 +200,7 @@ fn string_after(line: &[u8], at: usize) -> Option<Range<usize>> {
 mod tests {
     use super::*;
 
-    /// A token as a server gives it out; nowhere in one piece here.
+    /// A token as a server issues it, never written here in one piece.
     fn token() -> String {
         format!("gh{}_{}", "p", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
     }
@@ -251,9 +251,9 @@ mod tests {
                 assert_eq!(line(&text), None, "{text}");
             }
         }
-        // A key that only somebody speaks of.
+        // A key that is only mentioned in a text.
         assert!(line(&format!(r#"{{"text":"\"signature\":\"{sealed}\""}}"#)).is_some());
-        // One of each on a line.
+        // A sealed string and a secret on one line.
         let (masked, count) =
             line(&format!(r#"{{"signature":"{sealed}","text":"{secret}"}}"#)).unwrap();
         assert_eq!((masked.matches(&secret).count(), count), (1, 1));

@@ -1,4 +1,4 @@
-//! One transcript through the stages: read, then plan, artifacts, settle and apply until nothing changes, then verify.
+//! Takes one transcript through the stages: read, then plan, artifacts, settle and apply until nothing changes, then verify.
 //!
 //! Reads only what artifacts need and writes nothing: the caller decides what to do with the result. A result that breaks a
 //! rule which the input keeps, or has more tokens than the input, is rejected, and the input is kept.
@@ -47,9 +47,9 @@ pub struct Pipeline<'p> {
     earlier: Earlier,
     /// The sources of artifacts.
     sources: Sources<'p>,
-    /// What measures the phases, if requested.
+    /// Measures the phases, if requested.
     clock: Option<&'p dyn Clock>,
-    /// Who has switched summaries off, if that is known: a flag, a variable or a file.
+    /// What has switched summaries off, if known: a flag, a variable or a file.
     off_by: Option<&'p str>,
 }
 
@@ -114,7 +114,7 @@ impl<'p> Pipeline<'p> {
         })
     }
 
-    /// The same pipeline, which knows who has set `summary.when`, for the reason why nothing is summarised.
+    /// The same pipeline with the origin of the `summary.when` setting, for the reason why nothing is summarised.
     #[must_use]
     pub fn switched_off_by(self, origin: Option<&'p str>) -> Self {
         Pipeline {
@@ -133,7 +133,7 @@ impl<'p> Pipeline<'p> {
         Pipeline { sources, ..self }
     }
 
-    /// The same pipeline, which measures its phases.
+    /// The same pipeline, which measures its phases with `clock`.
     #[must_use]
     pub fn timed(self, clock: Option<&'p dyn Clock>) -> Self {
         Pipeline { clock, ..self }
@@ -145,7 +145,7 @@ impl<'p> Pipeline<'p> {
         self.compact_parsed(input, work)
     }
 
-    /// Compacts one transcript whose blocks were measured before, if that was by the same estimator.
+    /// Compacts one transcript whose blocks have already been measured; reuses the sizes if they come from an equivalent estimator.
     pub fn compact_measured<'a>(
         &self,
         input: Input<'a, '_>,
@@ -159,7 +159,7 @@ impl<'p> Pipeline<'p> {
         self.compact_parsed(input, work)
     }
 
-    /// Compacts a transcript that was read.
+    /// Compacts a transcript that has been read.
     fn compact_parsed<'a>(&self, input: Input<'a, '_>, mut work: Work<'a, '_>) -> Compacted<'a> {
         let coverage = coverage(&work.transcript, &self.policy.tools);
         work.lap(self.clock, Phase::Read);

@@ -1,4 +1,4 @@
-//! The input as it was read: what summaries are made from.
+//! The input as it was read, from which summaries are made.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ pub(super) struct Original<'a> {
 }
 
 impl Pipeline<'_> {
-    /// What summaries are made from, if not the transcript as it is when they are made. Asked for before the first change: the
-    /// bytes stay where they are, and to copy what is known of them takes a fraction of reading them again.
+    /// What summaries are made from, if not the transcript as it is at the time. Called before the first change: the bytes stay
+    /// where they are, and copying what is known of them takes a fraction of the time of reading them again.
     pub(super) fn original<'a>(&self, view: View<'_, 'a, '_>) -> Option<Original<'a>> {
         let summarises =
             self.policy.has(Layer::Summarize) && self.policy.summary.when != SummaryWhen::Never;

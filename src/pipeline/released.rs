@@ -19,7 +19,7 @@ impl Pipeline<'_> {
     }
 }
 
-/// Whether the transcript contains the name of what a change put into the store.
+/// Whether the transcript contains the name under which a change stored its content.
 pub(super) fn is_named(transcript: &Transcript<'_>, change: &Change) -> bool {
     change.stored.as_ref().is_some_and(|stored| {
         let line = transcript.block(change.block).line;
@@ -28,8 +28,8 @@ pub(super) fn is_named(transcript: &Transcript<'_>, change: &Change) -> bool {
     })
 }
 
-/// Those of `named` that no line holds any more. Lines are searched once for all names: there may be as many of one as of the
-/// other.
+/// The names in `named` that no line contains any more. Lines are searched once for all names, since there may be as many names as
+/// lines.
 pub(super) fn released(transcript: &Transcript<'_>, mut named: Vec<String>) -> Vec<String> {
     if named.is_empty() {
         return named;

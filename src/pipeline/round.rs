@@ -93,8 +93,8 @@ impl NoStore {
 }
 
 impl Pipeline<'_> {
-    /// Whether a round could change a transcript of one conversation, with `total` live tokens, to which only text was added
-    /// since a round that changed nothing.
+    /// Whether a round could change a transcript of one conversation, with `total` live tokens, if only text was added since a
+    /// round that changed nothing.
     ///
     /// Called before each request of a live agent. Without new results, the layers that replace results would find nothing new;
     /// only token counts or the end of the last answer can make a difference.
@@ -130,7 +130,7 @@ impl Pipeline<'_> {
 }
 
 impl Round {
-    /// Whether the transcript differs from what it was.
+    /// Whether the round changed the transcript.
     pub fn is_changed(&self) -> bool {
         let is_summarised = self.summaries.summaries().next().is_some();
         !self.changes.is_empty() || self.dropped > 0 || is_summarised

@@ -214,7 +214,7 @@ impl Run<'_, '_, '_> {
                 fitted.extend(done.fitted);
             };
             self.finish_summaries(placed);
-            // A summary can remove sidechains: those are never asked for.
+            // A pending summary can remove sidechains, so these are not requested.
             if self.round.summaries.is_to_come() {
                 break;
             }

@@ -15,9 +15,9 @@ use crate::transcript::{Conversation, ConversationId};
 /// The outcome of summarising one conversation.
 #[derive(Debug)]
 pub(super) struct ConversationResult {
-    /// The conversation in the input.
+    /// The conversation's id in the input.
     pub(super) id: ConversationId,
-    /// The same conversation in the result.
+    /// The conversation's id in the result.
     pub(super) id_after: String,
     /// The line (from 0) and the number (from 0) of the first message that a summary replaces.
     pub(super) first: (u32, usize),
@@ -73,7 +73,7 @@ impl RoundSummaries {
         }
     }
 
-    /// Whether a summary is asked for in a batch, and not there yet.
+    /// Whether a summary is requested in a batch and not there yet.
     pub(super) fn is_to_come(&self) -> bool {
         let mut degraded = self.degraded.iter();
         degraded.any(|one| one.kind == DegradedKind::SummaryPending)
@@ -106,7 +106,7 @@ impl ConversationResult {
         }
     }
 
-    /// Adds it to the conversation's outcome.
+    /// Adds this result to the conversation's outcome.
     pub(super) fn report(&self, first_line: u64, outcome: &mut ConversationOutcome) {
         let summarised = match &self.summary {
             SummaryResult::Unchanged { tried, target, .. } => {
@@ -139,7 +139,7 @@ impl ConversationResult {
         outcome.target = summarised.target;
     }
 
-    /// It in words, for the report.
+    /// This result in words, for the report.
     pub(super) fn in_words(&self) -> String {
         match &self.summary {
             SummaryResult::Summarised(summarised) => {

@@ -1,13 +1,13 @@
 //! Makes the actions of each conversation add up: their savings are what the conversation has lost.
 //!
 //! Every action is counted by itself, with the roundings of its estimator; a summary is counted by what it replaced when it was
-//! written, after clearing. So what the conversation as a whole has lost decides: a summary accounts for the messages that it
-//! replaced as they were in the input, and a difference by rounding goes to the other actions. Never changes the
-//! sizes of a conversation.
+//! written, after clearing. The total that the conversation has lost therefore decides: a summary accounts for the messages that it
+//! replaced as they were in the input, and a rounding difference goes to the other actions. Never changes the sizes of a
+//! conversation.
 
 use crate::outcome::{Action, ActionKind, ConversationOutcome};
 
-/// Why a sidechain has left.
+/// Why a sidechain is gone.
 const WITH_ITS_TASK: &str = "removed together with its task";
 
 /// Makes the actions of a conversation add up; `line` is its first line in the input, from 1.
@@ -30,7 +30,7 @@ pub(super) fn add_up(outcome: &mut ConversationOutcome, line: u64) {
     }
 }
 
-/// Records that a conversation has left as a whole, whatever was done to it before.
+/// Records that a conversation was removed as a whole, whatever was done to it before.
 fn leave(outcome: &mut ConversationOutcome, line: u64) {
     outcome
         .actions
@@ -51,7 +51,7 @@ fn is_replaced(outcome: &ConversationOutcome) -> bool {
     outcome.actions.iter().any(replaces_messages)
 }
 
-/// Whether an action takes whole messages.
+/// Whether an action replaces or removes whole messages.
 fn replaces_messages(action: &Action) -> bool {
     match action.kind {
         ActionKind::Summarize | ActionKind::Prune => true,
@@ -79,7 +79,7 @@ fn spread(actions: &mut [Action], missing: i128) {
     }
 }
 
-/// Adds to what an action has saved; sizes stay positive.
+/// Adds to what an action has saved; sizes never become negative.
 fn add(action: &mut Action, saved: i128) {
     let before = signed(action.tokens_before) + saved;
     action.tokens_before = unsigned(before);

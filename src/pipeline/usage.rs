@@ -1,5 +1,5 @@
-//! Corrects recorded usage figures to what a provider would count now: an agent that believes its window to be full compacts
-//! again at once, our summary included.
+//! Corrects recorded usage figures to what a provider would count now: an agent that believes its window to be full compacts again
+//! at once, including our summary.
 //!
 //! One correction for everything a policy has done, by the share of the window that is left. A policy that counts only a part
 //! of what a model reads, or the base64 of pictures, cannot tell that share; for it, everything is counted separately.
@@ -17,7 +17,8 @@ use crate::transcript::{BlockKind, ChangeSet, ConversationId, Transcript};
 /// The tokens of each conversation, everything counted.
 pub(super) type Windows = BTreeMap<ConversationId, u64>;
 
-/// An estimator of everything that a model reads, and of pictures as providers count them, if the policy's own is none.
+/// An estimator of everything that a model reads, with pictures as providers count them; `None` if the policy's own estimator is
+/// one.
 pub(super) fn whole(settings: &Tokens) -> Result<Option<Estimator>> {
     let scope = match settings.scope {
         Scope::Strings => Scope::Content,

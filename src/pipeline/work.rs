@@ -67,7 +67,7 @@ impl<'a, 's> Work<'a, 's> {
         work
     }
 
-    /// A transcript that is read, and in which nothing was counted yet; `clock` measures that.
+    /// Creates the work for a transcript that is read but not counted yet; `clock` measures the reading.
     pub(super) fn parsed(
         input: Input<'a, 's>,
         estimator: Estimator,
@@ -94,12 +94,13 @@ impl<'a, 's> Work<'a, 's> {
         }
     }
 
-    /// What passed since the last lap went to this phase.
+    /// Assigns the time since the last lap to this phase.
     pub(super) fn lap(&mut self, clock: Option<&dyn Clock>, phase: Phase) {
         self.laps.lap(clock, phase);
     }
 
-    /// A transcript that is appended line by line. Summaries are made from what is there.
+    /// Creates the work for a transcript that is appended line by line. Summaries are made from the transcript as it is at the
+    /// time.
     pub fn live(input: Input<'a, 's>, estimator: Estimator) -> Self {
         let nothing = Input {
             bytes: &[],
@@ -200,7 +201,7 @@ impl<'a, 's> Work<'a, 's> {
         apply(self.input.format, &mut self.transcript, changes);
     }
 
-    /// The numbers of a conversation and one of its messages in the input.
+    /// The numbers that a conversation and one of its messages had in the input.
     pub(super) fn numbered(&self, conversation: u32, message: u32) -> (u32, u32) {
         match self.positions.get(conversation as usize) {
             Some(position) => (position.number, message + position.removed),
@@ -280,7 +281,7 @@ impl<'s> View<'_, '_, 's> {
     }
 }
 
-/// The conversations of a transcript by the id of the line that they begin with.
+/// The conversations of a transcript by the id of their first line.
 pub(super) struct Places<'w> {
     by_id: IdMap<&'w [u8], usize>,
     conversations: &'w [Conversation],

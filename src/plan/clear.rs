@@ -13,7 +13,7 @@ pub(super) fn candidates<'p>(results: &Results<'_, '_>, policy: &'p Policy) -> V
     let transcript = results.transcript;
     let clear = &policy.clear;
     let mut found = Vec::new();
-    // From the newest: what is kept counts whatever it holds now, so that a second run keeps the same ones.
+    // Starts from the newest: a kept result counts whatever it holds now, so that a second run keeps the same ones.
     let mut newer = 0;
     for (number, place, block) in results.blocks().rev() {
         let of_kind = || {

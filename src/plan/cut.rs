@@ -13,11 +13,11 @@ use crate::transcript::{BlockKind, Conversation, Role, Transcript, Typed};
 /// Where a conversation is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
-    /// The first message that was asked to be kept, from 0.
+    /// The first message that the policy asked to keep, from 0.
     pub requested: usize,
     /// The first message that is kept, from 0; the number of messages if none is.
     pub first_kept: usize,
-    /// How many messages earlier than requested that is, so that nothing is split.
+    /// How many messages the cut moved back from `requested`, so that nothing is split.
     pub moved: u64,
 }
 
@@ -36,7 +36,7 @@ pub struct Cutter<'c> {
 }
 
 impl<'c> Cutter<'c> {
-    /// A cutter for a conversation; `origins` says for each message where it comes from.
+    /// Creates a cutter for a conversation; `origins` gives the origin of each message.
     pub fn new(
         transcript: &'c Transcript<'c>,
         conversation: &'c Conversation,
@@ -78,15 +78,16 @@ impl<'c> Cutter<'c> {
         self.by_policy_at(self.conversation.messages.len(), keep, tokens)
     }
 
-    /// The cut that `keep` asked for when the conversation ended before the message `end`; later messages are kept.
+    /// The cut that `keep` would have asked for if the conversation had ended before the message `end`; later messages are kept.
     pub fn by_policy_at(&self, end: usize, keep: &Summary, tokens: &[u64]) -> Cut {
         self.by_rules(end, keep, tokens, |n| {
             self.transcript.begins_turn(self.conversation, n)
         })
     }
 
-    /// The cut that `keep` asks for if the conversation is pruned: then a user's words in the message of a removed result begin
-    /// a turn. Where turns are kept, nothing else is: any other cut could leave an answer without its question at the beginning.
+    /// The cut that `keep` asks for if the conversation is pruned: then a user's words in the message of a removed result begin a
+    /// turn. If `keep` keeps turns, its other rules are ignored: any other cut could leave an answer without its question at the
+    /// beginning.
     pub fn by_pruned(&self, keep: &Summary, tokens: &[u64]) -> Cut {
         let end = self.conversation.messages.len();
         let by_turns = Summary {
@@ -129,8 +130,8 @@ impl<'c> Cutter<'c> {
         self.at(requested.unwrap_or(self.conversation.messages.len()))
     }
 
-    /// The cut that keeps the newest messages up to `limit` tokens and splits nothing as it is; [`within`](Cutter::within) where not
-    /// even the last message is such a cut.
+    /// The cut that keeps the newest messages up to `limit` tokens and splits nothing without being moved;
+    /// [`within`](Cutter::within) if not even the last message allows such a cut.
     pub fn at_most(&self, limit: u64, tokens: &[u64]) -> Cut {
         let needs = self.needs();
         let (mut kept, mut earliest, mut best) = (0, needs.len(), None);
@@ -186,8 +187,8 @@ impl<'c> Cutter<'c> {
         }
     }
 
-    /// `cut`, or, where it would begin with an answer or a result, the cut before the typed message that these belong to: without a
-    /// summary before it, no conversation may begin so.
+    /// `cut`, or, if it would begin with an answer or a result, the cut before the typed message that these belong to: without a
+    /// summary before it, no conversation may begin with either.
     pub fn from_a_user(&self, cut: Cut) -> Cut {
         let message = self.conversation.messages.get(cut.first_kept);
         if message.is_none_or(|message| message.role == Role::User) {
@@ -243,7 +244,7 @@ impl<'c> Cutter<'c> {
                     None => self.last_answer(there).max(Some(turn)),
                 }
             }
-            // Of several turns that are all that there are, none is old: what is before the first one stays with it.
+            // If there are exactly `keep` turns (more than one), none of them is old: what is before the first one stays with it.
             _ => match turns.len().checked_sub(keep) {
                 Some(0) if keep > 1 => there.first().copied(),
                 Some(at) => turns.get(at).copied(),
@@ -279,7 +280,7 @@ impl<'c> Cutter<'c> {
         }
     }
 
-    /// For each message the first one that must be kept with it: that of the calls whose results it has.
+    /// For each message, the first one that must be kept with it: the message of the calls whose results it has.
     fn needs(&self) -> Vec<usize> {
         // The message of each call, by its id; if an id is missing or not unique, the last one before the result.
         let mut calls: IdMap<&[u8], usize> = IdMap::default();
@@ -347,7 +348,7 @@ fn by_messages(there: &[usize], keep: u64) -> Option<usize> {
     there.get(there.len().saturating_sub(keep)).copied()
 }
 
-/// Keeps the newest messages up to `keep` tokens, and the last one in any case.
+/// Keeps the newest messages up to `keep` tokens, and always the last one.
 fn by_tokens(there: &[usize], tokens: &[u64], keep: u64) -> Option<usize> {
     let (last, others) = there.split_last().filter(|_| keep > 0)?;
     let mut left = keep.saturating_sub(tokens[*last]);
@@ -362,8 +363,8 @@ fn by_tokens(there: &[usize], tokens: &[u64], keep: u64) -> Option<usize> {
     Some(first)
 }
 
-/// For each message, the last place of a line of the messages up to it, and the first place of a line of the messages from it
-/// on, in the order in which lines are linked. Messages of several lines may be interleaved.
+/// For each message, the position of the last line of all messages up to it, and of the first line of all messages from it on, in
+/// the order in which lines are linked. Messages of several lines may be interleaved.
 fn reach(conversation: &Conversation) -> Vec<(usize, usize)> {
     let count = conversation.messages.len();
     let places: IdMap<u32, usize> = conversation.path.iter().copied().zip(0..).collect();

@@ -96,13 +96,13 @@ pub fn is_over(policy: &Policy, total: u64) -> bool {
 /// The live tokens of a conversation.
 #[derive(Debug, Clone, Copy)]
 pub struct Live<'t> {
-    /// Those of each message; 0 for system messages.
+    /// The tokens of each message; 0 for system messages.
     pub tokens: &'t [u64],
-    /// All of them.
+    /// The total.
     pub total: u64,
-    /// Those of system messages, which cannot be saved.
+    /// The tokens of system messages, which cannot be saved.
     pub system: u64,
-    /// The most that there should be afterwards.
+    /// The most live tokens that should remain afterwards.
     pub goal: Option<Goal>,
 }
 
@@ -136,7 +136,7 @@ pub fn due(policy: &Policy, force: &Force, cutter: &Cutter<'_>, live: Live<'_>) 
             ))
         }
         Some(threshold) if is_over(policy, total) => {
-            // Counted like the system that this trigger is taken from: before the cut is moved.
+            // Counted before the cut is moved, as in the system that this trigger comes from.
             let kept: u64 = tokens[cut.requested.min(tokens.len())..].iter().sum();
             let savings = total.saturating_sub(kept).saturating_sub(system);
             let least = policy.trigger.min_savings;
@@ -175,9 +175,10 @@ pub fn due(policy: &Policy, force: &Force, cutter: &Cutter<'_>, live: Live<'_>) 
     }
 }
 
-/// `cut`, unless the turns that it keeps are over the trigger by themselves: the conversation would stay over its trigger for
-/// ever. Then as many of these turns are kept as are not over it; if not even the last one is, its last round, or what the other
-/// rules keep. A policy that keeps a number of messages, or that has another answer to a result that is too large, means that.
+/// `cut`, unless the turns that it keeps are over the trigger by themselves: the conversation would stay over its trigger for ever.
+/// In that case, keeps as many of these turns as stay below the trigger; if not even the last one does, its last round, or what the
+/// other rules keep. A policy that keeps a number of messages, or that handles a result that is too large in another way, does so
+/// on purpose.
 fn below_trigger(policy: &Policy, cutter: &Cutter<'_>, cut: Cut, tokens: &[u64]) -> Cut {
     let summary = &policy.summary;
     let stays_over = |cut: Cut| {
@@ -198,7 +199,7 @@ fn below_trigger(policy: &Policy, cutter: &Cutter<'_>, cut: Cut, tokens: &[u64])
         };
         cutter.by_policy(&keep, tokens)
     };
-    // More turns are more tokens, so that the number of turns is found by halving.
+    // More turns mean more tokens, so a binary search finds the number of turns.
     let (mut fits, mut over) = (0, summary.keep_turns.min(tokens.len() as u64));
     while over - fits > 1 {
         let turns = fits + (over - fits) / 2;

@@ -28,8 +28,8 @@ impl Goal {
         })
     }
 
-    /// The most live tokens of the whole conversation that reach the goal. Tokens of system messages cannot be saved; they count
-    /// against a cap, not against an aim.
+    /// The most live tokens that the whole conversation may have to reach the goal. Tokens of system messages cannot be saved; they
+    /// count against a cap, not against an aim.
     pub fn cap(&self) -> u64 {
         self.tokens + self.allowance()
     }
@@ -40,7 +40,7 @@ impl Goal {
         target.of_kind(self.kind, self.allowance()).after(total)
     }
 
-    /// The tokens that do not count.
+    /// The tokens that do not count towards the goal.
     fn allowance(&self) -> u64 {
         match self.kind {
             TargetKind::Aim => self.system,

@@ -7,7 +7,7 @@ use super::{Keeping, clear, demote, is_skipped, superseded};
 use crate::policy::{Layer, Policy};
 use crate::transcript::Transcript;
 
-/// The layers that look at results whatever the size of their conversation, in the order in which they do.
+/// The layers that look at results whatever the size of their conversation, in the order in which they run.
 const LAYERS: [Layer; 3] = [Layer::Superseded, Layer::Demote, Layer::Clear];
 
 /// The candidates that a layer finds in one conversation.

@@ -38,7 +38,7 @@ pub use why::Why;
 /// What one step of a round would do to a transcript.
 #[derive(Debug, Default)]
 pub struct Plan<'t> {
-    /// Lines and blocks to remove, with new links for what names them.
+    /// Lines and blocks to remove, with new links for whatever refers to them.
     pub removed: ChangeSet,
     /// The results that layers would replace, in the order of conversations and messages.
     pub results: Vec<ResultPlan<'t>>,
@@ -53,7 +53,7 @@ pub struct Plan<'t> {
 pub enum Keeping {
     /// A store: demoted content can be found again.
     Store,
-    /// None (a stream without `--store`): nothing is taken out that only a store could give back.
+    /// None (a stream without `--store`): content that could be restored only from a store is not taken out.
     Nothing,
 }
 

@@ -13,7 +13,7 @@ pub fn may_offload(policy: &Policy, total: u64) -> bool {
     policy.has(Layer::Offload) && policy.trigger.compare.holds(total, policy.offload.tokens)
 }
 
-/// Plans the offload of a transcript whose conversations have these numbers of live tokens. Needs a store.
+/// Plans the offload of a transcript, given the live tokens of each of its conversations. Needs a store.
 pub fn offload<'p>(transcript: &Transcript<'_>, policy: &'p Policy, totals: &[u64]) -> Plan<'p> {
     let mut plan = Plan::default();
     let share = policy.offload.share;
@@ -56,8 +56,8 @@ mod tests {
     use crate::format::{Format, Warnings};
     use crate::policy::preset;
 
-    /// The messages of the results that are candidates in a conversation of a system message and `pairs` calls with their
-    /// results, when it has this many tokens.
+    /// The messages of the candidate results in a conversation of this many live tokens: a system message and `pairs` calls with
+    /// their results.
     fn candidates(pairs: usize, tokens: u64, share: f64) -> Vec<u32> {
         let mut policy = preset("offload-first").unwrap();
         policy.offload.share = share;

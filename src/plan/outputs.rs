@@ -34,7 +34,7 @@ pub struct OutputCandidate {
 /// How small results have to become.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fit {
-    /// They leave no room for a summary.
+    /// The results leave no room for a summary.
     Summary {
         /// The room for them.
         room: Room,

@@ -36,7 +36,7 @@ pub fn prunable(transcript: &Transcript<'_>, conversation: &Conversation) -> IdS
         .filter(leaves)
         .map(|(_, number)| number)
         .collect();
-    // A copy would be sent in the place of a removed block.
+    // Otherwise, a copy would be sent in place of the removed block.
     let copies = conversation.copies.iter();
     let copies = copies.filter(|(_, of)| leaving.contains(of));
     let copies: Vec<u32> = copies.map(|(copy, _)| *copy).collect();

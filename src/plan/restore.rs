@@ -1,7 +1,7 @@
-//! The files that were read last: their contents are restored after a summary, so that the agent need not read them again.
+//! The most recently read files: their contents are restored after a summary, so that the agent need not read them again.
 //!
-//! Everything here comes from the transcript; no disk is read. A content is never guessed: a file whose content is not known
-//! exactly has none.
+//! Everything here comes from the transcript; no disk is read. Content is never guessed: a file whose content is not known exactly
+//! has none.
 
 mod section;
 
@@ -42,7 +42,7 @@ impl Recent {
             .is_some_and(|place| place.message >= from && !is_replaced(place.block))
     }
 
-    /// The same file with the content that the disk has. If that differs, the transcript does not show it.
+    /// The same file with its content on disk. If that differs, the transcript does not show it.
     #[must_use]
     pub fn with(self, content: Content) -> Self {
         let bare = |text: &str| text.strip_suffix('\n').unwrap_or(text).to_owned();
@@ -60,16 +60,16 @@ impl Recent {
 
 /// The files of a conversation that were read, each once, the most recently read first.
 ///
-/// Few of them are restored, and finding out a content is expensive: it is done on demand.
+/// Few of them are restored, and determining a file's content is expensive, so it is done on demand.
 #[derive(Debug)]
 pub struct Recents<'t> {
     transcript: &'t Transcript<'t>,
     placeholders: &'t Placeholders,
-    /// The operations on each file, and its content once that was asked for.
+    /// The operations on each file, and its content once requested.
     files: Vec<(File, OnceCell<Recent>)>,
-    /// What may have changed files besides.
+    /// Other operations that may have changed files.
     touches: Vec<PossibleChange>,
-    /// The effort that is left for finding out contents.
+    /// The work budget left for determining contents.
     effort: WorkBudget,
 }
 
@@ -115,7 +115,7 @@ impl Recents<'_> {
         files.map(|(file, known)| known.get_or_init(|| self.look(file)))
     }
 
-    /// The paths of the files of secrets that come before the other file number `most`.
+    /// The paths of the secret files that come before the `most`-th file that is not secret.
     pub fn secret(&self, most: u64) -> Vec<String> {
         let mut others = 0;
         let mut secret = Vec::new();
@@ -132,8 +132,8 @@ impl Recents<'_> {
         secret
     }
 
-    /// The paths of those among the newest `most` files, without secret ones, of which nothing is known although a read is the
-    /// last that was done with them, and its result is a text that nothing has replaced.
+    /// The paths of those among the newest `most` files that are not secret whose content is unknown, although the last operation
+    /// on them is a read whose result is a text that nothing has replaced.
     pub fn unclear(&self, most: u64) -> Vec<String> {
         let shows_text = |read: &Operation| {
             let result = read.result.map(|at| self.transcript.block(at.block));
@@ -156,8 +156,8 @@ impl Recents<'_> {
         unclear.map(|(file, _)| written(file).to_owned()).collect()
     }
 
-    /// The paths of those among the newest `most` files, without secret ones, whose content would be known if something since could
-    /// not have changed them.
+    /// The paths of those among the newest `most` files that are not secret whose content would be known if no later operation
+    /// could have changed them.
     pub fn may_have_changed(&self, most: u64) -> Vec<String> {
         self.unknown(most, |file| self.known(file, &[]).is_some())
     }
@@ -195,8 +195,8 @@ impl Recents<'_> {
         self.files[number].1 = OnceCell::from(recent);
     }
 
-    /// What is known of a file after these touches. A read whose result was replaced may have shown another content than was known
-    /// before it.
+    /// What is known of a file, given these possible changes. A read whose result was replaced may have shown another content than
+    /// was known before it.
     fn known(&self, file: &File, touches: &[PossibleChange]) -> Option<Known> {
         let mut operations = file.operations.clone();
         for read in operations.iter_mut().filter(|o| self.is_replaced(o)) {
@@ -254,7 +254,7 @@ impl Placeholders {
     /// The texts of `policy` and of all presets.
     ///
     /// # Errors
-    /// None for a program that passes its tests.
+    /// None in a build that passes its tests.
     pub fn of(policy: &Policy) -> Result<Self> {
         let shipped = presets()?;
         let policies = shipped.iter().chain([policy]);

@@ -11,8 +11,8 @@ use crate::policy::Template;
 use crate::scan::unescape;
 use crate::transcript::{Block, BlockKind, Conversation, Shape, Transcript};
 
-/// What one layer would do to one result. Those of a result follow one another, in the order of the layers: each sees what those
-/// before it have left.
+/// What one layer would do to one result. The plans for one result are adjacent, in the order of the layers: each layer sees what
+/// those before it have left.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ResultPlan<'p> {
     /// Which result.
@@ -39,7 +39,7 @@ pub struct ResultRef {
 pub struct Candidate<'p> {
     /// Why.
     pub reason: Reason,
-    /// It is left alone if it is not larger than this.
+    /// The result is left alone unless it is larger than this.
     pub over: Limits,
     /// What takes its place.
     pub text: &'p Template,
@@ -56,7 +56,7 @@ pub enum Reason {
     ShownAgain {
         /// The same number for all reads of one file in one conversation.
         file: u32,
-        /// What this one shows of it.
+        /// What this read shows of the file.
         shows: Shown,
     },
 }
@@ -93,7 +93,7 @@ pub(super) struct Results<'t, 'a> {
 }
 
 impl<'t, 'a> Results<'t, 'a> {
-    /// Those of the conversation with that number.
+    /// The results of the conversation with that number.
     pub(super) fn of(transcript: &'t Transcript<'a>, number: usize) -> Self {
         let conversation = &transcript.conversations[number];
         // If two calls have the same id, each names the results that follow it.
@@ -139,13 +139,13 @@ impl<'t, 'a> Results<'t, 'a> {
         all.map(|(number, place)| (number, place, self.transcript.block(place.block)))
     }
 
-    /// What was found, in the order of the results.
+    /// The candidates as plans, in the order of the results.
     pub(super) fn plans<'p>(
         &self,
         found: impl IntoIterator<Item = Found<'p>>,
     ) -> impl Iterator<Item = ResultPlan<'p>> {
         let mut found: Vec<Found<'p>> = found.into_iter().collect();
-        // Stable: the layers come in their order.
+        // The sort is stable, so the layers keep their order.
         found.sort_by_key(|(number, _)| *number);
         let found = found.into_iter();
         found.map(|(number, candidate)| ResultPlan {
@@ -196,7 +196,7 @@ pub(super) fn may_leave(transcript: &Transcript<'_>, result: &Block) -> bool {
     is_text && !is_persisted(transcript, result)
 }
 
-/// How an agent marks an output that it has moved to a file itself; the path in it is all that leads there.
+/// The marker of an output that an agent has moved to a file itself; the path in it is the only reference to that file.
 const PERSISTED: &[u8] = b"<persisted-output>";
 
 /// Whether an agent has moved a result to a file itself.

@@ -1,4 +1,4 @@
-//! Planned summaries as data: which conversation, where it is cut, why, and what a model is asked for.
+//! Planned summaries as data: which conversation, where it is cut, why, and what is requested of a model.
 //!
 //! PURE. The text of a summary, and whether it is worth it, is decided in `settle`.
 

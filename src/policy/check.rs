@@ -1,6 +1,6 @@
-//! Keys that must agree with each other. Whether a key accepts its value is checked as it is read.
+//! Checks keys that must agree with each other. Whether a key accepts its value is checked when it is read.
 //!
-//! Never corrects a policy: it says which two keys contradict each other.
+//! Never corrects a policy: the error names the two keys that contradict each other.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ pub(super) fn check(policy: &Policy) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a tool of two kinds: only one could hold.
+/// Rejects a tool that is listed under two kinds: only one could apply.
 fn check_tools(tools: &Tools) -> Result<()> {
     let kinds = [
         ("tools.shell", &tools.shell),

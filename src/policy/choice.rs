@@ -1,18 +1,18 @@
-//! How a closed choice is declared: an enum, the words that a policy writes for it, and what each of them means.
+//! Declares a closed choice: an enum, the words that a policy writes for it, and the meaning of each.
 //!
-//! One macro, so that the enum and the words that errors and the schema list can never disagree.
+//! A single macro, so that the enum can never disagree with the words in errors and in the schema.
 
 /// A word that a policy may write.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Word {
     /// The word.
     pub(super) name: &'static str,
-    /// What it means: the documentation of its variant, lines with blanks around them.
+    /// Its meaning: the documentation of its variant, as lines with surrounding blanks.
     pub(super) doc: &'static str,
 }
 
 impl Word {
-    /// What it means, on one line.
+    /// Its meaning, on one line.
     pub(super) fn doc(&self) -> String {
         let lines: Vec<&str> = self.doc.lines().map(str::trim).collect();
         lines.join(" ")
@@ -25,7 +25,7 @@ pub(super) trait Choice: Copy {
     const WORDS: &'static [Word];
 }
 
-/// Declares an enum whose variants a policy writes as the given words.
+/// Declares an enum whose variants are written as the given words in a policy.
 macro_rules! choice {
     (
         $(#[$meta:meta])*

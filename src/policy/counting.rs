@@ -24,11 +24,12 @@ table! {
         scope: Scope = Scope::Content;
         /// What images and documents count as.
         images: Images = Images::Flat;
-        /// What an image counts as with `tokens.images = "flat"`, whatever its size. A number above 0 implies that.
+        /// What an image counts as with `tokens.images = "flat"`, whatever its size. A number above 0 implies that setting.
         ///
         /// No published system has such a number.
         image_tokens: u64 = 1_600, unit("tokens"), implies("tokens.images", "flat");
-        /// What a document without text counts as with `tokens.images = "flat"`. A number above 0 implies that, for images, too.
+        /// What a document without text counts as with `tokens.images = "flat"`. A number above 0 implies that setting, also for
+        /// images.
         ///
         /// No published system has such a number.
         document_tokens: u64 = 3_000, unit("tokens"), implies("tokens.images", "flat");
@@ -38,7 +39,7 @@ table! {
 choice! {
     /// `tokens.method`: the estimator.
     Method {
-        /// Characters, a number of which is one token.
+        /// A fixed number of characters per token.
         Chars = "chars",
         /// Weights by class of character: letters, digits, CJK and so on.
         Classes = "classes",
@@ -100,7 +101,7 @@ choice! {
         HistoryRepr = "history_repr",
         /// String contents, texts of blocks and string contents of blocks; tool inputs and lists count nothing.
         Strings = "strings",
-        /// Role and content; a content that is no string as compact JSON.
+        /// Role and content; content that is not a string counts as compact JSON.
         RoleContent = "role_content",
     }
 }
@@ -110,7 +111,7 @@ choice! {
     Images {
         /// A number of tokens each, near to what providers count.
         Flat = "flat",
-        /// What is written of them, base64 included, as any other part of a message.
+        /// Their text as written, including base64, like any other part of a message.
         Written = "written",
     }
 }

@@ -1,4 +1,4 @@
-//! The values that a key accepts: its type and range, as a check of a value and in words for an error.
+//! The values that a key accepts: its type and range, as a check and in words for an error.
 //!
 //! A value that passes here can be deserialised; nothing is checked twice.
 
@@ -43,7 +43,7 @@ pub(super) enum Domain {
     },
     /// One of these words.
     OneOf(&'static [Word]),
-    /// One of these words, words of the user's own, or a file of them.
+    /// One of these words, the user's own words, or a file that contains them.
     Prompt(&'static [Word]),
     /// A list of these words. Neither order nor repetition means anything: the list is kept in the order given here.
     AnyOf(&'static [Word]),
@@ -55,11 +55,11 @@ pub(super) enum Domain {
     Parameters,
 }
 
-/// Parameters that are not the user's to set: what is asked for, and that there is one answer in one piece.
+/// Parameters that the user may not set: they determine what is requested, and that there is one answer in one piece.
 const RESERVED: [&str; 5] = ["model", "messages", "system", "stream", "n"];
 
 impl Domain {
-    /// `value` as a policy holds it, or `None` if the key does not accept it.
+    /// `value` in the form that a policy holds, or `None` if the key does not accept it.
     pub(super) fn fit(self, value: &Value) -> Option<Value> {
         match self {
             Domain::Integer { min, max } => {
@@ -113,8 +113,8 @@ impl Domain {
         }
     }
 
-    /// A value given as text (by a flag or a variable): TOML if that fits, otherwise the text as it is, and for a list
-    /// its parts between commas.
+    /// Converts a value given as text (by a flag or a variable): TOML if that fits, otherwise the text itself; for a list, its
+    /// comma-separated parts.
     pub(super) fn fit_text(self, text: &str) -> Option<Value> {
         let is_list = matches!(self, Domain::AnyOf(_) | Domain::TextList);
         let written = DeValue::parse(text.trim()).ok().and_then(json);
@@ -122,14 +122,14 @@ impl Domain {
             return Some(value);
         }
         if self == Domain::Parameters {
-            // As the documentation of servers writes them.
+            // JSON, as in the documentation of servers.
             return self.fit(&serde_json::from_slice(text.trim().as_bytes()).ok()?);
         }
         let bare = match written {
             Some(Value::String(quoted)) => quoted,
-            // Brackets are meant as a list by a key that takes one, and as text by any other.
+            // For a key that takes a list, brackets mean a list; for any other key, text.
             Some(Value::Array(_) | Value::Object(_)) if is_list => return None,
-            // So are quotation marks that nothing closes.
+            // The same holds for unclosed quotation marks.
             None if is_list && text.trim_start().starts_with(['"', '\'', '[', '{']) => return None,
             Some(_) | None => text.to_owned(),
         };
@@ -165,7 +165,7 @@ impl Domain {
         quoted.join(", ")
     }
 
-    /// The same with their meanings.
+    /// The words of a choice with their meanings.
     pub(super) fn choices(self) -> &'static [Word] {
         match self {
             Domain::OneOf(words) | Domain::AnyOf(words) | Domain::Prompt(words) => words,
@@ -193,7 +193,7 @@ fn is_plain(value: &Value) -> bool {
         Value::Null => false,
         Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
         Value::Array(items) => items.iter().all(is_plain),
-        // So the parser of TOML gives a date.
+        // The TOML parser represents a date this way.
         Value::Object(fields) => fields
             .iter()
             .all(|(name, value)| !name.starts_with("$__toml") && is_plain(value)),

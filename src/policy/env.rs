@@ -1,8 +1,8 @@
-//! What variables set: `CTXPACK_` and a key, for every key, and the variables that a policy's `[env]` lists because users of
-//! a published system have set them.
+//! Settings from environment variables: `CTXPACK_` and a key, for every key, and the variables that a policy's `[env]` lists
+//! because users of a published system may have set them.
 //!
-//! Pure: names and values come from the caller. An error shows a value only if the name says that it is meant for ctxpack:
-//! other variables often hold secrets.
+//! Pure: names and values come from the caller. An error shows a value only if the variable's name shows that it is meant for
+//! ctxpack: other variables often hold secrets.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,28 +14,28 @@ use crate::text::{nearest, printable, thousands};
 
 /// The variable that chooses a policy, as `--policy` does.
 pub const POLICY_NAME: &str = "CTXPACK_POLICY";
-/// How ctxpack's own variables begin.
+/// The prefix of ctxpack's own variables.
 const PREFIX: &str = "CTXPACK_";
-/// Those that set no key.
+/// Variables with this prefix that set no key.
 const OTHERS: [&str; 2] = [POLICY_NAME, "CTXPACK_TRANSCRIPTS"];
 
-/// What an environment sets, in the order in which it is applied to a policy.
+/// The settings of an environment, in the order in which they are applied to a policy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     /// What flags override: first the variables that the policy lists, then `CTXPACK_*`, which are more specific.
     pub settings: Vec<Setting>,
-    /// What overrides flags.
+    /// Settings that override flags.
     pub firm: Vec<Setting>,
-    /// Variables that set nothing although the policy lists them, or they are called as ctxpack's own are: each with why, in a
-    /// sentence that names the variable.
+    /// Variables that set nothing although the policy lists them or they have ctxpack's prefix: for each, a sentence that names the
+    /// variable and the reason.
     pub ignored: Vec<String>,
 }
 
-/// What `vars`, names with their values in any order, set in `policy`. An empty value counts as not set. A variable of
-/// the policy's `[env]` whose value its system would not take is ignored, as the system ignores it.
+/// The settings that `vars`, names with values in any order, make in `policy`. An empty value counts as not set. A variable of the
+/// policy's `[env]` is ignored if its system would ignore its value.
 ///
 /// # Errors
-/// [`ErrorKind::Config`], naming the variable: a `CTXPACK_` name that looks like a key and is none, or whose value is not
+/// [`ErrorKind::Config`], naming the variable: a `CTXPACK_` name that looks like a key but is not one, or whose value is not
 /// Unicode. The values of `CTXPACK_` variables are checked by [`super::resolve`].
 pub fn environment(
     vars: impl IntoIterator<Item = (OsString, OsString)>,
@@ -93,16 +93,16 @@ pub fn name_of(key: &str) -> String {
 enum Meaning {
     /// It sets this key.
     Key(&'static Key),
-    /// It begins as ctxpack's own do, and is far from all of them. No error: a user's scripts may call theirs so.
+    /// It has ctxpack's prefix but resembles no key. Not an error: a user's scripts may have such variables.
     NoKey,
-    /// It is not ctxpack's, or does something else.
+    /// It is not ctxpack's, or has another purpose.
     NotOurs,
 }
 
 /// What a variable's name says.
 ///
 /// # Errors
-/// A name that looks like a key's and is none.
+/// If the name looks like a key's but is not one.
 fn meaning(name: &str) -> Result<Meaning> {
     let upper = name.to_uppercase();
     if !upper.starts_with(PREFIX) || OTHERS.contains(&name) {
@@ -151,15 +151,15 @@ struct Rule<'s> {
 
 /// What a variable sets, and to what.
 enum Sets<'s> {
-    /// The keys, to the variable's value.
+    /// Sets the keys to the variable's value.
     Value(Vec<&'static Key>),
-    /// The key, to a hundredth of it.
+    /// Sets the key to a hundredth of the value.
     Percent(&'static Key),
-    /// The key, to this, if the variable's value means yes.
+    /// Sets the key to this text if the variable's value means yes.
     Fixed(&'static Key, &'s str),
-    /// The first key if the value is at most 1, otherwise the second.
+    /// Sets the first key if the value is at most 1, otherwise the second.
     Either([&'static Key; 2]),
-    /// The first key to the variable's value; if that is 0, the second key to this instead.
+    /// Sets the first key to the variable's value; if that is 0, sets the second key to this text instead.
     UnlessZero(&'static Key, &'static Key, &'s str),
 }
 
@@ -182,10 +182,10 @@ enum Strength {
     Firm,
 }
 
-/// The keys that an entry of an `[env]` table sets, each with the text that it is set to if that is fixed.
+/// The keys that an entry of an `[env]` table sets, each with its fixed text, if any.
 ///
 /// # Errors
-/// [`ErrorKind::Config`]: an entry that is written in no form that [`Policy::env`] describes, or names no key.
+/// [`ErrorKind::Config`]: an entry that has none of the forms that [`Policy::env`] describes, or names no key.
 pub(super) fn targets(spec: &str) -> Result<Vec<(&'static Key, Option<&str>)>> {
     Ok(match rule(spec)?.sets {
         Sets::Value(keys) => keys.into_iter().map(|key| (key, None)).collect(),
@@ -293,7 +293,7 @@ impl Rule<'_> {
         })
     }
 
-    /// Why a number is one that the system does not take, if it is.
+    /// Why the variable's system does not accept a number, if it does not.
     fn out_of_bounds(&self, number: Option<f64>, policy: &Policy) -> Result<Option<String>> {
         let (Sets::Value(keys), Some(number)) = (&self.sets, number) else {
             return Ok(None);
@@ -332,7 +332,7 @@ fn either(
         settings.push(setting(name, share, "0"));
     }
     let (table, field) = chosen.place();
-    // If a key of the table says which of the others applies, that is the chosen one.
+    // If a key of the table selects which of the others applies, it selects the chosen one.
     if let Some(on) = keys::find(&format!("{table}.on"))
         && on.domain.fit_text(field).is_some()
     {
@@ -341,7 +341,7 @@ fn either(
     Ok(settings)
 }
 
-/// Whether a value means yes. `DISABLE_X=0` and `DISABLE_X=false` are how people say no.
+/// Whether a value means yes. People write no as `DISABLE_X=0` or `DISABLE_X=false`.
 fn is_yes(value: &str) -> bool {
     let value = value.trim().to_ascii_lowercase();
     !matches!(value.as_str(), "" | "0" | "false" | "no" | "off")

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::domain::Domain;
 use super::key::Type;
 
-/// A folder that a policy names; "" is none.
+/// A folder that a policy names; "" means none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct FolderPath {

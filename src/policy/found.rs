@@ -1,9 +1,8 @@
-//! What a policy file may not set that was found in a folder rather than named: it may have come with somebody else's
-//! repository.
+//! Restrictions on a policy file that was found in a folder rather than named: it may have come with somebody else's repository.
 //!
-//! It may choose how a transcript is compacted. It may not have files read, transcripts sent to anybody, secrets let through
-//! or texts of the environment written into outputs, unless the user's own flags or environment ask for it. Each key's
-//! declaration says what is allowed. Pure.
+//! It may choose how a transcript is compacted. It may not cause files to be read, transcripts to be sent, secrets to pass
+//! unmasked, or environment values to be written into outputs, unless the user's own flags or environment ask for it. Each key's
+//! declaration states what is allowed. Pure.
 
 use serde_json::Value;
 
@@ -16,7 +15,7 @@ use crate::text::printable;
 /// Checks a policy file that the user did not name; `file` is its name for the hint.
 ///
 /// # Errors
-/// [`ErrorKind::Config`], with the line: something that it may not set, or an error of [`super::parse`].
+/// [`ErrorKind::Config`], with the line: a setting that it may not make, or an error of [`super::parse`].
 pub fn check_found(text: &str, file: &str) -> Result<()> {
     for given in read::read(text)? {
         let refused = |what: String, at: usize| {
@@ -48,7 +47,7 @@ pub fn check_found(text: &str, file: &str) -> Result<()> {
     Ok(())
 }
 
-/// What a value of a key would do that a found file may not do.
+/// The forbidden effect of a key's value in a found file, if any.
 fn forbidden(key: &Key, value: &Value) -> Option<String> {
     let name = key.name;
     match key.found {
@@ -72,7 +71,8 @@ fn forbidden(key: &Key, value: &Value) -> Option<String> {
     }
 }
 
-/// What a variable would do that a found file may not do; `fixed` is what it sets the key to, whatever its own value is.
+/// The forbidden effect of a variable listed in a found file, if any; `fixed` is the value that it sets the key to, regardless of
+/// its own value.
 fn forbidden_variable(variable: &str, key: &Key, fixed: Option<&str>) -> Option<String> {
     let (name, variable) = (key.name, printable(variable));
     if let Some(value) = fixed {

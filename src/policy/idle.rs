@@ -1,33 +1,33 @@
-//! Settings of a run that have no effect in it, and why: what they need is not there, or another setting replaces them.
+//! Settings without effect in a run, and why: something that they need is missing, or another setting replaces them.
 //!
-//! Pure, and no word to anybody: commands say it. Only what the user of this run set counts; a file is shared.
+//! Pure; never prints: commands report the result. Only settings by the user of this run count, since a file is shared.
 
 use super::key::ReadBy;
 use super::needs::Need;
 use super::{Archive, Effective, Override, keys};
 
-/// Keys that were set for a run, and have no effect in it.
+/// Keys that were set for a run without having an effect in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idle {
     /// The dotted keys.
     pub keys: Vec<String>,
     /// Where they were set.
     pub origin: String,
-    /// Why they have none.
+    /// Why they have no effect.
     pub why: String,
 }
 
 /// What a command does with a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
-    /// It compacts once, or only counts.
+    /// Compacts once, or only counts.
     Once,
-    /// It plays a session turn by turn.
+    /// Plays a session turn by turn.
     InTurns,
 }
 
-/// The keys that somebody set for this run, by a flag or in the environment, and that have no effect under any of the policies that
-/// it uses; those with one origin and one reason together. The reasons are those of the first policy.
+/// The keys set for this run, by a flag or in the environment, that have no effect under any of its policies, grouped by origin and
+/// reason. The reasons are those of the first policy.
 pub fn idle<'e>(policies: impl IntoIterator<Item = &'e Effective>, used: Use) -> Vec<Idle> {
     let mut policies = policies.into_iter();
     let Some(first) = policies.next() else {
@@ -58,8 +58,8 @@ pub fn idle<'e>(policies: impl IntoIterator<Item = &'e Effective>, used: Use) ->
 }
 
 impl Effective {
-    /// The settings without an effect, each with the reason. A file may set what this policy does not use: it is shared, and
-    /// extended.
+    /// The settings without effect, each with the reason. Ignores settings in files, which are shared and extended, and may set
+    /// what this policy does not use.
     fn idle_keys(&self, used: Use) -> Vec<(&Override, String)> {
         let mut idle = Vec::new();
         for (at, set) in self.overrides.iter().enumerate() {
@@ -91,7 +91,7 @@ impl Effective {
         {
             return Some("summary.text names the archived copy".to_owned());
         }
-        // A target sets what makes a summary due as well, and a result says whether it was reached.
+        // A target also determines when a summary is due, and the result states whether it was reached.
         let is_of_target = set.key.starts_with("trigger.") || set.key == "summary.when";
         if is_of_target && self.sets_target() {
             return None;
@@ -107,18 +107,18 @@ impl Effective {
 }
 
 impl Override {
-    /// Whether the user of this run set it, who is told if it has no effect: not a file, nor the command itself.
+    /// Whether the user of this run made the setting, not a file or the command itself: only then is a missing effect reported.
     fn is_users(&self) -> bool {
         self.origin == "flag" || self.origin.starts_with("env ")
     }
 
-    /// Whether a variable of a published system set it. It was set for that system, where there always is a model.
+    /// Whether a published system's variable made the setting. It was meant for that system, which always has a model.
     fn is_of_a_system(&self) -> bool {
         self.origin.starts_with("env ") && !self.origin.starts_with("env CTXPACK_")
     }
 
-    /// Why this setting holds in place of another one of its key that has another value; `None` if that is no surprise: of a
-    /// variable and a flag the flag holds, and of two flags the last.
+    /// Why this setting takes precedence over another one of the same key with a different value; `None` if that is as expected: a
+    /// flag over a variable, or the last of two flags.
     fn why_instead_of(&self, other: &Override) -> Option<String> {
         let is_firm = self.is_of_a_system() || !self.is_users();
         if self.value == other.value || !is_firm || other.is_of_a_system() {
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use crate::policy::{Setting, preset, resolve};
 
-    /// What is said of settings, as `keys (origin): why`.
+    /// The report on settings, as `keys (origin): why`.
     fn said(name: &str, settings: &[(&str, &str, &str)]) -> Vec<String> {
         let setting = |(key, value, origin): &(&str, &str, &str)| Setting {
             key: (*key).to_owned(),

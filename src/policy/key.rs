@@ -1,5 +1,5 @@
-//! How a key is declared: one field of a table, with its type, default, unit, range and documentation. The macros here
-//! generate the documented struct, its defaults and the rows of the list of keys from that one declaration.
+//! Declares keys: each is one field of a table, with its type, default, unit, range and documentation. From that one declaration,
+//! the macros here generate the documented struct, its defaults and the rows of the list of keys.
 //!
 //! ```text
 //! table! {
@@ -11,7 +11,7 @@
 //! }
 //! ```
 //!
-//! After the default come methods of [`Key`]. One that does not suit the key's type is an error of the compiler.
+//! Methods of [`Key`] follow the default. One that does not fit the key's type is a compile error.
 
 use std::collections::BTreeMap;
 
@@ -22,16 +22,16 @@ use super::domain::{Domain, MAX};
 use super::layer::Layer;
 use super::template::{Slot, Template};
 
-/// All that is known of a key beside its value.
+/// Everything known about a key except its value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Key {
     /// The dotted key.
     pub(super) name: &'static str,
-    /// The documentation of its field. The first paragraph is for users; others give reasons.
+    /// The documentation of its field. The first paragraph is for users; further ones give reasons.
     doc: &'static str,
     /// The values that it accepts.
     pub(super) domain: Domain,
-    /// What is counted; "" = nothing.
+    /// The unit of its number; "" = none.
     pub(super) unit: &'static str,
     /// What it is for.
     pub(super) purpose: Purpose,
@@ -43,11 +43,11 @@ pub(super) struct Key {
     pub(super) needed_by: Option<Layer>,
     /// The key and value that a value above 0 sets too, unless that key is also set.
     pub(super) implies: Option<(&'static str, &'static str)>,
-    /// Which commands read it.
+    /// The commands that read it.
     pub(super) read_by: ReadBy,
 }
 
-/// Which commands read a key.
+/// The commands that read a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReadBy {
     /// All that compact.
@@ -61,38 +61,38 @@ pub(super) enum ReadBy {
 pub(super) enum Purpose {
     /// It changes outputs, and belongs to the policy's hash.
     Setting,
-    /// It says what the policy is called, and changes no output.
+    /// It names the policy, and changes no output.
     Label,
-    /// It says where a file's policy comes from, changes no output itself, and cannot be set outside of a file.
+    /// It states where a file's policy comes from, changes no output itself, and cannot be set outside of a file.
     Origin,
 }
 
 /// Who a key is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Audience {
-    /// Most users: a file to begin with shows it.
+    /// Most users: the starter file shows it.
     Most,
     /// Few users.
     Few,
 }
 
-/// What a policy file may set that was found, not named by the user: it may have come with another person's repository.
+/// What a policy file that was found, not named by the user, may set: it may have come with another person's repository.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Found {
-    /// Anything: the key says how a transcript is compacted, and no more.
+    /// Anything: the key only affects how a transcript is compacted.
     Any,
-    /// Nothing but ""; otherwise it would do this.
+    /// Only ""; any other value would have this effect.
     Empty(&'static str),
-    /// Anything but these words; with them it would do this.
+    /// Anything but these words, which would have this effect.
     Except(&'static [&'static str], &'static str),
-    /// None but the words that it lists; with another text it would do this.
+    /// Only the words that the key lists; any other text would have this effect.
     OneOfItsWords(&'static str),
-    /// No more than this, so that no user waits or pays because of a file that they have not seen.
+    /// At most this number, so that no user waits or pays because of a file that they have not seen.
     AtMost(u64),
 }
 
 impl Key {
-    /// A key whose table and type say all.
+    /// A key that is fully described by its table and type.
     pub(super) const fn new(name: &'static str, doc: &'static str, domain: Domain) -> Self {
         Key {
             name,
@@ -114,13 +114,13 @@ impl Key {
         self
     }
 
-    /// What a number counts.
+    /// Sets the unit of a number.
     pub(super) const fn unit(mut self, unit: &'static str) -> Self {
         self.unit = unit;
         self
     }
 
-    /// A whole number of no less than this.
+    /// Restricts the key to whole numbers of at least `min`.
     pub(super) const fn at_least(mut self, min: i64) -> Self {
         let Domain::Integer { max, .. } = self.domain else {
             panic!("only a whole number has a least value");
@@ -129,7 +129,7 @@ impl Key {
         self
     }
 
-    /// This whole number and no other.
+    /// Restricts the key to this whole number.
     pub(super) const fn only(mut self, value: i64) -> Self {
         self.domain = Domain::Integer {
             min: value,
@@ -138,12 +138,12 @@ impl Key {
         self
     }
 
-    /// A number from 0 to 1.
+    /// Restricts the key to numbers from 0 to 1.
     pub(super) const fn share(self) -> Self {
         self.within(1.0)
     }
 
-    /// A number from 0 to 100.
+    /// Restricts the key to numbers from 0 to 100.
     pub(super) const fn percent(self) -> Self {
         self.within(100.0).unit("percent")
     }
@@ -156,7 +156,7 @@ impl Key {
         self
     }
 
-    /// A template that must contain these substitutions and may contain those.
+    /// Declares the substitutions that a template must contain and those that it may contain.
     pub(super) const fn slots(
         mut self,
         required: &'static [Slot],
@@ -199,13 +199,13 @@ impl Key {
         self
     }
 
-    /// A value above 0 sets this other key too, unless that key is also set.
+    /// Makes a value above 0 also set this other key, unless that key is itself set.
     pub(super) const fn implies(mut self, key: &'static str, value: &'static str) -> Self {
         self.implies = Some((key, value));
         self
     }
 
-    /// The table that the key is in, "" for none, and its name there.
+    /// The table of the key, "" for none, and its name in that table.
     pub(super) fn place(&self) -> (&'static str, &'static str) {
         self.name.split_once('.').unwrap_or(("", self.name))
     }
@@ -223,7 +223,7 @@ impl Key {
         }
     }
 
-    /// Sets it in a policy written as JSON. Names of the environment are added to those that are there.
+    /// Sets it in a policy written as JSON. Names of environment variables are added to the existing ones.
     pub(super) fn set(&self, policy: &mut Value, value: Value) {
         let place = match self.place() {
             ("", field) => &mut policy[field],
@@ -258,7 +258,7 @@ impl Table {
         Table { name, doc, keys }
     }
 
-    /// What the table is about, line by line.
+    /// The documentation of the table, line by line.
     pub(super) fn doc(&self) -> impl Iterator<Item = &'static str> {
         first_paragraph(self.doc)
     }
@@ -268,9 +268,9 @@ impl Table {
 pub(super) trait Type {
     /// How a declaration writes the default.
     type Written;
-    /// What a key of this type accepts unless its declaration says otherwise.
+    /// The values that a key of this type accepts unless its declaration says otherwise.
     const DOMAIN: Domain;
-    /// The default as the policy holds it.
+    /// Converts the default to the form that the policy holds.
     fn from_written(written: Self::Written) -> Self;
 }
 
@@ -353,7 +353,7 @@ impl Type for Map<String, Value> {
     }
 }
 
-/// The rows of the list of keys that declarations stand for.
+/// Generates the rows of the list of keys from declarations.
 macro_rules! rows {
     ($table:expr; $(
         $(#[doc = $doc:literal])+

@@ -1,4 +1,4 @@
-//! All keys that there are, and what is said of a key that does not exist or a value that does not fit.
+//! The list of all keys, and the errors for keys that do not exist and values that do not fit.
 
 use serde_json::Value;
 
@@ -13,17 +13,17 @@ pub(super) fn all() -> impl Iterator<Item = &'static Key> {
     Policy::TABLES.iter().flat_map(|table| table.keys)
 }
 
-/// The key of this name.
+/// The key with this name.
 pub(super) fn find(name: &str) -> Option<&'static Key> {
     all().find(|key| key.name == name)
 }
 
-/// Whether keys begin with this and a dot.
+/// Whether a table has this name.
 pub(super) fn is_table(name: &str) -> bool {
     !name.is_empty() && Policy::TABLES.iter().any(|table| table.name == name)
 }
 
-/// What setting a key to `value` also sets, unless that key is set as well.
+/// The key and value that setting a key to `value` also sets, unless that key is itself set.
 pub(super) fn implied(key: &Key, value: &Value) -> Option<(&'static Key, Value)> {
     let (name, implied) = key.implies?;
     let is_above_zero = value.as_f64().is_some_and(|value| value > 0.0);

@@ -1,4 +1,4 @@
-//! The layers: what a compaction consists of. A layer is one variant here; what it does is decided by `plan`.
+//! The layers of a compaction. A layer is one variant here; `plan` decides what it does.
 
 use super::choice::choice;
 

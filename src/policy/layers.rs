@@ -1,7 +1,7 @@
 //! What becomes of dead lines, originals and secrets, and the tables of the layers that replace tool results:
 //! `[superseded]`, `[demote]`, `[clear]`, `[offload]`.
 //!
-//! Data only: what is replaced in a conversation is decided by `plan`.
+//! Data only: `plan` decides what is replaced in a conversation.
 
 use super::choice::choice;
 use super::key::table;
@@ -56,7 +56,8 @@ table! {
 table! {
     /// Oversize tool results, the newest included.
     "demote" Demote {
-        /// A tool result that is larger than this goes to the store and leaves a preview; 0 means each one that this makes smaller.
+        /// A tool result larger than this goes to the store and leaves a preview; 0 means every result that becomes smaller that
+        /// way.
         min_tokens: u64 = 10_000, unit("tokens"), common();
         /// The length of the preview.
         preview_chars: u64 = 2_000, unit("characters");
@@ -97,9 +98,9 @@ choice! {
 }
 
 table! {
-    /// What is moved out of a transcript, or kept of it.
+    /// What is moved out of a transcript or archived.
     "store" Naming {
-        /// How texts name what is in the store. With `--in-place` and `--fork` the names are whole paths, since an agent
+        /// How texts refer to files in the store. With `--in-place` and `--fork`, the names are absolute paths, since an agent
         /// reads the file where it is.
         names: Names = Names::Relative;
     }
@@ -128,7 +129,7 @@ table! {
         text: Template = "", slots(&[Name], &[Tool]), needed_by(Layer::Offload);
         /// Whether offloaded content is put back before a summary is written.
         restore_before_summary: bool = false;
-        /// What takes the place of offloaded content that cannot be read then; may contain `{name}`.
+        /// What replaces offloaded content that cannot be read at that point; may contain `{name}`.
         unavailable: Template = "", slots(&[], &[Name]);
         /// Whether, after a summary, offloaded files that no kept message names are deleted.
         cleanup: bool = false;

@@ -1,12 +1,12 @@
 //! A policy: when and how a conversation is made smaller, as data.
 //!
-//! Each key of a policy's TOML is declared once, as one field of one struct, with its type, default, unit, range and
-//! documentation; everything else follows from that declaration: reading and checking, `--set`, `CTXPACK_*` variables,
-//! what is shown of a policy, its hash and its JSON Schema. A preset is a policy that ships inside the program and says
-//! what differs from the defaults; a user's file says what differs from the preset it extends; flags, variables and
-//! configuration override single keys. [`resolve`] puts them together.
+//! Each key of a policy's TOML is declared once, as one field of one struct, with its type, default, unit, range and documentation.
+//! Everything else is derived from that declaration: reading and checking, `--set`, `CTXPACK_*` variables, the display of a policy,
+//! its hash and its JSON Schema. A preset is a policy that ships inside the program and states how it differs from the defaults; a
+//! user's file states how it differs from the preset it extends; flags, variables and configuration override single keys.
+//! [`resolve`] combines them.
 //!
-//! Text in, values out: no file and no environment is read here, and nothing here asks for a preset's name.
+//! Text in, values out: never reads a file or the environment, and never depends on a preset's name.
 
 mod check;
 mod choice;
@@ -87,7 +87,7 @@ key::policy! {
         top {
             /// The version of this list of keys.
             schema: u64 = 1, only(1), label();
-            /// The policy's name, for reports and `--policy`. A file without it is called after its file name.
+            /// The policy's name, for reports and `--policy`. A file without it is named after its file name.
             name: String = "", label();
             /// Other names that `--policy` accepts for it.
             aliases: Vec<String> = [], label();
@@ -96,7 +96,7 @@ key::policy! {
             extends: String = "", origin();
             /// The layers that run. Their order is fixed.
             layers: Vec<Layer> = &[], common();
-            /// What becomes of lines that no model sees any more, and of those that a summary replaces.
+            /// What becomes of lines that no model sees any more, and of lines that a summary replaces.
             history: History = History::Drop, common();
             /// When a copy of the original goes into the store.
             archive: Archive = Archive::Auto, common();
@@ -121,12 +121,12 @@ key::policy! {
         end {
             /// Variables that users of a published system have set, each with the key that it sets.
             ///
-            /// The key may be followed by `%` (the value is divided by 100) or by `=VALUE` (any value but "0", "false", "no"
-            /// and "off" sets this one). `A+B` sets both keys. Of two keys `A|B`, a value up to 1 sets the first; a value
-            /// above 1 sets the second, and the first to 0. If a key `on` beside the key that was set says which one
-            /// applies, it is set, too. `A?B=VALUE` sets A; a 0 sets B to VALUE instead. In the end, `>0` accepts only
-            /// numbers above 0, `<` only numbers below the policy's own, and `!` overrides flags. A value that is not
-            /// accepted is ignored with a warning, as the system ignores it.
+            /// The key may be followed by `%` (the value is divided by 100) or by `=VALUE` (any value but "0", "false", "no" and
+            /// "off" sets this one). `A+B` sets both keys. Of two keys `A|B`, a value up to 1 sets the first; a value above 1 sets
+            /// the second, and the first to 0. If a key `on` in the same table selects which one applies, it is set, too.
+            /// `A?B=VALUE` sets A; a 0 sets B to VALUE instead. In the end, `>0` accepts only numbers above 0, `<` only numbers
+            /// below the policy's own, and `!` overrides flags. A value that is not accepted is ignored with a warning, as the
+            /// system ignores it.
             env: BTreeMap<String, String> = [], origin();
         }
     }
@@ -137,14 +137,14 @@ key::policy! {
 pub struct Setting {
     /// The dotted key.
     pub key: String,
-    /// Its value: TOML, or the bare text if the key accepts that, or the parts of a list between commas. A text that is
-    /// itself in quotes must be quoted once more.
+    /// Its value: TOML, bare text if the key accepts that, or the comma-separated parts of a list. A text that contains surrounding
+    /// quotes must be quoted once more.
     pub value: String,
     /// Where it was set, for reports and errors: "flag", "env NAME", "file PATH".
     pub origin: String,
 }
 
-/// A [`Setting`] as it was interpreted, for the report.
+/// A [`Setting`] after interpretation, for the report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Override {
     /// The dotted key.
@@ -160,33 +160,33 @@ pub struct Override {
 pub struct Effective {
     /// Every key with its final value.
     pub policy: Policy,
-    /// 32 hexadecimal digits, equal for policies that do the same, however they were put together.
+    /// 32 hexadecimal digits, equal for policies with the same effect, however they were composed.
     pub hash: String,
-    /// What was set from outside, in order; of two for one key the later one applies.
+    /// The settings from outside, in order; if two set the same key, the later one applies.
     pub overrides: Vec<Override>,
 }
 
 impl Effective {
-    /// Where a key was set from outside, if it was: the last place counts.
+    /// The last place where a key was set from outside, if any.
     pub fn origin_of(&self, key: &str) -> Option<&str> {
         let set = self.overrides.iter().rev().find(|set| set.key == key);
         set.map(|set| set.origin.as_str())
     }
 }
 
-/// A user's policy: `text` is its TOML, `name` what it is called unless it says so itself.
+/// Parses a user's policy: `text` is its TOML; `name` is its name unless the text sets one.
 ///
 /// # Errors
-/// [`ErrorKind::Config`](crate::ErrorKind::Config), with the line: no TOML, an unknown key, a value that the key does not accept, an unknown preset
-/// in `extends`.
+/// [`ErrorKind::Config`](crate::ErrorKind::Config), with the line: invalid TOML, an unknown key, a value that the key does not
+/// accept, or an unknown preset in `extends`.
 pub fn parse(name: &str, text: &str) -> Result<Policy> {
     parse_over(name, text, preset, |_| Err(no_files()))
 }
 
-/// The same, where `base` finds what the value of `extends` names, and `words` reads the file of a prompt.
+/// As [`parse`], where `base` finds the policy that `extends` names, and `words` reads the file of a prompt.
 ///
 /// # Errors
-/// The errors of [`parse`], of `base` and of `words`; where these have no place, they get the line of the key.
+/// The errors of [`parse`], of `base` and of `words`; those without a location get the line of the key.
 pub fn parse_over(
     name: &str,
     text: &str,
@@ -241,10 +241,10 @@ pub fn parse_over(
     Ok(policy)
 }
 
-/// The keys that a user's policy sets, in the order of its lines, without those that change no output themselves.
+/// The keys that a user's policy sets, in line order, without those that do not themselves change an output.
 ///
 /// # Errors
-/// The errors of [`parse`] that a single line is the reason for.
+/// The errors of [`parse`] that a single line causes.
 pub fn given(text: &str) -> Result<Vec<&'static str>> {
     let given = read::read(text)?.into_iter();
     let settings = given.filter(|given| given.key.purpose == Purpose::Setting);
@@ -302,15 +302,15 @@ fn interpret(setting: &Setting) -> Result<(&'static Key, Value)> {
     Ok((key, value))
 }
 
-/// How a policy writes a prompt of these words.
+/// The form in which a policy writes a prompt with these words.
 ///
 /// # Errors
-/// [`ErrorKind::Config`](crate::ErrorKind::Config): they are no prompt.
+/// [`ErrorKind::Config`](crate::ErrorKind::Config): they are not a valid prompt.
 pub fn prompt_of(words: &str) -> Result<String> {
     Prompt::written(words).map_err(|why| Error::new(ErrorKind::Config, why))
 }
 
-/// The error for a file that is named where none is read.
+/// The error for a file that is named where files are not read.
 fn no_files() -> Error {
     let message = format!("{PROMPT} names a file, and no file is read here");
     Error::new(ErrorKind::Config, message).hint("give the words themselves: \"text:WORDS\"")

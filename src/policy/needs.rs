@@ -1,6 +1,7 @@
-//! What a key, or a flag, needs to have an effect under a policy: a layer, summaries, a model. As data.
+//! What a key or a flag needs to have an effect under a policy: a layer, summaries, a model. Data only.
 //!
-//! Only what holds whatever the transcript is. What depends on it, such as a trigger that is not reached, is told with the result.
+//! Covers only needs that do not depend on the transcript. Others, such as a trigger that is not reached, are reported with the
+//! result.
 
 use super::{Layer, Method, Policy, Source, SummaryWhen, TargetKind, TooLarge, TriggerOn};
 
@@ -9,9 +10,9 @@ use super::{Layer, Method, Policy, Source, SummaryWhen, TargetKind, TooLarge, Tr
 pub enum Need {
     /// A layer.
     Layer(Layer),
-    /// The layer "summarize", and that it is not switched off.
+    /// The layer "summarize", not switched off.
     Summaries,
-    /// Summaries, and the layer that puts files back after them.
+    /// Summaries, and the layer that restores files after them.
     Restored,
     /// Summaries that ctxpack does not write itself.
     Model,
@@ -24,30 +25,30 @@ pub enum Need {
 /// A value of another key that a key needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Other {
-    /// A trigger that is asked.
+    /// A trigger that is consulted.
     Trigger,
     /// This kind of threshold.
     On(TriggerOn),
     /// A limit that depends on the model's window.
     OnContext,
-    /// A target that is no share.
+    /// A target that is not a share.
     NoShare,
     /// A threshold or a cap on it that depends on the longest answer.
     OnAnswer,
-    /// A size of summaries that no target decides.
+    /// A summary size that no target decides.
     SizeByTokens,
-    /// A size of summaries that is a share of what they replace.
+    /// A summary size that is a share of what is replaced.
     SizeByShare,
-    /// Results that are judged by a limit of their own.
+    /// Results with a limit of their own for being too large.
     SizeJudged,
-    /// Tokens of a vocabulary.
+    /// Tokens counted by a vocabulary.
     Encoding,
-    /// Tokens that are numbers of characters.
+    /// Tokens counted by characters.
     Chars,
 }
 
-/// What keys need, each by how its name begins; the first that fits holds. Keys without an entry act in themselves, or in more than
-/// one layer. Other keys of `target` have none, since a result says whether its target was reached.
+/// What keys need, by the beginning of their names; the first match applies. Keys without an entry act on their own, or in more
+/// than one layer. Other keys of `target` have no entry, since a result states whether its target was reached.
 const NEEDS: [(&str, Need); 51] = [
     ("superseded.", Need::Layer(Layer::Superseded)),
     ("demote.", Need::Layer(Layer::Demote)),
@@ -78,7 +79,7 @@ const NEEDS: [(&str, Need); 51] = [
     ("summary.prompt", Need::Model),
     ("summary.system", Need::Model),
     ("summary.reads", Need::Model),
-    // It also limits what the built-in summary is made of.
+    // It also limits the input of the built-in summary.
     ("summary.input_chars", Need::Summaries),
     ("summary.input", Need::Model),
     ("summary.output_factor", Need::Model),
@@ -92,7 +93,7 @@ const NEEDS: [(&str, Need); 51] = [
     ("summary.max_invented", Need::Model),
     ("summary.must_keep", Need::Model),
     ("summary.narrative_share", Need::Model),
-    // Who writes summaries that nobody writes.
+    // It selects the writer, which has no effect without summaries.
     ("summary.source", Need::Summaries),
     ("summary.instructions", Need::Summaries),
     ("summary.tokens", Need::Key(Other::SizeByTokens)),
@@ -105,13 +106,13 @@ const NEEDS: [(&str, Need); 51] = [
 ];
 
 impl Need {
-    /// What a key needs, if that is more than the policy itself.
+    /// What a key needs, if anything.
     pub(super) fn of(key: &str) -> Option<Need> {
         let (_, need) = NEEDS.iter().find(|(name, _)| key.starts_with(name))?;
         Some(*need)
     }
 
-    /// Why a policy does not have it, if it does not.
+    /// Why a policy does not meet the need, if it does not.
     pub fn missing(self, policy: &Policy) -> Option<String> {
         match self {
             Need::Layer(layer) => {
@@ -142,7 +143,7 @@ impl Need {
 }
 
 impl Other {
-    /// What other key has which value, if it is not the one that is needed.
+    /// The other key and its value, if that is not the one needed.
     fn missing(self, policy: &Policy) -> Option<String> {
         let (trigger, summary) = (&policy.trigger, &policy.summary);
         let summarises = || Need::Layer(Layer::Summarize).missing(policy);
@@ -165,7 +166,7 @@ impl Other {
                     && summary.too_large_tokens == 0
                     && summary.too_large_share > 0.0;
                 let is_of_window = trigger.on != TriggerOn::Tokens || trigger.cap_share > 0.0;
-                // A model is shown as much of the conversation as its window has room for.
+                // A model is shown as much of the conversation as fits its window.
                 let is_shown = matches!(summary.source, Source::Anthropic | Source::Openai)
                     && summary.window == 0;
                 (!is_judged && !is_of_window && !is_shown).then(on)
@@ -175,17 +176,17 @@ impl Other {
                 .is_share()
                 .then(|| "target.percent is set".to_owned()),
             Other::SizeByTokens => Need::Summaries.missing(policy).or_else(|| {
-                // A summary that is only asked for may be one of a conversation within its target.
+                // A summary written on request may be of a conversation within its target.
                 let is_due_above_it = summary.when == SummaryWhen::Auto;
                 let is_fitted = summary.too_large == TooLarge::Shrink;
-                // Where an aim is missed, the summary is as small as this.
+                // If an aim is missed, the summary can be as small as this.
                 let has_target =
                     policy.target.kind == TargetKind::Cap && policy.target.asked(0).is_some();
                 (has_target && is_fitted && is_due_above_it)
                     .then(|| "the summary takes the room that the target leaves".to_owned())
             }),
             Other::SizeByShare => Need::Summaries.missing(policy).or_else(|| {
-                // A summary that misses an aim keeps the size that its share gives.
+                // If an aim is missed, the summary keeps the size that the share yields.
                 let has_aim =
                     policy.target.kind == TargetKind::Aim && policy.target.asked(0).is_some();
                 let tokens = summary.tokens;
@@ -201,7 +202,7 @@ impl Other {
     }
 }
 
-/// What the policy counts tokens by, if not by this.
+/// The method by which the policy counts tokens, if it is not the one needed.
 fn counts_by(policy: &Policy, needed: Method) -> Option<String> {
     let method = policy.tokens.method;
     (method != needed).then(|| format!("tokens.method is {:?}", method.name()))

@@ -1,7 +1,7 @@
 //! The policies that ship inside the program.
 //!
-//! A preset is a file in the list below and nothing else. It says what differs from the defaults, with the source of each
-//! value, and names no other preset; no code knows its name.
+//! A preset is only a file in the list below. It states how it differs from the defaults, with the source of each value, and refers
+//! to no other preset; no code depends on its name.
 
 use std::sync::OnceLock;
 
@@ -30,7 +30,7 @@ pub fn presets() -> Result<Vec<Policy>> {
     all().map(<[Policy]>::to_vec)
 }
 
-/// Read once: a check of thousands of cases asks for them in each.
+/// Parsed once, since a check of thousands of cases needs them in each.
 fn all() -> Result<&'static [Policy]> {
     static READ: OnceLock<Vec<Policy>> = OnceLock::new();
     if let Some(read) = READ.get() {
@@ -44,7 +44,7 @@ fn all() -> Result<&'static [Policy]> {
 /// The shipped policy of this name or alias; "" is the default one.
 ///
 /// # Errors
-/// [`ErrorKind::Config`]: there is none; the hint lists all.
+/// [`ErrorKind::Config`]: there is no such policy; the hint lists all.
 pub fn preset(name: &str) -> Result<Policy> {
     let all = all()?;
     let is_it = |policy: &&Policy| {

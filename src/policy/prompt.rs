@@ -1,4 +1,4 @@
-//! The prompt that a provider is given: a shipped one, or words of the user's own, which may stand in a file.
+//! The prompt for a provider: a shipped one, or the user's own words, which may be in a file.
 //!
 //! Data only: no file is read here. The words are part of the policy, so that its hash covers them.
 
@@ -6,30 +6,30 @@ use serde::{Deserialize, Serialize};
 
 use super::choice::choice;
 
-/// `summary.prompt`: the prompt that a provider is given.
+/// `summary.prompt`: the prompt for a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Prompt {
     /// A shipped one.
     Shipped(ShippedPrompt),
-    /// One of the user's own: its words.
+    /// The words of a prompt of the user's own.
     Own(String),
 }
 
-/// What the words of a prompt are written after.
+/// The prefix for the words of a prompt.
 pub(super) const WORDS_FOLLOW: &str = "text:";
-/// What the path of a file with such words is written after.
+/// The prefix for the path of a file with the words.
 pub(super) const PATH_FOLLOWS: &str = "file:";
-/// The placeholder in a prompt for how long the summary should be.
+/// The placeholder in a prompt for the requested size of the summary.
 pub const SIZE_PLACEHOLDER: &str = "{targetTokens}";
 /// The placeholder in a prompt for what the summary must keep.
 pub const INSTRUCTIONS_PLACEHOLDER: &str = "{instructions}";
 
 impl Prompt {
-    /// What the words of a prompt are written as in a policy.
+    /// The form in which a policy writes the words of a prompt.
     ///
     /// # Errors
-    /// What is wrong with them: there are none, or one is a placeholder that does not exist.
+    /// What is wrong with the words: they are empty, or contain an unknown placeholder.
     pub fn written(words: &str) -> Result<String, String> {
         if words.trim().is_empty() {
             return Err("the prompt is empty".to_owned());
@@ -48,7 +48,7 @@ impl Prompt {
     }
 }
 
-/// The first `{word}` in a prompt that is no placeholder. Other braces, as in JSON, are text.
+/// The first `{word}` in a prompt that is not a known placeholder. Other braces, as in JSON, are text.
 fn unknown_placeholder(words: &str) -> Option<&str> {
     let starts = words.match_indices('{').map(|(at, _)| &words[at..]);
     starts
@@ -86,8 +86,8 @@ impl From<Prompt> for String {
 choice! {
     /// `summary.prompt`: which of the shipped prompts a provider is given.
     ///
-    /// A variant is named for what its prompt asks for. The words are those of the systems that the prompts come from, and
-    /// part of every policy's hash.
+    /// A variant is named after what its prompt asks for. The words are those of the systems from which the prompts come, and part
+    /// of every policy's hash.
     ShippedPrompt {
         /// Our own: the narrative of a session for whoever continues the work, by section, with citations.
         Handover = "auto",

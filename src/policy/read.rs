@@ -1,6 +1,6 @@
-//! A policy's TOML text, split into keys that exist and values that they accept, each with its line.
+//! Splits a policy's TOML text into existing keys and accepted values, each with its line.
 //!
-//! The text comes from the caller: no file is read here.
+//! The text comes from the caller: never reads a file.
 
 use std::collections::BTreeMap;
 
@@ -19,9 +19,9 @@ pub(super) struct Given {
     pub(super) key: &'static Key,
     /// Its value, as a policy holds it.
     pub(super) value: Value,
-    /// The byte at which it begins.
+    /// The offset at which it begins, in bytes.
     pub(super) at: usize,
-    /// The bytes at which the entries of a table begin, by their names.
+    /// The byte offsets at which the entries of a table begin, keyed by name.
     entries: BTreeMap<String, usize>,
 }
 
@@ -32,10 +32,10 @@ impl Given {
     }
 }
 
-/// What `text` sets, in the order of its lines, followed by what these keys imply.
+/// The settings in `text`, in line order, followed by those that they imply.
 ///
 /// # Errors
-/// The first line that is no TOML, or whose key does not exist or does not accept its value.
+/// The first line that is not TOML, or whose key does not exist or does not accept its value.
 pub(super) fn read(text: &str) -> Result<Vec<Given>> {
     let root = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
@@ -44,7 +44,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Given>> {
     })?;
     let mut leaves: Vec<Leaf> = Vec::new();
     collect("", root.into_inner(), &mut leaves);
-    // The parser sorts by name; the first mistake to be reported is the first in the file.
+    // The parser sorts by name, but the first error in the file should be reported first.
     leaves.sort_by_key(|leaf| leaf.at);
     let mut given = leaves
         .into_iter()
@@ -52,7 +52,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Given>> {
             let at = leaf.at;
             let key = keys::find(&leaf.key)
                 .ok_or_else(|| keys::unknown(&leaf.key).on_line(line(text, at)))?;
-            // A table's text begins at its header, which shows nothing of its values.
+            // A table's text begins at its header, which does not show its values.
             let written = match leaf.value.get_ref() {
                 DeValue::Table(_)
                     if matches!(key.domain, Domain::TextTable | Domain::Parameters) =>
@@ -94,7 +94,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Given>> {
     Ok(given)
 }
 
-/// A value with its dotted key, before either was checked.
+/// An unchecked value with its dotted key.
 struct Leaf<'t> {
     key: String,
     at: usize,
@@ -107,8 +107,8 @@ fn collect<'t>(table: &str, entries: DeTable<'t>, leaves: &mut Vec<Leaf<'t>>) {
             "" => name.get_ref().to_string(),
             table => format!("{table}.{}", name.get_ref()),
         };
-        // `env` is a table and a key at once. A table that does not exist is opened, too: the keys in it are closer to
-        // what was meant than its name.
+        // `env` is both a table and a key. An unknown table is opened as well: the keys in it say more about what was meant than
+        // its name.
         let opens = keys::find(&key).is_none()
             && value
                 .get_ref()
@@ -126,7 +126,7 @@ fn collect<'t>(table: &str, entries: DeTable<'t>, leaves: &mut Vec<Leaf<'t>>) {
     }
 }
 
-/// The line, from 1, of a byte.
+/// The line, from 1, of a byte offset.
 pub(super) fn line(text: &str, at: usize) -> u64 {
     let before = text.as_bytes().get(..at).unwrap_or_default();
     before.iter().filter(|&&b| b == b'\n').count() as u64 + 1

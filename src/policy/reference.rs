@@ -1,5 +1,5 @@
-//! The reference of policy keys as Markdown, generated from their declarations: meaning, accepted values, unit, and what
-//! `auto` sets.
+//! The reference of policy keys as Markdown, generated from their declarations: meaning, accepted values, unit, and the value in
+//! `auto`.
 //!
 //! Cannot disagree with the program, since nothing is written here by hand. Never writes a file.
 
@@ -12,7 +12,7 @@ use super::{Policy, preset};
 use crate::error::Result;
 use crate::text::thousands;
 
-/// The longest line, in characters.
+/// The maximum line length, in characters.
 const WIDTH: usize = 100;
 
 /// Every key that a policy file can set, table by table.
@@ -60,7 +60,7 @@ fn entry(key: &Key, auto: &Value) -> Result<String> {
     Ok(text)
 }
 
-/// What a key accepts, in few words: a bound that no transcript meets is none.
+/// What a key accepts, in few words; omits bounds that no transcript reaches.
 fn accepted(domain: Domain) -> String {
     match domain {
         Domain::Integer { min, max } if max == MAX => format!("whole number, at least {min}"),
@@ -81,7 +81,7 @@ fn accepted(domain: Domain) -> String {
     }
 }
 
-/// `text` in lines of [`WIDTH`]; the first begins with `lead`, the others are indented as far.
+/// Wraps `text` to lines of [`WIDTH`]; the first begins with `lead`, the others are indented equally.
 fn wrapped(lead: &str, text: &str) -> String {
     let indent = " ".repeat(lead.len());
     let mut lines = vec![lead.to_owned()];

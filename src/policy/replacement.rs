@@ -1,10 +1,10 @@
-//! The texts that a policy leaves in the place of tool results, all in one list, so that a later run knows them again.
+//! The texts that a policy leaves in place of tool results, all in one list, so that a later run recognises them.
 //!
-//! Knows the form of a text alone: whether a name in it is a file of the store is up to the caller.
+//! Knows only the form of a text: the caller checks whether a name in it is a file of the store.
 
 use super::{Policy, Substitutions, Template};
 
-/// A text that is left in the place of a tool result.
+/// A text that is left in place of a tool result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replacement {
     /// The file was read again later.
@@ -42,7 +42,7 @@ impl Replacement {
 }
 
 impl Policy {
-    /// What a result's whole text may be, if an earlier run has left it there. An ordinary result is none of them.
+    /// The replacements by an earlier run that a result's whole text may be. An ordinary result matches none.
     pub fn replacements_in<'t>(
         &self,
         text: &'t str,

@@ -10,16 +10,16 @@ use super::key::table;
 table! {
     /// What is put back after a summary.
     "restore" Restore {
-        /// The files that were read last and come back after a summary.
+        /// How many of the most recently read files come back after a summary.
         files: u64 = 5, unit("files"), common();
-        /// The most that comes back of one file; longer content is cut there, with a mark.
+        /// The maximum restored from one file; longer content is cut there, with a mark.
         tokens_per_file: u64 = 1_000, unit("tokens");
-        /// The most that comes back of all files together.
+        /// The maximum restored from all files together.
         tokens_total: u64 = 3_000, unit("tokens");
-        /// Whether files are left out that the kept messages still show.
+        /// Whether files that the kept messages still show are left out.
         skip_visible: bool = true;
-        /// The folder that files are read from and that no read leaves; "" means from the transcript only. In a policy file it is
-        /// relative to that file.
+        /// The folder that files are read from, and outside of which none is read; "" means from the transcript only. In a policy
+        /// file, it is relative to that file.
         root: FolderPath = "", found(Empty("would read files from a folder"));
         /// What comes back after the files.
         extras: Vec<Extra> = &[Extra::Plan, Extra::Todos];
@@ -57,7 +57,7 @@ table! {
 }
 
 choice! {
-    /// What a tool does, whatever an agent calls it.
+    /// What a tool does, independent of its name.
     ToolKind {
         /// Runs a command.
         Shell = "shell",

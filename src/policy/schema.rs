@@ -1,7 +1,7 @@
-//! The JSON Schema of a policy file, as the keys are declared: names, types, ranges, words and documentation.
+//! The JSON Schema of a policy file, from the declarations of the keys: names, types, ranges, words and documentation.
 //!
-//! What the schema rejects, [`super::parse`] rejects. The reverse does not hold for what a schema cannot say: that keys
-//! agree with each other, and that the text of a template can be recognised in an output.
+//! [`super::parse`] rejects everything that the schema rejects. The reverse does not hold, because a schema cannot express that
+//! keys agree with each other, or that the text of a template can be recognised in an output.
 
 use serde_json::{Map, Value, json};
 
@@ -12,8 +12,8 @@ use super::template::Slot;
 use super::{Policy, preset};
 use crate::error::Result;
 
-/// The JSON Schema (draft 2020-12) of a policy file. The defaults that it names are the values of keys that a file leaves
-/// out, if it extends no other preset.
+/// The JSON Schema (draft 2020-12) of a policy file. Its defaults are the values of keys that a file leaves out, if it extends no
+/// other preset.
 ///
 /// # Errors
 /// None for a program that passes its tests.
@@ -89,7 +89,7 @@ fn one_of(words: &[Word]) -> Value {
     json!({"type": "string", "oneOf": words.collect::<Vec<_>>()})
 }
 
-/// A text with all required substitutions, or an empty one, and with no substitution that is neither required nor optional.
+/// A text with all required substitutions, or an empty one, without substitutions that are neither required nor optional.
 fn template(required: &[Slot], optional: &[Slot]) -> Value {
     let pattern = |slot: &Slot| slot.written().replace('{', "\\{").replace('}', "\\}");
     let contains = required

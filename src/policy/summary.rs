@@ -1,4 +1,4 @@
-//! `[summary]`: who writes the summary, from what, how large it is, what is kept beside it, and what happens when it fails.
+//! `[summary]`: who writes the summary, from what, how large it is, what is kept besides it, and what happens when it fails.
 //!
 //! Data only: no request is made and no prompt is read here.
 
@@ -12,7 +12,7 @@ use super::template::{Slot, Template};
 use super::trigger::{Window, share_of};
 
 table! {
-    /// The summary and what is kept beside it.
+    /// The summary and what is kept besides it.
     "summary" Summary {
         /// When a summary is written.
         when: SummaryWhen = SummaryWhen::Auto, common();
@@ -25,16 +25,16 @@ table! {
         model: String = "", found(Empty("would choose the model that transcripts are sent to"));
         /// The provider's address; "" means its own.
         base_url: String = "", found(Empty("would say where transcripts are sent"));
-        /// The prompt that a provider is given: one of the shipped ones, `"file:PATH"`, or `"text:WORDS"`.
+        /// The prompt for a provider: one of the shipped ones, `"file:PATH"`, or `"text:WORDS"`.
         ///
-        /// PATH is a file in the folder of the policy file or below it. In both, `{targetTokens}` is the size asked for, and
-        /// `{instructions}` what the summary must keep; without it, that follows the prompt.
+        /// PATH is a file in the folder of the policy file or below it. In both, `{targetTokens}` stands for the requested size,
+        /// and `{instructions}` for what the summary must keep; without the latter, this text follows the prompt.
         prompt: Prompt = ShippedPrompt::Handover, found(OneOfItsWords("would choose what a provider is told"));
         /// Which message the prompt is in.
         prompt_role: PromptRole = PromptRole::User;
-        /// The system prompt beside it; "" means none.
+        /// The system prompt that goes with it; "" means none.
         system: String = "";
-        /// Which messages a provider is given.
+        /// Which messages a provider receives.
         reads: Reads = Reads::Replaced;
         /// The form in which a provider is given the conversation.
         input: Input = Input::Blocks;
@@ -45,18 +45,17 @@ table! {
         /// The newest messages that are kept. Of `keep_messages`, `keep_turns` and `keep_tokens`, the one that keeps the most
         /// applies; if all are 0, nothing is kept.
         keep_messages: u64 = 0, unit("messages"), common();
-        /// The newest turns that are kept; a turn begins with a typed message. Where these are over the trigger by themselves, as
-        /// many of them as are not, or the last round of the last one.
+        /// The newest turns that are kept; a turn begins with a typed message. If these alone exceed the trigger, only as many of
+        /// them as do not, or the last round of the last one.
         keep_turns: u64 = 0, unit("turns"), common();
         /// The newest messages that are kept, up to this size; a call is never separated from its result.
         ///
         /// No published system has such a rule.
         keep_tokens: u64 = 1_500, unit("tokens"), common();
 
-        /// Further parameters of the requests to a provider, such as `temperature` or `reasoning_effort`: they are sent as they
-        /// are.
+        /// Further parameters of the requests to a provider, such as `temperature` or `reasoning_effort`, sent unchanged.
         ///
-        /// One that the server refuses is left out, and a warning says so.
+        /// One that the server rejects is left out, and a warning says so.
         extra: Parameters = [], found(Empty("would change what is asked of a provider"));
 
         /// Whose message the summary is.
@@ -70,12 +69,12 @@ table! {
         /// The size of the summary; 0 means `summary.share` of what it replaces. If a target is set and `summary.too_large` is
         /// `"shrink"`, the summary takes the room that the target leaves instead.
         tokens: u64 = 4_000, unit("tokens");
-        /// The size as a share of what the summary replaces. A summary does not become smaller for a target that is an aim, unless
-        /// `summary.tokens` is.
+        /// The size as a share of what the summary replaces. For a target that is an aim, the summary does not become smaller than
+        /// this or `summary.tokens`, whichever is less.
         share: f64 = 0.05, share();
-        /// The least that `summary.share` may come to.
+        /// The minimum size that `summary.share` can yield.
         min_tokens: u64 = 2_000, unit("tokens");
-        /// The most that `summary.share` may come to.
+        /// The maximum size that `summary.share` can yield.
         max_tokens: u64 = 10_000, unit("tokens");
         /// The output limit of a request, as a multiple of the summary's size.
         output_factor: f64 = 1.2;
@@ -86,7 +85,7 @@ table! {
         /// No published system has such a limit.
         user_message_max: u64 = 2_000, unit("tokens");
 
-        /// How often a provider is asked for one summary.
+        /// How many times a provider is asked for one summary.
         tries: u64 = 3, at_least(1), unit("requests"), found(AtMost(10));
         /// The wait before the next try.
         wait_ms: u64 = 1_000, unit("milliseconds"), found(AtMost(60_000));
@@ -96,14 +95,15 @@ table! {
         drop_rounds: u64 = 0, unit("requests"), found(AtMost(10));
         /// What happens if the conversation is too long for the provider's model.
         too_long: TooLong = TooLong::Parts;
-        /// The context window of the provider's model; 0 means that it is what the session recorded of its own model (Codex does),
-        /// or learned from the first "too long".
+        /// The context window of the provider's model; 0 means the one that the session recorded for its own model (as Codex does),
+        /// or the one learned from the first "too long".
         ///
         /// No published system has such a key.
         window: u64 = 0, unit("tokens");
         /// What becomes of an answer that ended at its size limit.
         cut_off: CutOff = CutOff::Retry;
-        /// After this many failures in a row no more requests are made; 0 sets no limit, neither on failures nor on how often all conversations of a run together try again.
+        /// After this many consecutive failures, no more requests are made; 0 sets no limit, neither on failures nor on the retries
+        /// of all conversations of a run together.
         breaker: u64 = 3, unit("failures");
         /// Whose failures count.
         breaker_scope: BreakerScope = BreakerScope::Host;
@@ -117,17 +117,17 @@ table! {
         /// A result is too large if it has more live tokens than this; if above 0, `summary.too_large_share` is ignored.
         too_large_tokens: u64 = 0, unit("tokens");
         /// Maximum number of invented names in a provider's summary; if this and `summary.max_invented_share` are both exceeded,
-        /// the summary is requested once more. The sentences that still hold one are left out. -1 means that nothing is checked.
+        /// the summary is requested once more. The sentences that still contain one are left out. -1 means that nothing is checked.
         ///
         /// Names are paths, addresses, ids, flags, and identifiers with a dot, an underscore or a call.
         max_invented: i64 = 0, at_least(-1), unit("names");
         /// See `summary.max_invented`.
         max_invented_share: f64 = 0.05, share();
-        /// Whether a provider's summary is a narrative that the rows of the built-in summary follow, as far as the size goes:
-        /// your own words, files, commands, errors, to-dos. Without them, it is the provider's text and your own words.
+        /// Whether a provider's summary is a narrative that the rows of the built-in summary follow, as far as the size goes: your
+        /// own words, files, commands, errors, to-dos. Otherwise it consists of the provider's text and your own words.
         must_keep: bool = true;
-        /// The part of the size that a provider is asked to write, if rows follow. They have the rest, and what the provider
-        /// leaves.
+        /// The share of the size that a provider is asked to write, if rows follow. The rows get the rest, and whatever the
+        /// provider leaves unused.
         narrative_share: f64 = 0.5, share();
     }
 }
@@ -136,7 +136,7 @@ table! {
 pub type Parameters = serde_json::Map<String, serde_json::Value>;
 
 impl Summary {
-    /// The size asked for, in tokens, of a summary that replaces `span` tokens.
+    /// The requested size, in tokens, of a summary that replaces `span` tokens.
     pub fn size(&self, span: u64) -> u64 {
         match self.tokens {
             0 => self.share_of(span),
@@ -144,19 +144,19 @@ impl Summary {
         }
     }
 
-    /// The size, in tokens, that `share` asks for in place of `span` tokens.
+    /// The size, in tokens, that `share` yields for `span` tokens.
     pub fn share_of(&self, span: u64) -> u64 {
         let share = (self.share * span as f64).floor() as u64;
         share.clamp(self.min_tokens, self.max_tokens)
     }
 
-    /// Whether a provider is given the conversation as evidence for a narrative: each part with its line, and outputs as they were
-    /// before they were cleared. A form or a limit of one's own is kept.
+    /// Whether a provider receives the conversation as evidence for a narrative: each part with its line, and outputs as they were
+    /// before they were cleared. An explicitly set form or limit takes precedence.
     pub fn gives_evidence(&self) -> bool {
         self.must_keep && self.input == Input::Blocks && self.input_chars == 0
     }
 
-    /// The tokens that a provider is asked to write of a summary that has `size` tokens.
+    /// The tokens that a provider is asked to write for a summary of `size` tokens.
     pub fn narrative(&self, size: u64) -> u64 {
         match self.must_keep {
             true => (size as f64 * self.narrative_share) as u64,
@@ -164,7 +164,7 @@ impl Summary {
         }
     }
 
-    /// The tokens that rows may have in a summary of `size` tokens beside a narrative of `narrative`: at least their part.
+    /// The tokens that rows may take in a summary of `size` tokens with a narrative of `narrative` tokens: at least their share.
     pub fn rows(&self, size: u64, narrative: u64) -> u64 {
         let rest = size.saturating_sub(narrative);
         rest.max(size - self.narrative(size).min(narrative))
@@ -175,7 +175,7 @@ impl Summary {
         self.too_large == TooLarge::LastTurns || self.on_failure == OnFailure::Prune
     }
 
-    /// How many failures in a row of all conversations together are too many for a server; 0 = no number is.
+    /// The number of consecutive failures, over all conversations, after which a server gets no more requests; 0 = no limit.
     pub fn host_breaker(&self) -> u64 {
         match self.breaker_scope {
             BreakerScope::Host => self.breaker,
@@ -204,7 +204,7 @@ choice! {
     SummaryWhen {
         /// If the trigger says so.
         Auto = "auto",
-        /// Below the trigger, too.
+        /// Even below the trigger.
         Always = "always",
         /// Not at all.
         Never = "never",
@@ -220,7 +220,7 @@ choice! {
         Anthropic = "anthropic",
         /// A provider that speaks OpenAI's Chat Completions API.
         Openai = "openai",
-        /// A file of answers beside the policy, for fixtures.
+        /// A file of answers next to the policy, for fixtures.
         Scripted = "scripted",
     }
 }
@@ -246,21 +246,21 @@ choice! {
 }
 
 choice! {
-    /// `summary.reads`: which messages a provider is given.
+    /// `summary.reads`: which messages a provider receives.
     Reads {
         /// Those that the summary replaces.
         Replaced = "replaced",
-        /// All of the conversation, so that the summary may tell what the kept messages say, too.
+        /// The whole conversation, so that the summary may also cover the kept messages.
         All = "all",
     }
 }
 
 choice! {
-    /// `summary.input`: the form in which a provider is given the conversation.
+    /// `summary.input`: the form in which a provider receives the conversation.
     Input {
         /// As messages and blocks.
         Blocks = "blocks",
-        /// As one JSON text as Python's `json.dumps` writes it: ", ", ": " and `\uXXXX`.
+        /// As one JSON text in the style of Python's `json.dumps`: ", ", ": " and `\uXXXX`.
         AsciiJson = "ascii_json",
     }
 }
@@ -308,9 +308,9 @@ choice! {
 choice! {
     /// `summary.cut_off`: what becomes of an answer that ended at its size limit.
     CutOff {
-        /// It is the summary as far as it goes, and the report says so.
+        /// It is used as the summary as far as it goes, and the report says so.
         Accept = "accept",
-        /// The provider is asked once more and may write three times as much; an answer that is cut off again is a failure.
+        /// The provider is asked once more with three times the limit; an answer that is cut off again is a failure.
         Retry = "retry",
         /// It is a failure.
         Reject = "reject",
@@ -322,7 +322,7 @@ choice! {
     BreakerScope {
         /// Those of all conversations of a run; no more requests go to that host for a while.
         Host = "host",
-        /// Those of one conversation over its turns, as `ctxpack replay` plays them; it is compacted no more.
+        /// Those of one conversation over its turns, as `ctxpack replay` plays them; the conversation is then no longer compacted.
         Conversation = "conversation",
     }
 }
@@ -344,7 +344,7 @@ choice! {
 choice! {
     /// `summary.too_large`: what happens if the result is still too large.
     TooLarge {
-        /// Less is kept, and a smaller summary is asked for.
+        /// Less is kept, and a smaller summary is requested.
         Shrink = "shrink",
         /// It is accepted.
         Accept = "accept",

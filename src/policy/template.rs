@@ -1,6 +1,6 @@
 //! Texts with substitutions: rendered into an output and recognised there by a later run.
 //!
-//! A match concerns the form alone: whether a captured name is a file of the store is up to the caller.
+//! A match concerns only the form: the caller checks whether a captured name is a file of the store.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,8 +30,8 @@ impl Slot {
         }
     }
 
-    /// The most bytes that a value at the start of `text` can take. Names end with their line, so that the template's own
-    /// text after them is always found.
+    /// The maximum number of bytes that a value at the start of `text` can take. Names end with their line, so that the template's
+    /// own text after them is always found.
     fn reach(self, text: &str) -> usize {
         match self {
             Slot::Name | Slot::Tool => text.find('\n').unwrap_or(text.len()),
@@ -39,7 +39,7 @@ impl Slot {
         }
     }
 
-    /// The fewest bytes that a value takes.
+    /// The minimum number of bytes that a value takes.
     fn least(self) -> usize {
         match self {
             Slot::Name | Slot::Tool => 1,
@@ -72,7 +72,7 @@ impl<'a> Substitutions<'a> {
     }
 }
 
-/// A policy's text with its substitutions, parsed once. Braces around anything else are text like any other.
+/// A policy's text with its substitutions, parsed once. Braces around anything else are ordinary text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct Template {
@@ -97,7 +97,7 @@ impl Template {
         self.source.is_empty()
     }
 
-    /// Whether the template holds a substitution.
+    /// Whether the template contains a substitution.
     pub fn holds(&self, slot: Slot) -> bool {
         self.parts.contains(&Part::Slot(slot))
     }
@@ -110,8 +110,8 @@ impl Template {
         }
     }
 
-    /// Whether an output can be told from other texts and its values extracted: the template has some text that is not
-    /// blank, and no two substitutions are adjacent.
+    /// Whether an output can be distinguished from other texts and its values extracted: the template has some non-blank text, and
+    /// no two substitutions are adjacent.
     pub fn is_recognisable(&self) -> bool {
         let has_text = self.parts.iter().any(|part| match part {
             Part::Text(text) => !text.trim().is_empty(),
@@ -138,9 +138,9 @@ impl Template {
 
     /// Whether this template rendered `text`, and with which values.
     ///
-    /// The whole of `text` is covered: what these values render is `text` again. An empty template recognises nothing.
+    /// The match covers the whole of `text`: rendering these values gives `text` again. An empty template recognises nothing.
     pub fn matches<'t>(&self, text: &'t str) -> Option<Substitutions<'t>> {
-        // Cheap first: most texts were not rendered by this template, and most of those end differently.
+        // A cheap test first: most texts were not rendered by this template, and most of those end differently.
         let ends_alike = match self.parts.last() {
             Some(Part::Text(tail)) => text.ends_with(tail.as_str()),
             Some(Part::Slot(_)) => true,
@@ -189,7 +189,7 @@ fn take_apart<'t>(
                 take_apart(rest, &text[end..], found)
             };
             match rest {
-                // Only where that text begins: a result can have megabytes.
+                // Only positions where that text begins: a result can have megabytes.
                 [Part::Text(own), _, ..] if !ends.is_empty() => {
                     let first = *ends.start();
                     let last = (*ends.end()).saturating_add(own.len()).min(text.len());
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(template("fixed").prefix(), "fixed");
     }
 
-    /// A template as a user might write it, out of few characters, so that texts and values look alike.
+    /// A template as a user might write it, from few characters, so that texts and values look alike.
     fn any_template() -> impl Strategy<Value = Template> {
         let slot = prop::sample::select(Slot::ALL.map(Slot::written).to_vec());
         let part = prop_oneof!["[ab.{}\n]{1,3}", slot.prop_map(str::to_owned)];
@@ -394,7 +394,7 @@ mod tests {
             }
         }
 
-        /// Any template recognises its own output; where it could be taken apart in two ways, either way renders it.
+        /// Any template recognises its own output; if it matches in two ways, both render it.
         #[test]
         fn a_match_renders_the_text_again(
             template in any_template(), name in "[ab.]{1,3}", tool in "[ab.]{1,3}", preview in "[ab.\n]{0,3}", summary in "[ab.\n]{0,3}",
@@ -404,7 +404,7 @@ mod tests {
             prop_assert_eq!(found, Some(text));
         }
 
-        /// Texts that it did not render are either refused or taken apart without a rest.
+        /// Texts that it did not render are either rejected or matched completely.
         #[test]
         fn a_match_covers_any_text(template in any_template(), text in "[ab.\n]{0,8}") {
             if let Some(found) = template.matches(&text) {

@@ -1,4 +1,4 @@
-//! The module as its callers see it: presets, files and settings in, an effective policy or an error out.
+//! The module as its callers see it: from presets, files and settings to an effective policy or an error.
 
 mod settings;
 
@@ -40,7 +40,7 @@ fn shown<T: std::fmt::Debug>(result: Result<T>) -> String {
     format!("{line}{}{hint}", error.message)
 }
 
-/// Keys that files and scripts out there may hold.
+/// Published keys, which existing files and scripts may contain.
 const PUBLISHED: &str = "
     schema name aliases extends layers history archive redact
     tokens.method tokens.encoding tokens.unit tokens.chars_per_token tokens.rounding tokens.per tokens.scope

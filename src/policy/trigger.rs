@@ -1,5 +1,4 @@
-//! `[window]`, `[trigger]`, `[target]`: when `summarize` runs and how small the result must be, and the threshold that
-//! follows from them.
+//! `[window]`, `[trigger]`, `[target]`: when `summarize` runs, how small the result must be, and the resulting threshold.
 //!
 //! Arithmetic of keys only: never looks at a conversation.
 
@@ -29,10 +28,10 @@ table! {
     "trigger" Trigger {
         /// What the threshold is computed from.
         on: TriggerOn = TriggerOn::Tokens;
-        /// A conversation with more tokens than this is summarised, if `trigger.on` is "tokens"; 0 means none is.
+        /// A conversation with more tokens than this is summarised, if `trigger.on` is "tokens"; 0 means never.
         ///
-        /// Sessions that agents keep hold 15 000 to 60 000 tokens, so that a threshold near the window's limit would never
-        /// be met.
+        /// The sessions that agents store have 15 000 to 60 000 tokens, so a threshold near the window's limit would never be
+        /// reached.
         tokens: u64 = 20_000, unit("tokens"), common();
         /// The threshold as a share of `window.context`, if `trigger.on` is "share"; 0 means none.
         share: f64 = 0.0, share();
@@ -42,7 +41,7 @@ table! {
         cap_share: f64 = 0.0, share();
         /// A conversation is summarised only if at least this many tokens are in messages that would not be kept.
         ///
-        /// A conversation whose weight is in its newest messages is not worth a summary.
+        /// A conversation whose tokens are mostly in its newest messages is not worth a summary.
         min_savings: u64 = 0, unit("tokens");
         /// A conversation is summarised only if the last offload freed fewer tokens than this; 0 means always. Read by
         /// `ctxpack replay` only: `ctxpack compact` repeats the offload until it frees nothing.
@@ -110,7 +109,7 @@ table! {
         tokens: u64 = 10_000, unit("tokens"), implies("target.kind", "cap"), common();
         /// The target in percent of the live tokens before anything was compacted; if above 0, `target.tokens` is ignored.
         ///
-        /// A summary and the store's record say how many these were, so that the same command again changes nothing.
+        /// A summary and the store's record note that number, so that repeating the command changes nothing.
         percent: f64 = 0.0, percent(), implies("target.kind", "cap");
         /// What may be given up to reach the target. A file, flag or variable that sets `target.tokens` or
         /// `target.percent` sets this to "cap", unless it also sets this key itself.
@@ -121,8 +120,8 @@ table! {
 choice! {
     /// `target.kind`: what may be given up to reach the target.
     TargetKind {
-        /// Your own messages stay whole, and the summary keeps its least size, even if the target is missed; system
-        /// lines do not count.
+        /// Your own messages stay whole, and the summary keeps its minimum size, even if the target is missed; system lines do not
+        /// count.
         Aim = "aim",
         /// Whatever can validly be left out; system lines count.
         Cap = "cap",
@@ -138,7 +137,7 @@ impl Target {
         (self.tokens > 0).then_some(self.tokens)
     }
 
-    /// Whether the target is a share of what the original has.
+    /// Whether the target is a share of the original's tokens.
     pub fn is_share(&self) -> bool {
         self.percent > 0.0
     }
@@ -158,7 +157,7 @@ impl Policy {
     /// The threshold, in live tokens, that [`Trigger::compare`] compares a conversation with, or `None` if no number of
     /// tokens would make this policy summarise: the layer is off, or the keys concerned are 0.
     ///
-    /// `summary.when` makes no difference: the threshold is the same number whether or not it is consulted.
+    /// Does not depend on `summary.when`: the threshold is the same whether or not it is consulted.
     pub fn threshold(&self) -> Option<u64> {
         if !self.has(Layer::Summarize) {
             return None;

@@ -1,6 +1,6 @@
-//! A policy as text: all of it as TOML, single values, and a file to begin with.
+//! A policy as text: the whole as TOML, single values, and a starter file.
 //!
-//! What is written here is read back by [`super::parse`] as the same policy. Never writes a file.
+//! [`super::parse`] reads the text back as the same policy. Never writes a file.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::text::printable_json;
 
 impl Policy {
-    /// The policy as TOML: every key with its documentation and its value. Nothing in it controls a terminal that shows it.
+    /// The policy as TOML: every key with its documentation and its value. Contains no terminal control characters.
     ///
     /// # Errors
     /// None for a policy of [`super::preset`], [`super::parse`] or [`super::resolve`].
@@ -37,7 +37,7 @@ impl Policy {
         Ok(text)
     }
 
-    /// A policy file that begins with this preset: the common keys with its values, commented out.
+    /// A policy file that starts from this preset: the common keys with its values, commented out.
     ///
     /// # Errors
     /// None for a policy of [`super::preset`].
@@ -80,7 +80,7 @@ fn header(table: &Table) -> String {
     }
 }
 
-/// A key's documentation: what it means, its words, its unit.
+/// A key's documentation: its meaning, its words, its unit.
 fn comment(key: &Key) -> String {
     let mut lines: Vec<String> = key.doc().map(str::to_owned).collect();
     let words = key.domain.choices().iter();
@@ -91,7 +91,7 @@ fn comment(key: &Key) -> String {
     lines.iter().map(|line| format!("# {line}\n")).collect()
 }
 
-/// A key's value as TOML, on one line. Nothing in it steers a terminal that shows it.
+/// A key's value as TOML, on one line. Contains no terminal control characters.
 ///
 /// # Errors
 /// None for a value of [`Policy::keys`].
@@ -103,7 +103,7 @@ pub fn literal(value: &Value) -> Result<String> {
     })
 }
 
-/// JSON of texts and lists is TOML, too; a table has other signs.
+/// JSON strings and lists are also valid TOML; tables have a different syntax.
 fn escaped(value: &Value) -> String {
     match value {
         Value::Object(names) => {
@@ -123,7 +123,7 @@ fn escaped_pair((name, value): (&String, &Value)) -> String {
     format!("{name} = {}", escaped(value))
 }
 
-/// What each preset says of itself, in the order of [`super::presets()`]: the comment that its file begins with.
+/// The description of each preset, in the order of [`super::presets()`]: the comment at the beginning of its file.
 pub fn descriptions() -> impl Iterator<Item = String> {
     PRESETS.iter().map(|text| {
         let comment = text.lines().map_while(|line| line.strip_prefix('#'));

@@ -10,13 +10,13 @@ use super::kind::Kind;
 use super::name::{Name, NameContext, Noun};
 use super::value::{self, Setting};
 
-/// The longest name looked at, in bytes; the rest of a longer one is of no use.
+/// The maximum number of bytes of a name that are examined; more would not help.
 const MAX_NAME: usize = 96;
 
-/// The longest value looked at, in bytes.
+/// The maximum length of a value, in bytes.
 const MAX_VALUE: usize = 4096;
 
-/// Looks at the name that contains `anchor`. The search continues within the value, whose form may be recognised, too.
+/// Examines the name that contains `anchor`. The search continues within the value, whose form may also be recognised.
 pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
     let end = anchor.end + Set::Word.run(text, anchor.end, MAX_NAME).min(MAX_NAME);
     // Most names are only used, not assigned to: the search ends here for these.
@@ -62,7 +62,7 @@ pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) ->
     let value = &text[range.clone()];
     if accepts(name.noun, value, setting) {
         let kind = match name.kind {
-            // What is named an access key may be its id, and vice versa.
+            // A value named as an access key may be the key's id, and vice versa.
             Kind::AwsSecretKey if value.len() != 40 => Kind::Secret,
             kind => kind,
         };
@@ -71,7 +71,7 @@ pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) ->
     end
 }
 
-/// Where the name begins that `at` is in.
+/// The start of the name that contains `at`.
 fn name_start(text: &[u8], at: usize) -> usize {
     let mut start = at;
     while start > 0
@@ -87,7 +87,7 @@ fn name_start(text: &[u8], at: usize) -> usize {
     start
 }
 
-/// Where a name of two words begins: `API key`, `secret key`.
+/// The start of a two-word name: `API key`, `secret key`.
 fn first_word(text: &[u8], start: usize, end: usize) -> usize {
     let single = text[start..end].eq_ignore_ascii_case(b"key") && text[..start].ends_with(b" ");
     let before = &text[..start.saturating_sub(1)];
@@ -210,9 +210,9 @@ fn assigned_value(
 enum Shell {
     /// Everything up to a blank.
     Whole,
-    /// A word in the settings of a connection or in a line of YAML, if a blank, a quote or the line's end follows.
+    /// A word in connection settings or a YAML line, if a blank, a quote or the line's end follows.
     Pair,
-    /// Only where neither code nor a sentence could continue.
+    /// Only if neither code nor a sentence could continue there.
     Not,
 }
 
@@ -414,7 +414,7 @@ fn starts_line(text: &[u8], start: usize) -> bool {
     }
 }
 
-/// Whether a name is written like a constant or a header, and so is not a plain word: `DB_PASSWORD`, `X-Api-Key`.
+/// Whether a name is written like a constant or a header rather than a plain word: `DB_PASSWORD`, `X-Api-Key`.
 fn is_formal(name: &[u8]) -> bool {
     name.contains(&b'-') || name.contains(&b'_') && !name.iter().any(u8::is_ascii_lowercase)
 }

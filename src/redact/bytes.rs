@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-/// A set of ASCII bytes that a token is made of.
+/// A set of ASCII bytes that a token consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Set {
     /// `0-9a-f`, in either case.
@@ -19,7 +19,7 @@ pub(super) enum Set {
     Dotted,
     /// Both alphabets of base64, with padding, which may be percent-encoded.
     Base64,
-    /// The characters of the credentials in an authorization.
+    /// The characters of credentials in an `Authorization` header.
     Token68,
 }
 
@@ -49,12 +49,12 @@ impl Set {
         }
     }
 
-    /// How many bytes from `at` on are in the set; `most + 1` where there are more than `most`.
+    /// The number of consecutive bytes from `at` that are in the set; `most + 1` if there are more than `most`.
     pub(super) fn run(self, text: &[u8], at: usize, most: usize) -> usize {
         let rest = text.get(at..).unwrap_or_default();
         let rest = &rest[..rest.len().min(most + 1)];
         let mut len = rest.iter().take_while(|&&b| self.has(b)).count();
-        // A percent sign belongs to base64 only where it encodes one of the characters of base64.
+        // A percent sign belongs to base64 only if it encodes a base64 character.
         if self == Set::Base64
             && let Some(sign) = rest[..len]
                 .iter()
@@ -66,7 +66,7 @@ impl Set {
         len
     }
 
-    /// How many bytes before `end` are in the set, at most `most`.
+    /// The number of consecutive bytes before `end` that are in the set, at most `most`.
     pub(super) fn run_back(self, text: &[u8], end: usize, most: usize) -> usize {
         let before = text.get(..end).unwrap_or_default();
         before
@@ -107,7 +107,7 @@ pub(super) fn begins(text: &[u8], at: usize) -> bool {
     }
 }
 
-/// Whether a text ends with a terminal's escape: a colour (`[01;31m`), or any other after its escape character (`\x1b[K`).
+/// Whether a text ends with a terminal escape sequence: a colour (`[01;31m`), or any other after its escape character (`\x1b[K`).
 fn ends_terminal_escape(text: &[u8]) -> bool {
     let [rest @ .., last] = text else {
         return false;
@@ -121,7 +121,7 @@ fn ends_terminal_escape(text: &[u8]) -> bool {
     *last == b'm' || written.iter().any(|escape| before.ends_with(escape))
 }
 
-/// The end of the line that `at` is in: a line end, or one written as an escape; at most `most` bytes after `at`.
+/// The end of the line that contains `at`: a real or escaped line end, at most `most` bytes after `at`.
 pub(super) fn line_end(text: &[u8], at: usize, most: usize) -> usize {
     let limit = text.len().min(at.saturating_add(most));
     let mut i = at;
@@ -149,7 +149,7 @@ pub(super) fn skip_blanks(text: &[u8], at: usize) -> usize {
     at + blanks
 }
 
-/// A quote with the backslashes that escape it.
+/// A quotation mark with the backslashes that escape it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Quote {
     mark: u8,

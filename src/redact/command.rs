@@ -9,7 +9,7 @@ use super::bytes::{Quote, line_end, skip_blanks};
 use super::kind::Kind;
 use super::value::{self, Setting};
 
-/// How much of a command's line is looked at, in bytes.
+/// The maximum number of bytes of a command's line that are examined.
 const MAX_LINE: usize = 1024;
 
 /// A flag that takes a secret.
@@ -143,7 +143,7 @@ pub(super) fn piped(text: &[u8], anchor: Range<usize>) -> Option<Range<usize>> {
         Some(quote) => quote.quoted(text, MAX_LINE)?,
         None => bare_word(text, at),
     };
-    // A variable is no password, and what is after another command is none of this one.
+    // A variable is not a password, and text after another command does not belong to this one.
     let value = &text[word.clone()];
     (word.end <= end && value::is_chosen(value, Setting::Literal)).then_some(word)
 }

@@ -1,33 +1,33 @@
 //! Finds secrets in encoded text: base64 and hexadecimal digits, also over several lines, and percent-encoding.
 //!
-//! What is decoded is searched as any other text is, and decoded once more at most where it is percent-encoded. Binary data is
-//! given up at its first bytes. A run of base64 or of digits that holds a secret is masked as a whole; of a percent-encoded text
-//! only the secret. UTF-16, compressed data, dumps with columns and digits between other signs are not decoded.
+//! Decoded text is searched like any other text; percent-encoding is decoded at most twice. Binary data is abandoned at its first
+//! bytes. A run of base64 or digits that contains a secret is masked as a whole; in percent-encoded text, only the secret is.
+//! UTF-16, compressed data, columnar dumps and digits between other characters are not decoded.
 
 use std::ops::Range;
 
 use super::Found;
 use super::bytes::{Set, skip_blanks};
 
-/// The shortest run that can hold a secret with its name.
+/// The minimum length of a run that can hold a secret with its name.
 const MIN_RUN_BYTES: usize = 24;
-/// The shortest line of a run over several lines.
+/// The minimum line length in a run over several lines.
 const LEAST_LINE: usize = 40;
 /// The number of bytes that decide whether data are text.
 const PROBE: usize = 12;
-/// How often percent-encoding is decoded.
+/// The maximum number of times that percent-encoding is decoded.
 const LAYERS: usize = 2;
 
-/// Finds secrets in all that `text` holds in another form; `search` finds those in a text as it is.
+/// Finds secrets in the encoded parts of `text`; `search` finds those in plain text.
 pub(super) fn find(text: &[u8], search: impl Fn(&[u8]) -> Vec<Found>, found: &mut Vec<Found>) {
     runs(text, &search, found);
     percent_encoded(text, &search, found);
 }
 
-/// A part of a text that is written in letters and digits alone, without its line ends.
+/// A part of a text that consists only of letters and digits, without its line ends.
 struct Run {
     range: Range<usize>,
-    /// The lines of it.
+    /// Its lines.
     lines: Vec<Range<usize>>,
 }
 
@@ -38,7 +38,7 @@ fn is_digit(b: u8) -> bool {
 fn runs(text: &[u8], search: &impl Fn(&[u8]) -> Vec<Found>, found: &mut Vec<Found>) {
     let mut at = 0;
     while let Some(window) = text.get(at..at + MIN_RUN_BYTES) {
-        // No run that is long enough begins before the last byte that belongs to none.
+        // No run that is long enough begins before the last byte outside of any run.
         if let Some(last) = window.iter().rposition(|b| !is_digit(*b)) {
             at += last + 1;
             continue;
@@ -63,7 +63,7 @@ fn runs(text: &[u8], search: &impl Fn(&[u8]) -> Vec<Found>, found: &mut Vec<Foun
         };
         let is_found = judge(&parts(&run.lines), run.range.clone());
         if !is_found && run.lines.len() > 1 {
-            // Lines of their own that are as long as each other.
+            // Separate lines that happen to have the same length.
             for line in &run.lines {
                 judge(&text[line.clone()], line.clone());
             }
@@ -73,7 +73,7 @@ fn runs(text: &[u8], search: &impl Fn(&[u8]) -> Vec<Found>, found: &mut Vec<Foun
 
 /// The run that begins at `at`, with the lines that continue it: all but the last are as long as the first.
 fn run(text: &[u8], at: usize) -> Run {
-    // What belongs to an escape is not part of the text after it.
+    // The characters of an escape are not part of the text after it.
     let is_escaped = at > 0 && text[at - 1] == b'\\';
     let start = match text[at..] {
         [b'u', a, b, c, d, ..] if is_escaped && [a, b, c, d].iter().all(u8::is_ascii_hexdigit) => {
@@ -88,12 +88,12 @@ fn run(text: &[u8], at: usize) -> Run {
     let first = line(start);
     let (width, mut end) = (first.len(), first.end);
     let mut lines = vec![first];
-    // A line that is shorter than the first is the last.
+    // A line shorter than the first is the last one.
     while width >= LEAST_LINE && lines.last().is_some_and(|line| line.len() == width) {
         let Some(next) = after_line_end(text, end).map(line) else {
             break;
         };
-        // The first word of a sentence is no line of it.
+        // The first word of a sentence is not a line of the run.
         let ends = match text[next.end..] {
             [] => true,
             [b, ..] => matches!(b, b'\n' | b'\r' | b'\\' | b'=' | b'"' | b'\'' | b'`' | b'<'),
@@ -115,7 +115,7 @@ fn run(text: &[u8], at: usize) -> Run {
     }
 }
 
-/// Where the next line begins, after its indentation: a line end, or one written as an escape.
+/// The start of the next line, after a real or escaped line end and the indentation.
 pub(super) fn after_line_end(text: &[u8], at: usize) -> Option<usize> {
     let rest = &text[at..];
     let ends: [&[u8]; 4] = [b"\r\n", b"\n", b"\\r\\n", b"\\n"];
@@ -123,7 +123,7 @@ pub(super) fn after_line_end(text: &[u8], at: usize) -> Option<usize> {
     Some(skip_blanks(text, at + end.len()))
 }
 
-/// The text in hexadecimal digits or base64, if it is one.
+/// The text encoded as hexadecimal digits or base64, if it is text.
 fn decode(digits: &[u8]) -> Option<Vec<u8>> {
     let hex = digits.strip_prefix(b"0x").unwrap_or(digits);
     let decoded = match hex.iter().all(u8::is_ascii_hexdigit) && hex.len().is_multiple_of(2) {
@@ -142,7 +142,7 @@ fn decode(digits: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// Bytes that are a text.
+/// Collects bytes if they are text.
 fn text_of(mut bytes: impl Iterator<Item = u8>) -> Option<Vec<u8>> {
     let is_text = |b: &u8| matches!(b, b' '..=b'~' | b'\n' | b'\r' | b'\t' | b'\x1b');
     let mut text: Vec<u8> = bytes.by_ref().take(PROBE).collect();
@@ -187,13 +187,13 @@ impl Iterator for Base64<'_> {
     }
 }
 
-/// A text with the place of each of its bytes in the text that it was decoded from.
+/// A decoded text with the source position of each of its bytes.
 struct Decoded {
     bytes: Vec<u8>,
     places: Vec<usize>,
 }
 
-/// Searches each word with percent-encoding, decoded.
+/// Searches each percent-encoded word in decoded form.
 fn percent_encoded(text: &[u8], search: &impl Fn(&[u8]) -> Vec<Found>, found: &mut Vec<Found>) {
     if !text.contains(&b'%') {
         return;
@@ -258,7 +258,7 @@ impl Decoded {
     }
 }
 
-/// The end of a token that is broken by the end of a line after `at`: so many bytes of its alphabet are on the next line.
+/// The rest of a token that a line end after `at` breaks: the bytes of its alphabet on the next line.
 pub(super) fn continued(
     text: &[u8],
     at: usize,

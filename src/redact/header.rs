@@ -1,4 +1,4 @@
-//! Finds secrets in HTTP headers: authorizations and cookies; and the logins in settings of registries.
+//! Finds secrets in HTTP headers (authorizations and cookies) and logins in registry settings.
 //!
 //! Never looks beyond the header's line.
 
@@ -9,10 +9,10 @@ use super::bytes::{Quote, Set, is_word, skip_blanks};
 use super::kind::Kind;
 use super::value::{self, Setting};
 
-/// The longest authorization or cookie looked at, in bytes.
+/// The maximum length of an authorization or cookie, in bytes.
 const MAX_VALUE: usize = 4096;
 
-/// How many cookies of one header are looked at: without a limit, each of many headers on one line would be read to the line's
+/// The maximum number of cookies examined per header: without a limit, each of many headers on one line would be read to the line's
 /// end.
 const MAX_PAIRS: usize = 64;
 
@@ -45,7 +45,7 @@ pub(super) fn authorization(text: &[u8], anchor: Range<usize>, found: &mut Vec<F
     anchor.end
 }
 
-/// A token after the word `Bearer`, where no header's name precedes it.
+/// A token after the word `Bearer` without a preceding header name.
 pub(super) fn bearer(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
     let at = skip_blanks(text, anchor.end);
     if at == anchor.end || text[..anchor.start].last().copied().is_some_and(is_word) {
@@ -61,8 +61,8 @@ pub(super) fn bearer(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) 
     at
 }
 
-/// The values of a cookie header that look random: `Cookie: a=…; b=…`, `--cookie 'a=…'`. The search continues within them:
-/// they may contain tokens with a prefix.
+/// The random-looking values of a cookie header: `Cookie: a=…; b=…`, `--cookie 'a=…'`. The search continues within them, since they
+/// may contain tokens with a prefix.
 pub(super) fn cookie(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
     let flag = text[..anchor.start].ends_with(b"--");
     let at = match after_separator(text, anchor.end) {
@@ -87,7 +87,7 @@ pub(super) fn cookie(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) 
     at
 }
 
-/// The value of the pair of a cookie header that begins at `at`.
+/// The value of the cookie pair that begins at `at`.
 fn pair(text: &[u8], at: usize) -> Option<Range<usize>> {
     let name = Set::Dotted.run(text, at, 64);
     if name > 64 || text.get(at + name) != Some(&b'=') {
@@ -131,7 +131,7 @@ fn after_separator(text: &[u8], end: usize) -> Option<usize> {
     Some(Quote::at(text, at).map_or(at, |quote| quote.inner))
 }
 
-/// The credentials at `at`, after their scheme if there is one. Returns where to continue the search.
+/// Finds the credentials at `at`, after their scheme if any. Returns where to continue the search.
 fn credentials(text: &[u8], at: usize, found: &mut Vec<Found>) -> Option<usize> {
     let word = token(text, at);
     let after = skip_blanks(text, word.end);
@@ -166,7 +166,7 @@ fn credentials(text: &[u8], at: usize, found: &mut Vec<Found>) -> Option<usize> 
     Some(start)
 }
 
-/// A login in base64 at `at`, as in the settings of registries.
+/// A base64 login at `at`, as in registry settings.
 fn login(text: &[u8], at: usize) -> Option<Range<usize>> {
     let len = Set::Base64.run(text, at, 1024);
     let value = &text[at..at + len.min(1024)];

@@ -112,11 +112,11 @@ kinds! {
     MonitoringToken = "monitoring-token",
     /// A token of a smaller service, known by its prefix.
     ServiceToken = "service-token",
-    /// The signature of an address that gives access to anybody.
+    /// The signature of a URL that grants access to anyone.
     SignedUrl = "signed-url",
     /// A JSON web token.
     Jwt = "jwt",
-    /// The password in an address: a database's, a queue's, a web server's.
+    /// The password in a URL: of a database, a queue or a web server.
     UrlPassword = "url-password",
     /// The credentials of a `Basic` authorization.
     BasicAuth = "basic-auth",

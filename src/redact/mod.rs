@@ -1,8 +1,8 @@
 //! Masks secrets in text: each is replaced with `[REDACTED:<kind>]`, and the text around it does not change.
 //!
-//! Pure: no I/O, no state outside a [`Redactor`]. Recognises secrets by their form (a token's prefix, a key's armour, a
-//! password in an address) or by the name before them, so it cannot find all of them, and is never a proof that none is left.
-//! **Invariant:** redacting a redacted text changes nothing, and a text without secrets is never copied.
+//! Pure: no I/O, no state outside a [`Redactor`]. Recognises secrets by their form (a token's prefix, a key's armour, a password in
+//! an address) or by the name before them, so it cannot find all of them and never proves that none is left. **Invariant:**
+//! redacting a redacted text changes nothing, and a text without secrets is never copied.
 
 mod assign;
 mod bytes;
@@ -36,7 +36,7 @@ use token::{Token, tokens};
 /// The beginning of a mask; the kind's name and `]` follow.
 const MASK: &str = "[REDACTED:";
 
-/// How often a text is scanned at most. A mask can reveal a second secret beside it, but never many in a row.
+/// The maximum number of scans of a text. A mask can reveal a second secret next to it, but never many in a row.
 const MAX_PASSES: usize = 8;
 
 /// Finds secrets and masks them. Build it once: it compiles its patterns.
@@ -51,7 +51,7 @@ pub struct Redactor {
 /// A text after redaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redacted<'t> {
-    /// The text with masks; borrowed where nothing was found.
+    /// The text with masks; borrowed if nothing was found.
     pub text: Cow<'t, str>,
     /// How many secrets of each kind were masked, in the order of [`Kind::ALL`].
     pub counts: BTreeMap<Kind, u64>,
@@ -87,13 +87,13 @@ enum Role {
     Command,
     /// A command that reads a password from a pipe.
     Piped,
-    /// The private part of a key file of PuTTY.
+    /// The private part of a PuTTY key file.
     Putty,
     /// A web token.
     Jwt,
     /// The signature of an address.
     Signature,
-    /// A token without a prefix, by the number of its clue.
+    /// A token without a prefix, by the index of its clue.
     Clue(usize),
 }
 
@@ -144,7 +144,7 @@ impl Redactor {
         }
         anchors.extend(tokens().map(|token| (token.prefix, Role::Token(token))));
         let (patterns, roles): (Vec<&str>, Vec<Role>) = anchors.into_iter().unzip();
-        // Leftmost-longest: of `key` and `tskey-`, or `secret` and `secret_`, the more specific anchor is reported.
+        // Leftmost-longest, so that the more specific of `key` and `tskey-`, or of `secret` and `secret_`, is reported.
         let anchors = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::LeftmostLongest)
@@ -243,8 +243,8 @@ fn mask_end(text: &[u8], at: usize) -> Option<usize> {
     known.then_some(at + name.len() + 1)
 }
 
-/// Sorts the secrets found and joins those that overlap. A secret that was cut at the longest length of its kind is shortened
-/// so that it does not end within a character.
+/// Sorts the secrets found and joins overlapping ones. A secret that was cut at the maximum length of its kind is shortened so that
+/// it does not end within a character.
 fn merge(text: &str, mut found: Vec<Found>) -> Vec<Found> {
     found.retain(|find| !find.range.is_empty());
     found.sort_by_key(|find| (find.range.start, find.range.end));

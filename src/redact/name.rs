@@ -22,7 +22,7 @@ pub(super) struct Name {
     pub(super) kind: Kind,
 }
 
-/// Ends of names, ignoring case and separators; the first that matches decides what the name is.
+/// Endings of names, ignoring case and separators; the first match classifies the name.
 const ENDS: &[(&str, Noun)] = &[
     ("password", Noun::Password),
     ("passwd", Noun::Password),
@@ -89,7 +89,7 @@ const HARMLESS: &[&str] = &[
 ];
 
 impl Name {
-    /// The classification of `name`, if its value is a secret. In a query, `key` is such a name, too.
+    /// The classification of `name`, if its value is a secret. In a query, `key` counts as well.
     pub(super) fn of(name: &[u8], context: NameContext) -> Option<Name> {
         let mut joined = [0u8; 64];
         let mut len = 0;

@@ -17,7 +17,7 @@ const LIST: &str = include_str!("clues.txt");
 /// How far after a clue a token may begin, in bytes.
 const REACH: usize = 256;
 
-/// The longest token that is searched for after a clue, with the byte after it.
+/// The maximum length of a token searched for after a clue, including the byte after it.
 const LONGEST: usize = 128;
 
 /// A kind of token and where to look for it.
@@ -30,16 +30,16 @@ pub(super) struct Clue {
     least: usize,
     judge: fn(&[u8]) -> bool,
     pattern: &'static str,
-    /// The pattern, compiled when first needed: to compile all patterns takes longer than to search a short transcript.
+    /// The pattern, compiled lazily: compiling all patterns takes longer than searching a short transcript.
     compiled: OnceLock<Option<Regex>>,
 }
 
 /// Which bytes are searched for a token.
 #[derive(Debug, Clone, Copy)]
 enum Search {
-    /// These numbers of bytes before and after the clue; where the first is 0, the clue itself is not searched.
+    /// This many bytes before and after the clue; if the first is 0, the clue itself is not searched.
     Around(usize, usize),
-    /// Those after the clue.
+    /// The bytes after the clue.
     Near,
 }
 
@@ -77,7 +77,7 @@ fn parse(line: &'static str) -> Option<Clue> {
 }
 
 impl Clue {
-    /// The strings that the text is searched for.
+    /// The strings to search for in the text.
     pub(super) fn anchors(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.clues.split(',')
     }
@@ -165,10 +165,10 @@ pub(super) fn aws_secret(text: &[u8], at: usize) -> Option<Found> {
     None
 }
 
-/// The longest part of a web token that is looked at, in bytes.
+/// The maximum length of a part of a web token, in bytes.
 const MAX_PART: usize = 16 * 1024;
 
-/// A JSON web token: `eyJ`, at `anchor`, is how a JSON object begins in base64.
+/// A JSON web token: `eyJ` at `anchor` is the beginning of a base64-encoded JSON object.
 pub(super) fn jwt(text: &[u8], anchor: &Range<usize>) -> Option<Range<usize>> {
     if !text[anchor.clone()].starts_with(b"eyJ") || !begins(text, anchor.start) {
         return None;

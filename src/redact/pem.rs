@@ -8,7 +8,7 @@ use super::Found;
 use super::bytes::Set;
 use super::kind::Kind;
 
-/// The longest body looked at, in bytes: a key of 16384 bits, each line numbered.
+/// The maximum length of a body in bytes: a key of 16384 bits, with every line numbered.
 const MAX_BODY: usize = 32 * 1024;
 
 /// The length of the shortest unbroken run of base64 in a key, in bytes.
@@ -55,7 +55,7 @@ pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) ->
     resume
 }
 
-/// The lines after `Private-Lines: N` in a key file of PuTTY: the search continues after them.
+/// The lines after `Private-Lines: N` in a PuTTY key file. The search continues after them.
 pub(super) fn putty(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
     let digits = text[anchor.end..].iter().take_while(|b| b.is_ascii_digit());
     let at = anchor.end + digits.count();
@@ -89,7 +89,7 @@ fn label(text: &[u8], at: usize) -> Option<&[u8]> {
         .then_some(label)
 }
 
-/// Where the last line of `text` begins: after a line end, or one written as an escape.
+/// The start of the last line of `text`, after a real or escaped line end.
 fn line_start(text: &[u8]) -> usize {
     let real = text.iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
     let escaped = text

@@ -1,6 +1,6 @@
-//! Recognises files that usually contain secrets, only by their names: `secret_files.txt` has the list.
+//! Recognises files that usually contain secrets by their names alone: `secret_files.txt` has the list.
 //!
-//! Pure. Looks at a path as text, never at a disk, so that it also works for paths in a transcript.
+//! Pure. Treats a path as text and never accesses the disk, so that it also works for paths in a transcript.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -12,7 +12,7 @@ const COPIES: [&str; 11] = [
     "~", ".bak", ".backup", ".old", ".orig", ".save", ".tmp", ".swp", ".copy", ".1", ".2",
 ];
 
-/// The longest name of a file in any file system, in bytes.
+/// The maximum length of a file name in any file system, in bytes.
 const LONGEST: usize = 1024;
 
 /// Whether a file with this path usually contains secrets: by its own name, or by the name of a folder in the path.
@@ -79,7 +79,7 @@ struct Pattern {
     but_source: bool,
     /// The names of nested folders with which the path of the file's folder must end.
     folders: Vec<&'static str>,
-    /// The file's own name; "" where only folders count.
+    /// The file's own name; "" if only folders count.
     name: &'static str,
 }
 
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn files_that_hold_secrets_are_known_by_their_names() {
         let mut paths = listed(include_str!("tests/secret_paths.txt"));
-        // Names that file systems may treat as equal, since they map such letters to others, or ignore them.
+        // Names that file systems may treat as equal, since they fold or ignore such characters.
         paths.extend([".e\u{200c}nv", ".\u{17f}\u{17f}h/config", "ID_R\u{17f}A"]);
         let missed: Vec<&str> = paths
             .into_iter()

@@ -1,6 +1,6 @@
 //! Tokens that are recognised by their prefix: `tokens.txt` lists them.
 //!
-//! Of the text before a token, only checks whether a token can begin there.
+//! Checks the text before a token only for whether a token can begin there.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::encoded;
 use super::kind::Kind;
 use super::value::{self, Setting};
 
-/// The fewest bytes of a token before the end of a line.
+/// The minimum number of bytes of a broken token before the line end.
 const LEAST_BROKEN: usize = 8;
 
 const LIST: &str = include_str!("tokens.txt");
@@ -69,7 +69,7 @@ impl Token {
         })
     }
 
-    /// The token at `anchor` where the end of a line breaks it, as terminals and mails do: what is on both lines has its length.
+    /// The token at `anchor` if a line end breaks it, as in terminals and mails: both parts together must have its length.
     fn broken(&self, text: &[u8], anchor: &Range<usize>, len: usize) -> Option<Found> {
         let end = anchor.end + len;
         let rest = encoded::continued(text, end, self.alphabet, self.most - len)?;

@@ -8,7 +8,7 @@ use super::Found;
 use super::kind::Kind;
 use super::value::{self, Setting};
 
-/// The longest login looked at, in bytes.
+/// The maximum length of a login, in bytes.
 const MAX_LOGIN: usize = 512;
 
 /// Searches the text after `://`. The search continues after the anchor, since a user name may be a token.
@@ -35,7 +35,7 @@ pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) ->
     };
     let value = &text[range.clone()];
     let secret = if range.start == at {
-        // A user name without a password is a secret where it looks random: then it is a token or a key.
+        // A user name without a password is a secret if it looks random: it is then a token or a key.
         value::is_machine_made(value, Setting::Literal)
     } else {
         is_password(user, value)
@@ -49,8 +49,8 @@ pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) ->
     at
 }
 
-/// The position of the `@` before the host. Of several the last one before the path counts; a password may contain a slash
-/// only where no host and port come before the slash.
+/// The position of the `@` before the host. If there are several, the last one before the path counts; a password may contain a
+/// slash only if no host and port precede the slash.
 fn host_sign(login: &[u8]) -> Option<usize> {
     let authority = login
         .iter()

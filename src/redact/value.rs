@@ -70,7 +70,7 @@ const PLAIN_WORDS: &str = "password passwd passphrase passcode pass pwd word sec
     true false app service bot v data type required optional encrypted decrypted hashed base sha \
     md rsa aes hmac bcrypt argon letmein welcome";
 
-/// How much of a value is searched for fillers, in bytes: none occurs after a long random text.
+/// The number of bytes of a value searched for fillers: none occurs after a long random text.
 const MAX_SHOWN: usize = 256;
 
 /// How a value was found, which decides how much evidence is required.
@@ -245,7 +245,7 @@ pub(super) fn decode_login(value: &[u8]) -> Option<Vec<u8>> {
 
 /// Whether the letters of a value follow one another as in words. For hexadecimal digits this means nothing.
 pub(super) fn is_wordy(value: &[u8]) -> bool {
-    // Words do not have digits in many places, either.
+    // Words also do not have digits in many places.
     let numbers = value
         .windows(2)
         .filter(|two| two[0].is_ascii_digit() && !two[1].is_ascii_digit());
@@ -293,7 +293,7 @@ pub(super) fn is_plain(value: &[u8]) -> bool {
     true
 }
 
-/// Whether more neighbouring bytes than chance explains are equal or consecutive: `12345678`, `abcdefgh`, `aaaa`.
+/// Whether more neighbouring bytes are equal or consecutive than chance explains: `12345678`, `abcdefgh`, `aaaa`.
 fn is_stepwise(value: &[u8]) -> bool {
     let steps = value
         .windows(2)
@@ -324,7 +324,7 @@ fn memfind(haystack: &[u8], needle: &[u8]) -> bool {
         .any(|window| window == needle)
 }
 
-/// How many bytes of each class a value has.
+/// The number of bytes of each class in a value.
 #[derive(Default)]
 struct Counts {
     digits: usize,

@@ -1,8 +1,8 @@
 //! Limits that depend on what happened earlier in the session.
 //!
-//! `trigger.max_compactions` limits the compactions of a turn, `summary.breaker` failures in a row; the replacement of a failed
-//! summary continues. If a summary misses an aim (typed messages are kept whatever the aim), the next attempt is made when the
-//! window has grown by an eighth: until then every request would summarise the same words again.
+//! `trigger.max_compactions` limits the compactions of a turn, `summary.breaker` consecutive failures; the replacement of a failed
+//! summary is not affected. If a summary misses an aim (typed messages are kept regardless of it), the next attempt is made when
+//! the window has grown by an eighth: otherwise every request would summarise the same words again.
 
 use super::round::Asked;
 use crate::policy::{OnFailure, Policy, TargetKind};
@@ -12,7 +12,7 @@ use crate::summarizer::retry::Breaker;
 #[derive(Debug)]
 pub(super) struct Gates<'p> {
     policy: &'p Policy,
-    /// Since the last typed message.
+    /// The compactions since the last typed message.
     compactions: u64,
     breaker: Breaker,
     /// Nothing is summarised below this many live tokens, even over the trigger.
@@ -23,7 +23,7 @@ pub(super) struct Gates<'p> {
 const GROWTH: u64 = 8;
 
 impl<'p> Gates<'p> {
-    /// All open.
+    /// Gates that are all open.
     pub(super) fn new(policy: &'p Policy) -> Self {
         Gates {
             policy,
@@ -66,7 +66,7 @@ impl<'p> Gates<'p> {
         };
     }
 
-    /// A typed message begins a turn, in which compactions are counted anew.
+    /// Begins a turn with a typed message and resets the count of compactions.
     pub(super) fn turn(&mut self) {
         self.compactions = 0;
     }

@@ -1,19 +1,19 @@
-//! Runs a policy step by step over a recorded session, as a live agent would have.
+//! Runs a policy step by step over a recorded session, as a live agent would.
 //!
-//! A *step* is a model request. The messages before the next recorded answer are appended, the policy's layers run once, and
-//! the window is sent. Then the recorded answer is appended, although a model might have answered differently to the shorter
-//! history. Messages after the last answer are appended and the layers run, but that is not counted as a request. An answer
-//! that the agent itself wrote is not a request either.
+//! A *step* is a model request. The messages before the next recorded answer are appended, the policy's layers run once, and the
+//! window is sent. Then the recorded answer is appended, although a model might have answered the shorter history differently.
+//! Messages after the last answer are appended and the layers run, but that is not counted as a request. An answer that the agent
+//! itself wrote is not a request either.
 //!
 //! Some gates look back over the session: `trigger.offload_freed_below` (what this step's offloading freed),
 //! `trigger.max_compactions` (summaries, and messages removed without one, since the last typed message) and `summary.breaker`
-//! (failures in a row; a success resets it; an attempt without a result is a failure). An answer that broke off and a call for a
+//! (consecutive failures; a success resets it; an attempt without a result is a failure). An aborted answer and a call for a
 //! compaction force a summary as in `compact`, within the same gates. Summaries are scripted or extractive: no request is ever
 //! sent.
 //!
 //! # Figures
 //!
-//! Policies count tokens in different ways, and one that counts fewer has not sent fewer. So each figure is given twice: in
+//! Policies count tokens in different ways, and one that counts fewer has not sent less. So each figure is given twice: in
 //! `tokens`, counted by the default policy's estimator for all, to compare policies; and in `own`, in the timeline and in the
 //! reasons, counted by the policy's own estimator, to compare with its threshold.
 //!
@@ -97,21 +97,21 @@ pub struct PolicyReplay {
     pub estimator: Cow<'static, str>,
     /// The tokens above which it summarises, if it does.
     pub threshold: Option<u64>,
-    /// The tokens of each request, as the policy counts. Reports of versions before it have none.
+    /// The tokens of each request, as the policy counts them. Reports of older versions lack this field.
     #[serde(default)]
     pub windows: Vec<u64>,
-    /// The turns, as the policy counts.
+    /// The turns, with the policy's token counts.
     pub turns: Vec<TurnReplay>,
-    /// The steps at which something happened, as the policy counts.
+    /// The steps at which something happened, with the policy's token counts.
     pub steps: Vec<Step>,
 }
 
 /// How often a policy acted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Done {
-    /// Summaries, and times that messages were removed without one.
+    /// The number of summaries, and of times that messages were removed without one.
     pub compactions: u64,
-    /// Times that no summary could be written.
+    /// The number of times that no summary could be written.
     pub failures: u64,
     /// Results that were cleared, demoted or offloaded.
     pub edits: u64,
@@ -122,7 +122,7 @@ pub struct Done {
 pub struct Figures {
     /// Tokens of all requests.
     pub sent: u64,
-    /// Tokens that a prompt cache held in vain.
+    /// Tokens that a prompt cache held but could not serve.
     pub cache_lost: u64,
     /// Tokens of the largest request.
     pub peak: u64,
@@ -134,7 +134,7 @@ pub struct Figures {
 /// One turn: from a typed message to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnReplay {
-    /// Its number, from 1; 0 is what comes before the first typed message.
+    /// Its number, from 1; 0 is the part before the first typed message.
     pub turn: u64,
     /// The line on which it begins, from 1.
     pub line: u64,
@@ -178,7 +178,7 @@ pub struct Event {
     pub reason: String,
 }
 
-/// Whether a layer did what it was due to do.
+/// Whether a layer did what was due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {

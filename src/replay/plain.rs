@@ -1,7 +1,7 @@
 //! A recorded message as one plain line, the form that a replayed policy works on.
 //!
-//! Objects of plain formats are copied, and so are blocks that are written as Anthropic's. What other formats have becomes
-//! such blocks: the same texts, calls, results and pictures under other names. Never decides what is a message.
+//! Copies the objects of plain formats, and blocks in Anthropic's form. Converts the content of other formats to such blocks: the
+//! same texts, calls, results and pictures under other names. Never decides what is a message.
 
 use std::borrow::Cow;
 
@@ -55,7 +55,7 @@ pub(super) fn push(
             out.push(b']');
         }
     }
-    // That nobody typed it is seen from results and from reminders alone.
+    // Only results and reminders show that a message was not typed.
     let shows = |number: &u32| {
         let block = transcript.block(*number);
         match block.kind {
@@ -78,7 +78,7 @@ pub(super) fn push(
     out.push(b'}');
 }
 
-/// Writes a block of a format whose blocks are Anthropic's. What the agent added becomes a text within the tags that it uses.
+/// Writes a block of a format with Anthropic's blocks. Content that the agent added becomes text within the agent's tags.
 fn copied(transcript: &Transcript<'_>, block: &Block, out: &mut Vec<u8>) {
     let value = transcript.bytes(block.line, block.value);
     match block.kind {
@@ -104,7 +104,7 @@ fn copied(transcript: &Transcript<'_>, block: &Block, out: &mut Vec<u8>) {
     }
 }
 
-/// Whether a block is a message's content itself, a string.
+/// Whether a block is the whole content of a message, a string.
 fn is_string(block: &Block) -> bool {
     block.kind == BlockKind::Text && block.shape == Shape::String && block.value == block.content
 }
@@ -119,7 +119,7 @@ fn rewritten(transcript: &Transcript<'_>, block: &Block, out: &mut Vec<u8>) {
         BlockKind::Thinking => {
             out.extend_from_slice(br#"{"type":"thinking","thinking":"#);
             push_json_string(out, &transcript.block_text(block));
-            // Replays check no signatures, but a thought without one is an error.
+            // Replays do not check signatures, but thinking without one is an error.
             out.extend_from_slice(br#","signature":"-"}"#);
         }
         BlockKind::Call => {
@@ -129,7 +129,7 @@ fn rewritten(transcript: &Transcript<'_>, block: &Block, out: &mut Vec<u8>) {
             out.extend_from_slice(&input(bytes(block.content)));
             out.push(b'}');
         }
-        // A command that the user ran: no call has asked for it.
+        // A command that the user ran, without a call.
         BlockKind::Result if block.call_id.is_empty() => text(out),
         BlockKind::Result => {
             let id = bytes(block.call_id);
@@ -144,7 +144,7 @@ fn rewritten(transcript: &Transcript<'_>, block: &Block, out: &mut Vec<u8>) {
         }
         BlockKind::Image | BlockKind::Document => match anthropic_media(block.kind, value) {
             Some(media) => out.extend_from_slice(&media),
-            // It counts as much.
+            // A placeholder counts the same.
             None => {
                 let kind = match block.kind == BlockKind::Image {
                     true => "image",
@@ -165,7 +165,7 @@ fn rewritten(transcript: &Transcript<'_>, block: &Block, out: &mut Vec<u8>) {
 
 /// The input of a call as an object.
 fn input(written: &[u8]) -> Cow<'_, [u8]> {
-    // A patch or a script, as if it were the only member of an object.
+    // Wraps a patch or a script as the only member of an object.
     let within = |written: &[u8]| Cow::Owned([&br#"{"input":"#[..], written, b"}"].concat());
     match written {
         b"" | b"null" => Cow::Borrowed(b"{}"),
@@ -178,7 +178,7 @@ fn input(written: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Writes the content of a result: its string, else its texts as one, with its pictures behind them.
+/// Writes the content of a result: its string, or its texts joined into one, followed by its pictures.
 fn push_result(transcript: &Transcript<'_>, block: &Block, out: &mut Vec<u8>) {
     let content = Value::part(transcript.line(block.line), block.content);
     match block.shape {

@@ -27,7 +27,7 @@ pub struct Player<'p> {
 #[derive(Debug)]
 pub struct Replayer<'p> {
     players: Vec<Player<'p>>,
-    /// The estimator for figures that are compared.
+    /// The estimator for comparing figures.
     alike: Estimator,
 }
 
@@ -44,7 +44,7 @@ impl<'p> Player<'p> {
         })
     }
 
-    /// The plain lines that are left of a session at its end.
+    /// The plain lines that remain of a session at its end.
     pub fn remaining_lines(&self, recording: &Recording) -> Vec<u8> {
         let play = self.play(recording, &self.estimator);
         let transcript = &play.window.work.transcript;
@@ -100,7 +100,7 @@ struct Play<'r, 'p> {
 }
 
 impl Play<'_, '_> {
-    /// Appends the messages up to that number.
+    /// Appends the messages up to index `end`.
     fn append(&mut self, end: usize) {
         let recording = self.window.recording;
         while self.window.next < end {

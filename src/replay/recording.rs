@@ -1,8 +1,7 @@
 //! The sessions that a transcript recorded: the messages of each in order, one plain line for each message.
 //!
-//! Recorded compactions are skipped: the replayed policy makes its own.
-//! Results come before other content of the same message, in the order in which the agent sends them. Decides and counts
-//! nothing.
+//! Skips recorded compactions: the replayed policy makes its own. Results come before other content of the same message, in the
+//! order in which the agent sends them. Decides and counts nothing.
 
 use super::plain;
 use crate::format::{Format, Plain};
@@ -30,7 +29,7 @@ pub struct Recording {
 pub struct Recorded {
     /// The line of the transcript on which it begins, from 1 in its file.
     pub line: u64,
-    /// Whether a person wrote it, and it begins a turn: a picture and the words right beside it are one.
+    /// Whether a person wrote it, so that it begins a turn; a picture and adjacent words are one message.
     pub typed: Typed,
     /// Whether it answers a request.
     pub answers: Answers,
@@ -43,7 +42,7 @@ pub struct Recorded {
 pub enum Answers {
     /// A model wrote it.
     Yes,
-    /// No request was sent: it is not an answer, or the agent made it up.
+    /// No request was sent: it is not an answer, or the agent wrote it itself.
     No,
 }
 
@@ -73,7 +72,7 @@ pub fn recordings(
             for message in &messages {
                 let begins = bytes.len();
                 plain::push(dialect, transcript, conversation, message, &mut bytes);
-                // In a document a value may have several lines.
+                // In a document, a value may span several lines.
                 put_on_one_line(&mut bytes[begins..]);
                 bytes.push(b'\n');
             }

@@ -81,7 +81,7 @@ impl Totals {
 }
 
 impl Figures {
-    /// Adds another session's cost; the higher of the two peaks counts.
+    /// Adds another session's cost; keeps the higher of the two peaks.
     fn add(&mut self, other: &Figures) {
         self.sent += other.sent;
         self.cache_lost += other.cache_lost;

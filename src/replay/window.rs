@@ -1,6 +1,6 @@
 //! The window of a session under one policy, and the cost of each request.
 //!
-//! A transcript over the recording's bytes, to which lines are appended. A message is identified by its place in these bytes,
+//! A transcript over the recording's bytes, to which lines are appended. A message is identified by its position in these bytes,
 //! even if its content is replaced.
 
 use super::Figures;
@@ -24,7 +24,7 @@ pub(super) struct Window<'r> {
     own: Growing,
     /// The same by the estimator for comparisons.
     shared: Growing,
-    /// What was appended since a round that changed nothing.
+    /// What was appended since the last round that changed nothing.
     news: News,
     /// The previous request.
     sent: Vec<Message>,
@@ -37,14 +37,14 @@ pub(super) struct Window<'r> {
 enum News {
     /// Only texts and reasoning, and the round changed nothing.
     Words,
-    /// Something else; or the round changed something, or may do so the next time.
+    /// Something else; or the round changed something, or the next one may.
     More,
 }
 
 /// Whether the messages of the previous request are unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Past {
-    /// All are there, as they were sent.
+    /// All are present as they were sent.
     Same,
     /// Some may have changed.
     Changed,
@@ -62,7 +62,7 @@ struct Message {
 /// The identity of a message, which stays the same when its content is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Name {
-    /// Its place in the recording.
+    /// Its position in the recording.
     Recorded(usize),
     /// The number of its first block, for a message that the policy wrote: its content is never replaced.
     Written(u32),
@@ -101,7 +101,7 @@ impl<'r> Window<'r> {
         }
     }
 
-    /// Appends the messages up to that number.
+    /// Appends the messages up to index `end`.
     pub(super) fn append(&mut self, end: usize) {
         let messages = self.recording.messages[self.next..end].iter();
         let from = self.count();
@@ -183,7 +183,7 @@ impl<'r> Window<'r> {
         pipeline.round(&mut self.work, gates)
     }
 
-    /// Counts a request with the window as it is now.
+    /// Counts a request with the current window.
     pub(super) fn send(&mut self, costs: &mut Costs) {
         let transcript = &self.work.transcript;
         let Some(conversation) = transcript.conversations.first() else {
@@ -249,7 +249,7 @@ impl<'r> Window<'r> {
         }
     }
 
-    /// The window at the end.
+    /// Records the size of the window at the end.
     pub(super) fn end(&mut self, costs: &mut Costs) {
         costs.own.last = self.total();
         costs.tokens.last = self.alike.estimator().grown(self.shared);

@@ -1,4 +1,4 @@
-//! What the table and the Markdown report share: which inputs to show, and numbers as people read them.
+//! What the table and the Markdown report share: the selection of inputs to show, and the formatting of numbers for people.
 //!
 //! Exact figures are in the JSON and CSV reports; nothing here is meant to be parsed.
 
@@ -8,14 +8,14 @@ use std::io;
 use crate::outcome::{Entries, Examined, FileStatus, Interrupted, Outcome, Status, Totals};
 use crate::text::{count, size, thousands};
 
-/// A batch of up to this many inputs is shown whole.
+/// A batch of up to this many inputs is shown in full.
 const SHOWN_WHOLE: usize = 20;
-/// Of a longer one, this many of the largest savings are shown.
+/// For a longer batch, this many of the largest savings are shown.
 const SAVINGS_SHOWN: usize = 10;
-/// And this many of the inputs that failed: enough to see a pattern, and few enough for a comment on a pull request.
+/// The number of failed inputs shown in addition: enough to see a pattern, and few enough for a comment on a pull request.
 const TROUBLE_SHOWN: usize = 40;
 
-/// The places of the inputs to show, ascending.
+/// The indices of the inputs to show, in ascending order.
 pub(super) fn select(files: &dyn Entries) -> io::Result<Vec<usize>> {
     if files.len() <= SHOWN_WHOLE {
         return Ok((0..files.len()).collect());
@@ -25,7 +25,7 @@ pub(super) fn select(files: &dyn Entries) -> io::Result<Vec<usize>> {
         troubled.extend(trouble(outcome).is_some().then_some(at));
         Ok(())
     })?;
-    // Of equals, the first ones stay first.
+    // Among equals, the first ones stay first.
     let mut savers: Vec<(u64, usize)> = Vec::new();
     let mut next = troubled.iter().copied().peekable();
     for at in 0..files.len() {
@@ -46,7 +46,7 @@ pub(super) fn select(files: &dyn Entries) -> io::Result<Vec<usize>> {
     Ok(shown)
 }
 
-/// What is left out, in words.
+/// A note on how many files are not shown.
 pub(super) fn hidden_note(hidden: usize) -> String {
     format!(
         "and {} (shown: up to {TROUBLE_SHOWN} that went wrong, the {SAVINGS_SHOWN} largest savings)",
@@ -54,7 +54,7 @@ pub(super) fn hidden_note(hidden: usize) -> String {
     )
 }
 
-/// Whether an input's sizes mean anything: it was read and understood.
+/// Whether an input's sizes are meaningful, which requires that it was read and understood.
 pub(super) fn has_sizes(status: Status) -> bool {
     match status {
         Status::Compacted | Status::Unchanged | Status::Rejected => true,
@@ -90,15 +90,15 @@ pub(super) fn not_examined<T>(file: &Examined<T>) -> String {
     }
 }
 
-/// What went wrong with an input and what it lacks, in one line; none if all is well.
+/// What went wrong with an input and what it lacks, in one line; `None` if all is well.
 pub(super) fn problems(outcome: &Outcome) -> Option<String> {
     let lacks = outcome.degraded.iter().map(|d| d.message.clone());
     let all: Vec<String> = trouble(outcome).into_iter().chain(lacks).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// `2 compacted, 1 failed; 1 degraded`: the statuses that occur, how many of the inputs lack what was asked for, and how many an
-/// interrupted run has not come to.
+/// `2 compacted, 1 failed; 1 degraded`: the statuses that occur, how many inputs lack something that was requested, and how many an
+/// interrupted run did not reach.
 pub(super) fn statuses(totals: &Totals) -> String {
     let mut text = [
         (totals.compacted, Status::Compacted),
@@ -119,7 +119,7 @@ pub(super) fn statuses(totals: &Totals) -> String {
     if let Some(Interrupted { left }) = totals.interrupted {
         let before = if text.is_empty() { "" } else { "; " };
         text.push_str(&format!("{before}interrupted"));
-        // Of a stream, nobody knows.
+        // For a stream, the number is unknown.
         if left > 0 {
             text.push_str(&format!(", {} left", thousands(left)));
         }
@@ -138,7 +138,7 @@ pub(super) fn stored(totals: &Totals) -> Option<String> {
     })
 }
 
-/// The share that is gone, as `79.7%`; negative where it grew.
+/// The share that was saved, as `79.7%`; negative if the amount grew.
 pub(super) fn saved(before: u64, after: u64) -> String {
     if before == 0 {
         return "0.0%".into();
@@ -166,7 +166,7 @@ pub(super) fn share(part: u64, whole: u64) -> u16 {
     thousandths(part, whole).min(1000) as u16
 }
 
-/// `text` in at most `max` characters, with `…` for what is left out of its middle.
+/// `text` in at most `max` characters, with `…` in place of its middle if necessary.
 pub(super) fn elide(text: &str, max: usize) -> Cow<'_, str> {
     let length = text.chars().count();
     if length <= max {

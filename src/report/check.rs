@@ -1,6 +1,6 @@
-//! The page of `check`: a row for each case with its result and its tokens; what differs unfolds below it.
+//! The page of `check`: a row for each case with its result and its tokens; the differences unfold below it.
 //!
-//! Says what it is given: which cases there are, and what is wrong with them, is known to the command.
+//! Only displays what it is given: the command determines the cases and what is wrong with them.
 
 use std::io::{self, Write};
 
@@ -10,31 +10,31 @@ use super::page::{
     amount_of, figure,
 };
 
-/// The most lines that are shown of a difference.
+/// The maximum number of lines to show of a difference.
 const LINES: usize = 200;
-/// The most messages that are listed.
+/// The maximum number of messages to list.
 const MESSAGES: usize = 200;
 
 /// A run of `check`.
 pub(crate) struct CheckPage<'r> {
     pub(crate) cases: Vec<CheckedCase<'r>>,
-    /// How many are as expected, updated, different, failed.
+    /// The numbers of cases that are as expected, updated, different, failed.
     pub(crate) numbers: [u64; 4],
-    /// Under which policies they ran, in words.
+    /// A description of the policies that they ran under.
     pub(crate) under: String,
-    /// The one in effect.
+    /// The policy in effect.
     pub(crate) policy: &'r PolicyRef,
 }
 
-/// One of its cases.
+/// A case of such a run.
 pub(crate) struct CheckedCase<'r> {
     pub(crate) name: String,
     pub(crate) status: &'static str,
-    /// Before, as expected, and as they are, if the output could be compared by message.
+    /// Tokens before, expected and actual, if the output could be compared by message.
     pub(crate) tokens: Option<[u64; 3]>,
-    /// The first line of what is wrong; empty if nothing is.
+    /// The first line of the problem; empty if there is none.
     pub(crate) what: String,
-    /// What differs, as on a terminal.
+    /// The difference, as shown on a terminal.
     pub(crate) difference: &'r str,
     pub(crate) messages: Vec<CheckedMessage>,
 }
@@ -43,11 +43,11 @@ pub(crate) struct CheckedCase<'r> {
 pub(crate) struct CheckedMessage {
     /// Where it is.
     pub(crate) place: String,
-    /// Its tools, or its role.
+    /// The names of its tools, or its role.
     pub(crate) name: String,
-    /// What should have become of it, and what did.
+    /// Its expected and its actual fate.
     pub(crate) fates: [&'static str; 2],
-    /// Before, as expected, and as they are.
+    /// Tokens before, expected and actual.
     pub(crate) tokens: [u64; 3],
 }
 

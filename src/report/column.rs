@@ -1,7 +1,7 @@
-//! A column of a report: what it is called and what it reads from a row, described once for every rendering.
+//! A column of a report: its name and what it reads from a row, described once for all renderings.
 //!
-//! A CSV report has the columns that have a name there, in their order; what is made for people (tables, Markdown, pages) those
-//! with a heading. Knows no command; a command's list of columns is beside its report.
+//! A CSV report has the columns with a CSV name, in order; reports for people (tables, Markdown, pages) have those with a heading.
+//! Knows no command; a command's list of columns is next to its report.
 
 use super::cells::{self, saved};
 use super::page::{self, ColumnKind};
@@ -10,19 +10,19 @@ use crate::text::{size, thousands};
 
 /// A column of rows `R`.
 pub(super) struct Column<R> {
-    /// The heading in CSV; of a change the beginning of two. `None` where it follows from other columns.
+    /// The heading in CSV; for a change, the common prefix of two headings. `None` if the value follows from other columns.
     name: Option<&'static str>,
-    /// The heading in reports for people, and the place among the columns there; `None` where they do not have it.
+    /// The heading in reports for people, and the column's position there; `None` if they do not include it.
     shown: Option<(u8, &'static str)>,
     read: Read<R>,
 }
 
 type Reader<R, T> = Box<dyn Fn(&R) -> T>;
 
-/// What a column reads. Figures of several rows add up.
+/// What a column reads. The figures of several rows can be added up.
 enum Read<R> {
     Text(Reader<R, String>),
-    /// An amount, where it is known.
+    /// An amount, if known.
     Number(Unit, Reader<R, Option<u64>>),
     /// An amount before and after.
     Change(Unit, Reader<R, [u64; 2]>),
@@ -30,9 +30,9 @@ enum Read<R> {
     Ratio(Reader<R, [u64; 2]>),
     /// A part of a whole.
     Part(Reader<R, [u64; 2]>),
-    /// In percent, where it is known.
+    /// A percentage, if known.
     Percent(Reader<R, Option<f64>>),
-    /// In seconds, where they are known; for programs only.
+    /// A time in seconds, if known; for programs only.
     Seconds(Reader<R, Option<f64>>),
 }
 
@@ -45,7 +45,7 @@ pub(super) enum Unit {
 
 /// A cell of a CSV report.
 pub(super) enum Cell {
-    /// Text, which may be foreign.
+    /// Text, which may be untrusted.
     Text(String),
     /// Digits, or nothing.
     Number(String),
@@ -55,14 +55,14 @@ pub(super) enum Cell {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sum {
     rows: u64,
-    /// That of the only row, where texts do not add up.
+    /// The text of the only row: texts do not add up.
     text: String,
     /// Whether any of the amounts is known.
     known: bool,
     amounts: [u64; 2],
 }
 
-/// The columns of reports for people, in their order there.
+/// The columns of reports for people, in their order.
 pub(super) fn shown<R>(columns: &[Column<R>]) -> Vec<&Column<R>> {
     let mut shown: Vec<_> = columns.iter().filter(|c| c.shown.is_some()).collect();
     shown.sort_by_key(|column| column.shown);
@@ -139,7 +139,7 @@ impl<R> Column<R> {
         }
     }
 
-    /// The same column, shown to people at that place.
+    /// The same column, shown to people at this position.
     pub(super) fn shown(self, place: u8, heading: &'static str) -> Self {
         Column {
             shown: Some((place, heading)),
@@ -196,7 +196,7 @@ impl<R> Column<R> {
         }
     }
 
-    /// How many figures people are shown: of a change both amounts.
+    /// The number of cells in reports for people: a change has two.
     pub(super) fn width(&self) -> usize {
         match self.read {
             Read::Change(..) => 2,
@@ -209,7 +209,7 @@ impl<R> Column<R> {
         }
     }
 
-    /// The figures of one row or of several together, as people read them; texts and percentages do not add up.
+    /// The formatted figures of one row, or of several together; texts and percentages do not add up.
     pub(super) fn figures(&self, rows: &[&R]) -> Vec<String> {
         let mut sum = Sum::default();
         rows.iter().for_each(|row| self.add(&mut sum, row));
@@ -219,7 +219,7 @@ impl<R> Column<R> {
     /// Adds a row to a sum of this column.
     pub(super) fn add(&self, sum: &mut Sum, row: &R) {
         sum.rows += 1;
-        // Only that of a single row is shown.
+        // Only the text of a single row is shown.
         let only = |text: &dyn Fn() -> String| match sum.rows {
             1 => text(),
             _ => String::new(),
@@ -247,7 +247,7 @@ impl<R> Column<R> {
         }
     }
 
-    /// The figures of what was added up, as people read them.
+    /// The formatted figures of a sum.
     pub(super) fn figures_of(&self, sum: &Sum) -> Vec<String> {
         let [first, second] = sum.amounts;
         match &self.read {
@@ -279,7 +279,7 @@ impl<R> Column<R> {
         }
     }
 
-    /// The cells of a row there; of one of which nothing is known, empty ones.
+    /// The cells of a row on a page; empty ones if nothing is known about the row.
     pub(super) fn page_cells(&self, row: Option<&R>) -> Vec<page::Cell<'static>> {
         let Some(row) = row else {
             return (0..self.width()).map(|_| page::Cell::Nothing).collect();

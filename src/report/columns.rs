@@ -1,6 +1,7 @@
 //! The columns of a report on `compact`.
 //!
-//! Its table, Markdown and page show an input's name and status, then those with a heading. The JSON report is the record itself.
+//! Its table, Markdown and page show an input's name and status, then the columns with a heading. The JSON report is the record
+//! itself.
 
 use super::column::{Column, Unit};
 use crate::outcome::{Action, Outcome, OutcomeError};
@@ -43,7 +44,7 @@ pub(super) fn columns() -> Vec<Column<Outcome>> {
             kinds.join(" ")
         }),
         Of::number("warnings", |o| o.warnings.len() as u64),
-        // Of a file that is not compressed, nothing.
+        // Empty for a file that is not compressed.
         Of::amount("stored_before", Unit::Byte, |o| o.stored_before),
         Of::amount("stored_after", Unit::Byte, |o| o.stored_after),
         Of::text("project", |o| o.file.project.clone().unwrap_or_default()),
@@ -92,7 +93,7 @@ fn tokens(outcome: &Outcome) -> [u64; 2] {
     [outcome.tokens_before(), outcome.tokens_after()]
 }
 
-/// Why each conversation was compacted, or was not; where there are several, with their names.
+/// Why each conversation was or was not compacted; with names if there are several.
 fn why(outcome: &Outcome) -> String {
     if let [only] = &outcome.conversations[..] {
         return only.reason.clone();

@@ -1,7 +1,7 @@
 //! Reports as CSV: a header and rows, for spreadsheets and data frames.
 //!
-//! Quoted as in RFC 4180, with `\n` as the line end. A record is always one line: control characters are made
-//! visible (the JSON report has the exact text). Never writes a text cell that a spreadsheet would run as a formula.
+//! Quoted as in RFC 4180, with `\n` as the line ending. A record is always one line: control characters are made visible (the JSON
+//! report has the exact text). Never writes a text cell that a spreadsheet would run as a formula.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use super::column::{Cell, Column};
 use crate::text::printable;
 
-/// The first line.
+/// The header line.
 pub(super) fn header<R>(columns: &[Column<R>]) -> String {
     let names: Vec<String> = columns.iter().flat_map(Column::names).collect();
     names.join(",")
@@ -44,7 +44,7 @@ pub(super) fn write_rows<R>(
 
 /// A text cell. Not for numbers, which may begin with a minus sign.
 pub(crate) fn text(value: &str) -> String {
-    // Spreadsheets run a cell that begins so as a formula, even a quoted one; the apostrophe makes it text.
+    // Spreadsheets run a cell that begins like this as a formula, even if it is quoted; the apostrophe makes it text.
     let formula = value.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let shown = printable(value);
     if !formula && !shown.contains([',', '"']) {

@@ -1,11 +1,11 @@
-//! What was done to an input, in one line for people: by kind, with the tokens that each saved; or why nothing was done.
+//! What was done to an input, in one line for people: by kind, with the tokens that each kind saved; or why nothing was done.
 //!
 //! Says nothing that the outcome does not contain. Text from a transcript is not escaped here.
 
 use crate::outcome::{Action, ActionKind, ConversationOutcome, Outcome, Status};
 use crate::text::{count, thousands};
 
-/// The kinds in the order in which a person would tell them.
+/// The kinds, in the order in which a person would mention them.
 const KINDS: [ActionKind; 7] = [
     ActionKind::Drop,
     ActionKind::Clear,
@@ -43,7 +43,7 @@ pub(super) fn done(outcome: &Outcome) -> Option<String> {
     }
 }
 
-/// The main conversation apart from the others, which an agent does not send when it continues the session.
+/// The main conversation separately from the others, which an agent does not send when it continues the session.
 pub(super) fn apart(outcome: &Outcome) -> Option<String> {
     let main = main(outcome)?;
     let others = outcome.conversations.len() as u64 - 1;
@@ -68,11 +68,11 @@ pub(super) fn apart(outcome: &Outcome) -> Option<String> {
     ))
 }
 
-/// What the provider counted of the main conversation, and how much of that the file holds.
+/// The provider's count for the main conversation, and how much of it is in the file.
 pub(super) fn recorded(outcome: &Outcome) -> Option<String> {
     let main = main(outcome)?;
     let usage = main.usage?;
-    // Beside the sum of several conversations, it would seem to be theirs.
+    // Next to the sum of several conversations, it would seem to be theirs.
     let of = match outcome.conversations.len() {
         0 | 1 => String::new(),
         _ => format!(" in {}", main.id),
@@ -89,11 +89,11 @@ pub(super) fn recorded(outcome: &Outcome) -> Option<String> {
 /// The id of the main conversation, in formats that have one.
 const MAIN: &str = "main";
 
-/// The main conversation; the largest one in formats that have none.
+/// The main conversation, or the largest one in formats without one.
 fn main(outcome: &Outcome) -> Option<&ConversationOutcome> {
     let conversations = || outcome.conversations.iter();
     let main = conversations().find(|conversation| conversation.id == MAIN);
-    // Of equals the first one.
+    // Among equals, the first one.
     let largest = || {
         conversations()
             .rev()
@@ -102,7 +102,7 @@ fn main(outcome: &Outcome) -> Option<&ConversationOutcome> {
     main.or_else(largest)
 }
 
-/// All that was done of one kind.
+/// Everything of one kind that was done.
 fn part<'a>(
     kind: ActionKind,
     outcome: &Outcome,
@@ -118,7 +118,7 @@ fn part<'a>(
         return None;
     }
     let what = match kind {
-        // They are not part of what a model sees, so they have no tokens.
+        // Dead lines are not part of what a model sees, so they have no tokens.
         ActionKind::Drop => return Some("dead lines dropped".to_owned()),
         ActionKind::Clear => format!("{} cleared", count(number, "result")),
         ActionKind::Demote => format!("{} moved to the store", count(number, "output")),

@@ -1,6 +1,6 @@
 //! Inputs grouped by format, project and week: charts on pages, tables in Markdown.
 //!
-//! A grouping that would show a single group is left out. Names are text from transcripts; the renderer escapes them.
+//! A grouping that would show a single group is omitted. Names are text from transcripts; the renderer escapes them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,13 +15,13 @@ use super::rows::Table;
 use crate::outcome::FileRecord;
 use crate::text::{count, thousands};
 
-/// The most groups that are shown; others share one.
+/// The maximum number of groups to show; the others share one.
 pub(super) const MOST: usize = 12;
 
 /// A sum over inputs or edits.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sum {
-    /// How many there are.
+    /// How many.
     pub(super) times: u64,
     /// Their tokens.
     pub(super) before: u64,
@@ -45,7 +45,7 @@ pub(super) struct Grouped<'f> {
     pub(super) tokens: [u64; 2],
 }
 
-/// By what inputs are grouped.
+/// What inputs are grouped by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grouping {
     Format,
@@ -53,12 +53,12 @@ pub(super) enum Grouping {
     Week,
 }
 
-/// In which order groups are shown.
+/// The order in which groups are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// The largest first.
     Size,
-    /// By name; of too many, the last ones are shown.
+    /// By name; if there are too many, the last ones are shown.
     Name,
 }
 
@@ -75,7 +75,7 @@ impl Grouping {
         }
     }
 
-    /// What is grouped by, in a sentence.
+    /// A sentence about what is grouped by.
     pub(super) fn about(self) -> &'static str {
         match self {
             Grouping::Format => "",
@@ -108,19 +108,19 @@ impl Grouping {
     }
 }
 
-/// The most names whose sums are told apart: they are text of transcripts, and may have no end.
+/// The maximum number of names with sums of their own: names are text from transcripts, and their number may be unlimited.
 const MOST_NAMES: usize = 10_000;
 
 /// Sums by name.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     named: BTreeMap<String, Sum>,
-    /// Of the names that came when there were too many.
+    /// The sum of further names.
     rest: Sum,
 }
 
 impl Sums {
-    /// Adds something of this name.
+    /// Adds something with this name.
     pub(super) fn add(&mut self, name: &str, sum: Sum) {
         let there = self.named.len() < MOST_NAMES || self.named.contains_key(name);
         let to = match there {
@@ -130,17 +130,17 @@ impl Sums {
         to.add(sum.times, sum.before, sum.after);
     }
 
-    /// Whether there are none.
+    /// Whether there are no sums by name.
     pub(super) fn is_empty(&self) -> bool {
         self.named.is_empty()
     }
 
-    /// The groups to show; others share one.
+    /// The groups to show; the others share one.
     pub(super) fn ranked(&self, order: Order) -> Vec<(String, Sum)> {
         let named = self.named.iter();
         let mut sums: Vec<(String, Sum)> = named.map(|(name, sum)| (name.clone(), *sum)).collect();
         match order {
-            // Stable, so that equal ones are in the order of their names.
+            // The sort is stable, so that equal groups stay in name order.
             Order::Size => sums.sort_by_key(|(_, sum)| Reverse(sum.before.max(sum.after))),
             Order::Name => sums.reverse(),
         }
@@ -169,7 +169,7 @@ impl Sums {
 /// The sums of inputs by each grouping.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
-    /// In the order of [`Grouping::ALL`]: by name, and of those without one.
+    /// In the order of [`Grouping::ALL`]: the sums by name, and the sum of inputs without one.
     by: [(Sums, Sum); 3],
     whole: u64,
 }
@@ -194,7 +194,7 @@ impl Groups {
         }
     }
 
-    /// Each grouping that has several groups, with these.
+    /// Each grouping that has several groups, with its groups.
     pub(super) fn shown(&self) -> impl Iterator<Item = (Grouping, Vec<(String, Sum)>)> {
         let all = Grouping::ALL.into_iter().zip(&self.by);
         all.filter_map(|(grouping, (named, unknown))| {
@@ -224,12 +224,12 @@ fn week(time: &str) -> Option<String> {
     Some(format!("{:04}-W{:02}", week.year(), week.week()))
 }
 
-/// What Markdown says of the tokens of a group.
+/// What Markdown says about the tokens of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Figures {
     /// Before, after, and what was saved.
     Change,
-    /// How many, and their share of all.
+    /// The number, and its share of all.
     Share,
 }
 
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!((&*by_size[0], &*by_size[12]), ("19", "8 others"));
         let by_name = names(20, Order::Name);
         assert_eq!((&*by_name[0], &*by_name[12]), ("8 earlier ones", "19"));
-        // Names without end take no memory without end, and nothing is left out of the sums.
+        // Unlimited names do not take unlimited memory, and nothing is missing from the sums.
         let many = sums(2 * MOST_NAMES as u64);
         assert_eq!(many.named.len(), MOST_NAMES);
         let shown = many.ranked(Order::Size);

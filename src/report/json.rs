@@ -1,6 +1,6 @@
 //! Reports as JSON: the contract that scripts read.
 //!
-//! Streams to the writer; never builds the text in memory. What could steer a terminal is escaped.
+//! Streams to the writer; never builds the whole text in memory. Characters that could control a terminal are escaped.
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
@@ -12,7 +12,7 @@ use super::pieces::in_turn;
 use crate::outcome::{Entries, Listed};
 use crate::text::{PrintableJson, printable_json};
 
-/// Writes one indented object, and a line end after it.
+/// Writes one indented object, followed by a line ending.
 pub(super) fn write_pretty(report: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     let mut text = in_pieces(out);
     serde_json::to_writer_pretty(&mut text, report)?;
@@ -28,8 +28,8 @@ pub(super) fn write_line(report: &impl Serialize, out: &mut dyn Write) -> io::Re
     done(text)
 }
 
-/// Writes a report with the keys of `head` and then its `files`, which are elsewhere: to the byte as [`write_pretty`] would. All
-/// threads of the pool in which this is called make entries ready.
+/// Writes a report with the keys of `head` and then its `files`, which are stored elsewhere: byte for byte as [`write_pretty`]
+/// would. All threads of the current pool prepare entries.
 pub(super) fn write_list<E: Listed>(
     head: &impl Serialize,
     files: &dyn Entries<E>,
@@ -55,7 +55,7 @@ pub(super) fn write_list<E: Listed>(
     })
 }
 
-/// Writes each of the `files` on a line. All threads of the pool in which this is called make them ready.
+/// Writes each of the `files` on a line. All threads of the current pool prepare them.
 pub(super) fn write_each<E: Listed>(files: &dyn Entries<E>, out: &mut dyn Write) -> io::Result<()> {
     write_pieces(files, out, |_, json, text| {
         text.extend_from_slice(json);
@@ -63,7 +63,7 @@ pub(super) fn write_each<E: Listed>(files: &dyn Entries<E>, out: &mut dyn Write)
     })
 }
 
-/// Writes the texts of all entries one after the other; `add` adds that of one by its place and its JSON.
+/// Writes the texts of all entries one after the other; `add` appends the text of an entry, given its index and its JSON.
 fn write_pieces<E: Listed>(
     files: &dyn Entries<E>,
     out: &mut dyn Write,
@@ -90,7 +90,7 @@ fn text_of(json: &[u8]) -> io::Result<&str> {
     std::str::from_utf8(json).map_err(io::Error::other)
 }
 
-/// Appends JSON without white space in the lines of [`write_pretty`], at that depth: nothing is read but where strings end.
+/// Appends compact JSON, indented like [`write_pretty`] does at that depth. Parses nothing except where strings end.
 fn indent(json: &[u8], mut depth: usize, out: &mut Vec<u8>) {
     let line = |depth: usize, out: &mut Vec<u8>| {
         out.push(b'\n');
@@ -137,31 +137,31 @@ fn indent(json: &[u8], mut depth: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// How many bytes the string takes with which `json` begins.
+/// The length in bytes of the string at the start of `json`.
 fn string(json: &[u8]) -> usize {
     let mut at = 1;
     while let Some(found) = memchr::memchr2(b'"', b'\\', &json[at..]) {
         at += found + 1;
         match json[at - 1] {
             b'"' => return at,
-            // Whatever it escapes is no end.
+            // An escaped character never ends the string.
             _ => at = (at + 1).min(json.len()),
         }
     }
     json.len()
 }
 
-/// Hands over what is left; whether `out` is flushed is its owner's affair.
+/// Passes on what is still buffered; flushing `out` is up to its owner.
 fn done(text: BufWriter<PrintableJson<&mut dyn Write>>) -> io::Result<()> {
     text.into_inner()
         .map(drop)
         .map_err(io::IntoInnerError::into_error)
 }
 
-/// Collects what is written, so that it is looked at in pieces of some length: a serialiser writes a few bytes at a time. No write
-/// is split, so that each piece has whole characters.
+/// Buffers writes, so that they are examined in larger pieces: a serialiser writes a few bytes at a time. No write is split, so
+/// each piece consists of whole characters.
 fn in_pieces(out: &mut dyn Write) -> BufWriter<PrintableJson<&mut dyn Write>> {
-    /// Most pieces are ASCII, which is passed on at once.
+    /// Small enough that most pieces are ASCII, which passes through unchanged.
     const PIECE: usize = 4 << 10;
     BufWriter::with_capacity(PIECE, PrintableJson(out))
 }

@@ -1,6 +1,6 @@
-//! What a run was pointed at and did not read, for people: a list on pages, lines in Markdown.
+//! What a run was given but did not read, for people: a list on pages, lines in Markdown.
 //!
-//! The JSON report has the same under `not_read`. Names of files are foreign text, and are shown as such.
+//! The JSON report has the same under `not_read`. File names are untrusted text, and are shown as such.
 
 use std::io::{self, Write};
 
@@ -9,10 +9,10 @@ use super::quoted::quoted;
 use crate::outcome::NotRead;
 use crate::text::{shown_name, thousands};
 
-/// The most reasons that Markdown names; each is a line.
+/// The maximum number of reasons in Markdown, one per line.
 const MAX_ROWS: usize = 20;
-/// The longest name in Markdown, in characters: long enough for the names of sessions with their folders. A reader has nothing
-/// else by which to find the file.
+/// The maximum length of a name in Markdown, in characters: long enough for session names with their folders, because a reader has
+/// nothing else to find the file by.
 const NAME_MAX: usize = 160;
 
 /// `other extension, .txt`, `unsupported, chat-export`
@@ -24,7 +24,7 @@ fn why(not_read: &NotRead) -> String {
     }
 }
 
-/// Whether more were left out than are named.
+/// An ellipsis if more files were left out than are named.
 fn more(not_read: &NotRead) -> &'static str {
     match not_read.count > not_read.examples.len() as u64 {
         true => ", …",
@@ -32,7 +32,7 @@ fn more(not_read: &NotRead) -> &'static str {
     }
 }
 
-/// The list of a page; empty if everything was read.
+/// The list for a page; empty if everything was read.
 pub(super) fn list(all: &[NotRead]) -> List {
     let item = |one: &NotRead| {
         let names: Vec<_> = one.examples.iter().map(|name| shown_name(name)).collect();
@@ -46,7 +46,7 @@ pub(super) fn list(all: &[NotRead]) -> List {
     }
 }
 
-/// Writes a line a reason.
+/// Writes one line per reason.
 pub(super) fn write_markdown(all: &[NotRead], out: &mut dyn Write) -> io::Result<()> {
     if all.is_empty() {
         return Ok(());

@@ -16,9 +16,9 @@ use super::view::{View, grouped};
 use crate::outcome::Outcome;
 use crate::text::{count, shown_name, thousands};
 
-/// The longest path shown, in characters.
+/// The maximum length of a path, in characters.
 const NAME_MAX: usize = 80;
-/// The longest message shown, in characters.
+/// The maximum length of a message, in characters.
 const MESSAGE_MAX: usize = 160;
 
 /// Writes the headline, the table and the policy's name.
@@ -93,7 +93,7 @@ fn write_row(
     writeln!(out)
 }
 
-/// How long the run took, if that was asked for.
+/// How long the run took, if timings were requested.
 pub(super) fn write_times(times: Option<&RunTimings>, out: &mut dyn Write) -> io::Result<()> {
     match times {
         Some(times) => writeln!(out, "\n{}", times.line()),
@@ -101,7 +101,7 @@ pub(super) fn write_times(times: Option<&RunTimings>, out: &mut dyn Write) -> io
     }
 }
 
-/// The end of every Markdown report, by which it is known.
+/// The end of every Markdown report, by which it is recognised.
 pub(super) fn write_foot(policies: &[PolicyRef], out: &mut dyn Write) -> io::Result<()> {
     let names: Vec<String> = policies
         .iter()

@@ -1,7 +1,7 @@
-//! Reports: the outcomes of its inputs in path order, their totals, the policy; rendered in several formats.
+//! Reports: the outcomes of a run's inputs in path order, their totals and the policy, rendered in several formats.
 //!
-//! Writes only to the writer that it is given. Never holds a host's name, and a time only where the user asked for it; what is
-//! made for a terminal, a spreadsheet or a web page shows text from a transcript as text only.
+//! Writes only to the given writer. Never contains a host name, and times only if the user asked for them. On a terminal, in a
+//! spreadsheet or on a web page, text from a transcript is shown as plain text only.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -66,10 +66,10 @@ pub use table::{Depth, write as write_table};
 pub use times::times_line;
 use view::View as Viewed;
 
-/// The fewest columns that a report with one row per input has had in any version.
+/// The minimum number of columns that a report with one row per input has had in any version.
 const LEAST_COLUMNS: usize = 6;
 
-/// The first lines of all CSV reports.
+/// The header lines of all CSV reports.
 fn csv_headers() -> Vec<String> {
     let mut headers = vec![
         csv::header(&columns::columns()),
@@ -83,7 +83,7 @@ fn csv_headers() -> Vec<String> {
     headers
 }
 
-/// Whether `bytes` begin and end as a report of that format by some version of the program does.
+/// Whether `bytes` begin and end like a report of that format by some version of the program.
 pub fn is_report(bytes: &[u8], format: ReportFormat) -> bool {
     let last_line = || {
         bytes
@@ -120,7 +120,7 @@ pub fn is_report(bytes: &[u8], format: ReportFormat) -> bool {
 /// What `compact` did.
 pub type Report = RunReport<CompactHeader, Totals, Outcome>;
 
-/// How `compact` was run. The fields are the JSON's keys, in its order.
+/// How `compact` was run. The fields are the JSON keys, in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CompactHeader {
     /// The policy that was in force.
@@ -137,15 +137,15 @@ pub struct Estimate {
     pub requests: u64,
     /// Their tokens, estimated.
     pub input_tokens: u64,
-    /// The most tokens of their answers.
+    /// The maximum number of tokens in their answers.
     pub output_tokens: u64,
-    /// The most that they cost, if prices were given, in the money of these.
+    /// Their maximum cost, in the currency of the prices, if prices were given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<f64>,
 }
 
 impl Report {
-    /// The report on `files`, which it sorts by input path (in the order of its characters) and adds up.
+    /// The report on `files`, which are sorted by input path (in character order) and added up.
     pub fn new(policy: PolicyRef, mut files: Vec<Outcome>) -> Self {
         files.sort_by(|a, b| a.file.path.cmp(&b.file.path));
         let about = CompactHeader {
@@ -162,7 +162,7 @@ impl Report {
         self
     }
 
-    /// The same report, which also says what an interrupted run has not come to.
+    /// The same report, also saying what an interrupted run did not reach.
     #[must_use]
     pub fn with_interrupted(mut self, interrupted: Option<Interrupted>) -> Self {
         self.head.totals.interrupted = interrupted;
@@ -184,7 +184,7 @@ impl Report {
     }
 }
 
-/// Which policy was in force, exactly enough to repeat the run.
+/// Which policy was in force, precisely enough to repeat the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PolicyRef {
     /// The preset's name, or the file's own.
@@ -211,7 +211,7 @@ pub struct OverrideRef {
 pub enum ReportFormat {
     /// One object, indented.
     Json,
-    /// One line an input, a last one for the run.
+    /// One line for each input, and a last one for the run.
     Jsonl,
     /// Rows for spreadsheets.
     Csv(CsvRows),
@@ -224,7 +224,7 @@ pub enum ReportFormat {
 /// What a row of a CSV report is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CsvRows {
-    /// An input; what `replay` and `eval` found of one, a session under a policy.
+    /// An input; for `replay` and `eval`, a session under a policy.
     File,
     /// Something that was done to a conversation.
     Action,
@@ -274,7 +274,8 @@ impl ReportFormat {
 
 /// What a command has to report, in every format.
 pub trait Render {
-    /// Writes it in `format`, piece by piece: give it a buffered writer. Rows that it does not have are rows of inputs.
+    /// Writes it in `format`, piece by piece: pass a buffered writer. If it does not have the requested kind of rows, rows of
+    /// inputs are written.
     ///
     /// # Errors
     /// The writer's.

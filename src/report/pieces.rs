@@ -1,6 +1,6 @@
-//! Entries in pieces that threads make ready, while those that are ready are shown in their order.
+//! Processes entries in pieces: threads prepare pieces while finished ones are shown in order.
 //!
-//! Knows nothing of what is made of them. A few pieces are held at a time.
+//! Knows nothing about the result. Only a few pieces are held at a time.
 
 use std::io;
 use std::ops::Range;
@@ -9,12 +9,13 @@ use rayon::prelude::*;
 
 use crate::outcome::{Entries, Listed};
 
-/// Entries that one thread prepares at a time, as long as they have no more bytes than this: one of a large input has megabytes.
+/// The number of entries that one thread prepares at a time, and the limit on their total bytes: the entry of a large input takes
+/// megabytes.
 const ENTRIES_PER_BATCH: usize = 256;
 const A_PIECE_BYTES: u64 = 1 << 20;
 
-/// Shows what `make` makes of the entries at some places, for all of them in their order. All threads of the pool in which this is
-/// called make pieces ready.
+/// Calls `make` for ranges of entries and shows the results in order, until all entries are done. All threads of the current pool
+/// prepare pieces.
 ///
 /// # Errors
 /// The errors of `make` and of `show`.
@@ -23,7 +24,7 @@ pub(crate) fn in_turn<E: Listed, T: Send + Sync>(
     make: impl Fn(Range<usize>) -> io::Result<T> + Sync,
     show: &mut dyn FnMut(&T) -> io::Result<()>,
 ) -> io::Result<()> {
-    // No threads are begun for a few.
+    // A few entries need no threads.
     if !files.is_empty() && piece_end(files, 0) == files.len() {
         return show(&make(0..files.len())?);
     }
@@ -44,7 +45,7 @@ pub(crate) fn in_turn<E: Listed, T: Send + Sync>(
     while !pieces.is_empty() {
         let places = some_places();
         let mut following = Ok(Vec::new());
-        // The next ones are made ready while these are shown.
+        // Prepare the next pieces while these are shown.
         rayon::in_place_scope(|scope| {
             scope.spawn(|_| following = ready(places));
             pieces.iter().try_for_each(&mut *show)
@@ -54,7 +55,7 @@ pub(crate) fn in_turn<E: Listed, T: Send + Sync>(
     Ok(())
 }
 
-/// Where the piece that begins at an entry ends: it has at least this one.
+/// The end of the piece that begins at an entry; it contains at least that entry.
 fn piece_end<E: Listed>(files: &dyn Entries<E>, begin: usize) -> usize {
     let mut bytes = files.bytes_on_disk(begin);
     let most = (begin + ENTRIES_PER_BATCH).min(files.len());
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
     use crate::outcome::Outcome;
 
-    /// Outcomes of which only the sizes are known.
+    /// Outcomes with known sizes and nothing else.
     struct Large(Vec<u64>);
 
     impl Entries for Large {

@@ -1,9 +1,9 @@
-//! Foreign text in Markdown: it leaves no cell, formats nothing and mentions nobody.
+//! Untrusted text in Markdown: it cannot leave its cell, format anything or mention anyone.
 
 use super::cells::elide;
 use crate::text::printable;
 
-/// Foreign text as code. Tags and not backticks: within those, nothing could be escaped; GitHub looks for
+/// Untrusted text as code. Uses tags instead of backticks, because nothing can be escaped inside backticks; GitHub looks for
 /// mentions and issue numbers in neither.
 pub(crate) fn quoted(text: &str, max: usize) -> String {
     let shown = printable(text);

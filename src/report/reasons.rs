@@ -1,4 +1,4 @@
-//! Why each thing was done to an input, for who asks: equal reasons are one line, the largest savings first.
+//! Why each thing was done to an input, for users who ask: equal reasons share a line, the largest savings first.
 //!
 //! Says nothing that the outcome does not contain. Text from a transcript is not escaped here.
 
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::outcome::{ActionKind, Outcome, Status};
 use crate::text::{count, thousands};
 
-/// The most conversations of an input, and the most reasons, that are listed.
+/// The maximum number of an input's conversations, and of reasons, to list.
 const MAX_REASONS: usize = 12;
 
 /// Equal actions together.
@@ -16,14 +16,14 @@ const MAX_REASONS: usize = 12;
 struct Group {
     number: u64,
     reason: String,
-    /// Whether others have other numbers.
+    /// Whether the numbers in the reasons differ.
     differ: bool,
     before: u64,
     after: u64,
     tools: BTreeMap<String, u64>,
 }
 
-/// One line for each conversation, if there are several or one has no summary, and for each reason.
+/// One line for each conversation if there are several, or for a single one without a summary; then one for each reason.
 pub(super) fn reasons(outcome: &Outcome) -> Vec<String> {
     let mut lines = Vec::new();
     match &outcome.conversations[..] {
@@ -37,7 +37,7 @@ pub(super) fn reasons(outcome: &Outcome) -> Vec<String> {
             shorten(&mut lines, "conversation");
         }
     }
-    // Reasons that differ in their numbers are one, with the numbers of the first.
+    // Reasons that differ only in numbers are merged, with the numbers of the first.
     let mut groups: BTreeMap<(&str, String), Group> = BTreeMap::new();
     for action in outcome.conversations.iter().flat_map(|c| &c.actions) {
         let group = groups
@@ -55,7 +55,7 @@ pub(super) fn reasons(outcome: &Outcome) -> Vec<String> {
         }
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
-    // Stable, so that equal ones come in the order of their names.
+    // The sort is stable, so that equal groups stay in name order.
     groups.sort_by_key(|(_, group)| Reverse(group.before.saturating_sub(group.after)));
     let groups = groups.iter().map(|((verb, _), group)| line(verb, group));
     let mut why: Vec<String> = groups.collect();
@@ -64,7 +64,7 @@ pub(super) fn reasons(outcome: &Outcome) -> Vec<String> {
     lines
 }
 
-/// What the reason of each conversation is.
+/// The reason of each conversation.
 fn of_each(outcome: &Outcome) -> impl Iterator<Item = String> + '_ {
     let conversations = outcome.conversations.iter();
     let told = conversations.filter(|conversation| !conversation.reason.is_empty());
@@ -90,7 +90,7 @@ fn line(verb: &str, group: &Group) -> String {
         (0, 0) => String::new(),
         (before, after) => format!(": {} → {} tokens", thousands(before), thousands(after)),
     };
-    // Of several with numbers of their own, those of one are an example.
+    // If the numbers differ, those shown are an example.
     let example = if group.differ { ", for example" } else { "" };
     format!("{verb}{what}{tokens}{example}: {}", group.reason)
 }
@@ -184,7 +184,7 @@ mod tests {
             reason: "dead lines dropped; below its trigger of 171 000".to_owned(),
             ..ConversationOutcome::unchanged("main", "classes", 90, 2)
         });
-        // Of a file to which nothing was done, the line above says it.
+        // For an unchanged file, the line above says it.
         assert_eq!(reasons(&outcome), [""; 0]);
         outcome.status = Status::Compacted;
         let told = reasons(&outcome);

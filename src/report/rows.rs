@@ -1,6 +1,6 @@
 //! Rows of cells, aligned by character count.
 //!
-//! Colours and bars are for screens that have them; they never say what the text does not.
+//! Colours and bars are for screens that support them; they never convey more than the text.
 
 use std::io::{self, Write};
 
@@ -8,16 +8,16 @@ use super::quoted::quoted;
 use super::screen::{Ink, Screen, Tint, bar};
 use crate::text::floor_boundary;
 
-/// The first column is never narrower than this, if a cell needs that much.
+/// The minimum width of the first column, if a cell needs that much.
 const NAME_MIN: usize = 16;
 
-/// The same where that would leave no room for figures: names are then on lines of their own.
+/// The same for narrow screens, where more would leave no room for figures: names are then on lines of their own.
 const NAME_MIN_NARROW: usize = 4;
 
 /// Screens with fewer columns are narrow.
 const NARROW: usize = 40;
 
-/// The fewest columns of the first column.
+/// The minimum width of the first column.
 fn name_min(width: usize) -> usize {
     match width < NARROW {
         true => NAME_MIN_NARROW,
@@ -25,26 +25,26 @@ fn name_min(width: usize) -> usize {
     }
 }
 
-/// The longest cell of words in Markdown, in characters.
+/// The maximum length of a text cell in Markdown, in characters.
 const MARKDOWN_MAX: usize = 120;
 
 /// The length of a bar, in characters.
 const BAR: usize = 8;
 
-/// Rows under a header: words on the left, numbers on the right. A text that is too long for the first column has a line of its
-/// own: cut, it could be mistaken for another one.
+/// Rows under a header: words on the left, numbers on the right. A text that is too long for the first column gets a line of its
+/// own: truncated, it could be mistaken for another one.
 pub(super) struct Table {
     header: Vec<String>,
     /// Which columns are words.
     pub(super) words: &'static [usize],
-    /// The columns that an arrow joins to the one before.
+    /// The columns joined to the previous one by an arrow.
     pub(super) joined: Vec<usize>,
-    /// The headings of columns that a narrow screen leaves out, the least important first.
+    /// The headings of columns to omit on a narrow screen, the least important first.
     pub(super) spare: &'static [&'static str],
     pub(super) rows: Vec<Vec<String>>,
-    /// Texts before rows of these numbers (from 0), of any length.
+    /// Texts of any length, each before the row of this number (from 0).
     pub(super) remarks: Vec<(usize, String)>,
-    /// Of each row, the share that its bar shows, in thousandths; none if the list is empty.
+    /// The share shown by each row's bar, in thousandths; no bars if empty.
     pub(super) bars: Vec<u16>,
     /// Tints of cells, by row and column.
     pub(super) tints: Vec<(usize, usize, Tint)>,
@@ -57,14 +57,14 @@ pub(super) struct Table {
 /// What the last row of a table is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Foot {
-    /// One like the others.
+    /// A row like the others.
     Row,
-    /// Their sum.
+    /// The sum of the others.
     Sum,
 }
 
 impl Table {
-    /// Without rows.
+    /// Creates a table without rows.
     pub(super) fn new<S: Into<String>>(header: impl IntoIterator<Item = S>) -> Self {
         Table {
             header: header.into_iter().map(Into::into).collect(),
@@ -131,7 +131,7 @@ impl Table {
         widths
     }
 
-    /// What is written before a column.
+    /// The text before a column.
     fn gap(&self, column: usize) -> &'static str {
         match column {
             0 => "",
@@ -140,7 +140,7 @@ impl Table {
         }
     }
 
-    /// The width of all columns but the first and those that are left out, with what is before each.
+    /// The width of all columns except the first and the omitted ones, including the gap before each.
     fn others(&self, widths: &[usize], left_out: &[usize]) -> usize {
         let wide = |(i, width): (usize, &usize)| width + self.gap(i).chars().count();
         let columns = widths.iter().enumerate().skip(1);
@@ -155,7 +155,7 @@ impl Table {
         self.others(&self.widths(), &[]) + name_min(width) <= width
     }
 
-    /// The columns that a screen of `width` characters has no room for.
+    /// The columns to omit on a screen of `width` characters.
     fn left_out(&self, widths: &[usize], width: usize) -> Vec<usize> {
         let mut left_out = Vec::new();
         for heading in self.spare {
@@ -230,7 +230,7 @@ impl Table {
     }
 }
 
-/// The folder that all names are in, with its `/` at the end; "" for a single name.
+/// The folder that contains all names, with a trailing `/`; empty for a single name.
 pub(super) fn common_folder<'n>(names: impl IntoIterator<Item = &'n str>) -> &'n str {
     let mut names = names.into_iter();
     let Some(first) = names.next() else { return "" };
@@ -243,7 +243,7 @@ pub(super) fn common_folder<'n>(names: impl IntoIterator<Item = &'n str>) -> &'n
     if number > 1 { &first[..common] } else { "" }
 }
 
-/// The same of names that come one by one.
+/// The same for names that arrive one by one.
 #[derive(Debug, Default)]
 pub(super) struct Folder {
     first: Option<String>,
@@ -265,7 +265,7 @@ impl Folder {
         }
     }
 
-    /// As [`common_folder`].
+    /// The result, as by [`common_folder`].
     pub(super) fn name(&self) -> &str {
         match &self.first {
             Some(first) if self.is_shared => &first[..self.common],
@@ -274,16 +274,16 @@ impl Folder {
     }
 }
 
-/// How many bytes the folder of a name has.
+/// The length in bytes of a name's folder.
 fn folder_of(name: &str) -> usize {
     name.rfind('/').map_or(0, |at| at + 1)
 }
 
-/// How many bytes the folder has that a further name shares with the first one, of which it shared `common` with the others.
+/// The length in bytes of the folder that `name` shares with `first`, at most `common`, the length shared so far.
 fn shared(first: &str, common: usize, name: &str) -> usize {
     let alike = first.bytes().zip(name.bytes()).take_while(|(a, b)| a == b);
     let alike = alike.count().min(common);
-    // A character may differ in its second byte.
+    // Two characters may differ only from their second byte on.
     folder_of(&first[..floor_boundary(first, alike)])
 }
 

@@ -1,6 +1,6 @@
-//! What the report of any command consists of: what it says of the run as a whole, and an entry for each input.
+//! What the report of any command consists of: data about the run as a whole, and an entry for each input.
 //!
-//! Knows no command: what a command says of its runs and its inputs are types of its own.
+//! Knows no command: the data about a command's runs and inputs have types of their own.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -13,10 +13,10 @@ use crate::outcome::{Entry, NotRead};
 
 use super::times::RunTimings;
 
-/// The version of the report's JSON; it rises when a key changes its meaning or goes.
+/// The version of the report's JSON; it is incremented when a key is removed or changes its meaning.
 pub(super) const SCHEMA_VERSION: u32 = 1;
 
-/// A run's report. The fields are the JSON's keys, in its order.
+/// A run's report. The fields are the JSON keys, in order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunReport<A, T, F> {
     #[serde(flatten)]
@@ -69,7 +69,7 @@ impl<A, T> Head<A, T> {
         &self.not_read
     }
 
-    /// How long the run took, if that was asked for.
+    /// How long the run took, if timings were requested.
     pub fn timings(&self) -> Option<&RunTimings> {
         self.timings.as_ref()
     }
@@ -84,14 +84,14 @@ impl<A, T, F> RunReport<A, T, F> {
         }
     }
 
-    /// The same report, which also says what was not read.
+    /// The same report, also saying what was not read.
     #[must_use]
     pub fn with_not_read(mut self, not_read: Vec<NotRead>) -> Self {
         self.head.not_read = not_read;
         self
     }
 
-    /// The same report, which also says how long the run took, and its phases together.
+    /// The same report, also saying how long the run and its phases took.
     #[must_use]
     pub fn with_timings(mut self, wall: Option<Duration>) -> Self
     where
@@ -116,14 +116,14 @@ impl<A, T, F> RunReport<A, T, F> {
         &self.files
     }
 
-    /// The same, for another report.
+    /// The inputs, for use in another report.
     pub fn into_files(self) -> Vec<F> {
         self.files
     }
 }
 
 impl<A: Serialize, T: Serialize, F: Serialize> RunReport<A, T, F> {
-    /// Writes one indented JSON object, and a line end after it.
+    /// Writes one indented JSON object, followed by a line ending.
     pub(super) fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
         write_pretty(self, out)
     }

@@ -1,6 +1,6 @@
-//! What a table may use of the screen that shows it: its width, colours, bars.
+//! The features of the screen that a table may use: its width, colours, bars.
 //!
-//! Never asks the system: the program finds out what the screen is. Without colours, a table is the same plain text everywhere.
+//! Never queries the system: the program determines what the screen is. Without colours, a table is the same plain text everywhere.
 
 use std::borrow::Cow;
 
@@ -9,25 +9,25 @@ use super::page::unbroken;
 /// Where a table is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Screen {
-    /// The longest row, in characters.
+    /// The maximum length of a row, in characters.
     pub width: usize,
     /// What it is drawn with.
     pub ink: Ink,
-    /// Whether longer lines of text are broken between words.
+    /// Whether longer lines of text are wrapped at words.
     pub lines: Lines,
 }
 
-/// What becomes of lines of text that are longer than a row may be.
+/// What happens to lines of text that are longer than a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lines {
-    /// They stay as they are: something else reads them.
+    /// They stay as they are, because another program reads them.
     Whole,
-    /// They are broken between words, as a terminal would break them within words and numbers.
+    /// They are wrapped at words, because a terminal would break them inside words and numbers.
     Folded,
 }
 
 impl Screen {
-    /// A screen of that many characters, which shows text alone.
+    /// A screen of that many characters that shows only text.
     pub const fn plain(width: usize) -> Screen {
         Screen {
             width,
@@ -36,7 +36,7 @@ impl Screen {
         }
     }
 
-    /// A line of text, broken where that is due; what follows is indented like its beginning.
+    /// A line of text, wrapped if necessary; continuation lines are indented like the first.
     pub(super) fn folded<'t>(self, line: &'t str) -> Cow<'t, str> {
         match self.lines {
             Lines::Whole => Cow::Borrowed(line),
@@ -45,14 +45,15 @@ impl Screen {
     }
 }
 
-/// Breaks a line at spaces, so that no piece is longer than `width` where a word is not. The spaces in numbers stay.
+/// Wraps a line at spaces, so that no piece is longer than `width` unless a single word is. Does not break at the spaces in
+/// numbers.
 fn fold(line: &str, width: usize) -> Cow<'_, str> {
     if line.chars().count() <= width {
         return Cow::Borrowed(line);
     }
     let text = line.trim_start_matches(' ');
     let indent = &line[..line.len() - text.len()];
-    // Of the same length in characters, with other spaces in numbers.
+    // The same length in characters, but with non-breaking spaces in numbers.
     let marked = unbroken(text);
     let mut pieces = vec![String::new()];
     let mut at = text.chars();
@@ -81,13 +82,13 @@ fn fold(line: &str, width: usize) -> Cow<'_, str> {
 /// Whether a table is drawn with colours and bars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ink {
-    /// Text alone.
+    /// Text only.
     Plain,
-    /// As a terminal shows it.
+    /// With colours and bars, as on a terminal.
     Colour,
 }
 
-/// What a colour says.
+/// The meaning of a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tint {
     /// A heading or a total.
@@ -105,7 +106,7 @@ pub(super) enum Tint {
 }
 
 impl Tint {
-    /// Of the 16 colours that every terminal has, and that its user has chosen to be readable.
+    /// Only uses the 16 colours that every terminal has, which its user has chosen to be readable.
     fn code(self) -> &'static str {
         match self {
             Tint::Strong => "1",
@@ -133,7 +134,7 @@ impl Ink {
 /// Eighths of a cell.
 const EIGHTHS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/// A bar of at most `cells` characters for a share in thousandths. What is more than nothing is drawn.
+/// A bar of at most `cells` characters for a share in thousandths. Anything above zero is visible.
 pub(super) fn bar(permille: u16, cells: usize) -> String {
     let eighths = (usize::from(permille.min(1000)) * cells * 8).div_ceil(1000);
     let rest = (eighths % 8).checked_sub(1).map(|rest| EIGHTHS[rest]);

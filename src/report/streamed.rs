@@ -1,6 +1,6 @@
-//! A report on more inputs than memory should hold: its entries are read one after the other, wherever they are.
+//! A report on more inputs than should be held in memory: its entries are read one by one, wherever they are stored.
 //!
-//! Every format is that of [`Report`](super::Report), to the byte.
+//! Every format equals that of [`Report`](super::Report), byte for byte.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use super::{
 use crate::diff::Diff;
 use crate::outcome::{Entries, Interrupted, NotRead, Timings, Totals};
 
-/// A report whose entries are elsewhere.
+/// A report whose entries are stored elsewhere.
 #[expect(missing_debug_implementations, reason = "entries need not have one")]
 pub struct StreamedReport<'e> {
     pub(super) head: Head<CompactHeader, Totals>,
@@ -39,7 +39,7 @@ impl<'e> StreamedReport<'e> {
         }
     }
 
-    /// The same report, which also says what was not read, and what an interrupted run has not come to.
+    /// The same report, also saying what was not read, and what an interrupted run did not reach.
     #[must_use]
     pub fn with_left(mut self, not_read: Vec<NotRead>, interrupted: Option<Interrupted>) -> Self {
         self.head.not_read = not_read;
@@ -54,10 +54,10 @@ impl<'e> StreamedReport<'e> {
         self
     }
 
-    /// The same report, which also says how long the run took, and its phases together.
+    /// The same report, also saying how long the run and its phases took.
     ///
     /// # Errors
-    /// Where an entry cannot be read.
+    /// If an entry cannot be read.
     pub fn with_timings(mut self, wall: Option<Duration>) -> io::Result<Self> {
         let Some(wall) = wall else {
             return Ok(self);
@@ -73,7 +73,7 @@ impl<'e> StreamedReport<'e> {
         Ok(self)
     }
 
-    /// The same report on one file, whose page also shows what became of its messages.
+    /// The same report on a single file, whose page also shows the fates of its messages.
     #[must_use]
     pub fn with_messages(mut self, diff: Option<Diff>) -> Self {
         self.diff = diff;
@@ -83,7 +83,7 @@ impl<'e> StreamedReport<'e> {
     /// Writes the table for this screen.
     ///
     /// # Errors
-    /// The writer's, and where an entry cannot be read.
+    /// The writer's, or if an entry cannot be read.
     pub fn write_table(&self, depth: Depth, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
         table::write_view(self.view(), depth, screen, out)
     }

@@ -1,7 +1,7 @@
 //! The short table that a person sees on a terminal after a run.
 //!
-//! Aligned by character count. Never lets text from a transcript steer the terminal, and never
-//! grows with the batch: of a long one, it shows what went wrong and the largest savings.
+//! Aligned by character count. Never lets text from a transcript control the terminal, and never grows with the batch: for a long
+//! one, it shows what went wrong and the largest savings.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -19,12 +19,12 @@ use super::{CompactHeader, Report, Screen};
 use crate::outcome::{ConversationOutcome, Outcome, Spent, Status, Totals};
 use crate::text::{count, printable, shown_name, thousands};
 
-/// How much is said of each input.
+/// How much to say about each input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
     /// What was done, by kind.
     Sums,
-    /// The reasons, too.
+    /// Also the reasons.
     Reasons,
 }
 
@@ -36,7 +36,7 @@ pub fn write(report: &Report, depth: Depth, screen: Screen, out: &mut dyn Write)
     write_view(report.view(&files), depth, screen, out)
 }
 
-/// The same, of entries wherever they are.
+/// The same for entries stored anywhere.
 pub(super) fn write_view(
     view: View<'_>,
     depth: Depth,
@@ -76,19 +76,19 @@ fn sum(head: &Head<CompactHeader, Totals>) -> Outcome {
     sum
 }
 
-/// What a table says.
+/// The content of a table.
 struct Shown<'r> {
     totals: &'r Totals,
     timings: Option<&'r RunTimings>,
     /// The inputs with rows of their own.
     selected: Vec<&'r Outcome>,
-    /// How many have none.
+    /// How many inputs have no row.
     hidden: usize,
     /// What the last row shows.
     sum: Outcome,
 }
 
-/// Writes it for this screen, with what `all` columns have to show.
+/// Writes it for this screen, with those of `all` columns that have something to show.
 fn write_shown(
     report: &Shown<'_>,
     all: &[Column<Outcome>],
@@ -185,7 +185,7 @@ fn table(report: &Shown<'_>, depth: Depth, folder: &str, columns: &[&Column<Outc
     table
 }
 
-/// How a status looks.
+/// The tint of a status.
 fn tint(status: Status) -> Tint {
     match status {
         Status::Compacted => Tint::Good,

@@ -1,4 +1,4 @@
-//! One small report, compared whole in each format with the documents in `tests/`; hostile text; long batches.
+//! Tests of a small report, compared in full in each format with the documents in `tests/`; of hostile text; of long batches.
 
 mod read_back;
 
@@ -16,7 +16,7 @@ use super::*;
 use crate::text::size;
 use crate::tokens::Voices;
 
-/// What a person could put into a name or a message to harm who reads the report.
+/// What someone could put into a name or a message to harm a reader of the report.
 const HOSTILE: &str = "\u{1b}]52;c;x\u{7}|`<b>\n@org *x* \\ \u{9b}31m\u{202e}\u{7f}";
 
 fn policy() -> PolicyRef {
@@ -225,7 +225,7 @@ fn table(files: Vec<Outcome>, width: usize) -> String {
     })
 }
 
-/// The counts of one file stand beside what the agent itself recorded, and sidechains apart from what it sends.
+/// The counts of one file are shown next to what the agent itself recorded, and sidechains separately from what it sends.
 #[test]
 fn one_file_is_compared_with_what_the_agent_recorded() {
     let one = sample()
@@ -263,7 +263,7 @@ fn each_format_renders_the_sample_as_its_document_says() {
     for (format, document) in documents {
         let expected = document.replace("{VERSION}", env!("CARGO_PKG_VERSION"));
         let mut written = text(|out| sample().render(format, out));
-        // The style and the script are in files of their own, their hashes tested beside them.
+        // The style and the script are in files of their own, and their hashes are tested there.
         for (name, start, end) in [
             ("style", "<style>", "</style>"),
             ("script", "<script>", "</script>"),
@@ -340,7 +340,7 @@ fn csv_cells_are_quoted_and_never_formulas() {
         ("two\nlines", "two lines"),
         ("\u{1b}[2J", "\\u{1b}[2J"),
     ];
-    // In the name of a file, a line break is no space: another file may have that name.
+    // In a file name, a line break is not shown as a space: another file may have that name.
     let name = |input, cell: &str| match input {
         "\t=1" => "\\u{9}=1".to_owned(),
         "\r=1" => "\\u{d}=1".to_owned(),
@@ -444,7 +444,7 @@ fn long_paths_have_a_line_of_their_own() {
         .join("\n")
     );
     assert_eq!(shown.lines().map(|l| l.chars().count()).max(), Some(70));
-    // Too narrow for anything: the tokens stay.
+    // Too narrow for anything else: only the tokens stay.
     assert_eq!(
         table(vec![compacted(name, 100, 50)], 10).lines().nth(2),
         Some("      compacted     100 →    50")
@@ -491,7 +491,7 @@ fn a_batch_of_twenty_is_shown_whole_and_savings_of_nothing_are_not_savings() {
     };
     // The header and the two lines of totals come on top.
     assert_eq!(table(files(20), 80).lines().count(), 23);
-    // With the note about the 21 that are left out.
+    // Includes the note about the 21 that are left out.
     assert_eq!(table(files(21), 80).lines().count(), 4);
 }
 

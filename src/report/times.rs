@@ -1,6 +1,6 @@
-//! How long a run took, as reports say it: only where the user asked for times.
+//! How long a run took, as shown in reports: only if the user asked for times.
 //!
-//! One description for every command: in JSON an object of seconds, in CSV a column a phase, for people milliseconds of each
+//! One description for every command: in JSON an object of seconds, in CSV a column per phase, for people milliseconds for each
 //! file and a line about the run.
 
 use std::time::Duration;
@@ -17,13 +17,13 @@ use crate::text::thousands;
 pub struct RunTimings {
     /// From its beginning to its report, in seconds.
     wall: f64,
-    /// Its phases, of all files and threads together.
+    /// The total of its phases over all files and threads.
     #[serde(flatten)]
     phases: Timings,
 }
 
 impl RunTimings {
-    /// Those of a run over these files.
+    /// The timings of a run over these files.
     pub(super) fn of<F: Entry>(wall: Duration, files: &[F]) -> Self {
         let mut phases = Timings::default();
         for timings in files.iter().filter_map(|one| one.file().timings.as_ref()) {
@@ -32,7 +32,7 @@ impl RunTimings {
         RunTimings::new(wall, phases)
     }
 
-    /// Those of a run whose files took `phases` together.
+    /// The timings of a run whose files took `phases` in total.
     pub(super) fn new(wall: Duration, phases: Timings) -> Self {
         RunTimings {
             wall: seconds(wall),
@@ -40,12 +40,12 @@ impl RunTimings {
         }
     }
 
-    /// Its phases, of all files together.
+    /// The total of its phases over all files.
     pub(super) fn phases(&self) -> &Timings {
         &self.phases
     }
 
-    /// Those of several runs together: the time that they took one after the other. `None` if one of them was not timed.
+    /// The combined timings of several runs, as if executed one after the other. `None` if one of them was not timed.
     pub(super) fn of_all<'t>(runs: impl Iterator<Item = Option<&'t Self>>) -> Option<Self> {
         runs.collect::<Option<Vec<_>>>()?
             .into_iter()
@@ -108,8 +108,8 @@ pub(super) fn spent(time: Duration) -> String {
     }
 }
 
-/// The columns of a report with its times, if it has any: for programs the seconds of each phase that occurred, for people all
-/// of a file's together.
+/// The columns of a report with its times, if it has any: for programs the seconds of each phase that occurred, for people the
+/// total for each file.
 pub(super) fn with_times<R: Entry + 'static>(
     mut columns: Vec<Column<R>>,
     times: Option<&RunTimings>,

@@ -1,4 +1,4 @@
-//! What every rendering of a report on `compact` reads: its head, and its entries one after the other, wherever they are.
+//! What every rendering of a report on `compact` reads: its head, and its entries one by one, wherever they are stored.
 //!
 //! Holds no more of the entries at a time than a rendering shows at once.
 
@@ -15,18 +15,18 @@ use crate::report::cells::has_sizes;
 pub(super) struct View<'r> {
     pub(super) head: &'r Head<CompactHeader, Totals>,
     pub(super) entries: &'r dyn Entries,
-    /// What became of the messages of the only file, for a page.
+    /// The fates of the messages of the only file, for a page.
     pub(super) diff: Option<&'r Diff>,
 }
 
 impl View<'_> {
-    /// What is said of each input.
+    /// The columns shown for each input.
     pub(super) fn columns(&self) -> Vec<Column<Outcome>> {
         times::with_times(columns::columns(), self.head.timings())
     }
 }
 
-/// An input as it is grouped, if its sizes mean anything.
+/// An input for grouping, if its sizes are meaningful.
 pub(super) fn grouped(outcome: &Outcome) -> Option<Grouped<'_>> {
     has_sizes(outcome.status).then(|| Grouped {
         file: &outcome.file,

@@ -56,7 +56,7 @@ pub struct Cursor<'a> {
     line: &'a [u8],
     scanner: Scanner,
     at: usize,
-    /// The number of open containers around `at`, in which the caller is.
+    /// The number of containers open at `at` that the caller has entered.
     depth: usize,
     memory: Memory<'a>,
     /// The oddities found so far.
@@ -76,7 +76,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The same, which notes long strings for a later reader; `start` is where the line begins in its text. To be ended by
+    /// The same, but records long strings for a later reader; `start` is the offset of the line in its text. Must be finished with
     /// [`Cursor::noted`].
     #[inline]
     pub fn noting(line: &'a [u8], start: usize, strings: &mut Strings) -> Self {
@@ -86,14 +86,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Gives back what was noted.
+    /// Stores the recorded strings in `strings`.
     pub fn noted(self, strings: &mut Strings) {
         if let Memory::Noting(texts) = self.memory {
             strings.end(texts);
         }
     }
 
-    /// A cursor at the start of `line`, which was read before and whose long strings are these.
+    /// A cursor at the start of `line`, which was read before and has these long strings.
     #[inline]
     pub fn knowing(line: &'a [u8], strings: &'a [Text]) -> Self {
         Cursor {
@@ -140,12 +140,12 @@ impl<'a> Cursor<'a> {
         self.kind().map(|_| self.at)
     }
 
-    /// One past the last byte that was read.
+    /// The position just past the last byte read.
     pub fn last_end(&self) -> usize {
         self.at
     }
 
-    /// Reads an object; `each` gets every key (unescaped) and must read or skip its value.
+    /// Reads an object; `each` is called with every key (unescaped) and must read or skip its value.
     #[inline]
     pub fn object(&mut self, mut each: impl FnMut(&[u8], &mut Self) -> Parse<()>) -> Parse<Span> {
         let mut keys = self.keys()?;
@@ -177,8 +177,8 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// The next key, after which its value follows; `None` at the end of the object, which is left. Apart from [`Cursor::object`],
-    /// of which the compiler makes a copy for each caller.
+    /// The next key, with the cursor at its value; `None` at the end of the object, which the cursor then leaves. Separate from
+    /// [`Cursor::object`], which is monomorphised for each caller.
     fn next_key(&mut self, keys: &mut Keys) -> Parse<Option<Cow<'a, [u8]>>> {
         let is_open = match std::mem::take(&mut keys.is_first) {
             true => !self.close(b'}'),
@@ -201,7 +201,7 @@ impl<'a> Cursor<'a> {
             keys.compared += 1;
         }
         self.colon()?;
-        // Of a key that has as many characters as bytes, none is escaped.
+        // A key with as many characters as bytes contains no escapes.
         Ok(Some(match key.scalars == key.span.len {
             true => Cow::Borrowed(raw),
             false => string::unescape(raw),
@@ -223,7 +223,7 @@ impl<'a> Cursor<'a> {
         self.other_string(start)
     }
 
-    /// Reads the rest of a string that is not short and plain.
+    /// Reads a string that is not both short and plain.
     #[inline(never)]
     fn other_string(&mut self, start: usize) -> Parse<Text> {
         if let Some(known) = self.memory.at(start) {
@@ -254,7 +254,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads a string and returns the span between its quotes; any other value is skipped and gives an empty span.
+    /// Reads a string and returns the span between its quotes; skips any other value and returns an empty span.
     pub fn string_span(&mut self) -> Parse<Span> {
         let text = self.string_or_skip()?;
         Ok(text.map(|text| text.span).unwrap_or_default())
@@ -396,7 +396,7 @@ impl<'a> Cursor<'a> {
         Ok(self.at - 1)
     }
 
-    /// Leaves the container in which the caller is, if it ends here.
+    /// Leaves the current container if it ends here.
     fn close(&mut self, bracket: u8) -> bool {
         let closed = self.close_bare(bracket);
         self.depth -= usize::from(closed);
@@ -447,11 +447,11 @@ impl<'a> Cursor<'a> {
 struct Keys {
     /// The byte at which the object begins.
     start: usize,
-    /// The first of them.
+    /// The first keys.
     seen: [Span; KEYS_COMPARED],
-    /// How many these are.
+    /// How many keys are in `seen`.
     compared: usize,
-    /// Whether none was read.
+    /// Whether no key has been read yet.
     is_first: bool,
 }
 
@@ -487,7 +487,7 @@ impl Nesting {
     }
 }
 
-/// Whether a text is a JSON object, with nothing behind it.
+/// Whether a text is a JSON object with nothing after it.
 pub(crate) fn is_object(text: &[u8]) -> bool {
     let mut cursor = Cursor::new(text);
     cursor.kind().is_ok_and(|kind| kind == Kind::Object)

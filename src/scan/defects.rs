@@ -20,14 +20,14 @@ impl Bad {
 /// The result of reading.
 pub type Parse<T> = Result<T, Bad>;
 
-/// The set of oddities of a line: valid JSON that other readers may have problems with.
+/// The set of anomalies of a line: valid JSON that other readers may have problems with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Anomalies(u8);
 
 impl Anomalies {
     /// A `\uD800`–`\uDFFF` escape without its other half.
     pub const LONE_SURROGATE: Anomalies = Anomalies(1);
-    /// A key that occurs twice in one object (of those that were read): the last one counts.
+    /// A key that occurs twice in one object (among the keys that were read): the last one counts.
     pub const DUPLICATE_KEY: Anomalies = Anomalies(2);
     /// A number with more digits than any 64-bit number can hold.
     pub const LONG_NUMBER: Anomalies = Anomalies(4);

@@ -1,13 +1,13 @@
 //! A file that is one JSON object with a list of `messages`, split into units that take the place of lines.
 //!
-//! A unit is what is before the first message (up to the list's bracket), each message, and what is after the last. The
-//! bytes between units are white space and one comma; they belong to no unit, and [`crate::transcript::Transcript::pieces`]
-//! writes them. So a message is edited, removed or inserted like a line.
+//! The units are the part before the first message (up to the list's bracket), each message, and the part after the last. The bytes
+//! between units are white space and one comma; they belong to no unit, and [`crate::transcript::Transcript::pieces`] writes them.
+//! This way, a message is edited, removed or inserted like a line.
 //!
 //! The number of a unit is that of the line of the file on which it begins: the lines within a unit are units without bytes
-//! ([`Eol::Within`]). Of several messages that begin on one line, each counts as if it began a line of its own.
+//! ([`Eol::Within`]). If several messages begin on one line, each counts as if it began a line of its own.
 //!
-//! Keys may be in any order. A key `messages` that occurs twice, text after the object and an object that breaks off are no
+//! Keys may be in any order. A repeated `messages` key, text after the object or a truncated object means that the file is not a
 //! document: nothing is guessed. Never looks at what a message says.
 
 use super::lines::{BOM, Eol, RawLine};
@@ -16,14 +16,14 @@ use super::{Bad, Cursor, Kind, Span};
 /// The key of the list.
 const MESSAGES: &[u8] = b"messages";
 
-/// Why bytes are not one document.
+/// Why bytes are not a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoDocument {
-    /// They are no object, not JSON, or have no list of messages.
+    /// They are not an object, not JSON, or have no list of messages.
     Other,
     /// The object breaks off.
     CutOff,
-    /// After the object there is more.
+    /// More text follows the object.
     More,
     /// There are several lists of messages.
     TwoLists,
@@ -32,7 +32,7 @@ pub enum NoDocument {
 /// The units of a document, in order.
 ///
 /// # Errors
-/// [`NoDocument`] says why the bytes are none.
+/// [`NoDocument`] says why the bytes are not a document.
 pub fn document(bytes: &[u8]) -> Result<Vec<RawLine>, NoDocument> {
     let first = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
     let text = &bytes[first..];
@@ -55,7 +55,7 @@ pub fn document(bytes: &[u8]) -> Result<Vec<RawLine>, NoDocument> {
     Ok(units.units)
 }
 
-/// Whether a line begins an object and does not end it, as the first line of a document does that has several.
+/// Whether a line begins an object and does not end it, like the first line of a multi-line document.
 pub fn begins_document(line: &[u8]) -> bool {
     let line = line.strip_prefix(BOM).unwrap_or(line);
     let mut cursor = Cursor::new(line);
@@ -110,7 +110,7 @@ fn list(text: &[u8]) -> Result<List, NoDocument> {
     }
 }
 
-/// Whether reading stopped in the last token of a text that begins an object.
+/// Whether reading stopped in the last token of a text that begins with an object.
 fn breaks_off(text: &[u8], bad: Bad) -> bool {
     let rest = text.get(bad.at..).unwrap_or_default().trim_ascii();
     text.trim_ascii_start().starts_with(b"{")

@@ -1,8 +1,8 @@
 //! Reads a few keys of an object, by their names, from a line that was already read once.
 //!
-//! [`Value::fields`] and [`Value::within`] select the keys; a [`Value`] holds what was found and its kind. Of a key that
-//! occurs twice the last one counts, as in every JSON reader. A value that is missing or cannot be read has no fields: no
-//! caller has to distinguish the two.
+//! [`Value::fields`] and [`Value::within`] select the keys; a [`Value`] holds what was found and its kind. If a key occurs twice,
+//! the last one counts, as in every JSON reader. A value that is missing or cannot be read has no fields: no caller has to
+//! distinguish the two.
 //!
 //! Allocates only for escapes and never fails; to find out whether a line is JSON, use the [`Cursor`].
 
@@ -22,8 +22,8 @@ pub struct Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// A line, or any other JSON text, as one value. It need not have been read before; a text longer than [`Span::MAX_LINE`]
-    /// gives no value.
+    /// A line, or any other JSON text, as one value. It need not have been read before. A text longer than [`Span::MAX_LINE`]
+    /// yields no value.
     pub fn of(line: &'a [u8]) -> Self {
         let is_read = line.len() <= Span::MAX_LINE;
         Value::part(line, Span::new(0, if is_read { line.len() } else { 0 }))
@@ -54,8 +54,8 @@ impl<'a> Value<'a> {
         value
     }
 
-    /// The value at a path of names, each a key of the object under the one before. Reads the line only once: for large objects
-    /// this is cheaper than repeated calls of [`Value::field`].
+    /// The value at a path of names, each a key of the object under the one before. Reads the line only once, which for large
+    /// objects is cheaper than repeated calls of [`Value::field`].
     pub fn within(self, path: &[&str]) -> Value<'a> {
         let mut found = Span::default();
         match find(&mut Cursor::within(self.line, self.span), path, &mut found) {
@@ -104,7 +104,7 @@ impl<'a> Value<'a> {
         self.string().map(unescape)
     }
 
-    /// The number, if it is one that fits into the type.
+    /// The number, if it is one that fits into `T`.
     pub fn number<T: FromStr>(self) -> Option<T> {
         std::str::from_utf8(self.raw()).ok()?.parse().ok()
     }
@@ -117,7 +117,7 @@ impl<'a> Value<'a> {
     /// Calls `each` with every element, if it is an array.
     pub fn elements(self, mut each: impl FnMut(Value<'a>)) {
         let mut cursor = Cursor::within(self.line, self.span);
-        // The line was read before, so this should not fail; if it does, the elements up to there were all.
+        // The line was read before, so this should not fail; if it does, the elements end there.
         let _ = cursor.array(|c| {
             each(Value::part(self.line, c.skip()?));
             Ok(())
@@ -126,7 +126,7 @@ impl<'a> Value<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Reads an object for the values under `names`.
+    /// Reads an object and returns the values under `names`.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl<'a> Cursor<'a> {
         Ok(values)
     }
 
-    /// Apart, since the compiler makes a copy of the above for each number of names.
+    /// Separate, because `fields` is monomorphised for each number of names.
     fn fill(&mut self, names: &[&str], values: &mut [Value<'a>]) -> Parse<()> {
         self.object(|key, c| {
             let value = c.skip()?;

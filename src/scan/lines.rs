@@ -11,11 +11,11 @@ pub enum Eol {
     CrLf,
     /// Nothing: the last line of a file without a final newline.
     None,
-    /// It is a message of a document; a comma follows, if another message does.
+    /// The unit is a message of a document, followed by a comma if another message comes after it.
     Element,
-    /// It is what is before or after the messages of a document.
+    /// The unit is the part before or after the messages of a document.
     Frame,
-    /// It is a line within the unit of a document before it, and has no bytes of its own.
+    /// The line is inside the preceding unit of a document, and has no bytes of its own.
     Within,
 }
 
@@ -52,7 +52,7 @@ pub struct RawLine {
 /// The UTF-8 byte order mark.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// The lines of `bytes`, in order. An empty rest after the last newline is not a line.
+/// The lines of `bytes`, in order. An empty remainder after the last newline is not a line.
 pub fn lines(bytes: &[u8]) -> impl Iterator<Item = RawLine> + '_ {
     let mut at = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
     std::iter::from_fn(move || {

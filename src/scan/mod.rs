@@ -1,9 +1,9 @@
 //! Splits bytes into lines and lines into spans: the hot path.
 //!
-//! [`lines()`] finds line boundaries, [`document()`] the messages of a file that is one document, [`Cursor`] walks the JSON of one line and returns spans of it, and [`Value`] reads a few
-//! keys of a line again.
-//! A line is read once, from left to right, strictly (what `serde_json` rejects is rejected here), without recursion and
-//! without building a tree: a value that no caller asks for takes no memory, whatever its size or depth.
+//! [`lines()`] finds line boundaries, [`document()`] finds the messages of a file that is a single document, [`Cursor`] walks the
+//! JSON of one line and returns spans of it, and [`Value`] rereads a few keys of a line. A line is read once, from left to right,
+//! strictly (what `serde_json` rejects is rejected here), without recursion and without building a tree: a value that no caller
+//! asks for takes no memory, whatever its size or depth.
 //!
 //! Never allocates for content, never changes a byte, never panics on any input.
 
@@ -29,8 +29,8 @@ pub use strings::{NO_STRINGS, Strings};
 
 /// A range of bytes within one line.
 ///
-/// Relative to the line's first byte, so that the record of a line stays valid wherever the line is. 32 bits: a line of 4 GiB
-/// or more is passed through unread.
+/// It is relative to the line's first byte, so that the record of a line stays valid wherever the line moves. 32 bits: a line of 4
+/// GiB or more is passed through unread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Span {
     /// First byte.
@@ -43,7 +43,7 @@ impl Span {
     /// The longest line that is read, in bytes.
     pub const MAX_LINE: usize = u32::MAX as usize - 1;
 
-    /// From byte `start` up to but not including byte `end`; both are within a line no longer than [`Span::MAX_LINE`].
+    /// The span from `start` up to but not including `end`; both are within a line no longer than [`Span::MAX_LINE`].
     pub(crate) fn new(start: usize, end: usize) -> Self {
         debug_assert!(start <= end && end <= Self::MAX_LINE);
         Span {

@@ -1,7 +1,7 @@
-//! Strings by 64 bytes at a time, where the processor has AVX2; which is found out while the program runs.
+//! Reads strings 64 bytes at a time on processors with AVX2, which is detected at run time.
 //!
-//! Gives the same answers as [`super::string`], or none: what is wrong with a string, and where, only that says. Most strings are
-//! keys, which end within 32 bytes and have nothing in them that needs a closer look: they are looked for first.
+//! Gives the same answers as [`super::string`], or none: only that module tells what is wrong with a string, and where. Most
+//! strings are keys, which end within 32 bytes and contain nothing that needs a closer look, so that case is tried first.
 
 #[cfg(not(target_arch = "x86_64"))]
 mod none;
@@ -19,14 +19,14 @@ use super::string::{Bytes, Found, Text, scan_scalar};
 /// How the strings of a line are read.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Scanner {
-    /// By registers.
+    /// With wide registers.
     Wide(Wide),
-    /// By words, with what must be known of the line for that.
+    /// Word by word, given the properties of the line that this needs.
     Narrow(Bytes),
 }
 
 impl Scanner {
-    /// The quickest one for a line.
+    /// The fastest scanner for a line.
     #[inline]
     pub(super) fn through(line: &[u8]) -> Self {
         match Wide::here() {
@@ -35,8 +35,8 @@ impl Scanner {
         }
     }
 
-    /// The end of the string whose first byte is at `start`, if it is a short one whose bytes are all characters, as most keys
-    /// are; `None` for others, and where that takes as long as to read it.
+    /// The end of the string whose first byte is at `start`, if it is short and each of its bytes is a character, as in most keys;
+    /// `None` for other strings, and where finding out would take as long as reading it.
     #[inline]
     pub(super) fn plain(self, line: &[u8], start: usize) -> Option<usize> {
         match self {
@@ -68,32 +68,32 @@ impl Scanner {
     }
 }
 
-/// What a string has in it that others would write in another way.
+/// Counts of what a string contains that other writers would write differently.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Inside {
     /// Its closing quote.
     pub(crate) end: usize,
     /// Escapes of two bytes.
     pub(crate) escapes: u64,
-    /// Of these, quotes.
+    /// Quotes among these escapes.
     pub(crate) quotes: u64,
-    /// Of these, slashes.
+    /// Slashes among these escapes.
     pub(crate) slashes: u64,
-    /// Of these, `\b` and `\f`.
+    /// `\b` and `\f` among these escapes.
     pub(crate) feeds: u64,
     /// Bytes beyond ASCII.
     pub(crate) highs: u64,
-    /// Of these, those that continue a character.
+    /// UTF-8 continuation bytes.
     pub(crate) continuations: u64,
-    /// Of these, those that begin a character outside the basic plane.
+    /// Lead bytes of characters outside the basic plane.
     pub(crate) fours: u64,
     pub(crate) apostrophes: u64,
-    /// The control character 0x7f, which JSON has as it is.
+    /// The control character 0x7f, which JSON does not escape.
     pub(crate) deletes: u64,
 }
 
-/// Reads the string whose first byte is at `start`, if it is a whole and valid one, and counts what is in it; `units` gets the
-/// place of the backslash of every `\u`. `None` also where the processor lacks what this takes.
+/// Reads the string whose first byte is at `start`, if it is complete and valid, and counts what it contains; `units` is called
+/// with the position of the backslash of every `\u`. Also `None` if the processor lacks the required features.
 pub(crate) fn inside(line: &[u8], start: usize, units: &mut impl FnMut(usize)) -> Option<Inside> {
     Wide::here()?.inside(line, start, units)
 }
@@ -104,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    /// What both ways of reading say, in the same words.
+    /// Asserts that both ways of reading give the same result.
     fn agree(line: &[u8], start: usize) -> Result<(), TestCaseError> {
         let mut odd = Anomalies::default();
         let expected = scan_scalar(line, start, Bytes::of(line), &mut odd);

@@ -1,8 +1,8 @@
 //! JSON strings: where they end, how many characters they have, what their text is.
 //!
-//! [`scan_scalar`] also counts characters, because every estimate needs them, and has no `unsafe` of its own: plain arithmetic on words,
-//! loops that the compiler vectorises, and `memchr` for long runs. Where the processor has wide registers, [`super::simd`] reads
-//! most strings, and this says what is wrong with the others.
+//! [`scan_scalar`] also counts characters, because every estimate needs them, and has no `unsafe` of its own: plain arithmetic on
+//! words, loops that the compiler vectorises, and `memchr` for long runs. On processors with wide registers, [`super::simd`] reads
+//! most strings, and this module tells what is wrong with the others.
 
 use std::borrow::Cow;
 
@@ -16,12 +16,12 @@ pub struct Text {
     pub span: Span,
     /// Unicode scalar values after unescaping; a lone surrogate counts as one.
     pub scalars: u32,
-    /// How many of these are outside the basic plane (two UTF-16 units each).
+    /// How many of them are outside the basic plane (two UTF-16 units each).
     pub astral: u32,
 }
 
 impl Text {
-    /// A text whose bytes, from `start` to before `end`, are all characters.
+    /// The text from `start` up to `end`, each byte of which is a character.
     #[inline]
     pub(super) fn plain(start: usize, end: usize) -> Text {
         let span = Span::new(start, end);
@@ -37,10 +37,9 @@ impl Text {
         u64::from(self.scalars) + u64::from(self.astral)
     }
 
-    /// The text of a line without its first `bytes`, which end with a whole escape or character.
+    /// The text without its first `bytes` bytes, which must end at the boundary of an escape or character.
     pub fn without_start(self, line: &[u8], bytes: usize) -> Text {
-        // Counted in the same way as when the line was read: as replacement characters, bytes that are not UTF-8 would count
-        // differently.
+        // Count bytes, as when the line was read: decoded to replacement characters, invalid UTF-8 would count differently.
         let start = unescape(&self.span.of(line)[..bytes]);
         let (continuations, astral) = beyond_ascii(&start);
         Text {
@@ -98,7 +97,7 @@ pub fn string_end(json: &[u8], mut at: usize) -> usize {
     json.len()
 }
 
-/// A string that was found: where it ends, and what of its bytes are no characters of their own.
+/// A string that was found: where it ends, and how many of its bytes are not characters of their own.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Found {
     /// Its closing quote.
@@ -112,7 +111,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// The text, given its first byte, and the position after its closing quote.
+    /// The text, given the position of its first byte, and the position after its closing quote.
     #[inline]
     pub(super) fn text(self, start: usize) -> (Text, usize) {
         let text = Text {
@@ -132,7 +131,7 @@ pub(crate) struct Bytes {
 }
 
 impl Bytes {
-    /// The strings of a line that was not scanned before: each is checked by itself.
+    /// For a line that was not scanned before: each string is checked individually.
     pub(crate) fn unknown() -> Bytes {
         Bytes {
             is_ascii: false,
@@ -140,7 +139,7 @@ impl Bytes {
         }
     }
 
-    /// Looks at a line, without branches, so that the compiler can use the widest registers.
+    /// Scans a line without branches, so that the compiler can use the widest registers.
     pub(crate) fn of(line: &[u8]) -> Bytes {
         let mut all = Bytes {
             is_ascii: true,
@@ -157,7 +156,7 @@ impl Bytes {
     }
 }
 
-/// How many bytes of a run continue a character, and how many begin one of four bytes.
+/// The number of continuation bytes in a run, and of lead bytes of four-byte characters.
 fn beyond_ascii(run: &[u8]) -> (usize, u32) {
     let mut continuations = 0usize;
     let mut fours = 0u32;
@@ -266,7 +265,7 @@ pub(super) fn escape(line: &[u8], at: usize) -> Parse<Escape> {
     }
 }
 
-/// The values of hexadecimal digits; of any other byte, one that four digits cannot have.
+/// The values of hexadecimal digits; any other byte maps to a value that four digits cannot have.
 static HEX: [u32; 256] = {
     let mut values = [NO_DIGIT; 256];
     let mut at = 0;

@@ -1,42 +1,42 @@
-//! The long strings of a text, found once: later readers of the same bytes skip them.
+//! The long strings of a text, found once, so that later readers of the same bytes can skip them.
 //!
-//! A file is read twice, to find out its format and then by the reader of that format. Most of its bytes are in long strings, so
-//! the second reader takes those from here. Only strings that are whole and without oddities are kept. Where a debug build uses
-//! one, it reads the string anyway and compares.
+//! A file is read twice: to detect its format, and then by the reader of that format. Most of its bytes are in long strings, so the
+//! second reader takes those from here. Only complete strings without anomalies are kept. A debug build still reads each string and
+//! compares.
 
 use super::Text;
 
-/// Strings of fewer bytes are found faster than looked up.
+/// Scanning a string shorter than this is faster than looking it up.
 const LONG: u32 = 96;
 
 /// The long strings of a text, in its order, line by line.
 #[derive(Debug, Clone, Default)]
 pub struct Strings {
     texts: Vec<Text>,
-    /// Where each line begins that has some, and the number of its first one.
+    /// For each line with long strings: where it begins, and the index of its first one.
     lines: Vec<(usize, usize)>,
 }
 
-/// What a cursor knows of the long strings of its line.
+/// What a cursor knows about the long strings of its line.
 #[derive(Debug, Clone, Default)]
 pub(super) enum Memory<'a> {
     /// Nothing.
     #[default]
     None,
-    /// It adds those that it finds.
+    /// It records the strings that it finds.
     Noting(Vec<Text>),
-    /// Those that are still before it.
+    /// The known strings that are still ahead of it.
     Known(&'a [Text]),
 }
 
-/// Of a text that was not read before.
+/// The strings of a text that was not read before.
 pub static NO_STRINGS: Strings = Strings {
     texts: Vec::new(),
     lines: Vec::new(),
 };
 
 impl Strings {
-    /// Those of the line that begins at this byte of the text.
+    /// The strings of the line that begins at this byte of the text.
     pub(crate) fn of_line(&self, start: usize) -> &[Text] {
         let at = self.lines.partition_point(|(line, _)| *line < start);
         let Some((line, first)) = self.lines.get(at) else {
@@ -50,13 +50,13 @@ impl Strings {
         &self.texts[*first..end]
     }
 
-    /// Begins a line; lines come in their order. Returns what its reader notes in.
+    /// Begins a line; lines must come in order. Returns the list in which its reader records strings.
     pub(super) fn begin(&mut self, line: usize) -> Vec<Text> {
         self.lines.push((line, self.texts.len()));
         std::mem::take(&mut self.texts)
     }
 
-    /// Ends the line: its reader has noted its strings.
+    /// Ends the line and takes the strings that its reader recorded.
     pub(super) fn end(&mut self, noted: Vec<Text>) {
         self.texts = noted;
         if self
@@ -70,7 +70,7 @@ impl Strings {
 }
 
 impl Memory<'_> {
-    /// Keeps a string, if it is long.
+    /// Records a string if it is long.
     #[inline]
     pub(super) fn note(&mut self, text: Text) {
         if let Memory::Noting(texts) = self

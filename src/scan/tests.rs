@@ -252,7 +252,7 @@ fn what_is_no_json_object_has_no_fields() {
         assert!(!Value::of(line).field("a").is_there());
         assert!(!Value::of(line).within(&["a"]).is_there());
     }
-    // Not an error of the part: it does not look beyond its end.
+    // No error in the part: it does not look past its end.
     let part = Value::part(b"[{\"a\":1} }", Span::new(1, 8));
     assert_eq!(part.field("a").number(), Some(1));
     assert_eq!(part.field("a").span(), Span::new(6, 7));
@@ -310,7 +310,7 @@ proptest! {
     ) {
         let members = members.iter().map(|(key, value)| format!("\"{key}\": {value}"));
         let line = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
-        // What it cannot represent (a lone surrogate) or does not accept is not compared.
+        // Lines that `serde_json` cannot represent (a lone surrogate) or does not accept are not compared.
         if let Ok(expected) = serde_json::from_str::<serde_json::Value>(&line) {
             let json = |value: Value<'_>| serde_json::from_slice::<serde_json::Value>(value.raw()).ok();
             let value = Value::of(line.as_bytes());

@@ -18,9 +18,9 @@ const MARGIN: u64 = 33;
 const WORTH_IT: u64 = 20;
 
 impl Composer<'_> {
-    /// The live tokens that a result must stay below: those of now, or those of the input if `summary.when` is "always" and
-    /// the input is over the cap. Then clearing alone may have reached the cap, and the summary may use the room that is left
-    /// to say what was cleared.
+    /// The live tokens that a result must stay below: those of the current conversation, or those of the input if `summary.when` is
+    /// "always" and the input is over the cap. Then clearing alone may have reached the cap, and the summary may use the room that
+    /// is left to say what was cleared.
     pub(super) fn baseline(&self) -> u64 {
         let is_over = |cap| self.before > cap;
         match self.subject.policy.summary.when {
@@ -31,7 +31,7 @@ impl Composer<'_> {
         }
     }
 
-    /// The live tokens of a result that reaches the goal.
+    /// The most live tokens that a result may have to reach the goal.
     pub(super) fn cap(&self) -> Option<u64> {
         self.subject.goal.map(|goal| goal.cap())
     }
@@ -49,7 +49,7 @@ impl Composer<'_> {
         cap.min(self.baseline().saturating_sub(1))
     }
 
-    /// The same if an aim is missed rather than the user's words: the result must only be worth it.
+    /// The same if an aim may be missed to keep the user's words: the result need only save enough to be worth it.
     pub(super) fn lenient_budget(&self) -> u64 {
         let baseline = self.baseline();
         match self.is_over_aim() {
@@ -58,7 +58,8 @@ impl Composer<'_> {
         }
     }
 
-    /// The size that a summary may have whatever the goal is, in tokens: for an aim, what its share gives, up to the size asked for.
+    /// The size in tokens that a summary may always have, whatever the goal: for an aim, what its share gives, up to the size that
+    /// the policy asks for.
     pub(super) fn min_size(&self, cut: Cut) -> u64 {
         let (policy, span) = (&self.subject.policy.summary, self.subject.span(cut));
         match self.is_over_aim() {
@@ -68,7 +69,7 @@ impl Composer<'_> {
     }
 
     /// The wanted size of the built-in summary, in tokens. If the policy fits summaries to a cap and the cap is too small for
-    /// everything, that is what is left of `limit` after `others` (all other live tokens) and the restored files.
+    /// everything, this is what remains of `limit` after `others` (all other live tokens) and the restored files.
     pub(super) fn summary_size(&self, cut: Cut, limit: u64, others: impl FnOnce() -> u64) -> u64 {
         let asked = self.subject.policy.summary.size(self.subject.span(cut));
         let is_fitted = self.subject.policy.summary.too_large == TooLarge::Shrink;

@@ -19,7 +19,7 @@ pub struct Change {
     pub why: Why,
     /// The new text; the content keeps its shape.
     pub text: String,
-    /// The content's tokens as they were.
+    /// The content's tokens before the change.
     pub tokens_before: u64,
     /// The content's tokens now.
     pub tokens_after: u64,
@@ -28,7 +28,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// The line of the new text that replaces mirrors of the result.
+    /// The line of the new text that replaces the content of the result's mirrors.
     pub fn in_mirrors(&self) -> &str {
         let clipped = self.why.is_clipped();
         let omitted = clipped.then(|| clip::marker_of(&self.text)).flatten();

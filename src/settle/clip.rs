@@ -1,4 +1,4 @@
-//! Clips a long text: its start, a marker line that says about how much was omitted, and its end.
+//! Clips a long text to its start, a marker line that states roughly how much was omitted, and its end.
 //!
 //! PURE. Cuts fall between lines if possible, else between words, and never within a character. A text that was clipped
 //! before loses more of its start and end, and its marker is updated.
@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::text::{ceil_boundary, floor_boundary};
 use crate::tokens::Estimator;
 
-/// The marker around the number of omitted tokens. Agents that read files know "omitted" as a hint that there is more.
+/// The marker around the number of omitted tokens. Agents that read files take "omitted" as a hint that there is more.
 const AROUND: (&str, &str) = ("[… ", " tokens omitted …]");
 /// The amounts below and above the range of rounded numbers. They are rounded so that no one takes them for part of the text.
 const FEW: &str = "under 1k";
@@ -17,7 +17,7 @@ const MANY: &str = "over 99k";
 /// How far a cut may be moved to reach a line or word boundary, in bytes.
 const LOOK: usize = 256;
 
-/// The most bytes of meaningful text for one token, in any counting method.
+/// The most bytes of meaningful text per token, in any counting method.
 const BYTES: usize = 32;
 
 /// A text in two parts, between which something may be omitted.
@@ -29,7 +29,7 @@ struct Parts<'t> {
     tail: &'t str,
 }
 
-/// As much of the start and the end of `text` as `fits` allows; only the marker if nothing fits. `tokens` are those of `text`, of
+/// As much of the start and the end of `text` as `fits` allows; only the marker if nothing fits. `text` has `tokens` tokens, of
 /// which at most `budget` may stay.
 pub(super) fn clipped(
     text: &str,
@@ -82,7 +82,7 @@ fn marker(tokens: u64) -> String {
     format!("{}{amount}{}", AROUND.0, AROUND.1)
 }
 
-/// The number of tokens that a marker states, about.
+/// The approximate number of tokens that a marker states.
 fn stated(amount: &str) -> Option<u64> {
     match amount {
         FEW => Some(250),
@@ -124,7 +124,7 @@ impl<'t> Parts<'t> {
 /// The place of the first marker line, and the number of tokens that it states.
 fn marked(text: &str) -> Option<(Range<usize>, u64)> {
     text.match_indices(AROUND.0).find_map(|(start, _)| {
-        // First, so that each line is read once.
+        // Checked first, so that each line is read once.
         if start > 0 && !text[..start].ends_with('\n') {
             return None;
         }
@@ -205,7 +205,7 @@ mod tests {
         let words = "word ".repeat(400);
         let clipped = to(&words, 30);
         let (head, tail) = clipped.split_once("\n[… ").unwrap();
-        // A third of about 92 characters in whole words, and the rest.
+        // A third of about 92 characters, in whole words, goes to the end; the rest goes to the start.
         assert_eq!(head, ["word"; 12].join(" "));
         let words = tail.split_once('\n').map(|(_, words)| words);
         assert_eq!(words, Some("word ".repeat(6).as_str()));

@@ -25,7 +25,7 @@ pub(super) struct Composer<'s> {
 }
 
 impl<'s> Composer<'s> {
-    /// A composer that knows nothing but the conversation.
+    /// Creates a composer with no artifacts.
     pub(super) fn new(subject: &'s Subject<'s>) -> Self {
         Composer {
             subject,

@@ -1,4 +1,4 @@
-//! Turns new contents of results into changes of lines, copies of these results elsewhere in the file included.
+//! Turns new contents of results into changes of lines, including copies of these results elsewhere in the file.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,8 @@ pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> Chang
         for copy in copies.get(&change.block).into_iter().flatten() {
             let copy = transcript.block(*copy);
             let copied = Replace::content(copy, &change.text);
-            // A text made from the old content does not fit a copy whose content differs. One that does not must stay the same.
+            // A copy with the same content always changes. One with different content changes only if the new text does not depend
+            // on the old one and is shorter than the copy.
             let is_same = transcript.bytes(copy.line, copy.content)
                 == transcript.bytes(block.line, block.content);
             let fits =
@@ -41,7 +42,7 @@ pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> Chang
     let mut results = ResultsOfLine::default();
     for mirror in transcript.mirrors() {
         let change = if mirror.of.is_empty() {
-            // It repeats all results on its line, so it changes only when all of them do.
+            // The mirror repeats all results on its line, so it changes only when all of them do.
             let blocks = transcript.blocks_of_line(mirror.line);
             let results = blocks.filter(|b| transcript.block(*b).kind == BlockKind::Result);
             let results = results.count();
@@ -50,7 +51,7 @@ pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> Chang
                 .filter(|(changed, _)| *changed == results)
                 .map(|(_, change)| *change)
         } else if let beside @ [_, ..] = results.beside(transcript, mirror) {
-            // Of several results it may repeat any, so all of them have to change.
+            // The mirror may repeat any of several results, so all of them have to change.
             let all: Option<Vec<_>> = beside.iter().map(|b| by_block.get(b)).collect();
             all.and_then(|all| all.last().copied().copied())
         } else {
@@ -70,11 +71,11 @@ pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> Chang
 /// A line, and a place on it.
 type Place = (u32, u32);
 
-/// The calls with one id, by where they begin, each with the changes of its results: `None` for one that stays as it is.
+/// The calls with one id, by start position, each with the changes of its results: `None` for a result that stays as it is.
 type Calls<'c> = BTreeMap<Place, Vec<Option<&'c Change>>>;
 
-/// The calls of changed results by their conversation and id. Ids are unique in a conversation only; if two calls of it have the
-/// same one, each has the results that follow it.
+/// The calls of changed results by their conversation and id. Ids are unique only within a conversation; if two of its calls have
+/// the same id, each has the results that follow it.
 fn by_call<'t, 'c>(
     transcript: &'t Transcript<'_>,
     changes: &'c [Change],
@@ -110,8 +111,8 @@ fn by_call<'t, 'c>(
     by_call
 }
 
-/// The change of what repeats a result there. Of several calls its own is the last one before it; of several results it may
-/// repeat any, so all of them have to change.
+/// The change for a mirror at `at`. If several calls share the id, the mirror belongs to the last one before it; if the call has
+/// several results, the mirror may repeat any of them, so all of them have to change.
 fn change_at<'c>(calls: &Calls<'c>, at: Place) -> Option<&'c Change> {
     let before = calls.range(..=at).next_back();
     let (_, results) = before.or_else(|| calls.first_key_value())?;
@@ -127,7 +128,8 @@ struct ResultsOfLine {
 }
 
 impl ResultsOfLine {
-    /// The results that a mirror is written with, in one element of a file: it repeats these, whatever others have their id.
+    /// The results that are written together with a mirror, on the same line: the mirror repeats these, whichever other results
+    /// have the same id.
     fn beside(&mut self, transcript: &Transcript<'_>, mirror: &Mirror) -> &[u32] {
         if self.line != Some(mirror.line) {
             self.line = Some(mirror.line);
@@ -227,7 +229,7 @@ mod tests {
             (vec![0], vec![2, 3]),
             (vec![1], vec![5, 6]),
             (vec![1, 0], vec![2, 3, 5, 6]),
-            // Which of the two calls it answers, nobody says.
+            // Nothing says which of the two calls it answers.
             (vec![2], vec![11]),
             (vec![2, 3], vec![10, 11, 12]),
         ] {

@@ -9,13 +9,13 @@ use crate::policy::{Slot, Substitutions, TargetKind, UserWords};
 use crate::summarizer::extractive::{Extract, ExtractiveSummary, Row, Section, Source, as_prose};
 use crate::transcript::{Role, Typed};
 
-/// The share of a cap that kept messages may take, in percent. A cap is chosen by someone, for a session to be small, and then a
-/// summary tells more in the same tokens: 20 instead of 30 finds 0.9/0.4/0.4 points more of what was needed at 5/10/20 % of the
-/// tokens (`ctxpack eval` on 37 sessions), and 2.7/0.8/0.5 more of the commands.
+/// The share of a cap that kept messages may take, in percent. Whoever sets a cap wants a small session, and a summary then says
+/// more in the same tokens: 20 instead of 30 finds 0.9/0.4/0.4 points more of what was needed at 5/10/20 % of the tokens (`ctxpack
+/// eval` on 37 sessions), and 2.7/0.8/0.5 more of the commands.
 const CAPPED_SHARE: u64 = 20;
 
-/// Percent of the cap, after the user's words, that kept messages may use. If the last answer alone takes more, no message is
-/// kept.
+/// The share of the cap, less the user's words, that kept messages may use, in percent. If the last answer alone takes more, no
+/// message is kept.
 const LEAST: u64 = 50;
 
 /// How often a summary is written again because it came out too large.
@@ -113,7 +113,7 @@ impl Composer<'_> {
         let candidates = self.candidates(policy_cut);
         let mut tried = Vec::new();
         for writer in writers {
-            // A model's summary covers the messages that were sent to it: it fits that cut alone.
+            // A model's summary covers the messages that were sent to it, so it fits only that cut.
             let covered = writer.and(self.request).map(|request| request.first_kept);
             let fits = |cut: &Cut| covered.is_none_or(|covered| cut.first_kept == covered);
             for (cut, words) in candidates.iter().copied().filter(|(cut, _)| fits(cut)) {
@@ -155,7 +155,7 @@ impl Composer<'_> {
                 false => policy.size(self.subject.span(cut)),
             };
             let room = match (policy.must_keep, self.subject.goal) {
-                // A system asks for the size that its document names, whatever the history has.
+                // A system's own policy asks for the size that its documentation states, however long the history is.
                 (false, None) => size,
                 (true, _) | (_, Some(_)) => {
                     let room = budget.saturating_sub(without.total);
@@ -199,7 +199,7 @@ impl Composer<'_> {
                     vec![(policy_cut, words)]
                 }
             }
-            // Only a cap can make less be kept than the policy asks for.
+            // Only a cap can lead to keeping less than the policy asks for.
             Some(_) | None => vec![(policy_cut, words)],
         };
         candidates.retain(|(cut, _)| self.subject.cutter.has_span(*cut));
@@ -212,7 +212,7 @@ impl Composer<'_> {
         let cutter = &self.subject.cutter;
         let within = |limit: u64| match goal.kind {
             _ if kept(policy_cut) <= limit => policy_cut,
-            // A cut that moves back over a pair keeps more than its share, and leaves less to tell.
+            // A cut that moves back to keep a pair whole keeps more than its share, and leaves less room for the summary.
             TargetKind::Cap => cutter.at_most(limit, &tokens),
             TargetKind::Aim => cutter.within(limit, &tokens),
         };
@@ -324,7 +324,7 @@ impl Composer<'_> {
             let least = draft(0);
             least.total.saturating_sub(least.summary.counted)
         });
-        // The rows alone can be made smaller.
+        // Only the rows can be made smaller.
         let narrative = self.tokens_of(answer.unwrap_or_default());
         let rows = |size| match answer {
             Some(_) => policy.rows(size, narrative),
@@ -350,7 +350,7 @@ impl Composer<'_> {
                 return written;
             }
             rounds -= 1;
-            // Size that the rows did not use cannot be saved.
+            // Size that the rows did not use saves nothing.
             let used = size.min(written.summary.counted.saturating_sub(narrative));
             size = used.saturating_sub(excess).max(down_to);
             if rounds == 0 {
@@ -373,7 +373,7 @@ impl Composer<'_> {
             return self.draft_with(cut, summary, Writer::Extractive);
         };
         let narrative = match self.subject.policy.summary.must_keep {
-            // Rows are read back by their headings, which a model may have used, too.
+            // Rows are parsed by their headings, which a model may have used too.
             true => as_prose(answer.trim_end()),
             false => answer.to_owned(),
         };

@@ -1,6 +1,6 @@
 //! Puts files back behind a finished summary, as far as there is room.
 //!
-//! PURE. Makes no summary shorter for them.
+//! PURE. Never shortens a summary to make room for them.
 
 use super::composer::Composer;
 use super::draft::{Draft, ROUNDS, Writer};
@@ -33,7 +33,7 @@ impl Composer<'_> {
             let mut section = Section::new(self.subject.estimator, room);
             let back = self.put_back(&mut section, draft.cut);
             if draft.writer == Writer::Model && !self.subject.policy.summary.must_keep {
-                // The rows of the built-in summary contain these already.
+                // The built-in summary's rows already contain these.
                 let from = draft.cut.first_kept as u32;
                 section.put_back_extras(
                     self.subject.transcript,

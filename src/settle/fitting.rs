@@ -13,7 +13,7 @@ use crate::transcript::Transcript;
 /// The smallest output that goes to the store, in tokens: its name alone takes some 35.
 const WORTH_A_NAME: u64 = 200;
 
-/// The changes after which `outputs` fit into their room together, or are as small as possible.
+/// The changes that make `outputs` fit into their room together, or as small as possible.
 pub(super) fn fitted(
     transcript: &Transcript<'_>,
     outputs: &[Output],
@@ -42,7 +42,7 @@ pub(super) fn fitted(
         .collect()
 }
 
-/// The share of an aim that outputs may always take, in percent: they need not make up for what the user typed.
+/// The share of an aim that outputs may always take, in percent: they need not be shortened to compensate for what the user typed.
 const OUTPUTS: u64 = 50;
 
 /// The room for outputs that have `all` tokens together.
@@ -76,14 +76,14 @@ struct Fitting<'f, 'a> {
 }
 
 impl Fitting<'_, '_> {
-    /// The tokens of a result that says `text`.
+    /// The tokens of a result whose content is `text`.
     fn said(&self, place: &ResultRef, text: &str) -> u64 {
         let block = self.transcript.block(place.block);
         self.estimator
             .tokens(self.estimator.replaced(self.transcript, block, text))
     }
 
-    /// The change of an output of `size` tokens to one of `most`, or to the smallest that there is, if that saves anything.
+    /// The change that reduces an output of `size` tokens to `most`, or to the smallest possible size, if that saves anything.
     fn smaller(&self, output: &Output, size: u64, most: u64) -> Option<Change> {
         let place = &output.place;
         let target = self.target;
@@ -149,7 +149,7 @@ impl Fitting<'_, '_> {
     /// The start and the end of an output that has `size` tokens.
     fn clipped(&self, place: &ResultRef, text: &str, size: u64, most: u64) -> String {
         let block = self.transcript.block(place.block);
-        // Without its pictures an output is text, and another run would demote what is oversize.
+        // Without its pictures an output is only text, and another run would demote it if it were oversize.
         let has_more = block.images > 0 || block.documents > 0;
         let most = if has_more && self.policy.has(Layer::Demote) {
             most.min(self.policy.demote.min_tokens)

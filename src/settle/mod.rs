@@ -1,7 +1,7 @@
 //! Turns a plan and its artifacts into a change set, with a record of what it does.
 //!
 //! PURE. Actual sizes decide here: a change that saves nothing is not made, and a summary is as large as its budget allows.
-//! `composer.rs` says in which file each part of writing a summary is.
+//! `composer.rs` lists which file holds each part of writing a summary.
 
 mod budget;
 mod change;
@@ -38,7 +38,7 @@ pub use words::TypedMessages;
 /// What one step of a round changes.
 #[derive(Debug, Default)]
 pub struct Settlement {
-    /// The changes of the transcript.
+    /// The changes to the transcript.
     pub changes: ChangeSet,
     /// The results that get new contents.
     pub results: Vec<Change>,
@@ -64,7 +64,7 @@ pub struct ConversationSettlement {
 /// A conversation after its summary was placed in it.
 #[derive(Debug)]
 pub struct Placement {
-    /// The conversation's number before that.
+    /// The conversation's number before the summary was placed.
     pub number: usize,
     /// The number of messages that it has now.
     pub messages: usize,

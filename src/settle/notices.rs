@@ -24,7 +24,7 @@ pub(super) fn failed(artifacts: &SummaryArtifacts<'_>) -> Option<Degraded> {
     }
 }
 
-/// A warning that the built-in summary would say nothing, so that there is none.
+/// A warning that there is no summary because the built-in one would be empty.
 pub(super) fn empty(
     first_line: u64,
     artifacts: &SummaryArtifacts<'_>,
@@ -49,8 +49,8 @@ pub(super) fn empty(
     })
 }
 
-/// Warnings about what a model's summary lacks: rounds that were left out because the prompt was too long, its end, and what was
-/// asked for of its server.
+/// Warnings about a model's summary: rounds that it does not cover in full, a truncated prompt, an answer that is cut off or
+/// doubtful, and parameters that the server refused.
 pub(super) fn of_answer(first_line: u64, artifacts: &SummaryArtifacts<'_>) -> Vec<Warning> {
     let Some(answer) = &artifacts.answer else {
         return Vec::new();
@@ -149,8 +149,8 @@ pub(super) fn of_summary<'s>(
     unread.chain(words).chain(pictures)
 }
 
-/// A warning that fewer messages are kept than the numbers of turns and of messages ask for; `cut` is where the trigger allows to
-/// cut. Not where a cap is the reason: who gives one asks for less.
+/// A warning that fewer messages are kept than the policy's numbers of turns and messages ask for; `cut` is the cut that the
+/// trigger allows. Not given if a cap is the reason: whoever sets a cap asks for less.
 pub(super) fn kept_less(
     subject: &Subject<'_>,
     cut: Cut,

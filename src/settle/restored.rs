@@ -1,6 +1,6 @@
 //! Which files are put back behind a summary, and what room they take.
 //!
-//! PURE. Their contents were gathered before; reads nothing, and writes no summary.
+//! PURE. Their contents have been gathered already; reads nothing, and writes no summary.
 
 use super::composer::Composer;
 use crate::plan::{Cut, Recent, Recents, RestoredEntry, Section};
@@ -10,7 +10,8 @@ use crate::policy::Layer;
 const BETWEEN: u64 = 4;
 
 impl Composer<'_> {
-    /// The tokens of the files that can be put back behind a summary of what is before `cut`, as far as `room` tokens hold them.
+    /// The tokens of the files that can be put back behind a summary of the messages before `cut`, as far as they fit into `room`
+    /// tokens.
     pub(super) fn restorable(&self, cut: Cut, room: u64) -> u64 {
         if room == 0 || !self.subject.policy.has(Layer::Restore) {
             return 0;
@@ -24,7 +25,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Puts the files into a section that the messages from `cut` on do not show.
+    /// Adds to a section the files that the messages from `cut` on do not show.
     pub(super) fn put_back(&self, section: &mut Section<'_>, cut: Cut) -> Vec<RestoredEntry> {
         let settings = &self.subject.policy.restore;
         let from = cut.first_kept as u32;

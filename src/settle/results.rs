@@ -1,7 +1,8 @@
-//! Applies the layers to each result in order, using actual sizes: a result that was demoted is as large as its preview when
-//! clearing looks at it. A change that does not save tokens is not made.
+//! Applies the layers to each result in order, using actual sizes: when clearing looks at a demoted result, that result is as large
+//! as its preview. A change that does not save tokens is not made.
 //!
-//! PURE. Newest first, because a later read replaces an earlier one only if no layer removes what the later one shows.
+//! PURE. Results are settled newest first, because a later read replaces an earlier one only if no layer removes what the later one
+//! shows.
 
 use super::Change;
 use crate::artifacts::Artifacts;
@@ -63,7 +64,7 @@ impl KeptReads {
         }
     }
 
-    /// Why a result is replaced, if that depends on what comes after it.
+    /// The reason for replacing a result, even if it depends on later reads.
     fn why(
         &mut self,
         transcript: &Transcript<'_>,
@@ -96,7 +97,7 @@ struct ContentSize {
 }
 
 impl Settle<'_, '_> {
-    /// What the layers make of a result together.
+    /// The combined change that the layers make to a result.
     fn result(&self, result: &[ResultPlan<'_>], kept: &mut KeptReads) -> Option<Change> {
         let place = result.first()?.place;
         let block = self.transcript.block(place.block);
@@ -107,11 +108,11 @@ impl Settle<'_, '_> {
                 .map(|text| self.chars(text.scalars, text.astral))
                 .sum(),
         };
-        // What a later layer saves, it saves against what was there at first.
+        // The savings of a later layer are measured against the original size.
         let tokens_before = self.sizes.estimator().tokens(now.size);
         let mut change: Option<Change> = None;
         for ResultPlan { candidate, .. } in result {
-            // What goes to the store is what the tool has said.
+            // Only the tool's own output goes to the store.
             if candidate.content != Content::Dropped && change.is_some() {
                 continue;
             }
@@ -129,7 +130,7 @@ impl Settle<'_, '_> {
         change
     }
 
-    /// The change that a layer makes of a result that has this size, if the policy wants it and it saves something.
+    /// The change that a layer makes to a result of this size, if the policy wants it and it saves tokens.
     fn replaced(
         &self,
         place: &ResultRef,
@@ -184,7 +185,7 @@ impl Settle<'_, '_> {
         })
     }
 
-    /// The size of a result's content when it says `text`.
+    /// The size of a result's content if it were `text`.
     fn size_of(&self, text: &str, block: &Block) -> ContentSize {
         let astral = text.chars().filter(|c| *c as u32 > 0xffff).count() as u32;
         let scalars = text.chars().count() as u32;

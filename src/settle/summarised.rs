@@ -24,7 +24,7 @@ pub enum SummaryResult {
 /// An attempt at a summary that led to none.
 #[derive(Debug)]
 pub enum Tried {
-    /// There was none.
+    /// No summary was attempted.
     No,
     /// A model or a scripted summariser was asked and failed.
     Failed(Box<SummaryOutcome>),
@@ -53,7 +53,7 @@ pub struct Summarised {
     pub kept: KeptMessages,
     /// The tokens of the messages that are removed.
     pub replaced: u64,
-    /// The live tokens before that, after the free layers.
+    /// The live tokens before the summary, after the free layers.
     pub now: u64,
     /// The live tokens that the result must stay below: `now`, or those of the input.
     pub baseline: u64,
@@ -72,7 +72,7 @@ pub struct Summarised {
 }
 
 impl Summarised {
-    /// The number of messages of the conversation afterwards.
+    /// The number of messages that the conversation has afterwards.
     pub(super) fn messages_after(&self, conversation: &Conversation) -> usize {
         let messages = conversation.messages.iter().take(self.first_kept);
         let system = messages.filter(|message| message.role == Role::System);

@@ -1,9 +1,8 @@
 //! Composes a summary that fits its budget, and decides whether it is worth placing.
 //!
-//! PURE. If a cap is too small for everything, these are given up in turn: restored files; what the summary says besides the
-//! user's words; kept messages, down to the last answer, and that too if it alone takes half of the room; the user's words
-//! but for the newest. If the result is still too large, it is the smallest one possible, and the outcome says that the target
-//! was missed.
+//! PURE. If a cap is too small for everything, these are given up in turn: restored files; what the summary says besides the user's
+//! words; kept messages, down to the last answer, and that too if it alone takes half of the room; the user's words except the
+//! newest. If the result is still too large, it is the smallest one possible, and the outcome says that the target was missed.
 
 use std::ops::Range;
 
@@ -71,7 +70,7 @@ impl Composer<'_> {
         if self.is_too_large(draft.total) {
             match self.last_turns(policy_cut, KeptMessages::Whole) {
                 Some(last) => return Ok(last),
-                // What an earlier run left so must stay so: its last turns begin before the call that a cut keeps whole.
+                // An earlier run's result must stay as it is: its last turns begin before the call that a cut keeps whole.
                 None if self.subject.goal.is_none() => return Err(KeepReason::OnlyLastTurns),
                 None => {}
             }
@@ -315,7 +314,7 @@ impl Composer<'_> {
         }
     }
 
-    /// The outcome of a failed attempt, for others to fill in.
+    /// The outcome of a failed attempt, as a base for other outcomes.
     fn base_outcome(&self) -> SummaryOutcome {
         let reply = self.answer.map(|answer| &answer.reply);
         SummaryOutcome {

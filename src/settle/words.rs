@@ -1,4 +1,4 @@
-//! Which messages of the user are still there word for word, looked up in the text of the summary.
+//! Determines which of the user's messages are preserved verbatim, by looking them up in the text of the summary.
 //!
 //! PURE. Looks at the text alone, whatever its author and its purpose.
 
@@ -17,7 +17,7 @@ use crate::transcript::{BlockKind, Message, Typed, typed_in};
 /// What became of the typed messages that a summary replaced.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TypedMessages {
-    /// How many are in the summary word for word, those of words in messages with results among them.
+    /// How many are in the summary verbatim, including the user's words in messages with results.
     pub verbatim: u64,
     /// The lines (from 0) of those that are there in part or not at all. Messages quoted by an earlier summary count too, with
     /// the line of that summary.
@@ -89,7 +89,7 @@ impl Composer<'_> {
         words
     }
 
-    /// Whether the agent has attached the message: perhaps what the user typed while it worked.
+    /// Whether the agent attached the message: it may be what the user typed while the agent was working.
     fn is_attachment(&self, message: &Message) -> bool {
         let mut blocks = self.subject.conversation.blocks(message).iter();
         blocks.all(|block| self.subject.transcript.block(*block).kind == BlockKind::Attachment)
@@ -117,7 +117,7 @@ impl Composer<'_> {
     }
 }
 
-/// A text that is searched for many others, most of which it does not contain.
+/// A text in which many others are searched for, most of which it does not contain.
 struct Text<'t> {
     text: &'t str,
     /// A Bloom filter of its byte sequences of the lengths in [`IN_A_ROW`].
@@ -157,7 +157,7 @@ impl<'t> Text<'t> {
     }
 }
 
-/// The index among `words` 64-bit words, and the bit in that word, for a byte sequence.
+/// The index of a byte sequence's 64-bit word among `words` words, and its bit in that word.
 fn bit_of(row: &[u8], words: usize) -> (usize, u64) {
     let hash = FixedState::default().hash_one(row);
     ((hash / 64) as usize & (words - 1), 1 << (hash % 64))

@@ -31,7 +31,7 @@ pub struct Counter<'p> {
     estimators: Estimators,
 }
 
-/// A live block, a candidate for the largest ones.
+/// A live block that may be one of the largest.
 struct Candidate {
     tokens: u64,
     conversation: usize,
@@ -50,13 +50,13 @@ struct Call {
 struct Part {
     message: usize,
     block: u32,
-    /// Its tokens by itself.
+    /// Its tokens on its own.
     size: u64,
-    /// Its part of what its message adds to the window.
+    /// Its share of the tokens that its message adds to the window.
     tokens: u64,
 }
 
-/// The blocks of a conversation's calls by those of the results that answer them.
+/// The block of the call for each block of a result that answers it.
 type Answered = IdMap<u32, u32>;
 
 /// The calls and the results of a conversation.
@@ -66,7 +66,7 @@ struct Seen {
 }
 
 impl<'p> Counter<'p> {
-    /// For one policy, with the `top` largest consumers.
+    /// A counter for one policy that lists the `top` largest consumers.
     ///
     /// # Errors
     /// If the policy counts in a way that is not built in.
@@ -81,7 +81,7 @@ impl<'p> Counter<'p> {
         })
     }
 
-    /// The name of the estimator that counts.
+    /// The name of the estimator in use.
     pub fn estimator(&self) -> &'static str {
         self.estimator.name()
     }
@@ -91,7 +91,8 @@ impl<'p> Counter<'p> {
         &self.thresholds
     }
 
-    /// Adds a transcript to those of its file; `line` is its number (from 1) if it is one line of a conversation-per-line file.
+    /// Adds a transcript to the statistics of its file; `line` is its number (from 1) if it is one line of a conversation-per-line
+    /// file.
     pub fn add(
         &self,
         file: &mut FileStats,
@@ -162,8 +163,8 @@ impl<'p> Counter<'p> {
         keep_largest(&mut file.counts.largest, self.top);
     }
 
-    /// The blocks of a conversation, whose window grew like `growth`. What a message adds to it is divided among its blocks, so that
-    /// all counts add up to the window.
+    /// Counts the blocks of a conversation whose window grew as in `growth`. The tokens that a message adds are divided among its
+    /// blocks, so that all counts add up to the window.
     fn blocks(
         &self,
         (number, conversation, growth): (usize, &Conversation, &[u64]),
@@ -244,7 +245,7 @@ impl<'p> Counter<'p> {
         results: &[(Part, Option<usize>)],
         counts: &mut Counts,
     ) -> Answered {
-        // What a summary says of a result holds here, too.
+        // Results count as failed exactly as in a summary.
         let failed = match results.is_empty() {
             true => BTreeSet::new(),
             false => failed_results(
@@ -270,8 +271,8 @@ impl<'p> Counter<'p> {
         answered
     }
 
-    /// What each message of a conversation adds to its window, divided among its blocks. What a message without blocks adds is
-    /// counted here.
+    /// The tokens that each message adds to its window, divided among its blocks. Also counts the tokens of messages without
+    /// blocks.
     fn parts(
         &self,
         conversation: &Conversation,
@@ -347,7 +348,7 @@ impl<'p> Counter<'p> {
         for line in transcript.conversations.iter().flat_map(|c| c.all_lines()) {
             is_live[*line as usize] = true;
         }
-        // In formats whose lines form no tree, a message line without a message is just empty.
+        // In formats without a tree of lines, a message line without a message is just empty.
         let is_tree = !transcript.links().is_empty();
         for (number, line) in (0u32..).zip(transcript.lines()) {
             let bytes = u64::from(line.len) + line.eol.bytes().len() as u64;

@@ -1,7 +1,7 @@
-//! The live windows counted in other ways: by each estimator, and by each preset.
+//! The token counts of live windows by each estimator and each preset.
 //!
-//! Each way counts once, however many use it. Byte-pair encodings take far longer than everything else, and count only on
-//! request.
+//! Each way of counting runs only once, however many use it. Byte-pair encodings take far longer than everything else and run only
+//! on request.
 
 use std::borrow::Cow;
 use std::ops::AddAssign;
@@ -13,19 +13,19 @@ use crate::policy::{Compare, Encoding, Method, Policy, Tokens, Unit, presets};
 use crate::tokens::{BlockLengths, Estimator, Sizes};
 use crate::transcript::{Conversation, Transcript};
 
-/// Whether byte-pair encodings count.
+/// Whether to count with byte-pair encodings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exact {
-    /// All of them.
+    /// All byte-pair encodings.
     Yes,
-    /// The one by which the policy counts, if it does.
+    /// Only the policy's own, if it uses one.
     No,
 }
 
-/// Live tokens by each estimator; `None` if it did not count. All count the parts of a message that the policy counts.
+/// Live tokens by each estimator; `None` if it did not run. All of them count the parts of a message that the policy counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Estimates {
-    /// One token for four characters.
+    /// One token per four characters.
     pub chars: Option<u64>,
     /// Characters weighed by class.
     pub classes: Option<u64>,
@@ -42,13 +42,13 @@ pub struct PresetCount {
     pub policy: String,
     /// The name of its estimator.
     pub estimator: Cow<'static, str>,
-    /// Live tokens; `None` if it did not count.
+    /// Live tokens; `None` if not counted.
     pub tokens: Option<u64>,
-    /// The live tokens that make it summarise, by `compare`; `None` if nothing does.
+    /// The number of live tokens at which it summarises, by `compare`; `None` if it never does.
     pub threshold: Option<u64>,
     /// Whether the threshold is inclusive.
     pub compare: Compare,
-    /// The number of conversations that it would summarise; `None` if it did not count.
+    /// The number of conversations that it would summarise; `None` if not counted.
     pub over: Option<u64>,
 }
 
@@ -60,16 +60,16 @@ pub struct PresetCounts(pub Vec<PresetCount>);
 /// Every way of counting that a run needs.
 #[derive(Debug)]
 pub(super) struct Estimators {
-    /// All different; the first is the policy's.
+    /// Distinct estimators; the first is the policy's.
     estimators: Vec<Estimator>,
-    /// Which of them each estimate is, in the order of [`Estimates`].
+    /// The index of the estimator for each estimate, in the order of [`Estimates`].
     estimates: [Option<usize>; 4],
-    /// The presets without counts, each with the number of its estimator.
+    /// The presets without counts, each with the index of its estimator.
     presets: Vec<(PresetCount, Option<usize>)>,
 }
 
 impl Estimators {
-    /// Those for `policy`.
+    /// The estimators for `policy`.
     pub(super) fn new(policy: &Policy, exact: Exact) -> Result<Self> {
         let own = &policy.tokens;
         let mut settings = vec![own.clone()];
@@ -123,13 +123,13 @@ impl Estimators {
         })
     }
 
-    /// One for each estimator; the first is the policy's.
+    /// The sizes by each estimator; the first is the policy's.
     pub(super) fn sizes(&self) -> Vec<Sizes> {
         let estimators = self.estimators.iter();
         estimators.cloned().map(Sizes::new).collect()
     }
 
-    /// The counts of a conversation by each estimator, given that of the policy's.
+    /// The counts of a conversation by each estimator, given the policy's own count.
     pub(super) fn count(
         &self,
         own: u64,
@@ -179,7 +179,7 @@ impl Estimators {
 }
 
 impl Estimates {
-    /// Each with its name in reports.
+    /// The estimates with their names in reports.
     pub fn named(&self) -> [(&'static str, Option<u64>); 4] {
         [
             ("chars / 4", self.chars),
@@ -191,7 +191,7 @@ impl Estimates {
 }
 
 impl AddAssign<&Estimates> for Estimates {
-    /// A sum of what not all have counted is none: it would seem to be of all. The default is a sum of nothing.
+    /// Adds estimates; a sum is `None` if one count is missing, since it would look complete. The default is the empty sum.
     fn add_assign(&mut self, other: &Estimates) {
         let nothing = Estimates::default();
         if *other == nothing {
@@ -209,7 +209,7 @@ impl AddAssign<&Estimates> for Estimates {
 }
 
 impl AddAssign<&PresetCounts> for PresetCounts {
-    /// Both have the same policies in the same order, or none yet. What one of them has not counted has no sum.
+    /// Adds counts. Both have the same policies in the same order, or none yet. A sum is `None` if one count is missing.
     fn add_assign(&mut self, other: &PresetCounts) {
         if self.0.is_empty() {
             self.0.clone_from(&other.0);
@@ -222,7 +222,7 @@ impl AddAssign<&PresetCounts> for PresetCounts {
     }
 }
 
-/// Adds counts; there is no sum where one is missing.
+/// Adds counts; the sum is `None` if one is missing.
 fn add(sum: &mut Option<u64>, other: Option<u64>) {
     *sum = sum.zip(other).map(|(sum, other)| sum + other);
 }

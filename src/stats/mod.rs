@@ -2,8 +2,8 @@
 //! and how they compare with a policy's thresholds and with other estimates.
 //!
 //! PURE. Only counts. The fields are the JSON's keys, in its order. Integers only, so that sums do not depend on the order of
-//! addition. What a message adds to its window, with what a policy counts around its blocks (roles, braces), is divided among
-//! its blocks: roles, kinds of block and turns add up to the total.
+//! addition. The tokens that a message adds to its window, including those around its blocks that a policy counts (roles, braces),
+//! are divided among its blocks, so that roles, kinds of block and turns add up to the total.
 
 mod count;
 mod estimates;
@@ -75,7 +75,7 @@ impl Find for FileStats {
 }
 
 impl FileStats {
-    /// The first conversation of which a provider's count is recorded, and how that relates to its estimate.
+    /// The first conversation with a recorded provider count, and that count's relation to the estimate.
     pub fn usage(&self) -> Option<(&ConversationStats, Usage)> {
         self.conversations.iter().find_map(|c| Some((c, c.usage?)))
     }
@@ -98,14 +98,14 @@ pub struct ConversationStats {
     pub estimates: Estimates,
     /// How it compares with the policy's thresholds.
     pub standing: Standing,
-    /// The compactions of its agent whose summaries are in it; older ones are no longer there.
+    /// The compactions of its agent whose summaries are in it; summaries of older ones are no longer there.
     #[serde(default)]
     pub compactions: Vec<RecordedCompaction>,
     /// How it grew.
     pub timeline: Vec<Turn>,
 }
 
-/// The counts of one input or of all.
+/// The counts of one input or of all inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counts {
     /// Bytes, unpacked.
@@ -161,7 +161,7 @@ pub struct Dead {
     pub tokens: u64,
 }
 
-/// What repeats results for a viewer; the model never sees it.
+/// Copies of results for a viewer, which the model never sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Mirrors {
     /// Lines that contain nothing else.
@@ -242,7 +242,7 @@ fn kind_of_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BlockKind,
     known.ok_or_else(|| D::Error::custom(format!("unknown kind of block {name:?}")))
 }
 
-/// What has tokens can be ranked by them.
+/// Anything with a token count by which it can be ranked.
 pub trait Weigh {
     /// Its tokens.
     fn weight(&self) -> u64;
@@ -283,12 +283,12 @@ impl<T> By<T> {
 }
 
 impl<T: Weigh + Default> By<T> {
-    /// The count of that name.
+    /// The count with this name.
     pub fn entry(&mut self, name: &str) -> &mut T {
         self.0.entry(name.to_owned()).or_default()
     }
 
-    /// All counts, the largest first; equal ones by name.
+    /// All counts, largest first; ties are ordered by name.
     pub fn ranked(&self) -> Vec<(&str, &T)> {
         let mut all: Vec<_> = self.0.iter().map(|(name, t)| (name.as_str(), t)).collect();
         all.sort_by_key(|(_, count)| Reverse(count.weight()));

@@ -1,7 +1,7 @@
-//! How counts are read back from their JSON.
+//! Reads counts back from their JSON.
 //!
-//! All keys are side by side here, as they are written: serde reads a structure that is flattened into another one by way of a
-//! list of all its keys and values, which costs more than the rest of the reading.
+//! Declares all keys side by side, as they are written: serde reads a flattened structure through a list of all its keys and
+//! values, which costs more than the rest of the reading.
 
 use serde::Deserialize;
 use serde::de::Deserializer;
@@ -87,7 +87,7 @@ impl ReadBack for Examined<FileStats> {
         let stored = serde_json::from_slice::<Stored>(json);
         match stored.map(Stored::entry) {
             Ok(Ok(entry)) => Ok(entry),
-            // What is wrong with it is said as of any other command's.
+            // Reports errors as for the entry of any other command.
             Ok(Err(_)) | Err(_) => serde_json::from_slice(json),
         }
     }
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::outcome::Find;
 
-    /// Both ways of reading take all that is written, and no more.
+    /// Both ways of reading accept everything that is written, and nothing else.
     #[test]
     fn an_entry_is_read_as_any_other_command_reads_its_own() {
         let mut entry = Examined::<FileStats>::new(std::path::Path::new("a"), "pi", 7);

@@ -1,11 +1,11 @@
-//! What a call is about: the file that it names, or the first words of its command.
+//! The subject of a call: the file that it names, or the first words of its command.
 //!
-//! Read from the call's input alone. The text is not escaped for a terminal: the renderer must do that.
+//! Reads only the call's input. Does not escape the text for a terminal: the renderer must do that.
 
 use crate::scan::{Cursor, Kind, Parse, unescape};
 use crate::transcript::{Block, Shape, Transcript};
 
-/// Keys of inputs that name a file, in the agents that are known.
+/// Keys of inputs that name a file, in the known agents.
 const PATHS: [&[u8]; 6] = [
     b"file_path",
     b"path",
@@ -23,7 +23,7 @@ const WORDS: [&[u8]; 6] = [
     b"url",
     b"description",
 ];
-/// The longest hint, in characters.
+/// The maximum length of a hint, in characters.
 const HINT_MAX: usize = 60;
 
 /// What a call is about.
@@ -36,7 +36,7 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    /// Of a call.
+    /// The subject of a call.
     pub(super) fn of(transcript: &Transcript<'_>, call: &Block) -> Subject {
         let input = transcript.bytes(call.line, call.content);
         let mut subject = Subject::default();

@@ -1,4 +1,4 @@
-//! Counts against figures worked out by hand: a token is a character here.
+//! Counts against figures computed by hand; here, a token is a character.
 
 use std::path::Path;
 
@@ -180,7 +180,7 @@ fn hints_are_short() {
     let long = "0123456789".repeat(7);
     let some = |text: &str| Some(text.to_owned());
     assert_eq!(hint(json!({"command": "ls", "path": "/a"})), some("/a"));
-    // Of two names for a path the earlier in the list counts, of equal ones the later in the text.
+    // Of two keys for a path, the earlier in the list counts; of equal keys, the later in the text.
     assert_eq!(hint(json!({"path": "/b", "file_path": "/a"})), some("/a"));
     assert_eq!(
         hint(json!({"path": format!("a{long}z")})),
@@ -199,7 +199,7 @@ fn hints_are_short() {
     assert_eq!(hint(json!("x")), None);
 }
 
-/// A session that was compacted: what is before is dead, progress and `toolUseResult` repeat results.
+/// A session that was compacted: what precedes the compaction is dead; progress and `toolUseResult` repeat results.
 fn session() -> Vec<Value> {
     let line = |id: &str, parent: Option<&str>, kind: &str, rest: Value| {
         let mut line = json!({"uuid": id, "parentUuid": parent, "sessionId": "s", "type": kind});

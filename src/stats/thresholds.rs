@@ -1,6 +1,6 @@
 //! A policy's thresholds, and how a conversation compares with them.
 //!
-//! Does not predict what a compaction does: it may keep a result over a limit because it is new or nothing would be saved.
+//! Does not predict what a compaction does: it may keep a result over a limit because the result is new or nothing would be saved.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,25 +10,25 @@ use crate::policy::{Compare, Layer, Policy};
 /// The limits of a policy; `None` if their layer is off. In tokens, unless a field says otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Thresholds {
-    /// The live tokens that make it summarise, by `compare`.
+    /// The number of live tokens at which the policy summarises, by `compare`.
     pub trigger: Option<u64>,
     /// Whether limits of live tokens are inclusive.
     pub compare: Compare,
-    /// The least that a summary must save; 0 = no such limit.
+    /// The minimum that a summary must save; 0 = no such limit.
     pub min_savings: Option<u64>,
-    /// The most live tokens of the result.
+    /// The maximum number of live tokens in the result.
     pub target: Option<u64>,
-    /// The same in percent of the live tokens before; it wins over `target`.
+    /// The same in percent of the live tokens before; takes precedence over `target`.
     pub target_percent: Option<f64>,
-    /// The live tokens that make it offload, by `compare`.
+    /// The number of live tokens at which the policy offloads, by `compare`.
     pub offload: Option<u64>,
-    /// A result with more is demoted.
+    /// A result with more tokens is demoted.
     pub demote: Option<u64>,
-    /// An old result with more is cleared.
+    /// An old result with more tokens is cleared.
     pub clear: Option<u64>,
-    /// In characters: an old result with more is cleared, if it is also over `clear`.
+    /// In characters: a longer old result is cleared, if it is also over `clear`.
     pub clear_chars: Option<u64>,
-    /// How many of the newest results are never cleared.
+    /// The number of newest results that are never cleared.
     pub clear_keep: Option<u64>,
 }
 
@@ -52,7 +52,7 @@ pub struct Standing {
 pub struct Window {
     /// The limit.
     pub limit: u64,
-    /// The first turn that ended over it. (They only grow, so they still are.)
+    /// The first turn that ended over it. (The live tokens only grow, so they are still over it.)
     pub since: Option<u64>,
 }
 
@@ -67,7 +67,7 @@ pub struct ResultsOver {
     pub since: Option<u64>,
 }
 
-/// A live result: the number of its message (from 0), and its tokens.
+/// A live result: the index of its message (from 0), and its tokens.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ResultSize {
     pub(super) message: usize,
@@ -75,7 +75,7 @@ pub(super) struct ResultSize {
 }
 
 impl Thresholds {
-    /// Those of a policy.
+    /// The thresholds of a policy.
     pub fn of(policy: &Policy) -> Self {
         let on = |layer: Layer| policy.has(layer).then_some(());
         let limit = |tokens: u64| (tokens > 0).then_some(tokens);
@@ -117,7 +117,7 @@ impl Thresholds {
         let target = self.target_percent.map(share).or(self.target);
         Standing {
             trigger: self.trigger.map(|limit| window(limit, self.compare)),
-            // A result that is equal to the target has reached it.
+            // A result equal to the target has reached it.
             target: target.map(|limit| window(limit, Compare::Over)),
             offload: self.offload.map(|limit| window(limit, self.compare)),
             demote: self.demote.map(by_result),
@@ -126,7 +126,7 @@ impl Thresholds {
     }
 }
 
-/// The turn that a message (from 0) is a part of.
+/// The turn that contains a message (from 0).
 fn turn_of(turns: &[Turn], message: usize) -> Option<u64> {
     let mut messages_so_far = 0;
     let holds = |turn: &&Turn| {

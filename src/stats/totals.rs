@@ -21,7 +21,7 @@ pub struct Totals {
     pub unsupported: u64,
     /// Of these, failed.
     pub failed: u64,
-    /// What was counted.
+    /// The sums of the counts.
     #[serde(flatten)]
     pub counts: Counts,
 }
@@ -48,7 +48,7 @@ impl Totals {
             true => None,
             false => largest.last().map(|consumer| consumer.tokens),
         };
-        // The first of equals stays, and most are too small to be copied.
+        // On a tie, the earlier one stays. Most candidates are too small to be worth copying.
         let found = file.found.counts.largest.iter();
         let found = found.filter(|consumer| least.is_none_or(|least| consumer.tokens > least));
         let located = found.map(|consumer| Consumer {
@@ -60,13 +60,13 @@ impl Totals {
     }
 }
 
-/// The largest first; equal ones stay in their order.
+/// Sorts the largest first, keeping the order of equal ones, and truncates to `top`.
 pub(super) fn keep_largest(consumers: &mut Vec<Consumer>, top: usize) {
     consumers.sort_by_key(|consumer| Reverse(consumer.tokens));
     consumers.truncate(top);
 }
 
-/// What adds up, field by field.
+/// Implements addition field by field.
 macro_rules! adds_up {
     ($($name:ident { $($field:ident),* })*) => {$(
         impl AddAssign<&$name> for $name {

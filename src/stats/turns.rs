@@ -1,7 +1,6 @@
 //! How a live window grew, from one typed message to the next.
 //!
-//! A summary of an earlier compaction does not count as typed, whatever its role; a picture and the words right beside it are one
-//! message.
+//! A summary of an earlier compaction does not count as typed, whatever its role; a picture and adjacent words are one message.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,16 +9,16 @@ use crate::format::Format;
 use crate::tokens::answers_in_window;
 use crate::transcript::{Conversation, Transcript};
 
-/// One turn of a live window. Tokens are the policy's estimates, but for `recorded`.
+/// One turn of a live window. Tokens are the policy's estimates, except for `recorded`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
-    /// Its number, from 1; 0 is what comes before the first typed message.
+    /// Its number, from 1; 0 is the part before the first typed message.
     pub turn: u64,
     /// The line on which it begins, from 1.
     pub line: u64,
     /// Its messages.
     pub messages: u64,
-    /// What it added to the window.
+    /// The tokens that it added to the window.
     pub tokens: u64,
     /// The window at its end.
     pub context: u64,
@@ -32,13 +31,13 @@ pub struct Turn {
 pub struct RecordedCompaction {
     /// The line of its summary, from 1.
     pub line: u64,
-    /// The turn that its summary is a part of, as in the timeline.
+    /// The turn that contains its summary, as in the timeline.
     pub turn: u64,
     /// Tokens of the window up to its summary.
     pub context: u64,
 }
 
-/// How a live window came to be.
+/// The growth of a live window.
 pub(super) struct Grown {
     pub(super) turns: Vec<Turn>,
     pub(super) compactions: Vec<RecordedCompaction>,

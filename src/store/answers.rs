@@ -16,13 +16,13 @@ use crate::error::{Error, ErrorKind, Result};
 
 pub(super) const CACHE: &str = "cache";
 const ENDING: &str = ".json";
-/// More bytes than any answer has.
+/// The size limit in bytes, larger than any answer.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// Names of locks. Answers whose names have the same two first digits share one, so that there are never more than 256.
+/// Names of locks. Answers whose names begin with the same two digits share a lock, so that there are never more than 256.
 const LOCK: &str = "lock-";
 const LOCK_DIGITS: usize = 2;
-/// How often it is looked whether another run still waits for its answer.
+/// How often to check whether another run is still waiting for its answer.
 const POLL: Duration = Duration::from_millis(50);
 
 /// Keeps other runs from requesting the same answer, until this is dropped or the process ends.
@@ -37,7 +37,7 @@ pub struct AnswerClaim {
 pub fn answer_name(asked: &[&[u8]]) -> String {
     let mut hasher = blake3::Hasher::new();
     for part in asked {
-        // With lengths, so that different lists of parts never have the same bytes.
+        // Includes the lengths, so that different lists of parts never hash the same bytes.
         hasher.update(&(part.len() as u64).to_le_bytes());
         hasher.update(part);
     }
@@ -55,8 +55,8 @@ impl Store {
         Some(bytes)
     }
 
-    /// Stores an answer that only its owner can read, and replaces an earlier one. [`Durability::Durable`]: its bytes are on the
-    /// disk, and its name is with [`Store::sync_answers`].
+    /// Stores an answer that only its owner can read, and replaces an earlier one. With [`Durability::Durable`], its bytes are on
+    /// the disk afterwards, and its name after [`Store::sync_answers`].
     ///
     /// # Errors
     /// [`ErrorKind::Store`] for a name that [`answer_name`] cannot return; [`ErrorKind::Io`] when the system refuses.
@@ -80,12 +80,12 @@ impl Store {
         if durability == Durability::Durable {
             temp.sync().map_err(failed)?;
         }
-        // An answer whose name is lost in a power cut is requested again.
+        // If a power cut loses the name of an answer, the answer is requested again.
         let named = temp.persist(file, IfTaken::Replace, Durability::Lazy);
         named.map(drop).map_err(failed)
     }
 
-    /// Waits until no other run requests the answer of that name; `None` if `is_over` says that there is no use in waiting.
+    /// Waits until no other run is requesting the answer with this name; `None` if `is_over` says that waiting is pointless.
     pub fn claim_answer(&self, name: &str, is_over: impl Fn() -> bool) -> Option<AnswerClaim> {
         let open = || {
             let digits = name.get(CACHE.len() + 1..)?.get(..LOCK_DIGITS)?;

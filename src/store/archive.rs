@@ -40,7 +40,7 @@ pub struct ArchiveWriter {
     bytes: u64,
 }
 
-/// An archive without its name yet.
+/// An archive that does not have its name yet.
 struct Entry {
     frames: Frames<Temp>,
     folder: Folder,
@@ -61,8 +61,8 @@ impl Store {
         })
     }
 
-    /// Archives an original that is in memory and whose hash (as [`super::hash`] gives it) is known. The same bytes again
-    /// give the same name and change nothing.
+    /// Archives an original that is in memory and whose hash (as returned by [`super::hash`]) is known. Archiving the same bytes
+    /// again returns the same name and changes nothing.
     ///
     /// # Errors
     ///
@@ -88,12 +88,12 @@ impl Store {
         })
     }
 
-    /// Writes an archived original of at most `most` bytes to `to`, and returns what it wrote.
+    /// Writes an archived original of at most `most` bytes to `to`, and returns the hash and length of what it wrote.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Store`] when the name is not that of an archive, or the archive is missing or damaged;
-    /// [`ErrorKind::Io`] (without a path) when `to` refuses. A damaged archive can have been written in part.
+    /// [`ErrorKind::Store`] when the name is not that of an archive, or the archive is missing or damaged; [`ErrorKind::Io`]
+    /// (without a path) when `to` refuses. Parts of a damaged archive may already have been written.
     pub fn read_archive(&self, name: &str, most: u64, to: &mut dyn Write) -> Result<Written> {
         if !is_archive_name(name) {
             return Err(Error::new(
@@ -109,7 +109,7 @@ impl Store {
             ..Error::io(&path, READING, e).hint(OTHER_COPY)
         };
         let file = self.open_content(name, READING, OTHER_COPY)?;
-        // An archive that unpacks to more than `most` bytes is not that of this content: reading can stop there.
+        // An archive that unpacks to more than `most` bytes does not contain this original: reading can stop there.
         let mut decoder = zstd::Decoder::new(file)
             .map(|decoder| BufReader::new(decoder).take(most.saturating_add(1)))
             .map_err(unreadable)?;
@@ -127,11 +127,12 @@ impl Store {
 }
 
 impl Store {
-    /// Keeps a plain copy of an original, and returns its name. The same bytes again give the same name and change nothing.
+    /// Keeps a plain copy of an original, and returns its name. Keeping the same bytes again returns the same name and changes
+    /// nothing.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] when the system refuses; [`ErrorKind::Store`] where there is something else of that name.
+    /// [`ErrorKind::Io`] when the system refuses; [`ErrorKind::Store`] if something else has that name.
     pub fn put_copy(&self, original: &[u8]) -> Result<String> {
         let name = content_name(ARCHIVE, &blake3::hash(original), PLAIN);
         let folder = self.folder(ARCHIVE)?;
@@ -144,7 +145,7 @@ impl Store {
         }
         let mut temp = Temp::create(&folder, Mode::Private, None).map_err(failed)?;
         temp.write_all(original).map_err(failed)?;
-        // Replaces one that may be incomplete or changed: this one is neither.
+        // Replaces an existing copy, which may be incomplete or changed: the new one is neither.
         temp.persist(file, IfTaken::Replace, self.durability)
             .map_err(failed)?;
         Ok(name)
@@ -173,13 +174,13 @@ pub fn copy_name(hash: &str) -> String {
 
 fn named_by(hash: &str, ending: &str) -> String {
     let digits = hash.strip_prefix("blake3:").unwrap_or(hash);
-    // The hash may be that of a record that somebody else wrote: then it may be shorter, or not ASCII.
+    // The hash may come from a record that someone else wrote, and may then be shorter, or not ASCII.
     let digits = digits.get(..NAME_DIGITS).unwrap_or(digits);
     format!("{ARCHIVE}/{digits}{ending}")
 }
 
 impl ArchiveWriter {
-    /// The same, which does not wait for the disk: for an original that is still where it came from.
+    /// The same writer, but without waiting for the disk: for an original that is still where it came from.
     #[must_use]
     pub fn lazy(mut self) -> Self {
         self.entry.durability = Durability::Lazy;
@@ -193,7 +194,7 @@ impl ArchiveWriter {
 
     /// Flushes the archive to the disk, unless it is lazy, and gives it its name.
     ///
-    /// Replaces an archive of that name, because this one is known to be complete.
+    /// Replaces an archive with the same name, because the new one is known to be complete.
     ///
     /// # Errors
     ///

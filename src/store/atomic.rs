@@ -35,7 +35,7 @@ pub(super) use temp::{IfTaken, Temp};
 
 const TEMP_PREFIX: &str = ".ctxpack-";
 const TEMP_SUFFIX: &str = ".tmp";
-/// The digits in such a name that are chosen by chance, and those that follow from them.
+/// The number of random digits in such a name, and the number of check digits derived from them.
 const TEMP_RANDOM: usize = 16;
 const TEMP_CHECK: usize = 8;
 
@@ -54,7 +54,7 @@ pub enum Existing {
 /// Who may read a file that did not exist before. A file that is replaced keeps its own mode, owner and attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mode {
-    /// By the user's umask.
+    /// According to the user's umask.
     Default,
     /// Only the owner.
     Private,
@@ -62,7 +62,7 @@ pub enum Mode {
     Like(Rights),
 }
 
-/// Who may read and write a file.
+/// The permissions of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rights {
     permissions: Permissions,
@@ -71,7 +71,7 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// Those of an open file.
+    /// The rights of an open file.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl Rights {
         Ok(Rights::with(file, &file.metadata()?))
     }
 
-    /// Those of an open file of which `metadata` is known.
+    /// The rights of an open file whose `metadata` is known.
     pub fn with(file: &File, metadata: &Metadata) -> Self {
         #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
         let _ = file;
@@ -152,12 +152,12 @@ pub struct AtomicWriter {
 }
 
 impl AtomicWriter {
-    /// Starts a file that will be at `spot`.
+    /// Starts writing a file that will be at `spot`.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Exists`] when the name is taken and `existing` refuses, or when what is there is a link, no regular
-    /// file, or has other hard links (a rename would tear them apart); [`ErrorKind::Io`] when the system refuses.
+    /// [`ErrorKind::Exists`] when the name is taken and `existing` refuses, or when the existing file is a link, is not a regular
+    /// file, or has other hard links (which a rename would separate); [`ErrorKind::Io`] when the system refuses.
     pub fn create(
         spot: OpenPath,
         existing: Existing,
@@ -168,7 +168,7 @@ impl AtomicWriter {
         AtomicWriter::create_over(spot, old, existing, mode, durability)
     }
 
-    /// The same where it is known what is there.
+    /// The same if the metadata of the existing file is already known.
     ///
     /// # Errors
     ///
@@ -311,7 +311,8 @@ fn temp_name() -> OsString {
     ))
 }
 
-/// The digits that follow from the random ones: no other program produces such a name by chance, so a file with one is ours.
+/// The check digits, which are derived from the random ones: no other program produces such a name by chance, so a file with one is
+/// ours.
 fn check_of(random: &str) -> String {
     let mut sum = Crc::new();
     sum.update(TEMP_PREFIX.as_bytes());
@@ -319,7 +320,7 @@ fn check_of(random: &str) -> String {
     format!("{:0TEMP_CHECK$x}", sum.sum())
 }
 
-/// Whether a file's name is that of one of our temporary files: never a transcript.
+/// Whether a file name is that of one of our temporary files, which are never transcripts.
 pub fn is_temp(name: &OsStr) -> bool {
     name.to_str()
         .and_then(|name| name.strip_prefix(TEMP_PREFIX))
@@ -368,12 +369,12 @@ pub fn sweep(folder: &Folder) {
     }
 }
 
-/// The same in the folder of a spot.
+/// Sweeps the folder that contains a spot.
 pub fn sweep_beside(spot: &OpenPath) {
     sweep(&spot.folder);
 }
 
-/// Removes the file that was opened at `spot`, if it is still there; whether it was.
+/// Removes the file that was opened at `spot` if it is still there; returns whether it was.
 ///
 /// # Errors
 ///
@@ -383,7 +384,7 @@ pub fn remove(spot: &OpenPath, opened: &File) -> Result<bool> {
     removed.map_err(|e| Error::io(spot.path(), "remove", e))
 }
 
-/// Removes the file that was opened by this name, if the name is still that file's; returns whether it did.
+/// Removes the file that was opened under this name, if the name still refers to it; returns whether it did.
 pub(super) fn remove_opened(folder: &Folder, name: &OsStr, file: &File) -> io::Result<bool> {
     let Some(seen) = folder.look(name)? else {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! Whether contents that an output needs are as they were when they were noted.
+//! Whether contents that an output needs are unchanged since they were noted.
 //!
 //! Unchanged metadata suffices; otherwise the bytes are hashed and compared with the name. Writes nothing.
 
@@ -18,15 +18,15 @@ const MOST_READ: usize = 1 << 16;
 /// What a run knows of the contents that it has looked at.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
-    /// The folders with contents, each opened once: to open it for every content costs more than the look itself.
+    /// The folders with contents, each opened once: opening the folder for every content would cost more than the check itself.
     offloaded: OnceLock<Folder>,
     archive: OnceLock<Folder>,
-    /// What those looked like whose bytes were read and are right: many outputs may need the same.
+    /// The identity of contents whose bytes were read and are right: many outputs may need the same content.
     read: Mutex<HashMap<Box<str>, FileIdentity>>,
 }
 
 impl Store {
-    /// What a content looks like, to be noted; with when it was last touched, where that tells something.
+    /// The identity of a content, to be noted; with the time at which it was last touched, if that is reliable.
     pub fn content_to_note(&self, name: &str) -> Option<FileIdentity> {
         let path = self.root.join(name);
         let metadata = path.symlink_metadata().ok()?;
@@ -35,7 +35,7 @@ impl Store {
             .then(|| FileIdentity::of_output(&path, &metadata))
     }
 
-    /// What the content of this name looks like; `None` where there is no regular file, and for names that contents do not have.
+    /// The identity of the content with this name; `None` if it is not a regular file, or the name is not that of a content.
     pub fn content_seen(&self, name: &str) -> Option<FileIdentity> {
         let (part, file) = name.split_once('/')?;
         let slot = match part {
@@ -53,8 +53,8 @@ impl Store {
         folder.seen(OsStr::new(file)).ok()
     }
 
-    /// Whether the content of this name, which looks like `seen`, has the bytes of which its name holds the hash; `most` are those of
-    /// the input, which an archive never exceeds.
+    /// Whether the content with this name and the identity `seen` has the bytes whose hash is in its name; `most` is the size of
+    /// the input, which the content of an archive never exceeds.
     pub fn is_whole(&self, name: &str, seen: FileIdentity, most: u64) -> bool {
         let read = || self.contents.read.lock();
         let is_known = read().unwrap_or_else(PoisonError::into_inner).get(name) == Some(&seen);
@@ -113,7 +113,7 @@ mod tests {
             assert!(is_whole(name, 8), "{name}");
             let path = store.root().join(name);
             let whole = fs::read(&path).unwrap();
-            // Of the same size, so that a change shows in the time of the file at most.
+            // Of the same size, so that the change shows at most in the file's time.
             let mut other = whole.clone();
             other[whole.len() / 2] ^= 1;
             for damaged in [&other[..], &whole[1..], b""] {

@@ -1,11 +1,11 @@
 //! The log of finished inputs, which lets a rerun skip them: one line per input with its report entry.
 //!
-//! Each run appends to a file of its own as its work ends, `finished/<work>-<number>-<random>.part.jsonl`, after the output has
-//! its name. A run that comes to its end takes the `.part` away. Of two lines on one input, that of the higher number counts.
-//! `<work>` is a hash of everything besides an input that a result depends on, so that only the same command reads the lines, and
-//! a changed policy or version of the program does all again.
+//! Each run appends to its own file as inputs are finished, `finished/<work>-<number>-<random>.part.jsonl`, after the output has
+//! its name. A run that completes removes the `.part`. If two lines are about the same input, the one with the higher number
+//! counts. `<work>` is a hash of everything besides an input that a result depends on, so that only the same command reads the
+//! lines, and a different policy or program version processes everything again.
 //!
-//! Lines are not trusted: a line counts only if input, output and record are as it says. Without these files, or with damaged ones,
+//! Lines are not trusted: a line counts only if input, output and record match it. Without these files, or with damaged ones,
 //! inputs are processed again and nothing else is lost.
 
 use std::ffi::{OsStr, OsString};
@@ -34,11 +34,11 @@ pub use note::{Elsewhere, Ended, Finished, JsonText, Note, NoteHeader};
 use window::{LineBytes, Window};
 
 pub(super) const FINISHED: &str = "finished";
-/// What the file of a run that has not come to its end has before its ending.
+/// The part of a file name, before the ending, that marks a run that has not completed.
 const PART: &str = ".part";
 /// Longer than any line, in bytes.
 const MAX_LINE_BYTES: u64 = 256 << 20;
-/// More files than this for one command are merged into one.
+/// If one command has more files than this, they are merged into one.
 const MAX_FILES: usize = 8;
 /// Size of the read buffer, in bytes.
 const READ_BUFFER: usize = 64 << 10;
@@ -52,25 +52,25 @@ const WORK_DIGITS: usize = 16;
 pub struct Work(String);
 
 impl Work {
-    /// Names an input of this work, for what is kept of it outside of the notes.
+    /// An identifier for an input of this work, for what is kept about it outside of the notes.
     pub fn requester(&self, input: &str) -> String {
         let Work(digits) = self;
         let hash = blake3::hash(format!("{digits} {input}").as_bytes()).to_hex();
         hash[..WORK_DIGITS].to_owned()
     }
 
-    /// The work that these words describe.
+    /// The work described by these words.
     pub fn of(words: &str) -> Self {
         let hash = blake3::hash(format!("{LINE_VERSION} {words}").as_bytes()).to_hex();
         Work(hash[..WORK_DIGITS].to_owned())
     }
 }
 
-/// What earlier runs of a command have finished: where the lines are, by the names of their inputs.
+/// What earlier runs of a command have finished: the places of the lines, by the names of their inputs.
 #[derive(Debug, Default)]
 pub struct FinishedWork {
     files: Vec<Part>,
-    /// A [`Place`] each. Of several lines of an input, the last counts.
+    /// The rows are [`Place`]s. If an input has several lines, the last one counts.
     places: Table<3>,
     /// Which of them this run has met, a bit each.
     met: Vec<AtomicU64>,
@@ -82,20 +82,20 @@ struct Part {
     name: OsString,
     file: Arc<File>,
     ended: Ended,
-    /// How many bytes of it were read.
+    /// The number of bytes of it that were read.
     read: u64,
-    /// When something was last noted in it, in milliseconds from 1970.
+    /// When a line was last written to it, in milliseconds since 1970.
     noted: Option<u64>,
-    /// What was read of it last to look for a line.
+    /// The piece of it that was last read to look up a line.
     window: Mutex<Window>,
 }
 
-/// A line that may be of an input.
+/// A line that may belong to an input.
 #[derive(Debug)]
 pub struct Line<'f> {
     place: Place,
     part: &'f Part,
-    /// Whether this run has met its input: the bit, and among which.
+    /// Whether this run has met its input: the bit, and the word that contains it.
     met: (&'f AtomicU64, u64),
 }
 
@@ -109,7 +109,7 @@ impl FinishedWork {
         }
     }
 
-    /// Whether nothing is known.
+    /// Whether no finished work is known.
     pub fn is_empty(&self) -> bool {
         self.places.len() == 0
     }
@@ -144,7 +144,7 @@ impl FinishedWork {
         place.is_some_and(|(_, (met, bit))| met.load(Ordering::Relaxed) & bit != 0)
     }
 
-    /// The last of the places with this key, and whether it was met. What cannot be read is as if it were not there.
+    /// The last of the places with this key, with its `met` bit. A place that cannot be read counts as missing.
     fn place(&self, key: u64) -> Option<(Place, (&AtomicU64, u64))> {
         let few = self.places.of(key).ok()?;
         let at = few.end.checked_sub(1).filter(|at| *at >= few.start)?;
@@ -154,7 +154,7 @@ impl FinishedWork {
         Some((place, (met, 1 << (at % bits))))
     }
 
-    /// How many bytes were read of the file that has this name when its run has come to its end.
+    /// The number of bytes read of the file that will have this name once its run has completed.
     fn read_of(&self, as_whole: &OsStr) -> u64 {
         let part = self.files.iter().find(|part| whole(&part.name) == as_whole);
         part.map_or(0, |part| part.read)
@@ -181,7 +181,7 @@ impl FinishedWork {
 }
 
 impl Line<'_> {
-    /// Reads it. What cannot be read is as if it were not there.
+    /// Reads the line. A line that cannot be read counts as missing.
     pub fn read(&self) -> Option<Note> {
         let Line { place, part, .. } = self;
         Some(Note {
@@ -192,7 +192,7 @@ impl Line<'_> {
         })
     }
 
-    /// Notes that the input exists, so that it need not be looked for again.
+    /// Records that the input exists, so that it need not be looked up again.
     pub fn meet(&self) {
         let (met, bit) = self.met;
         met.fetch_or(bit, Ordering::Relaxed);
@@ -200,7 +200,7 @@ impl Line<'_> {
 }
 
 impl Part {
-    /// Adds where its lines are, as those of the part of this number.
+    /// Adds the places of its lines, as those of the part with this number.
     fn read(&mut self, number: u32, places: &mut Filling<3>) -> io::Result<()> {
         let mut lines = BufReader::with_capacity(READ_BUFFER, &*self.file);
         let mut line = Vec::new();
@@ -216,7 +216,7 @@ impl Part {
                 places.push(place.to_row())?;
             }
             offset += bytes;
-            // Of a run that is active, the last line may not be whole yet.
+            // The last line of an active run may still be incomplete.
             if line.ends_with(b"\n") {
                 self.read = offset;
             }
@@ -225,7 +225,7 @@ impl Part {
     }
 
     fn line(&self, place: Place) -> io::Result<LineBytes> {
-        // Who would have to wait for the window reads without it.
+        // If another thread holds the window, reads without it instead of waiting.
         if let Ok(mut window) = self.window.try_lock()
             && let Some(line) = window.line((&self.file, self.read), place)
         {
@@ -238,7 +238,7 @@ impl Part {
 }
 
 impl Store {
-    /// What earlier runs have finished of this work. A missing store has nothing.
+    /// What earlier runs of this work have finished. If there is no store, nothing.
     ///
     /// # Errors
     /// [`ErrorKind::Io`] when the system refuses; [`ErrorKind::Store`] for anything that no run of ours can have made.
@@ -277,7 +277,7 @@ impl Store {
         Ok(FinishedWork::new(files, places))
     }
 
-    /// Whether there are files of this work. A missing store has none.
+    /// Whether there are files of this work. If there is no store, there are none.
     ///
     /// # Errors
     /// The errors of [`Store::finished_work`].
@@ -287,7 +287,7 @@ impl Store {
         Ok(files.is_some_and(|files| !files.is_empty()))
     }
 
-    /// Whether there is a folder of this store.
+    /// Whether the folder of this store exists.
     ///
     /// # Errors
     /// [`ErrorKind::Store`] for anything else in its place.
@@ -295,7 +295,7 @@ impl Store {
         Ok(self.opened()?.is_some())
     }
 
-    /// Notes an input that is finished: after its output has its name.
+    /// Notes a finished input, after its output has its name.
     ///
     /// # Errors
     /// [`ErrorKind::Io`] when the system refuses; the next run then processes the input again.
@@ -306,7 +306,7 @@ impl Store {
         let mut slot = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lines = match slot.take() {
             Some(lines) => lines,
-            // Work that does not survive a power cut is repeated.
+            // Notes that do not survive a power cut only mean that the work is repeated.
             None => {
                 let folder = self.folder(FINISHED)?;
                 let name = work.next_name(&folder)?;
@@ -318,11 +318,11 @@ impl Store {
         appended
     }
 
-    /// Says that the run has come to its end: what it and interrupted runs before it have done, which it has taken over, is that
-    /// of a whole run now. Files of this command become one if there are many.
+    /// Marks the run as completed: what it has done, and what it has taken over from interrupted runs, now counts as the work of a
+    /// completed run. If this command has many files, they are merged into one.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`] when the system refuses; what was done stays that of interrupted runs then.
+    /// [`ErrorKind::Io`] when the system refuses; the work then still counts as that of interrupted runs.
     pub fn end_finished(&self, work: &Work, known: &FinishedWork) -> Result<()> {
         let own = {
             let mut slot = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
@@ -349,7 +349,7 @@ impl Store {
         Ok(())
     }
 
-    /// Writes what counts of all files of whole runs to one, without inputs that no longer exist.
+    /// Writes the valid lines of all files of completed runs to one file, without inputs that no longer exist.
     fn join_finished(&self, work: &Work) -> Result<()> {
         let all = self.finished_work(work)?;
         let folder = self.folder(FINISHED)?;
@@ -394,7 +394,7 @@ impl Work {
         Ok(files)
     }
 
-    /// The name for the file of a run that begins.
+    /// The file name for a run that is starting.
     fn next_name(&self, folder: &Folder) -> Result<OsString> {
         let newest = self.files(folder)?.last().map_or(0, |(number, ..)| *number);
         let number = newest.saturating_add(1);
@@ -414,7 +414,7 @@ impl Work {
     }
 }
 
-/// The name of the file of a run that has come to its end.
+/// The name that a file has once its run has completed.
 fn whole(name: &OsStr) -> OsString {
     let name = name.to_string_lossy();
     OsString::from(name.replace(PART, ""))

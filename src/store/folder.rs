@@ -1,4 +1,4 @@
-//! An open folder, and the files in it by plain names.
+//! An open folder, whose files are accessed by plain names.
 //!
 //! Anyone who can write to a folder can put a link where ctxpack expects a file of its own: a cloned repository can contain a
 //! whole store. So nothing below a folder is reached by a path. Each step is one name in a folder that is already open, no link
@@ -39,16 +39,16 @@ pub struct Folder {
 /// Whether the bytes must survive a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// The bytes are on the disk before the name appears, and the name before `commit` returns.
+    /// The bytes are on the disk before the name appears, and the name is on the disk before `commit` returns.
     Durable,
-    /// Left to the system: some 60 times faster for small files. A batch calls [`Folder::sync`] at its end.
+    /// Left to the system: about 60 times faster for small files. A batch calls [`Folder::sync`] at its end.
     Lazy,
 }
 
 /// Who may use a new folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// By the user's umask.
+    /// According to the user's umask.
     Default,
     /// Only the owner.
     Private,
@@ -111,7 +111,7 @@ impl Folder {
         })
     }
 
-    /// Opens a folder whose path was just resolved: a link in it, put there since, is an error.
+    /// Opens a folder whose path has just been resolved: a link that has been put into it since is an error.
     pub(super) fn open_resolved(path: &Path) -> io::Result<Self> {
         Ok(Folder {
             handle: Arc::new(system::open_resolved(path)?),
@@ -146,7 +146,7 @@ impl Folder {
         &self.path
     }
 
-    /// A folder below this one, by plain names.
+    /// A folder below this one, reached by plain names.
     ///
     /// # Errors
     ///
@@ -163,7 +163,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] when the system refuses, or when something on the way is a link or no folder.
+    /// [`ErrorKind::Io`] when the system refuses, or when something on the way is a link or not a folder.
     pub fn below_or_make(
         &self,
         relative: &Path,
@@ -203,7 +203,7 @@ impl Folder {
         self.step(name).map_err(|e| not_plain(&path, "open", e))
     }
 
-    /// The metadata of a name, of a link itself; `None` if there is nothing.
+    /// The metadata of a name; for a link, of the link itself; `None` if it does not exist.
     ///
     /// # Errors
     ///
@@ -224,13 +224,13 @@ impl Folder {
         system::read(&self.handle, name)
     }
 
-    /// What a regular file is, without opening it.
+    /// The identity of a regular file, without opening it.
     pub(super) fn seen(&self, name: &OsStr) -> io::Result<FileIdentity> {
         system::seen(&self.handle, name)
     }
 
-    /// Opens for reading what was just seen to be a regular file, and does not look again: for whoever compares what is read, and
-    /// reads no more than was seen.
+    /// Opens for reading what was just seen to be a regular file, without checking again: for callers that compare what they read,
+    /// and read no more than was seen.
     pub(super) fn read_seen(&self, name: &OsStr) -> io::Result<File> {
         system::read_seen(&self.handle, name)
     }
@@ -246,7 +246,7 @@ impl Folder {
         system::open_lock(&self.handle, name)
     }
 
-    /// Creates a file for reading and writing; there must be nothing of that name, not even a link.
+    /// Creates a file for reading and writing; nothing with that name may exist, not even a link.
     pub(super) fn create(&self, name: &OsStr, access: Access) -> io::Result<File> {
         system::create(&self.handle, name, access)
     }
@@ -320,7 +320,7 @@ pub(super) fn not_plain(path: &Path, doing: &str, error: io::Error) -> Error {
     }
 }
 
-/// The folder that contains `path`; the current one for a name without a folder.
+/// The folder that contains `path`; the current folder for a bare file name.
 pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
@@ -329,17 +329,17 @@ pub fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// The folder that contains the file, as [`folder_of`] gives it, and its name.
+/// The folder that contains the file, as in [`folder_of`], and the file's name.
 pub(super) fn split(path: &Path) -> Option<(&Path, &OsStr)> {
     system::split(path).or_else(|| Some((folder_of(path), path.file_name()?)))
 }
 
-/// What of the path of something in a folder is below `folder`; `None` if it is not below it.
+/// The part of a path that is below `folder`; `None` if the path is not below it.
 pub fn below<'p>(path: &'p Path, folder: &Path) -> Option<&'p Path> {
     system::below(path, folder).or_else(|| path.strip_prefix(folder).ok())
 }
 
-/// The names in a relative path downward.
+/// The names in a relative path, which must lead downward.
 fn plain_names(relative: &Path) -> io::Result<Vec<&OsStr>> {
     let names = relative.components().filter_map(|part| match part {
         Component::Normal(name) => Some(Ok(name)),
@@ -351,16 +351,17 @@ fn plain_names(relative: &Path) -> io::Result<Vec<&OsStr>> {
     names.collect()
 }
 
-/// Opens a file of the user's, links included, without blocking on a pipe.
+/// Opens one of the user's files, following links, without blocking on a pipe.
 pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     system::open_without_waiting(path)
 }
 
-/// Reads bytes from a place in a file, whatever place its handle is at. On Windows the handle is behind them then.
+/// Reads bytes at an offset of a file, independently of the handle's position. On Windows, the handle is positioned after them
+/// afterwards.
 ///
 /// # Errors
 ///
-/// The system's; [`io::ErrorKind::UnexpectedEof`] where the file ends before.
+/// The system's; [`io::ErrorKind::UnexpectedEof`] if the file ends too early.
 pub fn read_exact_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<()> {
     system::read_exact_at(file, into, offset)
 }

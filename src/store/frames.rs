@@ -1,24 +1,24 @@
-//! Compresses what is archived: in Zstandard frames of a few MB, each compressed in one call.
+//! Compresses archived content: in Zstandard frames of a few MB, each compressed in one call.
 //!
-//! A frame that is compressed at once costs two thirds of the same bytes through a stream, which copies them into a window first.
-//! Every decoder reads frames one after the other as one content. Knows nothing of names or hashes.
+//! Compressing a frame in one call costs two thirds of streaming the same bytes, which copies them into a window first. Every
+//! decoder reads frames one after the other as one content. Knows nothing of names or hashes.
 
 use std::fmt;
 use std::io::{self, Write};
 
 use zstd::bulk::Compressor;
 
-/// Archiving was 44 % of the time of a run in place at level 3. At level 1, archives of real sessions are a fifth larger.
+/// At level 3, archiving took 44 % of the time of a run in place. At level 1, archives of real sessions are a fifth larger.
 const LEVEL: i32 = 1;
 
-/// The bytes of a frame. The window of level 1 is half a megabyte, so that longer frames save little.
+/// The size of a frame, in bytes. The window of level 1 is half a megabyte, so that longer frames save little.
 const FRAME: usize = 4 << 20;
 
 /// Writes frames to `W`.
 pub(super) struct Frames<W> {
     to: W,
     compressor: Compressor<'static>,
-    /// The begin of the next frame.
+    /// The beginning of the next frame.
     pending: Vec<u8>,
     packed: Vec<u8>,
     is_begun: bool,
@@ -79,7 +79,7 @@ impl<W: Write> Write for Frames<W> {
         Ok(taken)
     }
 
-    /// Does not end a frame: what is pending is written by [`Frames::finish`].
+    /// Does not end a frame: pending bytes are written by [`Frames::finish`].
     fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
     }
@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    /// What the frames of `content` unpack to, written in pieces of `step` bytes.
+    /// The unpacked frames of `content`, which is written in pieces of `step` bytes.
     fn there_and_back(content: &[u8], step: usize) -> Vec<u8> {
         let mut frames = Frames::new(Vec::new()).unwrap();
         for piece in content.chunks(step) {

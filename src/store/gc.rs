@@ -1,10 +1,10 @@
 //! Deletes contents of a store that nothing refers to any more: mark and sweep.
 //!
-//! A content is referred to if a record names it (in a manifest or a journal), or if an output of a record still exists and
-//! mentions its name; an offload that a run has moved to the archive, if its output mentions it. Records, and files whose names
-//! are not ours, are never deleted. If the references cannot be known for certain (a damaged record, an unreadable output, an
-//! active run), nothing is deleted. Only plain files that were opened below opened folders are deleted; a link anywhere in the
-//! store is an error.
+//! A content is referenced if a record names it (in a manifest or a journal), or if an output of a record still exists and mentions
+//! it; an offload that a run has moved to the archive, only if its output mentions it. Records, and files whose names are not ours,
+//! are never deleted. If the references cannot be known for certain (a damaged record, an unreadable output, an active run),
+//! nothing is deleted. Only plain files that were opened below opened folders are deleted; a link anywhere in the store is an
+//! error.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -20,7 +20,7 @@ use super::unpack::unpacked;
 use super::{COPY_BYTES, LOCK, NAME_DIGITS, Store, digits, is_offload_name, look_over};
 use crate::error::{Error, ErrorKind, Result};
 
-/// An output is read until it has unpacked to this many times its size, or to this many bytes; no agent reads more.
+/// An output is read until it has unpacked to this many times its size, or to this many bytes; agents do not read more than that.
 const MOST_RATIO: u64 = 200;
 const ALWAYS_READ: u64 = 64 << 20;
 
@@ -58,7 +58,7 @@ impl Store {
     /// [`ErrorKind::Io`] or [`ErrorKind::Decode`] when an output cannot be read. Nothing is deleted then.
     pub fn gc(&self, sweep: Sweep) -> Result<Swept> {
         if let Some(folder) = self.opened()? {
-            // Locking would create the first file of ours there.
+            // Locking would create our first file there.
             if !has_ours(&folder)? {
                 return Err(Error::new(ErrorKind::Store, "this folder is not a store")
                     .at(&self.root)
@@ -179,8 +179,8 @@ impl Store {
     }
 }
 
-/// Offloads that a run has moved to the archive, and did not come to delete: only one output was ever made with them, and its
-/// newest record no longer names them. The output itself is asked later whether it mentions them.
+/// Offloads that a run has moved to the archive but did not get to delete: only one output was ever made with them, and its newest
+/// record no longer names them. Whether the output itself mentions them is checked later.
 fn released(ledger: &Ledger, kept: &BTreeMap<String, u64>) -> BTreeSet<String> {
     let owners = single_owners(ledger);
     let mut released = BTreeSet::new();
@@ -239,7 +239,7 @@ fn mentioned(
     let mut found = BTreeSet::new();
     let path = &store.path_of(output);
     let base = super::folder_of(store.root());
-    // One beside the folder that holds the store is as far from it as any other file of the user's.
+    // An output next to the folder that holds the store is treated like any other file of the user's.
     let spot = match output.starts_with("../") {
         true => OpenPath::named(path, Missing::Refuse),
         false => OpenPath::below(base, path, Missing::Refuse),
@@ -256,7 +256,7 @@ fn mentioned(
     };
     let wanted: BTreeSet<&[u8]> = kept.keys().map(|name| digits(name).as_bytes()).collect();
     let failed = |e| Error::io(path, "read to find what it needs of the store", e);
-    // Files that the system generates on reading have no length, and perhaps no end.
+    // Files that the system generates when they are read have no length, and perhaps no end.
     let length = file.metadata().map_err(failed)?.len();
     let most = length.saturating_mul(MOST_RATIO).max(ALWAYS_READ);
     // An output is compressed if its input was.

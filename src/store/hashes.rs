@@ -1,4 +1,4 @@
-//! Hashes of contents, and the names that are made of them.
+//! Hashes of contents, and the names derived from them.
 //!
 //! Reads files that are open; opens none.
 
@@ -8,17 +8,17 @@ use std::io::{self, Read};
 /// The number of hexadecimal digits of a BLAKE3 hash in a file's name.
 pub(super) const NAME_DIGITS: usize = 32;
 
-/// The digits in the name of a content, in whatever folder and with whatever ending.
+/// The hash digits in the name of a content, whatever its folder and ending.
 pub(super) fn digits(name: &str) -> &str {
     let file = name.split_once('/').map_or(name, |(_, file)| file);
     file.get(..NAME_DIGITS).unwrap_or(file)
 }
-/// How hashes begin.
+/// The prefix of hashes.
 const HASH: &str = "blake3:";
 /// Files of fewer bytes are hashed through a small buffer.
 const SMALL: usize = 8 * 1024;
 
-/// `blake3:` and the 64 hexadecimal digits of the hash of `bytes`. All hashes are written like this.
+/// `blake3:` and the 64 hexadecimal digits of the hash of `bytes`. All hashes are written in this form.
 pub fn hash(bytes: &[u8]) -> String {
     hash_text(&blake3::hash(bytes))
 }
@@ -30,7 +30,7 @@ pub fn hash(bytes: &[u8]) -> String {
 /// The system's.
 pub fn hash_of(file: &mut impl Read) -> io::Result<String> {
     let mut hasher = blake3::Hasher::new();
-    // The large buffer of the rest costs more than most files of an archive.
+    // Allocating the large buffer for the rest would cost more than reading most files of an archive.
     let mut first = Vec::with_capacity(SMALL);
     let read = file.by_ref().take(SMALL as u64).read_to_end(&mut first)?;
     hasher.update(&first);
@@ -41,13 +41,13 @@ pub fn hash_of(file: &mut impl Read) -> io::Result<String> {
     Ok(hash_text(&hasher.finalize()))
 }
 
-/// Whether a file, read from its beginning, has `bytes` bytes and this [`hash`]. A small one takes one call of the system.
+/// Whether a file, read from its beginning, has `bytes` bytes and this [`hash`]. A small file takes one system call.
 ///
 /// # Errors
 ///
 /// The system's.
 pub fn has_hash(file: &mut File, bytes: u64, hash: &str) -> io::Result<bool> {
-    // One more than there should be, so that what was appended is noticed.
+    // One more byte than expected, so that appended bytes are noticed.
     let most = bytes.saturating_add(1);
     let Some(room) = usize::try_from(most).ok().filter(|room| *room <= SMALL) else {
         return Ok(hash_of(&mut file.take(most))? == hash);

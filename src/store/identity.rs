@@ -1,6 +1,6 @@
 //! File metadata for detecting later writes.
 //!
-//! Plain data: decides nothing, and looks at no file but the one in which the system says which start of it this is.
+//! Plain data: decides nothing, and reads only the file that identifies the current boot of the system.
 
 use std::fs::Metadata;
 use std::path::Path;
@@ -8,36 +8,37 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-/// A file that was written to so shortly before it was read may change again without another time.
+/// A file that was written to within this time before it was read may change again without a change of its time.
 const SETTLED: Duration = Duration::from_secs(2);
-/// Longer than the system's clock takes from one time of a file to the next, in milliseconds.
+/// Longer than the resolution of the system's file times, in milliseconds.
 const MOMENT: u64 = 20;
-/// Who writes to a file by a mapping changes its time once, and again only when what was written has gone to the disk: by Linux's
-/// default, after 30 s and at most 5 more. Where that takes longer, no time of an input is trusted.
+/// A program that writes to a file through a memory mapping changes the file's time once, and again only after the written pages
+/// have been flushed to disk: by Linux's default, after 30 s and at most 5 more. If flushing can take longer, no time of an input
+/// is trusted.
 const FLUSHED: Duration = Duration::from_secs(60);
 
-/// What a file is, as far as a look tells: an input when it was read, an output when it was written.
+/// The identity of a file, as far as its metadata tells: of an input when it was read, of an output when it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub struct FileIdentity {
     /// Its size in bytes, as it is stored.
     pub bytes: u64,
-    /// Seconds and nanoseconds from 1970 to the last write to it; `None` if that proves nothing.
+    /// The time of the last write to it, in seconds and nanoseconds since 1970; `None` if the time proves nothing.
     pub modified: Option<(u64, u32)>,
-    /// How it is told that it has not been touched since: see [`FileIdentity::of_output`].
+    /// Shows that it has not been touched since: see [`FileIdentity::of_output`].
     pub touched: Option<Touched>,
 }
 
-/// When a file was last changed in any way, written to or not: a time that no program can set.
+/// When a file was last changed in any way, not only by writing: a time that no program can set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Touched {
-    /// A number of that time, of which file it is, and of which start of the system that was.
+    /// A hash of that time, of the file's inode, and of the current boot of the system.
     key: u64,
-    /// Milliseconds from 1970 to that time.
+    /// That time, in milliseconds since 1970.
     at: u64,
 }
 
 impl FileIdentity {
-    /// What `metadata` says.
+    /// The identity according to `metadata`.
     pub fn of(metadata: &Metadata) -> Self {
         let since = |time: SystemTime| time.duration_since(UNIX_EPOCH).ok();
         let modified = metadata.modified().ok().and_then(since);
@@ -48,16 +49,16 @@ impl FileIdentity {
         }
     }
 
-    /// The same of a file that was just written, with when it was last touched. That is known only on a disk of this machine: on
-    /// others, and in file systems that were not made for this system, that time may come late, be coarse, or be set. And the
-    /// system must say which of its starts this is: what was not flushed to the disk before a power cut may look as it did and
-    /// hold something else.
+    /// The same for a file that was just written, with the time at which it was last touched. That time is used only on a disk of
+    /// this machine: on others, and in file systems that were not made for this system, it may be delayed, coarse, or set by a
+    /// program. The current boot must be known as well: what was not flushed to disk before a power cut may look unchanged but have
+    /// different contents.
     pub fn of_output(path: &Path, metadata: &Metadata) -> Self {
         FileIdentity::on(path, metadata, |times| times >= Times::Own)
     }
 
-    /// What `metadata` says of an input, with when it was last touched. Others than this program write to it, in whatever way: see
-    /// [`FileIdentity::settled`]. That is known only where what was written goes to a disk.
+    /// The identity of an input according to `metadata`, with the time at which it was last touched. Other programs may write to it
+    /// in any way: see [`FileIdentity::settled`]. The time is used only if writes are flushed to a disk in time.
     pub fn of_input(path: &Path, metadata: &Metadata) -> Self {
         FileIdentity::on(path, metadata, |times| times >= Times::Complete)
     }
@@ -70,7 +71,7 @@ impl FileIdentity {
         }
     }
 
-    /// The same of an input that is being read, without the times that prove nothing: another program may still be writing to it.
+    /// The same for an input that is being read, without times that prove nothing: another program may still be writing to it.
     #[must_use]
     pub fn settled(self) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
@@ -86,33 +87,33 @@ impl FileIdentity {
         }
     }
 
-    /// Whether an input that looks like `now` is the one that was read, and it has not been touched since.
+    /// Whether an input with the identity `now` is the one that was read, and has not been touched since.
     pub fn is_untouched(&self, now: FileIdentity) -> bool {
         self.touched.is_some() && *self == now
     }
 
-    /// Whether a file that looks like `now` has not been written to since, as its size and time tell.
+    /// Whether a file with the identity `now` has not been written to since, according to its size and time.
     pub fn is_still(&self, now: FileIdentity) -> bool {
         self.modified.is_some() && (self.bytes, self.modified) == (now.bytes, now.modified)
     }
 
-    /// Whether an output that looks like `now` is the one that was written, and it has not been touched since, if other files were
-    /// noted after it until `noted`, in milliseconds from 1970. Whoever touches a file in the moment in which it was written leaves
-    /// no trace; after the end of the run, that moment is over.
+    /// Whether an output with the identity `now` is the one that was written, and has not been touched since, if notes on other
+    /// files followed it until `noted`, in milliseconds since 1970. Touching a file at the very moment at which it was written
+    /// leaves no trace; after the end of the run, that moment is over.
     pub(super) fn is_untouched_output(&self, now: FileIdentity, noted: u64) -> bool {
         let is_traced = |touched: Touched| touched.at.saturating_add(MOMENT) <= noted;
         self.touched.is_some_and(is_traced) && *self == now
     }
 }
 
-/// What the times of changes of a file system are worth.
+/// How reliable a file system's change times are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Times {
-    /// They may come late, be coarse, or be set.
+    /// They may be delayed, coarse, or set by a program.
     Foreign,
     /// They are the system's own.
     Own,
-    /// Likewise, and each write changes them, by a mapping too, once what was written before has gone to a disk.
+    /// Likewise, and each write changes them, including writes through a mapping, once earlier writes have been flushed to disk.
     Complete,
 }
 
@@ -127,11 +128,11 @@ mod system {
     use super::{FLUSHED, Times, Touched, milliseconds};
     use crate::store::keys::key_of_bytes;
 
-    /// Says which start of the system this is.
+    /// Identifies the current boot of the system.
     const START: &str = "/proc/sys/kernel/random/boot_id";
-    /// The file systems on disks whose pages the system writes out itself, by the numbers of `statfs(2)`: ext, XFS, Btrfs, F2FS.
+    /// File systems on disks whose pages the system itself writes back, by their numbers in `statfs(2)`: ext, XFS, Btrfs, F2FS.
     const ON_DISKS: [u32; 4] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010];
-    /// Others whose times are the system's own: bcachefs, ZFS, tmpfs, overlayfs.
+    /// Other file systems whose times are the system's own: bcachefs, ZFS, tmpfs, overlayfs.
     const OURS: [u32; 4] = [0xca45_1a4e, 0x2fc1_2fc1, 0x0102_1994, 0x794c_7630];
 
     pub(super) fn times_of(path: &Path, metadata: &Metadata) -> Times {
@@ -151,7 +152,7 @@ mod system {
         times
     }
 
-    /// Whether what is written goes to the disk well within [`FLUSHED`].
+    /// Whether written data reaches the disk well within [`FLUSHED`].
     fn is_flushed_in_time() -> bool {
         let hundredths = |name: &str| {
             let text = fs::read_to_string(format!("/proc/sys/vm/{name}")).ok()?;
@@ -159,7 +160,7 @@ mod system {
         };
         let ages =
             hundredths("dirty_expire_centisecs").zip(hundredths("dirty_writeback_centisecs"));
-        // Zero is never.
+        // Zero means never.
         ages.is_some_and(|(age, every)| {
             let longest = Duration::from_millis(age.saturating_add(every).saturating_mul(10));
             every > 0 && longest.saturating_add(FLUSHED / 4) <= FLUSHED
@@ -172,8 +173,8 @@ mod system {
         touched_by(metadata.ino(), (seconds, nanos))
     }
 
-    /// That of a file with this inode that was last changed at this time, in seconds and nanoseconds. A time in whole seconds is
-    /// too coarse to tell anything.
+    /// The value for a file with this inode that was last changed at this time, in seconds and nanoseconds. A time in whole seconds
+    /// is too coarse to tell anything.
     pub(in crate::store) fn touched_by(
         inode: u64,
         (seconds, nanos): (u64, u32),
@@ -212,7 +213,7 @@ mod system {
 #[cfg(unix)]
 pub(super) use system::touched_by;
 
-/// Milliseconds from 1970 to a time in seconds and nanoseconds.
+/// Converts seconds and nanoseconds since 1970 to milliseconds.
 pub(super) fn milliseconds((seconds, nanos): (u64, u32)) -> u64 {
     seconds
         .saturating_mul(1_000)

@@ -1,4 +1,4 @@
-//! Records of requests that were sent together and are answered hours later, and the lock under which they change.
+//! Records of requests that were sent together and are answered hours later, and the lock that protects them.
 //!
 //! A record is on the disk before [`Store::put_job`] returns: what follows may cost money, and must not be forgotten by a crash.
 //! Knows nothing about the content of a record. Names are hashes.
@@ -38,7 +38,7 @@ pub fn job_name(parts: &[&[u8]]) -> String {
 }
 
 impl Store {
-    /// Waits for the right to change the records; `None` where `stop` is set before it is given.
+    /// Waits for the right to change the records; `None` if `stop` is set before that.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl Store {
         }
     }
 
-    /// The records and their names, by name; none where there is no store.
+    /// The records with their names, sorted by name; none if there is no store.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl Store {
         Ok(jobs)
     }
 
-    /// Puts a record there, or replaces it. It is on the disk when this returns.
+    /// Adds or replaces a record. It is on the disk when this returns.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl Store {
         named.map(drop).map_err(failed)
     }
 
-    /// Removes a record that is not needed any more.
+    /// Removes a record that is no longer needed.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! 64-bit hash keys for strings.
 //!
-//! PURE. Two texts can have one number: a caller that finds something by it compares the texts.
+//! PURE. Two texts can have the same key: a caller that looks something up by key has to compare the texts.
 
-/// The number of a text: a part of its hash.
+/// The key of a text: a part of its hash.
 pub(super) fn key_of(text: &str) -> u64 {
     key_of_bytes(text.as_bytes())
 }

@@ -1,6 +1,6 @@
-//! A file of lines that a run appends to while it works, so that whatever ends the run, whole lines stay.
+//! A file of lines that a run appends to while it works, so that complete lines remain however the run ends.
 //!
-//! Locked while the run is active. Knows nothing of what the lines say.
+//! Locked while the run is active. Knows nothing about the contents of the lines.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 
 /// The ending of all files of lines.
 pub(super) const ENDING: &str = "jsonl";
-/// Bytes per block; a block is extended to the end of its last line.
+/// The size of a block in bytes; a block is extended to the end of its last line.
 const BLOCK_BYTES: u64 = 256 << 10;
 
 /// An open file of lines.
@@ -28,28 +28,28 @@ pub(super) struct LineFile {
     torn: bool,
 }
 
-/// Where a line is that is found by a number.
+/// The place of a line that is looked up by a key.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
-    /// That number.
+    /// The key.
     pub(super) key: u64,
-    /// Which of some files has it.
+    /// The number of the file that contains it.
     pub(super) file: u32,
-    /// Where it begins there.
+    /// The offset at which it begins.
     pub(super) offset: u64,
-    /// How long it is.
+    /// Its length.
     pub(super) bytes: u32,
 }
 
 impl Place {
-    /// As a row of a table, in whose order places of one key are in the order of their files and of their lines there.
+    /// The place as a row of a table; rows with the same key are ordered by file, and then by the position of the line.
     pub(super) fn to_row(self) -> [u64; 3] {
         let [upper, lower] = [self.offset >> 32, self.offset << 32];
         let (file, bytes) = (u64::from(self.file), u64::from(self.bytes));
         [self.key, file << 32 | upper, lower | bytes]
     }
 
-    /// What such a row says.
+    /// The place in such a row.
     pub(super) fn of_row([key, upper, lower]: [u64; 3]) -> Self {
         Place {
             key,
@@ -61,7 +61,7 @@ impl Place {
 }
 
 impl LineFile {
-    /// A new, empty file.
+    /// Creates an empty file.
     ///
     /// # Errors
     /// Where the system refuses.
@@ -95,12 +95,12 @@ impl LineFile {
         &self.path
     }
 
-    /// The open file, to flush it.
+    /// The open file, for flushing it.
     pub(super) fn file(&self) -> Arc<File> {
         Arc::clone(&self.file)
     }
 
-    /// One write for each line, so that a killed run leaves whole lines.
+    /// Writes each line in one call, so that a killed run leaves complete lines.
     ///
     /// # Errors
     /// Where the system refuses.
@@ -166,8 +166,8 @@ pub(super) fn is_alive(folder: &Folder, name: &OsStr) -> bool {
     file.metadata().is_ok_and(|seen| seen.len() == 0) || file.try_lock_shared().is_err()
 }
 
-/// The lines of a file, some whole ones at a time, for threads that take turns in reading it. A line that goes on for `most` bytes
-/// beyond its block is an error, and the last thing that is read.
+/// The lines of a file, several complete ones at a time, for threads that take turns reading it. A line that extends `most` bytes
+/// beyond its block is an error, and ends the reading.
 pub(super) fn blocks(file: impl Read, most: u64) -> impl Iterator<Item = io::Result<Vec<u8>>> {
     let mut file = BufReader::new(file);
     let mut read = move || {
@@ -193,8 +193,8 @@ pub(super) fn blocks(file: impl Read, most: u64) -> impl Iterator<Item = io::Res
     })
 }
 
-/// The next line of a file and how many bytes of the file it takes; of a line longer than `most`, its first `most` bytes.
-/// `None` at the end.
+/// The next line of a file, and the number of bytes that it takes in the file; for a line longer than `most`, its first `most`
+/// bytes. `None` at the end.
 ///
 /// # Errors
 /// The system's.
@@ -234,7 +234,7 @@ mod tests {
             assert!(whole, "a line is in one block");
             assert!(read.iter().all(|block| !block.is_empty()));
         }
-        // What is too long for a line is not held at once, and nothing behind it is taken for one.
+        // A line that is too long is not held in memory, and nothing after it is taken for a line.
         let long = format!("{}\nb\n", "a".repeat(9 * block));
         let read: Vec<bool> = blocks(long.as_bytes(), 10)
             .map(|block| block.is_ok())

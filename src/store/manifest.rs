@@ -72,8 +72,8 @@ pub struct Damage {
 }
 
 impl Store {
-    /// Records an output that is about to get its name: after its archive and offloads, before its commit. The record gets the
-    /// turn of the run.
+    /// Records an output that is about to get its name: after its archive and offloads, before its commit. The record is given the
+    /// number of the run.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl Store {
             appended?;
             (journal.lines.file(), journal.lines.path().to_owned())
         };
-        // Outside the lock, so that the file system can join the threads' flushes into one.
+        // Done outside the lock, so that the file system can combine the threads' flushes.
         if self.durability == Durability::Durable {
             file.sync_data().map_err(|e| Error::io(&path, "flush", e))?;
         }
@@ -142,15 +142,15 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] when the system refuses; [`ErrorKind::Store`] for a link or anything else that no run of ours can
-    /// have made. A line that is not a record (a killed run's last) is not an error.
+    /// [`ErrorKind::Io`] when the system refuses; [`ErrorKind::Store`] for a link or anything else that no run of ours can have
+    /// made. A line that is not a record (the last one of a killed run) is not an error.
     pub fn ledger(&self) -> Result<Ledger> {
         let mut ledger = Ledger::default();
         ledger.damage = self.each_record(|record| ledger.push(record))?;
         Ok(ledger)
     }
 
-    /// Shows every record of the store, one after the other.
+    /// Calls `show` with every record of the store.
     ///
     /// # Errors
     ///
@@ -159,7 +159,7 @@ impl Store {
         self.each_record_of(None, show)
     }
 
-    /// Shows every record whose names are wanted, if not all are; of the others, no more is read than these.
+    /// Calls `show` with every record whose names are wanted, or with all of them; of other records, only the names are read.
     ///
     /// # Errors
     ///
@@ -170,11 +170,11 @@ impl Store {
         mut show: impl FnMut(Record),
     ) -> Result<Damage> {
         let mut damage = Damage::default();
-        // Manifests are listed when all journals were read: a run that ends meanwhile writes its manifest before it removes its
-        // journal, so its records are seen once or twice, but never missed.
+        // Manifests are listed after all journals were read: a run that ends in the meantime writes its manifest before it removes
+        // its journal, so its records are seen once or twice, but never missed.
         for part in [JOURNAL, MANIFESTS] {
             let mut sources = self.sources(part)?;
-            // So that errors are found in the same order.
+            // Sorted so that errors are found in the same order.
             sources.sort_by(|a, b| a.path.cmp(&b.path));
             for source in sources {
                 source.each(is_wanted, &mut show, &mut damage)?;
@@ -183,13 +183,13 @@ impl Store {
         Ok(damage)
     }
 
-    /// What `make` makes of each record of the store, in no order, by the threads of the pool in which this is called. What is no
-    /// record counts as none.
+    /// Applies `make` to each record of the store, in no particular order, using the threads of the pool in which this is called.
+    /// Lines that are not records are ignored.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Io`] when the system refuses, and for a line that is longer than any record; [`ErrorKind::Store`] for a link or
-    /// another thing in the place of a file.
+    /// anything else in place of a file.
     fn map_records<T: Send>(
         &self,
         make: impl Fn(&Record) -> T + Sync,
@@ -237,7 +237,7 @@ impl Store {
         Ok(Journal { turn, lines })
     }
 
-    /// The turn of a run that starts now.
+    /// The number of a run that starts now.
     fn next_turn(&self, journals: &Folder) -> Result<RunOrder> {
         let mut highest = 0;
         let mut overlaps = None;
@@ -267,7 +267,7 @@ fn name_of(turn: RunOrder) -> String {
     format!("{:08}-{}.{ENDING}", turn.sequence, random_name())
 }
 
-/// The number in a name that [`name_of`] gave; 0 in older ones.
+/// The number in a name made by [`name_of`]; 0 in older ones.
 fn number_in(name: &OsStr) -> u64 {
     let number = name.to_str().and_then(|name| name.split_once('-'));
     number
@@ -319,7 +319,7 @@ impl Ledger {
         self.damage.lines
     }
 
-    /// The file of the first of these lines, and its number from 1.
+    /// The file of the first such line, and the line's number from 1.
     pub fn damage(&self) -> Option<(&Path, u64)> {
         let (path, line) = self.damage.first.as_ref()?;
         Some((path, *line))
@@ -347,7 +347,7 @@ struct Source {
 }
 
 impl Source {
-    /// Shows its records.
+    /// Calls `show` with its records.
     fn each(
         self,
         is_wanted: Option<&dyn Fn(&Names<'_>) -> bool>,
@@ -360,7 +360,7 @@ impl Source {
         }
     }
 
-    /// Opens it; `None` if its run ended between the listing and the reading: its manifest is read next.
+    /// Opens it; `None` if its run ended after it was listed: its manifest is read next.
     fn open(&self) -> Result<Option<File>> {
         match self.folder.read(&self.name) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -368,7 +368,7 @@ impl Source {
         }
     }
 
-    /// Shows the records of its open file, and where each is: its offset and how many bytes it takes, with the end of its line.
+    /// Calls `show` with each record of its open file and the record's place: its offset and length, including the line end.
     fn each_of(&self, file: File, show: &mut impl FnMut(Record, (u64, u32))) -> Result<()> {
         self.lines_of(file, None, show, &mut Damage::default())
     }

@@ -67,7 +67,7 @@ use line_file::LineFile;
 use manifest::Journal;
 use resolved::Resolved;
 
-/// The name of a store unless the user gives one; a walk over transcripts skips such folders.
+/// The name of a store unless the user gives another; walks over transcripts skip such folders.
 pub const FOLDER: &str = ".ctxpack";
 
 /// The folders in a store.
@@ -119,8 +119,8 @@ pub struct StoreLock {
 impl Store {
     /// A store at `root`. Accesses no file.
     ///
-    /// [`Durability::Lazy`] is for runs that do not change their inputs: after a power cut they can run again.
-    /// Archives are durable in any case.
+    /// [`Durability::Lazy`] is for runs that do not change their inputs: after a power cut they can run again. Archives are always
+    /// durable.
     pub fn new(root: impl Into<PathBuf>, durability: Durability) -> Self {
         Store {
             root: root.into(),
@@ -164,9 +164,9 @@ impl Store {
         }
     }
 
-    /// How manifests name a file: relative to the folder that holds the store when it is inside, or beside that folder (`../in/a`),
-    /// else absolute; with `/` on every system. Links in the folders are resolved, one at the end is not.
-    /// A byte that is not Unicode is written as U+0000 and its two hexadecimal digits, which no path contains otherwise.
+    /// The name of a file in manifests: relative to the folder that holds the store if the file is in it or next to it (`../in/a`),
+    /// otherwise absolute; with `/` on every system. Links in the folders are resolved, but not one at the end. A byte that is not
+    /// Unicode is written as U+0000 and its two hexadecimal digits, which cannot occur in a path otherwise.
     ///
     /// # Errors
     ///
@@ -192,12 +192,12 @@ impl Store {
         name.ok_or_else(unnamed)
     }
 
-    /// The file that a manifest names: the reverse of [`Store::name_of`].
+    /// The path of a file named in a manifest: the reverse of [`Store::name_of`].
     pub fn path_of(&self, name: &str) -> PathBuf {
         folder_of(&self.root).join(name::to_path(name))
     }
 
-    /// The same path for a reader: without the way through the folder that holds the store, where it can be left out.
+    /// The same path for a reader: without the detour through the folder that holds the store, if it can be omitted.
     pub fn shown_path_of(&self, name: &str) -> PathBuf {
         let above = folder_of(&self.root);
         match (name.strip_prefix("../"), above.file_name()) {
@@ -286,7 +286,7 @@ impl Store {
                 }
             };
             match locked {
-                // Without locks in the file system, runs still do not disturb each other; only a sweep could.
+                // If the file system does not support locks, runs still do not interfere with each other; only a sweep could.
                 Err(e) if e.kind() != io::ErrorKind::Unsupported => {
                     return Err(Error::io(&self.root, "lock the store", e));
                 }

@@ -1,7 +1,7 @@
 //! Paths as text for records, and back.
 //!
-//! Paths are bytes on Unix, and JSON is Unicode. A byte that is not part of a character becomes U+0000 and two hexadecimal
-//! digits. No path contains U+0000, so every text represents one path. Reads no disk.
+//! Paths are bytes on Unix, and JSON is Unicode. A byte that is not part of a character becomes U+0000 and two hexadecimal digits.
+//! No path contains U+0000, so every text represents one path. Does not access the disk.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

@@ -46,8 +46,8 @@ pub fn is_offload_name(name: &str) -> bool {
     is_content_name(name, OFFLOADED, ENDING)
 }
 
-/// The [`offload_name`] at the end of a path of one line, however the path spells the folder of the store: texts have named
-/// contents relative to the store, relative to the output, and with whole paths. Pure.
+/// The [`offload_name`] at the end of a single-line path, however the path spells the store's folder: texts name contents relative
+/// to the store, relative to the output, or with absolute paths. Pure.
 pub fn offload_in(path: &str) -> Option<&str> {
     let len = OFFLOADED.len() + 1 + NAME_DIGITS + ENDING.len();
     let (folder, name) = path.split_at_checked(path.len().checked_sub(len)?)?;
@@ -56,7 +56,7 @@ pub fn offload_in(path: &str) -> Option<&str> {
     (is_path && is_offload_name(name)).then_some(name)
 }
 
-/// Every [`offload_name`] in `bytes`, in order, also with a slash that another program has escaped. Pure.
+/// Every [`offload_name`] in `bytes`, in order, even if another program has escaped its slash. Pure.
 pub fn offload_names_in(bytes: &[u8]) -> impl Iterator<Item = String> {
     let len = NAME_DIGITS + ENDING.len();
     let begins = memchr::memmem::find_iter(bytes, OFFLOADED);
@@ -69,16 +69,16 @@ pub fn offload_names_in(bytes: &[u8]) -> impl Iterator<Item = String> {
     names.filter(|name| is_offload_name(name))
 }
 
-/// What is found by the name of an offloaded content.
+/// What was found under the name of an offloaded content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
-    /// Its bytes have the hash that the name says.
+    /// Its bytes have the hash in its name.
     Whole,
-    /// They have another one.
+    /// Its bytes have a different hash.
     Damaged,
 }
 
-/// Writes to both.
+/// Writes to both the hash and the writer.
 struct Tee<'w, W: Write>(OffloadHash, &'w mut W);
 
 impl<W: Write> Write for Tee<'_, W> {
@@ -102,13 +102,13 @@ impl Store {
         Ok(name)
     }
 
-    /// Stores what `write` writes under `name`. Content that is there already is checked and kept; a damaged one is replaced.
+    /// Stores under `name` what `write` writes. Existing content is checked and kept; damaged content is replaced.
     ///
     /// With [`Durability::Durable`] the content is on the disk afterwards, and its name after the next [`Store::record`].
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Store`] when what is written has another name, or something else than a regular file has it;
+    /// [`ErrorKind::Store`] when the name does not match what is written, or belongs to something other than a regular file;
     /// [`ErrorKind::Io`] when the system refuses.
     pub fn put_offload_as(
         &self,
@@ -119,11 +119,11 @@ impl Store {
         let file = file_of(name)?;
         let path = self.root.join(name);
         let failed = |e| not_plain(&path, "write", e);
-        // A link counts as taken; the read refuses it.
+        // A link counts as taken; reading it is refused.
         let if_taken = match folder.look(file).map_err(failed)? {
             None => IfTaken::Fail,
             Some(_) if self.pour_offload(name, &mut io::sink())? == Found::Whole => return Ok(()),
-            // What is written takes its place only if it has the right hash.
+            // The new content replaces it only if it has the right hash.
             Some(_) => IfTaken::Replace,
         };
         let mut temp = Temp::create(&folder, Mode::Private, None).map_err(failed)?;
@@ -147,7 +147,7 @@ impl Store {
         }
     }
 
-    /// The content of a name that [`offload_name`] made, from this store.
+    /// Returns this store's content under a name made by [`offload_name`].
     ///
     /// # Errors
     ///
@@ -163,8 +163,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Store`] when another output needs it by now, or another run uses the store; [`ErrorKind::Io`] when the
-    /// system refuses.
+    /// [`ErrorKind::Store`] when another output needs one by now, or another run uses the store; [`ErrorKind::Io`] when the system
+    /// refuses.
     pub fn delete_offloads(&self, names: &[String], output: &str) -> Vec<(String, Result<()>)> {
         self.release();
         let held = self
@@ -197,10 +197,10 @@ impl Store {
             .collect()
     }
 
-    /// Writes an offloaded content to `to`, and checks that it is the one of this name.
+    /// Writes an offloaded content to `to`, and checks that it matches this name.
     ///
     /// # Errors
-    /// [`ErrorKind::Store`] when it is missing or another one; [`ErrorKind::Io`] when the system refuses.
+    /// [`ErrorKind::Store`] when it is missing or does not match; [`ErrorKind::Io`] when the system refuses.
     pub fn copy_offload(&self, name: &str, to: &mut impl Write) -> Result<()> {
         match self.pour_offload(name, to)? {
             Found::Whole => Ok(()),
@@ -213,7 +213,7 @@ impl Store {
         }
     }
 
-    /// Writes what is found by the name of an offloaded content to `to`.
+    /// Writes to `to` what is found under the name of an offloaded content.
     fn pour_offload(&self, name: &str, to: &mut impl Write) -> Result<Found> {
         file_of(name)?;
         let mut hashing = Tee(OffloadHash::default(), to);
@@ -229,7 +229,7 @@ impl Store {
     }
 }
 
-/// The file of a name that [`offload_name`] made, in its folder.
+/// The file name, within its folder, of a name made by [`offload_name`].
 fn file_of(name: &str) -> Result<&OsStr> {
     if is_offload_name(name) {
         return Ok(OsStr::new(&name[OFFLOADED.len() + 1..]));

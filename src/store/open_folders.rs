@@ -1,4 +1,4 @@
-//! The folders of a run's outputs, each opened once: the files in them are reached by plain names from there.
+//! The folders of a run's outputs, each opened once: their files are accessed by plain names.
 //!
 //! Opens by the rules of [`super::folder`] and [`super::open_path`], and keeps a bounded number open.
 
@@ -93,7 +93,7 @@ mod tests {
             std::os::unix::fs::symlink("a", base.join("link")).unwrap();
             let refused = below("link/y", Missing::Make).unwrap_err();
             assert_eq!(refused.kind, ErrorKind::Store);
-            // What is named by the user is another base, where links are followed.
+            // A folder that the user named is another base, up to which links are followed.
             let named = folders.below(&base.join("link"), &base.join("link/y"), Missing::Refuse);
             assert_eq!(named.unwrap().look().unwrap().unwrap().len(), 1);
             assert!(below("link/y", Missing::Make).is_err());

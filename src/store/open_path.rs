@@ -1,4 +1,4 @@
-//! Where an output goes: a name in an open folder.
+//! The location of an output: a name in an open folder.
 //!
 //! Made once for each output, before it is examined; no path is resolved after that.
 
@@ -20,7 +20,7 @@ pub struct OpenPath {
     path: PathBuf,
 }
 
-/// What to do about missing folders on the path to a spot.
+/// What to do about missing folders on the way to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
     /// Fail with [`ErrorKind::NotFound`].
@@ -30,11 +30,11 @@ pub enum Missing {
 }
 
 impl OpenPath {
-    /// A path of the user's. Links in the path of its folder are followed; the file itself must not be a link.
+    /// A path given by the user. Links in the path of its folder are followed; the file itself must not be a link.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] or [`ErrorKind::NotFound`] when its folder cannot be opened; [`ErrorKind::Usage`] when it names no
+    /// [`ErrorKind::Io`] or [`ErrorKind::NotFound`] when its folder cannot be opened; [`ErrorKind::Usage`] when it does not name a
     /// file.
     pub fn named(path: &Path, missing: Missing) -> Result<Self> {
         let above = folder_of(path);
@@ -75,7 +75,7 @@ impl OpenPath {
         OpenPath::in_folder(folder, path)
     }
 
-    /// A file of the user's that may be named by a link, which is resolved here, once: its target is meant. If the file was found
+    /// One of the user's files, which may be given as a link; the link is resolved here, once, to its target. If the file was found
     /// below a folder `base`, the target must be there too.
     ///
     /// # Errors
@@ -136,7 +136,7 @@ impl OpenPath {
         &self.path
     }
 
-    /// The metadata of what is there; `None` if there is nothing.
+    /// The metadata of the file; `None` if it does not exist.
     ///
     /// # Errors
     ///
@@ -149,7 +149,7 @@ impl OpenPath {
         }
     }
 
-    /// What the regular file there is, without opening it.
+    /// The identity of the regular file, without opening it.
     ///
     /// # Errors
     ///
@@ -160,8 +160,8 @@ impl OpenPath {
             .map_err(|e| self.not_plain("look at the file", e))
     }
 
-    /// Opens for reading what was just [`seen`](OpenPath::seen) there, and does not look again: for whoever compares what is read, and
-    /// reads no more than was seen.
+    /// Opens for reading what was just [`seen`](OpenPath::seen), without checking again: for callers that compare what they read,
+    /// and read no more than was seen.
     ///
     /// # Errors
     ///
@@ -172,7 +172,7 @@ impl OpenPath {
             .map_err(|e| self.not_plain("open", e))
     }
 
-    /// Opens the regular file there for reading.
+    /// Opens the regular file for reading.
     ///
     /// # Errors
     ///

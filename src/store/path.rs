@@ -1,7 +1,7 @@
-//! How a text names the store's folder, so that whoever reads the text can open what is in it.
+//! The path by which a text names the store's folder, so that readers of the text can open what is in it.
 //!
-//! Resolves links, so that the path holds from where the text really is, and otherwise reads nothing. Never shortens or
-//! escapes a path: what is not Unicode has no name here.
+//! Resolves links, so that the path is valid from the actual location of the text, and otherwise reads nothing. Never shortens or
+//! escapes a path: a path that is not Unicode has no name here.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -14,8 +14,8 @@ impl Store {
         written(&self.resolved.of(self.root()))
     }
 
-    /// The store's path from the folder of `file`; its whole path where none leads there, as between drives. `None` if it is
-    /// not Unicode.
+    /// The store's path relative to the folder of `file`; its absolute path if there is no relative one, as between drives. `None`
+    /// if it is not Unicode.
     pub fn path_beside(&self, file: &Path) -> Option<String> {
         let store = self.resolved.of(self.root());
         let folder = self.resolved.of(folder_of(file));
@@ -28,7 +28,7 @@ impl Store {
     }
 }
 
-/// The path from one folder to another; both are whole and have no links.
+/// The path from one folder to another; both are absolute and free of links.
 fn between(from: &Path, to: &Path) -> Option<PathBuf> {
     let (mut from, mut to) = (from.components(), to.components());
     let mut shared = 0;
@@ -54,7 +54,7 @@ fn written(path: &Path) -> Option<String> {
     })
 }
 
-/// A path of Windows with `/`, without what says that it is to be taken as it is.
+/// A Windows path with `/`, without the verbatim prefix.
 fn of_windows(path: &str) -> String {
     let path = match path.strip_prefix(r"\\?\UNC\") {
         // On another computer.
@@ -109,7 +109,7 @@ mod tests {
             store.path_beside(&root.join("real/deep/x")).unwrap(),
             "../../.ctxpack"
         );
-        // A folder that is not there yet.
+        // A folder that does not exist yet.
         assert_eq!(
             store.path_beside(&root.join("new/er/x")).unwrap(),
             "../../.ctxpack"

@@ -1,4 +1,4 @@
-//! Files of the user's that are only read: regular ones, whatever is in their place.
+//! Files of the user's that are only read: they must be regular files.
 //!
 //! Never waits for a pipe, and writes nothing.
 
@@ -13,15 +13,16 @@ use crate::error::{Error, ErrorKind, Result};
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Io`] for anything that is not a regular file; for the system's refusal, the kind that [`Error::io`] chooses.
+/// [`ErrorKind::Io`] for anything that is not a regular file; otherwise, the kind that [`Error::io`] chooses for the system's
+/// error.
 pub fn open_transcript(path: &Path) -> Result<(File, Metadata)> {
     let unreadable = |e| Error::io(path, "open", e);
-    // Opening some devices has an effect.
+    // Opening some devices has side effects.
     check_regular(path, &fs::metadata(path).map_err(unreadable)?)?;
     open_seen(path)
 }
 
-/// The same for a path at which a walk has just seen a regular file, so that it is not looked at once more before it is opened.
+/// The same for a path at which a walk has just seen a regular file, so that it is not checked again before it is opened.
 ///
 /// # Errors
 ///
@@ -34,7 +35,7 @@ pub fn open_seen(path: &Path) -> Result<(File, Metadata)> {
     Ok((file, metadata))
 }
 
-/// The same without looking at what was opened: for callers that compare what is read, and read no more than the walk has seen.
+/// The same without checking what was opened: for callers that compare what they read, and read no more than the walk has seen.
 ///
 /// # Errors
 ///

@@ -1,6 +1,6 @@
-//! The folders of a run without links in their paths, each resolved once: records and texts name millions of files in few folders.
+//! The folders of a run with links resolved, each resolved only once: records and texts name millions of files in few folders.
 //!
-//! Only for names. What is opened, is opened by the rules of [`super::folder`], whatever is remembered here.
+//! Only for names. Files are opened by the rules of [`super::folder`], whatever is cached here.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,23 +14,23 @@ use foldhash::fast::RandomState;
 use super::folder::{folder_of, split};
 use super::name;
 
-/// The number of folders that are remembered.
+/// The maximum number of folders that are cached.
 const MAX_REMEMBERED: usize = 1_024;
 
-/// Folders that were resolved, by their spelling: to compare paths part by part would cost more than all else here.
+/// Resolved folders, by their spelling: comparing paths component by component would cost more than everything else here.
 #[derive(Debug, Default)]
 pub(super) struct Resolved(Mutex<HashMap<OsString, Plain, RandomState>>);
 
 #[derive(Debug)]
 struct Plain {
-    /// The folder without links.
+    /// The folder with links resolved.
     path: PathBuf,
-    /// What the names of its files begin with in records of the store's folder, if one was asked for.
+    /// The prefix of its files' names in records of the store's folder, if one was requested.
     begin: Option<String>,
 }
 
 impl Resolved {
-    /// The path with links resolved as far as it exists. Remembered if all of it does.
+    /// The path with links resolved as far as it exists. Cached if all of it exists.
     pub(super) fn of(&self, folder: &Path) -> PathBuf {
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(plain) = known().get(folder.as_os_str()) {
@@ -54,11 +54,11 @@ impl Resolved {
         plain
     }
 
-    /// The same by one look instead of one at each part of the path: of a folder that is no link itself, and whose parent has a
-    /// path. Only where a folder has no names but its own.
+    /// The same by examining one component instead of each component of the path: for a folder that is not itself a link, and whose
+    /// parent can be resolved. Only on systems where a folder has a single name.
     fn by_its_parent(&self, folder: &Path) -> Option<PathBuf> {
         let (parent, name) = split(folder).filter(|_| cfg!(target_os = "linux"))?;
-        // Behind a slash, a link is its target.
+        // With a trailing slash, a link stands for its target.
         let spelling = folder.as_os_str().as_encoded_bytes();
         let is_plain = !matches!(name.as_encoded_bytes(), b"" | b"." | b"..")
             && spelling.ends_with(name.as_encoded_bytes())
@@ -66,8 +66,8 @@ impl Resolved {
         is_plain.then(|| self.of(parent).join(name))
     }
 
-    /// The text of the path of a file in `folder`, as [`seen_from`] the folder `here`: the folders' links are resolved, the file's name
-    /// is kept, even if it is a link or does not exist. `None` where no text can name it.
+    /// The text of the path of a file in `folder`, as [`seen_from`] the folder `here`: links in the folders are resolved, but the
+    /// file's own name is kept, even if it is a link or does not exist. `None` if no text can name it.
     pub(super) fn below(&self, here: &Path, folder: &Path, file: &OsStr) -> Option<String> {
         {
             let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -80,7 +80,7 @@ impl Resolved {
         let path = self.of(folder).join(file);
         let text = text(&seen_from(&here, &path))?;
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // The place of the store does not change: where it is made later, what it is in is there by then.
+        // The place of the store does not change: even if it is created later, the folder that contains it exists by then.
         if here.is_dir()
             && let Some(plain) = known.get_mut(folder.as_os_str())
         {
@@ -91,7 +91,7 @@ impl Resolved {
     }
 }
 
-/// The path from the folder `here`, if it is below it or below the folder that it is in: what is moved or mounted together keeps its
+/// The path relative to the folder `here`, if it is below it or below its parent: whatever is moved or mounted together keeps its
 /// name. Neither path has links.
 pub(super) fn seen_from<'p>(here: &Path, path: &'p Path) -> Cow<'p, Path> {
     if let Ok(below) = path.strip_prefix(here) {
@@ -105,7 +105,7 @@ pub(super) fn seen_from<'p>(here: &Path, path: &'p Path) -> Cow<'p, Path> {
     }
 }
 
-/// The text of a path, with `/`; `None` where there is none.
+/// The text of a path, with `/`; `None` if it has none.
 pub(super) fn text(path: &Path) -> Option<String> {
     let text = name::to_text(path)?;
     Some(match MAIN_SEPARATOR {
@@ -143,7 +143,7 @@ mod tests {
             assert_eq!(below(&top), "real/x");
             assert_eq!(below(&top), "real/x");
         }
-        // By its parent, or by the system: the same.
+        // Resolving by the parent gives the same result as resolving by the system.
         for (name, plain) in [
             ("new/a", "real/a"),
             ("new/a/b", "real/a/b"),

@@ -1,16 +1,16 @@
-//! The lines of a file in their order, each once, however many there are.
+//! The distinct lines of a file in sorted order, however many there are.
 //!
-//! What is more than memory should hold is sorted in parts, which are files without names, and merged.
+//! What exceeds the memory limit is sorted in parts, which are unnamed files, and merged.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, Write};
 
 use super::unnamed::merge;
 
-/// Bytes that are sorted at a time.
+/// The number of bytes sorted at a time.
 const PART_BYTES: usize = 16 << 20;
 
-/// Shows the lines of `file` that `is_wanted`, without their ends, in the order of their bytes, each once.
+/// Calls `show` with the lines of `file` that `is_wanted`, without their ends, in byte order, each once.
 ///
 /// # Errors
 /// The system's, and those of `show`.

@@ -1,7 +1,7 @@
 //! A sorted table of integer rows, searched by the first column, in memory or on disk.
 //!
-//! Some millions of rows are held; if there are more, all are on the disk, and a look costs a read of a few of them. Knows nothing
-//! of what the numbers mean.
+//! A few million rows are held in memory; if there are more, all are on disk, and a lookup reads a few of them. Knows nothing about
+//! the meaning of the numbers.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use super::folder::read_exact_at;
 use super::unnamed::{Part, merge, unnamed};
 
-/// The most rows that are held: 32 or 48 MiB.
+/// The maximum number of rows held in memory: 32 or 48 MiB.
 const HELD: usize = 2 << 20;
-/// About how many rows are examined for one look-up, as a power of two.
+/// The approximate number of rows examined per lookup, as a power of two.
 const PROBE_BITS: u32 = 2;
-/// The most bits of a number that say where to look: 8 MiB.
+/// The maximum number of leading bits used to narrow down a lookup: 8 MiB.
 const MOST_BITS: u32 = 20;
 /// Rows of a file that are read at once.
 const ROWS_PER_READ: u64 = 128;
@@ -38,14 +38,14 @@ struct Parts {
     ends: Vec<u64>,
 }
 
-/// Rows in their order: by their first numbers, then by the others. First numbers are spread evenly, so that a row is found by two
-/// looks, however large the table is.
+/// Rows in sorted order: by their first number, then by the others. First numbers are evenly distributed, so that a row is found in
+/// two steps, however large the table is.
 #[derive(Debug)]
 pub(super) struct Table<const N: usize> {
     rows: Rows<N>,
-    /// Where the rows begin whose first numbers begin with the same bits, and where the last of them end.
+    /// For each value of the leading bits, where the rows whose first numbers have these bits begin; and the end of the last ones.
     begins: Vec<u64>,
-    /// How many bits of a number are left away for that.
+    /// How many bits a number is shifted right to get its leading bits.
     shift: u32,
 }
 
@@ -57,7 +57,7 @@ enum Rows<const N: usize> {
 }
 
 impl<const N: usize> Filling<N> {
-    /// No rows yet. Files will be in `folder`, if that exists, or else where the system has such files.
+    /// Creates a table without rows. Its files go to `folder` if that exists, or else to the system's temporary folder.
     pub(super) fn new(folder: &Path) -> Self {
         Filling::with_most(folder, HELD)
     }
@@ -74,7 +74,7 @@ impl<const N: usize> Filling<N> {
     /// Adds a row.
     ///
     /// # Errors
-    /// Where the disk takes no more.
+    /// If the disk is full.
     pub(super) fn push(&mut self, row: [u64; N]) -> io::Result<()> {
         if self.held.len() >= self.most {
             self.put()?;
@@ -83,7 +83,7 @@ impl<const N: usize> Filling<N> {
         Ok(())
     }
 
-    /// Sorts what is held, and writes it to the disk.
+    /// Sorts the rows held in memory, and writes them to disk.
     fn put(&mut self) -> io::Result<()> {
         let parts = match &mut self.parts {
             Some(parts) => parts,
@@ -104,7 +104,7 @@ impl<const N: usize> Filling<N> {
     /// The table of all rows.
     ///
     /// # Errors
-    /// Where the disk takes no more, or does not give back what it took.
+    /// If the disk is full, or the rows cannot be read back.
     pub(super) fn finish(mut self) -> io::Result<Table<N>> {
         if self.parts.is_none() {
             self.held.sort_unstable();
@@ -132,7 +132,8 @@ impl<const N: usize> Filling<N> {
     }
 }
 
-/// The first of these places whose row's first number is no more what `is` says. Rows that fit are read at once.
+/// The first position in `range` whose row's first number no longer satisfies `is`. Once few enough rows are left, they are read at
+/// once.
 fn partition<const N: usize>(
     file: &File,
     range: Range<u64>,
@@ -159,7 +160,7 @@ fn read<const N: usize>(file: &File, range: Range<u64>) -> io::Result<Vec<[u64; 
     Ok(rows.map(|row| row.map(u64::from_le_bytes)).collect())
 }
 
-/// How many bytes rows take.
+/// The size of rows in bytes.
 fn bytes<const N: usize>(rows: u64) -> u64 {
     rows * (N * size_of::<u64>()) as u64
 }
@@ -182,14 +183,14 @@ fn of_part<const N: usize>(
     })
 }
 
-/// How many rows there are whose first numbers begin with the same bits.
+/// Counts the rows whose first numbers have the same leading bits.
 struct Begins {
     counts: Vec<u64>,
     shift: u32,
 }
 
 impl Begins {
-    /// For so many rows.
+    /// Creates the counters for this many rows.
     fn new(rows: u64) -> Self {
         let bits = rows.checked_ilog2().unwrap_or(0).saturating_sub(PROBE_BITS);
         let bits = bits.min(MOST_BITS);
@@ -203,7 +204,7 @@ impl Begins {
         self.counts[slot(row[0], self.shift) + 1] += 1;
     }
 
-    /// The table of these rows, of which all were counted.
+    /// The table of these rows, all of which were counted.
     fn table<const N: usize>(self, rows: Rows<N>) -> Table<N> {
         let mut begins = self.counts;
         let mut sum = 0;
@@ -221,7 +222,7 @@ impl Begins {
 
 /// The first bits of a number.
 fn slot(number: u64, shift: u32) -> usize {
-    // No bits at all are left of a shift by all.
+    // Shifting by the full width leaves no bits.
     let slot = number.checked_shr(shift).unwrap_or(0);
     usize::try_from(slot).unwrap_or(usize::MAX)
 }
@@ -233,15 +234,15 @@ impl<const N: usize> Default for Table<N> {
 }
 
 impl<const N: usize> Table<N> {
-    /// How many rows there are.
+    /// The number of rows.
     pub(super) fn len(&self) -> u64 {
         self.begins.last().copied().unwrap_or(0)
     }
 
-    /// Where the rows with this first number begin and end. However many these are, a bounded number is read.
+    /// The range of the rows with this first number. However many there are, only a bounded number is read.
     ///
     /// # Errors
-    /// Where the disk does not give them back.
+    /// If they cannot be read back from disk.
     pub(super) fn of(&self, number: u64) -> io::Result<Range<u64>> {
         let slot = slot(number, self.shift);
         let (begin, end) = (self.begins[slot], self.begins[slot + 1]);
@@ -259,10 +260,10 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// The row at a place in their order.
+    /// The row at this position in sorted order.
     ///
     /// # Errors
-    /// Where there is none, or the disk does not give it back.
+    /// If there is none, or it cannot be read back from disk.
     pub(super) fn row(&self, at: u64) -> io::Result<[u64; N]> {
         match &self.rows {
             Rows::Held(rows) => {
@@ -299,7 +300,7 @@ mod tests {
         let spread = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         for n in [0, 1, 2, 17, 1_000] {
             let even: Vec<u64> = (0..n).map(spread).chain([7, 7, u64::MAX, 7]).collect();
-            // As nobody's numbers are.
+            // Unlike actual keys, these are not evenly distributed.
             let low: Vec<u64> = (0..n).collect();
             let high: Vec<u64> = (0..n).map(|n| u64::MAX - 1_000 + n).collect();
             for numbers in [even, low, high] {

@@ -178,7 +178,7 @@ fn wrong_content_under_a_name_is_an_error_for_a_reader_and_replaced_by_a_writer(
         let error = store.read_offload(&name).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Store);
         assert_eq!(error.path, Some(path.clone()));
-        // Nothing takes its place but what has the name's hash.
+        // Only content with the hash in the name replaces it.
         store
             .put_offload_as(&name, |out| out.write_all(b"not right"))
             .unwrap_err();

@@ -22,7 +22,7 @@ use search::{ByBytes, Known, Origin, Searched, by_beginning, by_bytes, is_contin
 
 pub use restore::{Appended, Dest, Found, State, Undone};
 
-/// Finds where files came from. Caches the records that it reads, so that many files take one reading of a store.
+/// Finds where files came from. Caches the records that it reads, so that a store is read only once for many files.
 #[derive(Debug)]
 pub struct Undo {
     store: Option<PathBuf>,
@@ -45,8 +45,9 @@ impl Undo {
 
     /// Finds what `file` was made from.
     ///
-    /// Its bytes decide. A record of this path is preferred (that of the last run), but a file that was moved or appended to is
-    /// found as well. Of several stores, the nearest one that wrote to this path wins, else the nearest one that knows the bytes.
+    /// The file's bytes decide. A record of this path is preferred (that of the last run), but a file that was moved or appended to
+    /// is found as well. Of several stores, the nearest one that wrote to this path wins, else the nearest one that knows the
+    /// bytes.
     ///
     /// # Errors
     ///
@@ -62,12 +63,12 @@ impl Undo {
     /// Finds what `file`, which was found below the folder `base`, was made from; `None` if it is not an output: no record knows
     /// it, or it is a recorded original to which something was appended.
     ///
-    /// As [`Undo::find`], but a file with something appended is recognised only by its path. So the work is proportional to the
-    /// number of files, whatever the number of records.
+    /// Works like [`Undo::find`], but a file to which something was appended is recognised only by its path. So the work is
+    /// proportional to the number of files, whatever the number of records.
     ///
-    /// Since the user did not name the file, more is required of the records: an empty file is not an output; a store above
-    /// `base` is searched only if it belongs to this user, to the owner of the file or to root, and knows only files at the paths
-    /// that it recorded.
+    /// Since the user did not name the file, the requirements on records are stricter: an empty file is not an output; a store
+    /// above `base` is searched only if it belongs to this user, to the owner of the file or to root, and identifies only files at
+    /// the paths that it recorded.
     ///
     /// # Errors
     ///
@@ -83,7 +84,7 @@ impl Undo {
     ///
     /// # Errors
     ///
-    /// Those of a store that cannot be read, which may know it.
+    /// Those of a store that cannot be read but may know it.
     pub fn names(&mut self, file: &Path, base: &Path) -> Result<bool> {
         let (roots, unreadable) = self.load(file, SearchScope::Below(base));
         let stores = self.stores(&roots, file, SearchScope::Below(base));
@@ -99,7 +100,7 @@ impl Undo {
         self.foreign.iter().map(PathBuf::as_path)
     }
 
-    /// The stores with records that cannot be read, and how many of each: outputs that these name are not known.
+    /// The stores with unreadable records, and the number of these in each: outputs that only these name are not recognised.
     pub fn damaged(&self) -> impl Iterator<Item = (&Path, u64)> {
         let stores = self.ledgers.iter();
         let damaged = stores.map(|(root, ledger)| (root.as_path(), ledger.damaged()));
@@ -155,8 +156,8 @@ impl Undo {
         }))
     }
 
-    /// Reads the records of the stores that may know `file`: returns the stores, and why the next one cannot be read. The search
-    /// ends there, because it may know the file.
+    /// Reads the records of the stores that may know `file`: returns the stores, and the error of the first one that cannot be
+    /// read. The search ends there, because it may know the file.
     fn load(&mut self, file: &Path, reach: SearchScope<'_>) -> (Vec<PathBuf>, Option<Error>) {
         let mut roots = self.roots(file);
         if let (SearchScope::Below(base), None) = (reach, &self.store) {
@@ -184,7 +185,7 @@ impl Undo {
         (roots, None)
     }
 
-    /// From the nearest store upward, each with the file's name as that store would record it.
+    /// The stores, from the nearest one upward, each with the file's name as that store would record it.
     fn stores<'u>(
         &'u self,
         roots: &'u [PathBuf],
@@ -235,13 +236,13 @@ fn is_of_same_owner(store: &Path, file: &Path) -> bool {
     owner(store).is_some_and(|uid| uid == 0 || uid == this_user || Some(uid) == owner(file))
 }
 
-/// Owners are not known here.
+/// Owners are not available on this system.
 #[cfg(not(unix))]
 fn is_of_same_owner(_store: &Path, _file: &Path) -> bool {
     true
 }
 
-/// How far the origin of a file is searched.
+/// How far to search for the origin of a file.
 #[derive(Debug, Clone, Copy)]
 enum SearchScope<'r> {
     /// By its bytes and its beginnings, in all records.
@@ -253,7 +254,7 @@ enum SearchScope<'r> {
 /// The result of a search.
 enum SearchResult {
     Found(Box<Found>),
-    /// No record knows the file, or there is nothing to undo; as an error for a file that was named.
+    /// No record knows the file, or there is nothing to undo; as the error for a file that was named.
     Unknown(Error),
 }
 

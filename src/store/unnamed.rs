@@ -1,4 +1,4 @@
-//! Files without a name, for what is more than memory should hold, and the merging of what lies there sorted.
+//! Unnamed files, for data that exceeds the memory limit, and the merging of their sorted parts.
 //!
 //! Nothing is left of such a file, however the run ends.
 
@@ -16,7 +16,7 @@ const WRITE_BUFFER: usize = 1 << 20;
 /// Bytes of each part that are read at once.
 const READ_BUFFER: usize = 16 << 10;
 
-/// A new file in `folder`, if that exists, or else where the system has such files.
+/// Creates a file in `folder` if that exists, or else in the system's temporary folder.
 ///
 /// # Errors
 /// The system's.
@@ -38,7 +38,7 @@ impl<'f> Part<'f> {
         BufReader::with_capacity(READ_BUFFER, Part { file, at, end })
     }
 
-    /// All parts of a file, by where each of them ends.
+    /// All parts of a file, given the offset at which each of them ends.
     pub(crate) fn all(file: &'f File, ends: &[u64]) -> Vec<BufReader<Self>> {
         let begins = std::iter::once(&0).chain(ends);
         let parts = begins.zip(ends);
@@ -56,7 +56,7 @@ impl Read for Part<'_> {
     }
 }
 
-/// Shows what sorted parts have, in its order.
+/// Calls `show` with the elements of sorted parts, in sorted order.
 ///
 /// # Errors
 /// The errors of the parts and of `show`.
@@ -74,7 +74,7 @@ pub(crate) fn merge<T: Ord>(
     while let Some(mut least) = first.peek_mut() {
         let Reverse((_, number)) = *least;
         match parts.get_mut(number).and_then(Iterator::next) {
-            // In the place of the one before: the heap is put in order once.
+            // Replaces the previous element, so that the heap is reordered only once.
             Some(next) => {
                 let Reverse((one, _)) = std::mem::replace(&mut *least, Reverse((next?, number)));
                 drop(least);

@@ -1,4 +1,4 @@
-//! Reads a file as text: what is compressed is unpacked, piece by piece.
+//! Reads a file as text: a compressed file is unpacked, piece by piece.
 //!
 //! Compression is recognised by the first bytes, never by the name. Has no limits: the caller decides how much it reads.
 
@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, Read};
 /// The text of a file that may be compressed with gzip or Zstandard.
 ///
 /// # Errors
-/// The reader's; those of a damaged file come with its text.
+/// Those of the reader; for a damaged file, they occur while its text is read.
 pub fn unpacked(file: impl Read + 'static) -> io::Result<Box<dyn Read>> {
     let mut file = BufReader::new(file);
     Ok(match file.fill_buf()? {

@@ -1,6 +1,6 @@
 //! Citations in a model's text: `[L12]` names the line of the transcript that a statement comes from.
 //!
-//! PURE. Knows their form alone; whether a citation is right is checked in `gate`.
+//! PURE. Knows only their form; `gate` checks whether a citation is correct.
 
 use std::ops::Range;
 
@@ -10,13 +10,13 @@ const LONGEST: usize = 80;
 /// A citation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Citation {
-    /// Where it is in the text.
+    /// Its range in the text.
     pub(super) at: Range<usize>,
-    /// The lines that it names, from and to: the same for a single line.
+    /// The line ranges that it names, first and last; equal for a single line.
     pub(super) lines: Vec<(u64, u64)>,
 }
 
-/// The citations in a text: `[L3]`, `[L3, L5]`, `[L3-L5]`. A word beside them, as in the label `[L3 user]`, is passed over.
+/// The citations in a text: `[L3]`, `[L3, L5]`, `[L3-L5]`. A word next to them, as in the label `[L3 user]`, is ignored.
 pub(super) fn citations(text: &str) -> Vec<Citation> {
     let begins = text.match_indices("[L").map(|(at, _)| at);
     let citation = |at: usize| {
@@ -46,7 +46,7 @@ fn lines(part: &str) -> Option<(u64, u64)> {
     }
 }
 
-/// The text without its citations, and without the blank before each; at the start of a line, without the one after it.
+/// The text without its citations and the blank before each; at the start of a line, the blank after it.
 pub(super) fn without_citations(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut end = 0;

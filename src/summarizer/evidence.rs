@@ -1,9 +1,9 @@
 //! The model's input for a narrative: the conversation before anything was cleared, with line labels, and outputs clipped to the
 //! context window.
 //!
-//! PURE. An output that is too large keeps its head, its tail, and lines with errors between them, and says what it lost. An
-//! earlier summary is given as one, without the numbers of its lines, which are of another file. The messages that are kept come last,
-//! for the model to know what it need not tell.
+//! PURE. An oversize output keeps its head, its tail, and lines with errors between them, and states what was cut. An earlier
+//! summary is labelled as such and loses its line numbers, which belong to another file. The kept messages come last, so that the
+//! model knows what it need not repeat.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -19,19 +19,19 @@ use crate::text::floor_boundary;
 use crate::tokens::{Estimator, level};
 use crate::transcript::{Block, BlockKind, Conversation, Outcome, Role, Transcript};
 
-/// The largest output, in tokens, however large the window is: more of one is rarely of use, and is paid for.
+/// The maximum size of an output in tokens, however large the window: more is rarely useful, and costs money.
 const LARGEST: u64 = 4_000;
-/// The smallest, however small the window is.
+/// The minimum, however small the window.
 const SMALLEST: u64 = 60;
-/// The most of the kept messages, in tokens.
+/// The maximum for the kept messages, in tokens.
 const KEPT: u64 = 1_500;
-/// The parts of a clamped output in percent: its head, and its tail. Lines with errors have the rest.
+/// The shares of a clamped output in percent: its head and its tail. Lines with errors get the rest.
 const HEAD: usize = 35;
 const TAIL: usize = 40;
 /// The longest line with an error, in bytes.
 const LONGEST: usize = 400;
 
-/// A conversation, and what is known of it.
+/// A conversation and what is known about it.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence<'e, 'a> {
     /// The transcript as it was read.
@@ -61,8 +61,8 @@ struct Part<'e> {
 }
 
 impl<'e> Evidence<'e, '_> {
-    /// The messages `replaced` in rounds of `tokens` tokens together as far as outputs can be clamped, the oldest first; then
-    /// what is kept after them.
+    /// The rounds of the messages `replaced`, oldest first, within `tokens` tokens in total as far as clamping outputs can achieve
+    /// it; then the kept messages after them.
     pub fn rounds(&self, replaced: Range<usize>, tokens: u64) -> Vec<String> {
         let (parts, kept): (Vec<_>, Vec<_>) = self
             .parts(replaced.start..self.conversation.messages.len())
@@ -172,7 +172,7 @@ impl<'e> Evidence<'e, '_> {
         write(out, &label, text, self.block(part));
     }
 
-    /// The messages after the replaced ones as one round, each part of it with its share; "" if there are none.
+    /// The messages after the replaced ones as one round, in which each part gets a share; "" if there are none.
     fn kept(&self, parts: &[Part<'_>]) -> String {
         if parts.is_empty() {
             return String::new();
@@ -221,7 +221,7 @@ impl<'e> Evidence<'e, '_> {
     }
 }
 
-/// A summary without the numbers of lines that its statements come from.
+/// A summary without the line numbers of its sources.
 fn without_lines(summary: &str) -> String {
     let Parsed {
         before,
@@ -237,7 +237,7 @@ fn without_lines(summary: &str) -> String {
     out
 }
 
-/// A beginning up to the end of a line, if one ends in its second half.
+/// Cuts `head` after its last complete line, if that ends in its second half.
 fn line_end(head: &str) -> &str {
     match head.rfind('\n') {
         Some(end) if end * 2 > head.len() => &head[..end],
@@ -245,7 +245,7 @@ fn line_end(head: &str) -> &str {
     }
 }
 
-/// An end from the start of a line on, if one starts in its first half.
+/// Cuts `tail` before its first complete line, if that starts in its first half.
 fn line_start(tail: &str) -> &str {
     match tail.find('\n') {
         Some(end) if end * 2 < tail.len() => &tail[end..],
@@ -271,7 +271,7 @@ mod tests {
         lines.iter().map(|line| format!("{line}\n")).collect()
     }
 
-    /// What the evidence of a session is asked for, with the contents of results in the store by their order.
+    /// The result of `ask` for the evidence of a session; `stored` holds contents in the store by the order of the results.
     fn of<T>(
         session: &str,
         stored: &[(usize, &str)],
@@ -357,7 +357,7 @@ mod tests {
                  ## Files\n{mark} read: a.rs\n\nand [L9]"
             );
             let told = rounds(&session(&text, &["done"]), &[], 9_000);
-            // The user's words, and what is no row, are as they were.
+            // The user's words, and text that is not a row, are unchanged.
             let expected = "[L1 earlier summary]\nThe gauge lags.\n\n## User requests\nSee [L3].\n\n## Files\nread: a.rs\nand [L9]\n\n";
             assert_eq!(told[0], expected);
         }

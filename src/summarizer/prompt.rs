@@ -1,11 +1,11 @@
 //! The prompt for a model that writes a summary. The prompts of published systems are kept verbatim as files.
 //!
-//! Never contains text of a transcript: this is data, and is sent to a model separately.
+//! Never contains text of a transcript: that is data and is sent to the model separately.
 
 use crate::policy::{INSTRUCTIONS_PLACEHOLDER, Policy, Prompt, SIZE_PLACEHOLDER, ShippedPrompt};
 
-/// The text of a prompt's file. A prompt of our own that changes gets a new number in its name; what a model answered to the words
-/// of an older one is not used again, since the words are part of a request's name in the store.
+/// The text of a prompt's file. A changed prompt of our own gets a new number in its name. Answers to an older wording are not
+/// reused, since the wording is part of a request's name in the store.
 fn file(prompt: ShippedPrompt) -> &'static str {
     match prompt {
         ShippedPrompt::Handover => include_str!("prompts/handover-2.md"),
@@ -17,14 +17,14 @@ fn file(prompt: ShippedPrompt) -> &'static str {
     }
 }
 
-/// The policy's prompt for a summary of about `tokens` tokens, with what it must keep in particular; "" = nothing.
+/// The policy's prompt for a summary of about `tokens` tokens; `instructions` states what it must keep in particular; "" = nothing.
 pub fn prompt(policy: &Policy, tokens: u64, instructions: &str) -> String {
     let words = match &policy.summary.prompt {
         Prompt::Shipped(shipped) => file(*shipped),
         Prompt::Own(words) => words,
     };
     let is_placed = words.contains(INSTRUCTIONS_PLACEHOLDER);
-    // The size first: what the user wants kept may hold braces itself.
+    // The size comes first: the user's instructions may themselves contain braces.
     let mut text = words
         .trim_end()
         .replace(SIZE_PLACEHOLDER, &tokens.to_string());
@@ -37,17 +37,17 @@ pub fn prompt(policy: &Policy, tokens: u64, instructions: &str) -> String {
     text
 }
 
-/// A prompt, told that it is about one part of a longer conversation.
+/// A prompt for one part of a longer conversation.
 pub fn of_part(prompt: &str) -> String {
     format!("{prompt}\n\n{}", include_str!("prompts/part.md").trim_end())
 }
 
-/// A prompt, told that it is about the summaries of all parts of a conversation but the last, and that part itself.
+/// A prompt for the summaries of all parts of a conversation but the last, followed by the last part itself.
 pub fn of_last(prompt: &str) -> String {
     format!("{prompt}\n\n{}", include_str!("prompts/last.md").trim_end())
 }
 
-/// A prompt, told that it is about the summaries of all parts of a conversation.
+/// A prompt for merging the summaries of all parts of a conversation.
 pub fn of_merge(prompt: &str) -> String {
     format!(
         "{prompt}\n\n{}",

@@ -1,7 +1,7 @@
 //! The conversation as text for a model that summarises it, in rounds.
 //!
-//! PURE. A round is left out as a whole if the text has to be shortened: a user message, or an answer with the results of
-//! its calls. Reasoning is omitted, since it is not part of the visible conversation; an image becomes a note.
+//! PURE. If the text has to be shortened, whole rounds are left out: a user message, or an answer with the results of its calls.
+//! Reasoning is omitted, since it is not part of the visible conversation; an image becomes a note.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::transcript::{
     Author, Block, BlockKind, Conversation, Message, Outcome, Role, Transcript,
 };
 
-/// The first round of some that are not from the beginning: a list of JSON begins with its bracket.
+/// Turns a round into the first one of a text: a JSON list begins with its bracket.
 pub fn begun(round: &str) -> Cow<'_, str> {
     match round.strip_prefix(", ") {
         Some(rest) => Cow::Owned(format!("[{rest}")),
@@ -56,7 +56,7 @@ pub fn rounds(
     rounds
 }
 
-/// All that a conversation says, for looking up what a summary names.
+/// The whole text of a conversation, for looking up the names of a summary.
 pub fn record(
     policy: &Policy,
     transcript: &Transcript<'_>,
@@ -88,7 +88,7 @@ fn in_blocks<'m>(
     rounds
 }
 
-/// The tools of a conversation's results, by their blocks.
+/// The tools of a conversation's results, keyed by block.
 pub(super) fn tools(
     policy: &Policy,
     transcript: &Transcript<'_>,
@@ -110,7 +110,7 @@ pub(super) enum Starts {
     Nothing,
 }
 
-/// Results belong to the round of the answer that has their calls.
+/// Whether a message starts a round. Results belong to the round of the answer with their calls.
 pub(super) fn starts(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -157,7 +157,7 @@ pub(super) struct Told<'t> {
     pub(super) text: Cow<'t, str>,
 }
 
-/// Appends the text of a block, or what stands for it, under a label.
+/// Appends the text of a block, or its placeholder, under a label.
 pub(super) fn write(out: &mut String, label: &str, text: &str, block: &Block) {
     out.push_str(&format!("[{}]\n", label.trim_end()));
     out.push_str(text.trim());
@@ -167,7 +167,7 @@ pub(super) fn write(out: &mut String, label: &str, text: &str, block: &Block) {
     out.push_str("\n\n");
 }
 
-/// A block as text; `None` for reasoning, and for a text that says nothing.
+/// A block as text; `None` for reasoning and for blank text.
 pub(super) fn told<'t>(
     transcript: &'t Transcript<'_>,
     message: &Message,
@@ -216,7 +216,7 @@ pub(super) fn told<'t>(
 
 fn lossy(transcript: &Transcript<'_>, block: &Block, span: crate::scan::Span) -> String {
     let bytes = transcript.bytes(block.line, span);
-    // A call's input is a JSON object and is kept as it is, or a JSON string with its quotes; other values are the inside of one.
+    // A call's input is a JSON object, kept as it is, or a quoted JSON string; other values are the contents of a string.
     let bytes = match bytes {
         [b'{', ..] => bytes.into(),
         [b'"', inside @ .., b'"'] => unescape(inside),

@@ -1,6 +1,6 @@
 //! How often a request for a summary is repeated, how long to wait in between, and when to stop requesting summaries.
 //!
-//! PURE: it only decides; the caller sends the requests and waits, with a clock of its own.
+//! PURE. Only decides; the caller sends the requests and waits, with a clock of its own.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub enum Failed<E> {
 
 /// The side effects of [`retry`].
 pub trait Backoff<E> {
-    /// Whether one more attempt may be made, where the policy allows it. Every `true` is followed by an attempt.
+    /// Whether another attempt that the policy allows may be made. Every `true` is followed by an attempt.
     fn may_retry(&self) -> bool;
 
     /// A random number from 0 up to 1, so that waiting threads do not all retry at the same time.
@@ -29,11 +29,11 @@ pub trait Backoff<E> {
     /// Waits.
     ///
     /// # Errors
-    /// Why there is to be no further attempt; [`retry`] returns it.
+    /// The reason not to make another attempt; [`retry`] returns it.
     fn wait(&self, time: Duration) -> Result<(), E>;
 }
 
-/// Repeats `attempt` until it succeeds, fails for good, or has failed as often as the policy allows.
+/// Repeats `attempt` until it succeeds, fails permanently, or has failed as often as the policy allows.
 ///
 /// # Errors
 /// That of the last attempt, or of [`Backoff::wait`].
@@ -66,7 +66,7 @@ pub fn delay(policy: &Summary, failures: u64, random: f64) -> Duration {
         Wait::Exponential => {
             let doubled = 1u64.checked_shl((failures - 1).min(63) as u32);
             let factor = doubled.unwrap_or(u64::MAX).min(MAX_FACTOR);
-            // Half of it is fixed, half of it random.
+            // Half of the wait is fixed, half random.
             let longest = first.saturating_mul(factor);
             longest / 2 + (longest as f64 / 2.0 * random) as u64
         }
@@ -74,7 +74,7 @@ pub fn delay(policy: &Summary, failures: u64, random: f64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// Opens after a number of failures in a row, and closes with the next success.
+/// A circuit breaker that opens after a number of consecutive failures and closes with the next success.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Breaker {
     limit: u64,
@@ -82,17 +82,17 @@ pub struct Breaker {
 }
 
 impl Breaker {
-    /// A breaker that opens after `limit` failures in a row; 0 = never.
+    /// A breaker that opens after `limit` consecutive failures; 0 = never.
     pub fn new(limit: u64) -> Self {
         Breaker { limit, failures: 0 }
     }
 
-    /// Whether no further request is to be sent.
+    /// Whether no further requests may be sent.
     pub fn is_open(&self) -> bool {
         self.limit > 0 && self.failures >= self.limit
     }
 
-    /// How many requests have failed since the last success.
+    /// The number of failed requests since the last success.
     pub fn failures(&self) -> u64 {
         self.failures
     }

@@ -1,17 +1,17 @@
-//! The lengths of the blocks of a transcript, found once for several estimators that count what is written.
+//! The lengths of a transcript's blocks as written, computed once for several estimators.
 //!
-//! PURE. Knows blocks by their numbers: those that are read again get new ones.
+//! PURE. Identifies blocks by their numbers: blocks that are reread get new ones.
 
 use super::lengths::Lengths;
 use crate::scan::Span;
 use crate::transcript::Transcript;
 
-/// The lengths of the values of a transcript's blocks, each found once, for several estimators.
+/// The lengths of the values of a transcript's blocks, each computed once for several estimators.
 #[derive(Debug, Default, Clone)]
 pub struct BlockLengths(Vec<Option<Lengths>>);
 
 impl BlockLengths {
-    /// Those of a block.
+    /// The lengths of a block.
     pub(super) fn of(&mut self, transcript: &Transcript<'_>, number: u32) -> Lengths {
         if self.0.len() < transcript.block_count() {
             self.0.resize(transcript.block_count(), None);
@@ -22,7 +22,7 @@ impl BlockLengths {
         })
     }
 
-    /// Those of a message object on a line, of which these are the blocks.
+    /// The lengths of a message object on a line, given its blocks.
     pub(super) fn of_message(
         &mut self,
         transcript: &Transcript<'_>,

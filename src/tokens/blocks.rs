@@ -1,6 +1,6 @@
-//! The sizes of blocks, and of results that stand for others.
+//! The sizes of blocks, and of the results that replace others.
 //!
-//! What counts of a block depends on the policy's scope. What is around the blocks of a message is the business of `messages`.
+//! Which parts of a block count depends on the policy's scope. The parts of a message around its blocks are measured in `messages`.
 
 use super::{BlockLengths, Estimator, Measure, Size, in_units, json};
 use crate::policy::{Images, Scope};
@@ -17,7 +17,7 @@ impl Estimator {
     pub fn replaced(&self, transcript: &Transcript<'_>, result: &Block, text: &str) -> Size {
         let header = transcript.header(result);
         match self.settings.scope {
-            // A list that is a message's content, and not a result's in it.
+            // A list that is the content of a message, not of a result in it.
             Scope::Strings if is_of_strings(result) => Size {
                 measure: self.header(header) + self.plain(text),
                 flat: 0,
@@ -31,7 +31,7 @@ impl Estimator {
         }
     }
 
-    /// The same after the first bytes of a JSON string.
+    /// The same with `header` before the text.
     fn after(&self, header: &[u8], text: &str, shape: Shape) -> Size {
         let mut quoted = Vec::with_capacity(text.len() + 48);
         let list: &[u8] = match shape {
@@ -84,7 +84,7 @@ impl Estimator {
                 BlockKind::Image | BlockKind::Document if self.writes_pictures() => {
                     self.raw(raw(block.value))
                 }
-                // What is in parts that no reader knows is written there.
+                // Parts of unknown types count as they are written.
                 BlockKind::Result if block.others > 0 => {
                     self.pictured(&json::compact(raw(block.content)))
                 }
@@ -137,7 +137,7 @@ impl Estimator {
         }
     }
 
-    /// The size of a block that is counted as it is written, given what is known of lengths; `None` if it is not.
+    /// The size of a block that is counted as written, using the lengths computed so far; `None` for other blocks.
     pub(super) fn written_block(
         &self,
         transcript: &Transcript<'_>,
@@ -172,7 +172,7 @@ impl Estimator {
         })
     }
 
-    /// Whether what is written of pictures counts.
+    /// Whether the written form of pictures counts.
     pub(super) fn writes_pictures(&self) -> bool {
         match self.settings.images {
             Images::Flat => false,
@@ -180,7 +180,7 @@ impl Estimator {
         }
     }
 
-    /// Whether what is written of the pictures in a result counts.
+    /// Whether the written form of the pictures in a result counts.
     fn writes_pictures_of(&self, result: &Block) -> bool {
         self.writes_pictures() && (result.images > 0 || result.documents > 0)
     }
@@ -213,8 +213,8 @@ impl Estimator {
     }
 }
 
-/// Whether a result counts where only strings do: it is a string, or its list of texts is the content of a message and not of a
-/// block in it.
+/// Whether a result counts in a scope that only counts strings: it is a string, or its list of texts is the content of a message
+/// rather than of a block in it.
 fn is_of_strings(result: &Block) -> bool {
     match result.shape {
         Shape::String => true,

@@ -1,6 +1,6 @@
 //! Exact counts: byte-pair encoding with a published vocabulary.
 //!
-//! Special tokens are counted as plain text. A vocabulary is unpacked on its first use, once in a process.
+//! Special tokens are counted as plain text. A vocabulary is unpacked on first use, once per process.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::policy::Encoding;
 use crate::scan::unescape;
 
-/// A vocabulary that counts.
+/// A vocabulary to count tokens with.
 #[derive(Clone, Copy)]
 pub(super) struct Bpe(&'static CoreBpe);
 
 impl Bpe {
-    /// Unpacks the vocabulary, unless that was done before.
+    /// Unpacks the vocabulary on the first call.
     pub(super) fn new(encoding: Encoding) -> Result<Self> {
         let name = encoding.name();
         let vocabulary = tiktoken::get_encoding(name).ok_or_else(|| {

@@ -11,7 +11,7 @@ pub(super) fn compact(raw: &[u8]) -> Vec<u8> {
         return rewritten(raw);
     }
     let mut out = Vec::with_capacity(raw.len());
-    // What is before it was copied; most of a value stays as it is.
+    // Everything before `done` has been copied; most of a value stays as it is.
     let mut done = 0;
     let mut at = 0;
     while at < raw.len() {
@@ -29,8 +29,8 @@ pub(super) fn compact(raw: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Copies what is before an escape of the string at `at` that `JSON.stringify` writes in another way, and that escape as it
-/// writes it; returns the place after the string.
+/// Walks the string at `at`. At each escape that `JSON.stringify` writes differently, copies the bytes before it, then the escape
+/// in that form. Returns the position after the string.
 fn string(out: &mut Vec<u8>, raw: &[u8], mut at: usize, done: &mut usize) -> usize {
     while let Some(special) = next_special(raw, at) {
         at = special + 2;
@@ -59,7 +59,7 @@ fn push_char(out: &mut Vec<u8>, c: char) {
     out.remove(begins);
 }
 
-/// How many characters a character takes in a string that `JSON.stringify` writes.
+/// How many characters `JSON.stringify` writes for a character in a string.
 pub(super) fn char_len(c: char) -> u64 {
     match c {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
@@ -92,7 +92,7 @@ fn rewritten(raw: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The members of a message that a provider is sent.
+/// The members of a message that are sent to a provider.
 const SENT: [&[u8]; 10] = [
     b"role",
     b"content",
@@ -105,12 +105,12 @@ const SENT: [&[u8]; 10] = [
     b"reasoning_content",
     b"reasoning",
 ];
-/// Whether a member of that name is sent.
+/// Whether a member of that name is sent to a provider.
 pub(super) fn is_sent(key: &[u8]) -> bool {
     SENT.contains(&key)
 }
 
-/// Those of them whose value consists of blocks.
+/// The members among them whose value consists of blocks.
 const BLOCKS: [&[u8]; 5] = [
     b"content",
     b"tool_calls",
@@ -124,7 +124,7 @@ pub(super) fn members(object: &[u8]) -> Vec<u8> {
     written(object, |_, value| compact(value))
 }
 
-/// The same without the blocks in it: of a list its brackets, of `null` the word.
+/// The same without its blocks: a list becomes `[]`, and `null` stays.
 pub(super) fn frame(object: &[u8]) -> Vec<u8> {
     written(object, |key, value| match value {
         _ if !BLOCKS.contains(&key) => compact(value),
@@ -151,7 +151,7 @@ fn written(object: &[u8], of: impl Fn(&[u8], &[u8]) -> Vec<u8>) -> Vec<u8> {
 
 /// Calls `each` with every member of a message object that is sent to a provider.
 fn each_sent(object: &[u8], mut each: impl FnMut(&[u8], &[u8])) {
-    // The object was parsed before. Should it fail here, what was found so far counts.
+    // The object was parsed before. If it fails here, what was found so far counts.
     let _ = Cursor::new(object).object(|key, c| {
         let value = c.skip()?;
         if is_sent(key) {
@@ -186,10 +186,10 @@ pub(super) fn without_pictures(json: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The objects of a picture's or a document's type in the lists of a value, in order.
+/// The picture and document objects in the lists of a value, in order.
 fn pictures(json: &[u8]) -> Vec<Span> {
-    /// Pictures are in the content of a message or of a result in it, far less deep than this. A call's input may be nested more
-    /// deeply than any stack allows.
+    /// Pictures are in the content of a message or of a result in it, far less deep than this. A call's input may be nested deeper
+    /// than any stack allows.
     const DEEPEST: u32 = 64;
     fn value(c: &mut Cursor<'_>, found: &mut Vec<Span>, depth: u32) -> Parse<()> {
         match c.kind()? {
@@ -224,7 +224,7 @@ fn pictures(json: &[u8]) -> Vec<Span> {
         .map(drop)
     }
     let mut found = Vec::new();
-    // It was parsed before. Should it fail here, what was found so far counts.
+    // The value was parsed before. If it fails here, what was found so far counts.
     let _ = value(&mut Cursor::new(json), &mut found, 0);
     found
 }

@@ -1,7 +1,7 @@
-//! How long JSON would be as other programs write it, without writing it.
+//! Computes how long JSON would be as other programs write it, without writing it.
 //!
-//! PURE. Two notations in one walk: compact JSON as of [`super::json::compact`], and what Python prints as of
-//! [`super::repr::of_json`]. Tests compare the lengths with what these write.
+//! PURE. Measures two notations in one walk: compact JSON as written by [`super::json::compact`], and what Python prints, as
+//! written by [`super::repr::of_json`]. Tests compare the lengths with their output.
 
 use std::borrow::Cow;
 use std::ops::AddAssign;
@@ -14,7 +14,7 @@ use crate::scan::{Inside, Span, inside, next_special, string_end, unescape, unes
 pub(super) struct Chars {
     /// Unicode scalar values.
     pub(super) scalars: u64,
-    /// How many of these are outside the basic plane.
+    /// How many of them are outside the basic plane.
     pub(super) astral: u64,
 }
 
@@ -57,7 +57,7 @@ impl AddAssign for Lengths {
 }
 
 impl Lengths {
-    /// Those of a valid value, of several, or of parts between them.
+    /// The lengths of a valid value, of several, or of the parts between them.
     pub(super) fn of(raw: &[u8]) -> Lengths {
         let mut walk = Walk::new(raw, &[]);
         while walk.at < raw.len() {
@@ -66,8 +66,8 @@ impl Lengths {
         walk.lengths
     }
 
-    /// Those of the members of a message object that are sent to a provider: of what [`json::members`] writes. `known` are values
-    /// in it whose lengths are known, by their places in it.
+    /// The lengths of the members of a message object that are sent to a provider, as [`json::members`] writes them. `known` holds
+    /// values in the object whose lengths are known, with their positions.
     pub(super) fn of_members(object: &[u8], known: &mut [(Span, Lengths)]) -> Lengths {
         known.sort_unstable_by_key(|(span, _)| span.start);
         let mut walk = Walk::new(object, known);
@@ -78,7 +78,7 @@ impl Lengths {
             walk.lengths = Lengths::default();
             walk.value();
             if json::is_sent(&key) {
-                // Quotes and a colon; of these keys, none has an escape.
+                // Quotes and a colon; none of these keys has an escape.
                 all.json.scalars += key.len() as u64 + 3;
                 all.python.scalars += key.len() as u64 + 4;
                 if !std::mem::take(&mut is_first) {
@@ -167,7 +167,7 @@ impl<'r> Walk<'r> {
         true
     }
 
-    /// Adds what is next: a string, a bracket, a number.
+    /// Adds the next token: a string, a bracket, a number.
     fn token(&mut self) {
         let (json, python, len) = match self.raw[self.at] {
             b'"' => return self.string(),
@@ -201,7 +201,7 @@ impl<'r> Walk<'r> {
                 self.lengths.add_string(body.len(), &run, &escapes);
                 self.lengths.escape_for_python(text);
             }
-            // Rare: replaced bytes are counted where they are written.
+            // Rare: bytes that get replaced are counted by writing the string out.
             Err(_) => {
                 let json = json::compact(&raw[start - 1..self.at.min(raw.len())]);
                 self.lengths.json += Chars::of(&json);
@@ -211,7 +211,7 @@ impl<'r> Walk<'r> {
     }
 }
 
-/// Looks at the string whose first byte is at `start`: where it ends, and what is in it.
+/// Scans the string whose first byte is at `start`: where it ends, and what it contains.
 fn narrow(raw: &[u8], start: usize) -> (usize, Run, Escapes) {
     let mut at = start;
     let mut escapes = Escapes::default();
@@ -263,7 +263,7 @@ impl Lengths {
         self.python.scalars += 3 * run.deletes;
     }
 
-    /// Adds what the characters beyond ASCII take that Python does not print as they are.
+    /// Adds the escapes of the non-ASCII characters that Python does not print as they are.
     fn escape_for_python(&mut self, text: &str) {
         let mut rest = text;
         loop {
@@ -281,8 +281,8 @@ impl Lengths {
     }
 }
 
-/// The length of the run at the start of a text in which Python prints every character but ASCII as it is, as far as first
-/// bytes of characters show that.
+/// The length of the leading run of a text in which Python prints every non-ASCII character as it is, as far as lead bytes alone
+/// tell.
 fn shown_run(text: &[u8]) -> usize {
     let mut at = 0;
     loop {
@@ -316,7 +316,7 @@ fn ascii_run(text: &[u8]) -> usize {
 struct Escapes {
     /// Their bytes.
     bytes: u64,
-    /// What they are in each notation.
+    /// Their length in each notation.
     json: Chars,
     python: Chars,
     /// Apostrophes among them, which Python may escape.
@@ -345,7 +345,7 @@ impl Escapes {
         len
     }
 
-    /// Adds the escapes of two bytes.
+    /// Adds the two-byte escapes.
     fn add_short(&mut self, inside: &Inside) {
         let Inside {
             escapes,
@@ -381,16 +381,16 @@ impl Escapes {
     }
 }
 
-/// What is counted in a run of bytes of UTF-8.
+/// Counts over a run of UTF-8 bytes.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Run {
     is_ascii: bool,
-    /// Bytes that continue a character.
+    /// Continuation bytes.
     continuations: u64,
-    /// Bytes that begin a character outside the basic plane.
+    /// Lead bytes of characters outside the basic plane.
     fours: u64,
     apostrophes: u64,
-    /// The control character 0x7f, which JSON has as it is.
+    /// The control character 0x7f, which JSON does not escape.
     deletes: u64,
 }
 

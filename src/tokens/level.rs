@@ -1,4 +1,4 @@
-//! A limit for each of several sizes that must fit into a room together.
+//! A common limit for several sizes that must fit into a budget together.
 
 /// The limit for each of `sizes` so that their sum is within `room`; `None` if it is already.
 pub fn level(sizes: &[u64], room: u64) -> Option<u64> {

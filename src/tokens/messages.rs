@@ -1,6 +1,6 @@
-//! The sizes of messages: what is around their blocks, and messages that are counted as a whole.
+//! The sizes of messages: the parts around their blocks, and messages that are counted as a whole.
 //!
-//! Never says what a block counts: that is the business of `blocks`.
+//! Never measures a block: that is done in `blocks`.
 
 use super::blocks::is_bare;
 use super::lengths::Lengths;
@@ -55,7 +55,7 @@ impl Estimator {
             Scope::MessageJson | Scope::HistoryJson if !message.object.is_empty() => {
                 let line = conversation.first_line(message);
                 let frame = json::frame(transcript.bytes(line, message.object));
-                // The list that is a result's whole value has its brackets there.
+                // A list that is the whole value of a result already includes its brackets.
                 let blocks = conversation.blocks(message).iter();
                 let is_list = |block: &Block| {
                     block.kind == BlockKind::Result
@@ -74,8 +74,8 @@ impl Estimator {
         }
     }
 
-    /// The size of a message that is counted as a whole: tokens of JSON extend across quotes and brackets, so that the sum of its
-    /// blocks would be about three tokens more for each block; and Python has separators of its own.
+    /// The size of a message that is counted as a whole: tokens of JSON extend across quotes and brackets, so the sum of its blocks
+    /// would be about three tokens too high for each block; and Python uses its own separators.
     pub(super) fn joined(
         &self,
         transcript: &Transcript<'_>,
@@ -119,7 +119,7 @@ impl Estimator {
     }
 }
 
-/// How long a message would be that is written as a whole, with its pictures.
+/// The length of a message written as a whole, with its pictures.
 fn printed(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -154,7 +154,7 @@ fn is_whole(transcript: &Transcript<'_>, conversation: &Conversation, message: &
     is_bare(block) || block.kind == BlockKind::Result && block.value == block.content
 }
 
-/// The commas between the blocks of a message that is one line: those of its content, and its calls.
+/// The number of commas between the blocks of a single-line message: in its content, and in its calls.
 fn commas(transcript: &Transcript<'_>, conversation: &Conversation, message: &Message) -> u64 {
     let (start, end) = (message.content.start, message.content.end());
     let is_in = |block: &&u32| {

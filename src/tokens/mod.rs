@@ -1,8 +1,8 @@
-//! Token counts: estimates of what a model would count.
+//! Token counts: estimates of what a model's tokenizer would count.
 //!
-//! An [`Estimator`] follows a policy's `[tokens]`. It measures in the method's own unit (characters, weights) and rounds where
-//! the policy says, so that sums agree with the systems that the presets describe. [`Sizes`] caches the size of every live
-//! block, so that after an edit only the texts of its line are measured again.
+//! An [`Estimator`] follows a policy's `[tokens]`. It measures in the method's own unit (characters, weights) and rounds where the
+//! policy says, so that sums agree with the systems that the presets describe. [`Sizes`] caches the size of every live block, so
+//! that after an edit only the texts of the edited line are measured again.
 //!
 //! Recorded usage is not used: it is out of date after the first edit.
 
@@ -86,7 +86,7 @@ enum Measure {
 }
 
 impl Estimator {
-    /// An estimator for a policy's `[tokens]`. For the method `bpe`, the vocabulary is unpacked here, once in a process.
+    /// An estimator for a policy's `[tokens]`. For the method `bpe`, the vocabulary is unpacked here, once per process.
     ///
     /// # Errors
     /// If the vocabulary is not built in.
@@ -102,7 +102,7 @@ impl Estimator {
         })
     }
 
-    /// Whether this estimator counts as the other one.
+    /// Whether this estimator counts the same way as `other`.
     pub fn counts_as(&self, other: &Estimator) -> bool {
         self.settings == other.settings
     }
@@ -174,7 +174,7 @@ impl Estimator {
         })
     }
 
-    /// The size of compact JSON, of whose pictures only counts what the policy says.
+    /// The size of compact JSON, with its pictures counted as the policy says.
     fn pictured(&self, json: &[u8]) -> u64 {
         match self.settings.images {
             Images::Flat => self.shown(&json::without_pictures(json)),
@@ -199,7 +199,7 @@ impl Estimator {
         match self.settings.per {
             Per::Message => tokens,
             Per::Conversation => {
-                // The brackets of the list and what separates its elements.
+                // The brackets of the list and the separators of its elements.
                 let (bracket, separator) = match self.settings.scope {
                     Scope::HistoryJson => (self.plain("["), self.plain(",")),
                     Scope::HistoryRepr => (self.plain("["), self.plain(", ")),

@@ -1,13 +1,12 @@
-//! JSON as Python prints the value that it stands for: the `repr` of what `json.loads` makes of it.
+//! JSON as Python prints the value it represents: the `repr` of what `json.loads` returns.
 //!
-//! PURE. Keys that occur twice in an object stay twice, where Python keeps the last; half a pair of surrogates is one
-//! replacement character.
+//! PURE. Duplicate keys in an object all stay, whereas Python keeps the last; a lone surrogate becomes one replacement character.
 
 use std::fmt::Write;
 
 use crate::scan::{string_end, unescape};
 
-/// The text that Python prints for a valid JSON value, or for one of which elements were cut out.
+/// The text that Python prints for a valid JSON value, or for one with elements cut out.
 pub(super) fn of_json(json: &[u8]) -> Vec<u8> {
     let mut out = String::with_capacity(json.len() + json.len() / 16);
     let mut at = 0;
@@ -53,7 +52,7 @@ pub(super) fn number(rest: &[u8]) -> usize {
     rest.iter().take_while(is_of_number).count()
 }
 
-/// How long Python prints a number.
+/// The length of a number as Python prints it.
 pub(super) fn number_len(written: &[u8]) -> u64 {
     if written.iter().all(u8::is_ascii_digit) {
         return written.len() as u64;
@@ -84,14 +83,14 @@ pub(super) fn escape_len(c: char) -> u64 {
 
 fn push_number(out: &mut String, written: &str) {
     if !written.contains(['.', 'e', 'E']) {
-        // There is no negative zero among whole numbers.
+        // Integers have no negative zero.
         out.push_str(if written == "-0" { "0" } else { written });
         return;
     }
     let Ok(number) = written.parse::<f64>() else {
         return out.push_str(written);
     };
-    // The shortest digits that give the number back, and an exponent from 1e16 and below 1e-4: both languages agree.
+    // The shortest digits that round-trip, and an exponent from 1e16 and below 1e-4: both languages agree.
     let shown = format!("{number:?}");
     match shown.split_once('e') {
         Some((digits, exponent)) => {
@@ -99,7 +98,7 @@ fn push_number(out: &mut String, written: &str) {
                 Some(exponent) => ('-', exponent),
                 None => ('+', exponent),
             };
-            // A string takes all that is written.
+            // Writing to a string cannot fail.
             let _ = write!(out, "{digits}e{sign}{exponent:0>2}");
         }
         None => out.push_str(&shown),
@@ -115,7 +114,7 @@ fn push_string(out: &mut String, text: &str) {
     out.push(quote);
     for c in text.chars() {
         let code = u32::from(c);
-        // A string takes all that is written.
+        // Writing to a string cannot fail.
         let _ = match c {
             '\\' => out.write_str("\\\\"),
             '\n' => out.write_str("\\n"),
@@ -132,7 +131,7 @@ fn push_string(out: &mut String, text: &str) {
     out.push(quote);
 }
 
-/// Whether Python prints a character beyond ASCII as it is: it is neither a control, a separator, private nor unassigned.
+/// Whether Python prints a non-ASCII character as it is: it is not a control, separator, private-use or unassigned character.
 #[inline]
 pub(super) fn is_printable(c: char) -> bool {
     let code = u32::from(c);
@@ -140,8 +139,8 @@ pub(super) fn is_printable(c: char) -> bool {
     sixteen.is_some_and(|whole| *whole) || is_common(code) || is_printable_elsewhere(c)
 }
 
-/// The same by the tables of the standard library, which take far longer: Rust escapes the same characters, and marks at the
-/// beginning of a text.
+/// The same by the tables of the standard library, which are far slower: Rust escapes the same characters, and combining marks at
+/// the beginning of a text.
 #[cold]
 fn is_printable_elsewhere(c: char) -> bool {
     if c.is_alphanumeric() || c.escape_debug().next() == Some(c) {
@@ -152,7 +151,7 @@ fn is_printable_elsewhere(c: char) -> bool {
     behind.escape_debug().nth(1) == Some(c)
 }
 
-/// The basic plane by sixteens: those that are printed whole.
+/// For each block of 16 code points in the basic plane, whether all of it is printed.
 static COMMON: [bool; 1 << 12] = {
     let mut all = [false; 1 << 12];
     let mut at = 0;
@@ -168,7 +167,7 @@ static COMMON: [bool; 1 << 12] = {
     all
 };
 
-/// For a first byte of UTF-8, if all characters that begin with it are printed: how many bytes these have.
+/// For each UTF-8 lead byte: the length of its characters if all of them are printed, otherwise 0.
 pub(super) static PRINTABLE_LEAD_BYTES: [u8; 256] = {
     let mut all = [0; 256];
     let mut first = 0xc2;
@@ -190,7 +189,7 @@ pub(super) static PRINTABLE_LEAD_BYTES: [u8; 256] = {
     all
 };
 
-/// Whether a character is in a range that is printed whole.
+/// Whether a character is in a range that is printed in full.
 const fn is_common(c: u32) -> bool {
     matches!(
         c,
@@ -265,7 +264,7 @@ mod tests {
             let shown = String::from_utf8(of_json(json.as_bytes())).unwrap();
             assert_eq!(shown, python, "{json}");
         }
-        // Of which something was cut out.
+        // With an element cut out.
         assert_eq!(of_json(br#"[{"a":1},]"#), b"[{'a': 1}, ]");
     }
 }

@@ -1,6 +1,6 @@
 //! The sizes of the blocks and messages of a transcript, each measured once.
 //!
-//! Never measures a block again that was not edited: edited blocks are read again, and get new numbers.
+//! Never remeasures an unedited block: edited blocks are reread, and get new numbers.
 
 use super::{BlockLengths, Estimator, Size};
 use crate::ids::IdMap;
@@ -12,9 +12,9 @@ use crate::transcript::{BlockKind, Conversation, Message, Transcript};
 pub struct Sizes {
     estimator: Estimator,
     blocks: Vec<Option<Size>>,
-    /// The sizes of messages that are counted as a whole, by their blocks. Blocks that are read again get new numbers.
+    /// The sizes of messages that are counted as a whole, by their blocks. Blocks that are reread get new numbers.
     messages: IdMap<Vec<u32>, Size>,
-    /// What blocks would be as they are written.
+    /// The lengths of blocks as written.
     lengths: BlockLengths,
 }
 
@@ -29,7 +29,7 @@ impl Sizes {
         }
     }
 
-    /// Exchanges what is known of lengths: estimators of the same transcript share it.
+    /// Swaps the cache of lengths, which estimators of the same transcript share.
     pub(crate) fn exchange(&mut self, lengths: &mut BlockLengths) {
         std::mem::swap(&mut self.lengths, lengths);
     }
@@ -39,7 +39,7 @@ impl Sizes {
         &self.estimator
     }
 
-    /// What is known of `part`, whose lines are those of these numbers in `transcript`, which this cache is about.
+    /// A cache for `part`, filled from this cache of `transcript`; `lines` are the numbers that the lines of `part` have in it.
     pub(crate) fn of_lines(
         &self,
         transcript: &Transcript<'_>,
@@ -50,7 +50,7 @@ impl Sizes {
         known.blocks = vec![None; part.block_count()];
         for (line, from) in (0..part.lines().len() as u32).zip(lines) {
             let (ours, theirs) = (part.blocks_of_line(line), transcript.blocks_of_line(*from));
-            // A line may be read differently without those before it.
+            // A line may be read differently without the lines before it.
             if ours.len() != theirs.len() || part.line(line) != transcript.line(*from) {
                 continue;
             }

@@ -1,15 +1,15 @@
-//! A total divided among its parts, so that the parts add up to it.
+//! Divides a total into parts that add up to it.
 //!
 //! Never rounds a part by itself.
 
-/// Divides `total` in the proportion of `weights`, in whole tokens that add up to it; if they weigh nothing, the first has all.
-/// Weights that add up to `total` are returned as they are. Their sum must fit into 64 bits.
+/// Divides `total` in proportion to `weights`, into whole tokens that add up to it; if all weights are 0, the first gets
+/// everything. Weights that add up to `total` are returned as they are. Their sum must fit into 64 bits.
 pub fn split(total: u64, weights: &[u64]) -> impl Iterator<Item = u64> {
     let sum: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
     let mut before = (0, 0);
     weights.iter().map(move |weight| {
         let weighed = before.0 + u128::from(*weight);
-        // At most `total`, since no part weighs more than all.
+        // At most `total`, since no part weighs more than the whole.
         let given = (u128::from(total) * weighed)
             .checked_div(sum)
             .map_or(total, |given| given as u64);

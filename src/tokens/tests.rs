@@ -74,7 +74,7 @@ fn voices(text: &str, toml: &str) -> [u64; 5] {
 fn each_token_is_said_by_somebody() {
     let one = format!("{CHARS}image_tokens = 100\nchars_per_token = 1");
     assert_eq!(voices(ANTHROPIC, &one), [0, 10, 21, 112, 0]);
-    // Of what a message of several adds, each has its part: 4 and 12 of 16 characters, rounded together.
+    // If several voices share a message, each gets its part of what the message adds: 4 and 12 of 16 characters, rounded together.
     let mixed = concat!(
         r#"{"role":"user","content":[{"type":"text","text":"1234"},"#,
         r#"{"type":"tool_result","tool_use_id":"t","content":"123456789012"}]}"#,
@@ -201,7 +201,7 @@ fn pictures_count_as_they_are_written_where_the_policy_says_so() {
         );
         assert_eq!(written[2], flat[2] + picture, "{scope}");
     }
-    // A number of tokens is for flat pictures.
+    // `image_tokens` applies only to flat pictures.
     assert_eq!(settings("images = \"written\"").images, Images::Written);
     assert_eq!(
         settings("images = \"written\"\nimage_tokens = 5").images,
@@ -267,7 +267,7 @@ fn classes_are_near_the_exact_count() {
     for text in texts {
         let exact = tokens(O200K, text);
         let estimate = tokens("method = \"classes\"", text);
-        // Of texts to which the weights were not fitted, nine of ten are within this.
+        // Nine of ten texts that the weights were not fitted to are within this.
         assert!(
             estimate.abs_diff(exact) * 10 <= exact,
             "{estimate} for {exact}: {}",
@@ -351,7 +351,7 @@ fn pictures_and_documents_cost_the_same_in_every_method() {
     }
 }
 
-/// Or an output could be replaced by a text that counts for more in its message.
+/// Otherwise an output could be replaced by a text that counts for more in its message.
 #[test]
 fn a_result_alone_counts_as_in_its_message_and_as_its_replacement() {
     let line = r#"{"role":"tool","tool_call_id":"c","content":"a\t\"b\"\n"}"#;

@@ -1,9 +1,9 @@
 //! How a provider's count relates to the estimate, over the requests that a transcript recorded.
 //!
 //! A provider counts what is not in the file (system prompt, tool schemas) and the content, in its own tokens: `recorded` ≈
-//! `overhead` + `factor` × estimate. The line is fitted by Theil–Sen: the median of the slopes between all pairs of requests,
-//! then the median of the residuals. A few outliers (an agent that cut its own history, a subagent's figure in the wrong place)
-//! would distort a least-squares fit but not medians, and there is nothing to tune.
+//! `overhead` + `factor` × estimate. The line is fitted by Theil–Sen: the median of the slopes between all pairs of requests, then
+//! the median of the residuals. A few outliers (an agent that cut its own history, a subagent's count in the wrong place) would
+//! distort a least-squares fit but not medians, and there is nothing to tune.
 //!
 //! For reports only: recorded usage is out of date after the first edit, so nothing is decided by it.
 
@@ -21,7 +21,7 @@ pub struct Usage {
     pub recorded: u64,
     /// Tokens that are not in the file: system prompt, tool schemas.
     pub overhead: u64,
-    /// The provider's tokens for each estimated one, to 4 decimals.
+    /// The provider's tokens per estimated token, to 4 decimals.
     pub factor: f64,
 }
 
@@ -32,9 +32,10 @@ struct Request {
     recorded: u64,
 }
 
-/// The most requests for a fit, evenly spread: fitting all requests of a long session would take longer than reading it.
+/// The maximum number of requests for a fit, evenly spread: fitting all requests of a long session would take longer than reading
+/// it.
 const REQUESTS: usize = 32;
-/// The fewest requests for a fit: two points always form a line.
+/// The minimum number of distinct requests for a fit: two points always form a line.
 const DISTINCT: usize = 3;
 
 /// The relation over the requests of a live window; `None` for fewer than three different ones, or if more content did not mean
@@ -117,13 +118,13 @@ fn fit(requests: &[Request]) -> Option<Usage> {
     let overhead = median(&mut requests.iter().map(rest).collect::<Vec<_>>())?;
     Some(Usage {
         recorded: requests.last()?.recorded,
-        // A cast to a whole number takes what is below zero for zero.
+        // A cast to an unsigned integer turns negative values into zero.
         overhead: overhead.round() as u64,
         factor: (factor * 10_000.0).round() / 10_000.0,
     })
 }
 
-/// The middle one; of an even number, the mean of the two in the middle.
+/// The median; for an even count, the mean of the two middle numbers.
 fn median(numbers: &mut [f64]) -> Option<f64> {
     let middle = numbers.len() / 2;
     if numbers.is_empty() {
@@ -184,7 +185,7 @@ mod tests {
         assert_eq!(fitted(&[]), None);
         assert_eq!(fitted(&[(1, 10), (2, 20)]), None);
         assert_eq!(fitted(&[(1, 10), (2, 20), (2, 21), (1, 11)]), None);
-        // The count falls where more was sent: a line through these points has no meaning.
+        // The count falls as more is sent: a line through these points has no meaning.
         assert_eq!(fitted(&[(1, 30), (2, 20), (3, 10)]), None);
         // A negative constant makes no sense: it becomes 0.
         assert_eq!(fitted(&[(10, 0), (20, 20), (30, 40)]), Some((40, 0, 2.0)));

@@ -14,7 +14,7 @@ use crate::transcript::{BlockKind, Conversation, Role, Transcript};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Voice {
-    /// The system prompt, a developer.
+    /// The system prompt or a developer.
     System,
     /// The user.
     User,
@@ -64,12 +64,12 @@ impl Voice {
 pub struct Voices([u64; Voice::ALL.len()]);
 
 impl Voices {
-    /// The tokens of one.
+    /// The tokens of one voice.
     pub fn of(&self, voice: Voice) -> u64 {
         self.0[voice as usize]
     }
 
-    /// The tokens of all.
+    /// The tokens of all voices.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
@@ -82,8 +82,9 @@ impl AddAssign<(Voice, u64)> for Voices {
 }
 
 impl Sizes {
-    /// The tokens of a live window by who said them: those of [`Sizes::conversation`], if it has messages. Of a message that
-    /// several have part in, each has what it adds to the window in the proportion of its blocks; only these are measured.
+    /// The tokens of a live window by who said them: they add up to [`Sizes::conversation`], if it has messages. If several voices
+    /// share a message, the tokens that it adds to the window are divided in proportion to their blocks; only such blocks are
+    /// measured.
     pub fn voices(&mut self, transcript: &Transcript<'_>, conversation: &Conversation) -> Voices {
         let mut voices = Voices::default();
         let mut growing = Growing::default();

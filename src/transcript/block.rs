@@ -1,4 +1,4 @@
-//! What stands on a line: the blocks of messages, copies of results, and the units of formats whose messages span several of them.
+//! The contents of a line: blocks of messages, copies of results, and whole messages as units.
 //!
 //! PURE. Spans and small facts only; texts stay in the input's bytes.
 
@@ -18,7 +18,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// All of them.
+    /// All roles.
     pub const ALL: [Role; 4] = [Role::System, Role::User, Role::Assistant, Role::Tool];
 
     /// The name in a message.
@@ -50,7 +50,7 @@ pub enum BlockKind {
     Call,
     /// A tool's result.
     Result,
-    /// A call or a result of a tool that the provider runs; always kept as it is.
+    /// A call or a result of a tool that the provider runs; always kept unchanged.
     Server,
     /// Content that the agent added.
     Attachment,
@@ -90,7 +90,7 @@ impl BlockKind {
     }
 }
 
-/// How a content is written; replacing it keeps the shape.
+/// The JSON shape of a content value; replacing the content keeps its shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// A JSON string.
@@ -105,7 +105,7 @@ pub enum Shape {
     Other,
 }
 
-/// Whether a result says that its call failed.
+/// Whether a result reports that its call failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// No `is_error`, or a false one.
@@ -117,7 +117,7 @@ pub enum Outcome {
 /// Who wrote a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Author {
-    /// Who wrote its message.
+    /// The author of its message.
     OfMessage,
     /// The agent's program, which added it to a person's words.
     Program,
@@ -150,10 +150,10 @@ pub struct Block {
     pub call_id: Span,
     /// A call's tool name, between the quotes; also a result's if the format repeats it.
     pub tool: Span,
-    /// The length in bytes of the header of a string content, which describes the output after it (duration, exit status). It
-    /// stays when the output is replaced, and does not belong to its text.
+    /// The length in bytes of a header in string content that describes the output after it (duration, exit status). The header
+    /// stays when the output is replaced, and is not part of the output's text.
     pub header: u32,
-    /// Its texts in the transcript's list; [`Record::block`] sets it.
+    /// The range of its texts in the transcript's list; set by [`Record::block`].
     pub(crate) texts: (u32, u32),
 }
 
@@ -171,17 +171,17 @@ pub struct Mirror {
     pub line: u32,
     /// The value.
     pub value: Span,
-    /// The id of the call whose result it repeats; empty: that of the results on the same line.
+    /// The id of the call whose result it repeats; if empty, it repeats the result on the same line.
     pub of: Span,
 }
 
 /// Who wrote a whole message on a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Source {
-    /// The role that it has.
+    /// Whoever its role says.
     #[default]
     Own,
-    /// The agent, as the user.
+    /// The agent, in the user's name.
     Injected,
     /// A compaction.
     Summary,
@@ -198,19 +198,19 @@ pub struct Unit {
     pub object: Span,
     /// Its content value.
     pub content: Span,
-    /// Its blocks, by their numbers in the transcript.
+    /// The range of its blocks, by their numbers in the transcript.
     pub blocks: (u32, u32),
     /// Who wrote it.
     pub source: Source,
 }
 
 impl Block {
-    /// Whether it is text of the one who wrote its message.
+    /// Whether it is text that the author of its message wrote.
     pub fn is_words(&self) -> bool {
         self.kind == BlockKind::Text && self.author == Author::OfMessage
     }
 
-    /// A block of that kind with nothing in it yet.
+    /// Creates an empty block of that kind.
     pub fn new(kind: BlockKind) -> Self {
         Block {
             kind,

@@ -11,12 +11,12 @@ use crate::text::push_json_string;
 /// Changes of a transcript. Lines have the numbers (from 0) that they had before any of the changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChangeSet {
-    /// Parts of lines that get new bytes, in any order; no two of them overlap, but a removed part may hold others. These, and
-    /// those on a dropped line, have no effect.
+    /// Parts of lines that get new bytes, in any order. They do not overlap, but a removed part may contain others. Replacements
+    /// inside a removed part or on a dropped line have no effect.
     pub replace: Vec<Replace>,
     /// Lines to remove.
     pub drop: BTreeSet<u32>,
-    /// Lines to add, without line endings, by the line that they come before; the number of lines means the end.
+    /// Lines to add, without line endings, keyed by the line that they are inserted before; the number of lines means the end.
     pub insert: BTreeMap<u32, Vec<Vec<u8>>>,
 }
 
@@ -67,7 +67,7 @@ impl FromIterator<Replace> for ChangeSet {
 }
 
 impl Replace {
-    /// A new text for a block's content; the content keeps its shape and its header.
+    /// Replaces a block's content with `text`; the content keeps its shape and its header.
     pub fn content(block: &Block, text: &str) -> Self {
         let mut with = Vec::with_capacity(text.len() + 64);
         let mut kept = 0;
@@ -90,14 +90,14 @@ impl Replace {
         }
     }
 
-    /// A JSON string with the text `text`.
+    /// Replaces `span` with a JSON string of `text`.
     pub fn text(line: u32, span: Span, text: &str) -> Self {
         let mut with = Vec::with_capacity(text.len() + 2);
         push_json_string(&mut with, text);
         Replace { line, span, with }
     }
 
-    /// Replaces the id at `id` by another one or `null`; ids are raw, without quotes.
+    /// Replaces the id at `id` with `new`, or with `null`; ids are raw, without quotes.
     pub fn id(line: u32, id: Span, new: Option<&[u8]>) -> Self {
         Replace {
             line,
@@ -109,7 +109,7 @@ impl Replace {
         }
     }
 
-    /// Another number.
+    /// Replaces `span` with the number `new`.
     pub fn number(line: u32, span: Span, new: u64) -> Self {
         Replace {
             line,
@@ -124,7 +124,7 @@ impl Replace {
     }
 }
 
-/// A list of one block of that type.
+/// Writes a list with one block of that type.
 fn list(out: &mut Vec<u8>, kind: &str, text: &str) {
     out.extend_from_slice(format!(r#"[{{"type":"{kind}","text":"#).as_bytes());
     push_json_string(out, text);

@@ -7,14 +7,14 @@ use super::{Author, Role, Source, Transcript};
 use crate::ids::IdSet;
 use crate::scan::Span;
 
-/// Which conversation of its transcript.
+/// Identifies a conversation in its transcript.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConversationId {
     /// The main conversation, which the user sees.
     Main,
     /// A subagent's, by the id of its first line.
     Sidechain(String),
-    /// The one on that line (from 1) of a conversation-per-line file.
+    /// The conversation on that line (from 1) of a conversation-per-line file.
     Line(u64),
 }
 
@@ -28,22 +28,22 @@ impl std::fmt::Display for ConversationId {
     }
 }
 
-/// Why lines that no model sees are not dead: they were not abandoned, and a repair of the file would bring them back. The line is
-/// from 0.
+/// Why lines that no model sees are not dead: they were not abandoned, and repairing the file would bring them back. Line numbers
+/// start at 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spared {
     /// A message on this line names a parent that is not in the file, or could not be read, and there are messages before it.
     BrokenChain(u32),
-    /// On this line another session begins than the one that continues, as where two files were joined.
+    /// A session other than the one that continues begins on this line, as when two files were concatenated.
     OtherSession(u32),
-    /// Likewise, and the lines of both are taken for those of one session.
+    /// Likewise, but the lines of both are read as one session.
     Joined(u32),
 }
 
 /// Whether a person wrote a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Typed {
-    /// Yes: a user message that is not a result, a reminder, the echo of a command, or only what an agent added.
+    /// Yes: a user message that is not a result, a reminder, the echo of a command, or content that an agent added.
     Yes,
     /// Anything else.
     No,
@@ -69,23 +69,23 @@ pub struct Message {
 /// The live window of one conversation: what the model would see now, in the order in which it would see it.
 #[derive(Debug, Clone)]
 pub struct Conversation {
-    /// Which one.
+    /// Its id.
     pub id: ConversationId,
     /// Its messages; the first is number 1 in a report.
     pub messages: Vec<Message>,
     /// All live lines in the order of the conversation, including those that are not messages; empty if every line is live.
     pub path: Vec<u32>,
-    /// Those of them that are not on the chain but are sent anyway.
+    /// The live lines that are not on the chain but are sent anyway.
     pub gathered: IdSet<u32>,
-    /// The line where it would continue, in formats whose lines form a tree.
+    /// The line from which it would continue, in formats whose lines form a tree.
     pub leaf: Option<u32>,
-    /// Lines that another version of the agent would send instead; they do not belong to the conversation, and stay.
+    /// Lines that another version of the agent would send instead. They are not part of the conversation, but are kept.
     pub beside: Vec<u32>,
     /// Lines that repeat live lines, sorted; the model does not see them.
     pub mirrors: Vec<u32>,
-    /// Why no line of the session may be dropped, although no model sees it.
+    /// Why lines of the session that no model sees must not be dropped.
     pub spared: Option<Spared>,
-    /// Blocks on live lines that repeat a block of a message, each with that block: an agent sends one of the two.
+    /// Maps blocks on live lines to the message block that they repeat: the agent sends one of the two.
     pub copies: BTreeMap<u32, u32>,
     lines: Vec<u32>,
     blocks: Vec<u32>,
@@ -109,7 +109,7 @@ impl Conversation {
         }
     }
 
-    /// Begins a message; lines that are added next belong to it.
+    /// Begins a message, to which the lines added next belong.
     pub fn push(&mut self, role: Role, object: Span, content: Span) -> usize {
         let lines = (self.lines.len() as u32, self.lines.len() as u32);
         let blocks = (self.blocks.len() as u32, self.blocks.len() as u32);
@@ -125,7 +125,7 @@ impl Conversation {
         self.messages.len() - 1
     }
 
-    /// Adds a line with some of its blocks to the message that was begun last.
+    /// Adds a line with some of its blocks to the current message.
     pub fn extend(&mut self, line: u32, blocks: impl IntoIterator<Item = u32>) {
         self.lines.push(line);
         self.blocks.extend(blocks);
@@ -165,21 +165,21 @@ impl Conversation {
 }
 
 impl Transcript<'_> {
-    /// Why none of its lines may be dropped, although no model sees them.
+    /// Why lines that no model sees must not be dropped, if there is a reason.
     pub fn spared(&self) -> Option<Spared> {
         self.conversations
             .iter()
             .find_map(|conversation| conversation.spared)
     }
 
-    /// The conversation of all messages, in formats with whole messages on a line: every one is live.
+    /// The conversation made of all messages, in formats with whole messages on a line: every message is live.
     pub fn conversation_of_units(&self, id: ConversationId) -> Conversation {
         let mut conversation = Conversation::new(id);
         self.push_units(&mut conversation, 0);
         conversation
     }
 
-    /// Adds the messages that are missing in that conversation.
+    /// Adds the messages that the conversation does not have yet.
     pub fn extend_by_units(&mut self) {
         let mut conversations = std::mem::take(&mut self.conversations);
         match conversations.first_mut() {
@@ -216,15 +216,15 @@ impl Transcript<'_> {
         })
     }
 
-    /// Whether a message of a conversation begins a turn: a person wrote it, and it does not go on with what stands right before it: agents
-    /// store a picture of a request as a message of its own.
+    /// Whether a message of a conversation begins a turn: a person wrote it, and it does not continue the message right before it.
+    /// (Agents store a picture in a request as a message of its own.)
     pub fn begins_turn(&self, conversation: &Conversation, message: usize) -> bool {
         let messages = &conversation.messages;
         let before = message.checked_sub(1).map(|before| &messages[before]);
         self.begins_turn_after(conversation, before, &messages[message])
     }
 
-    /// The same of messages in another order, with the one before it.
+    /// The same for messages in another order, given the message before it.
     pub fn begins_turn_after(
         &self,
         conversation: &Conversation,
@@ -238,14 +238,14 @@ impl Transcript<'_> {
         message.typed == Typed::Yes && !before.is_some_and(goes_on)
     }
 
-    /// Whether all that a person put into a message is pictures.
+    /// Whether a message consists only of pictures and documents.
     fn is_picture(&self, conversation: &Conversation, message: &Message) -> bool {
         use super::BlockKind::{Document, Image};
         let mut blocks = conversation.blocks(message).iter();
         blocks.len() > 0 && blocks.all(|block| matches!(self.block(*block).kind, Image | Document))
     }
 
-    /// Whether an agent added all of a text: context from an editor, or the note that the user interrupted it.
+    /// Whether an agent added the whole text: context from an editor, or the note that the user interrupted it.
     fn is_added(&self, block: u32) -> bool {
         let block = self.block(block);
         let first = self.texts(block).first();
@@ -254,7 +254,7 @@ impl Transcript<'_> {
                 && typed_in(&self.block_text(block)).is_none()
     }
 
-    /// Whether a person wrote a message of these blocks, if no mark says otherwise.
+    /// Whether a person wrote a message with these blocks, unless a flag says otherwise.
     pub fn is_typed(&self, role: Role, blocks: &[u32]) -> Typed {
         use super::BlockKind::{
             Attachment, Call, Document, Image, Other, Redacted, Result, Server, Text, Thinking,

@@ -1,26 +1,26 @@
-//! A transcript that is one document: its messages are units between what is before and after them.
+//! A transcript that is a single document: its messages are units between what precedes and what follows them.
 //!
-//! Writes the commas. Untouched neighbours keep the bytes between them; where a message was removed or inserted, the separator is
-//! one that the document itself has, so that a document with a message on each line keeps its form.
+//! Writes the commas. Untouched neighbours keep the bytes between them. Where a message was removed or inserted, the separator is
+//! copied from the document, so that a document with one message per line keeps its layout.
 
 use super::{Presence, Transcript};
 use crate::scan::Eol;
 use crate::text::put_on_one_line;
 
 impl<'a> Transcript<'a> {
-    /// Whether it is one document.
+    /// Whether the transcript is a document.
     pub fn is_document(&self) -> bool {
         self.lines
             .first()
             .is_some_and(|line| line.eol == Eol::Frame)
     }
 
-    /// The number of its last unit, which stands after the messages; new messages at the end come before it.
+    /// The number of the last unit, the one after the messages; messages are appended before it.
     pub(crate) fn after_messages(&self) -> u32 {
         self.lines.len().saturating_sub(1) as u32
     }
 
-    /// What is around the messages, as one object with an empty list; `None` where it is no document.
+    /// The parts around the messages, as an object with an empty list; `None` if the transcript is not a document.
     pub(crate) fn around_messages(&self) -> Option<Vec<u8>> {
         let last = self.after_messages();
         self.is_document()
@@ -30,7 +30,7 @@ impl<'a> Transcript<'a> {
     /// The document as it is now.
     pub(super) fn document_pieces(&self) -> impl Iterator<Item = &[u8]> {
         let (open, comma) = self.separators();
-        // Where the last unit of the input ends, and how the last one that is written does.
+        // The end of the last input unit, and the `eol` of the last unit written.
         let (mut at, mut last) = (0, Eol::Frame);
         let units = self.lines.iter().zip(0u32..);
         let pieces = units.filter(|(unit, _)| unit.eol != Eol::Within);
@@ -55,7 +55,7 @@ impl<'a> Transcript<'a> {
         pieces.flatten().filter(|piece| !piece.is_empty())
     }
 
-    /// What the input has after the opening bracket, and between two messages.
+    /// The input's bytes after the opening bracket, and between two messages.
     fn separators(&self) -> (&'a [u8], &'a [u8]) {
         let units = self.lines.iter();
         let of_input = |presence| match presence {
@@ -76,8 +76,8 @@ impl<'a> Transcript<'a> {
         (open, comma.unwrap_or(b","))
     }
 
-    /// A document as lines, a message on each: what is around the messages and line breaks within them left out. A message
-    /// has the same number as before.
+    /// The document as lines with one message each, without the parts around the messages and the line breaks inside them. Messages
+    /// keep their line numbers.
     pub(crate) fn document_as_lines(&self) -> Option<Vec<u8>> {
         if !self.is_document() {
             return None;

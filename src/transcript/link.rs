@@ -8,15 +8,15 @@ use crate::scan::Span;
 pub struct Link {
     /// This line's own id.
     pub id: Span,
-    /// The id of the previous line in its branch; for a pointer or a title, that of the line that it is about.
+    /// The id of the previous line in its branch; for a pointer or a title, the id of the line it refers to.
     pub parent: Span,
     /// The id of its API message.
     pub message: Span,
-    /// The message's content value; for some kinds of lines, the value that they are about.
+    /// The message's content value; for some kinds of lines, the value they carry.
     pub content: Span,
     /// Its role, if it has one.
     pub role: Option<Role>,
-    /// Its part in the chain.
+    /// Its role in the chain.
     pub kind: LinkKind,
     /// For an answer, whether a model wrote it.
     pub answer: Answer,
@@ -28,11 +28,11 @@ pub struct Link {
     pub is_echo: bool,
     /// The summary that a compaction wrote.
     pub is_summary: bool,
-    /// Has no previous line, explicitly.
+    /// Explicitly has no previous line.
     pub is_root: bool,
 }
 
-/// The part of a line in its chain.
+/// The role of a line in its chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LinkKind {
     /// None: it describes the session, or is of an unknown type.
@@ -67,15 +67,15 @@ pub enum Compaction {
     Boundary,
     /// Ends it; the line itself is the summary.
     Summary,
-    /// Replaces it by the messages on the line.
+    /// Replaces it with the messages on the line.
     Replacement,
     /// Keeps only the user's messages, and adds a message.
     UserWords,
-    /// Nothing: the agent cannot read it.
+    /// Nothing: the agent cannot read the line.
     Unreadable,
 }
 
-/// Whether a model wrote an answer; if two of these apply, the later one counts.
+/// Whether a model wrote an answer; if several variants apply, the last one counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Answer {
     /// Yes, unless the line indicates otherwise.

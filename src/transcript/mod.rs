@@ -1,9 +1,9 @@
 //! The model of a transcript: lines, the blocks on them, and the conversations that they form.
 //!
-//! A [`Transcript`] borrows the input's bytes and adds spans and small facts to them; texts stay where they are. It has
-//! two levels. The *record* of a line (its [`Line`], [`Block`]s, [`Text`]s and [`Link`]) follows from that line's bytes
-//! alone. The *conversations* follow from all records together. An edited line gets a new record from its new bytes and
-//! the conversations are formed again, so what is verified is what will be written.
+//! A [`Transcript`] borrows the input's bytes and adds spans and small facts to them; texts stay where they are. It has two levels.
+//! The *record* of a line (its [`Line`], [`Block`]s, [`Text`]s and [`Link`]) follows from that line's bytes alone. The
+//! *conversations* follow from all records together. An edited line gets a new record from its new bytes and the conversations are
+//! rebuilt, so what is verified is what will be written.
 //!
 //! Flat vectors and 32-bit spans keep all of it near a tenth of the input's size.
 //!
@@ -76,7 +76,7 @@ pub struct Line {
 pub enum Presence {
     /// It is part of the output.
     Kept,
-    /// It was dropped from the output and has no content any more.
+    /// It was dropped from the output and no longer has content.
     Dropped,
     /// It was inserted: the input does not have it.
     Inserted,
@@ -123,7 +123,7 @@ impl<'a> Transcript<'a> {
         &self.base[start..start + len as usize]
     }
 
-    /// Whether a line has other bytes than the input.
+    /// Whether a line's bytes differ from the input.
     pub fn is_edited(&self, line: u32) -> bool {
         self.edited.contains_key(&line)
     }
@@ -153,7 +153,7 @@ impl<'a> Transcript<'a> {
         self.lines.iter().map(number).collect()
     }
 
-    /// The bytes of a block's content without quotes that stay when it is replaced.
+    /// The header of a block's content, without the opening quote: the bytes that stay when the content is replaced.
     pub fn header(&self, block: &Block) -> &[u8] {
         let start = block.content.start + u32::from(block.header > 0);
         let len = block.header;
@@ -166,12 +166,12 @@ impl<'a> Transcript<'a> {
         span.of(self.line(line))
     }
 
-    /// The block with that number.
+    /// The block with this number.
     pub fn block(&self, block: u32) -> &Block {
         &self.blocks[block as usize]
     }
 
-    /// How many blocks there are, those of replaced records included.
+    /// The number of blocks, including those of replaced records.
     pub fn block_count(&self) -> usize {
         self.blocks.len()
     }
@@ -182,7 +182,7 @@ impl<'a> Transcript<'a> {
         start..end
     }
 
-    /// The call that a result is written with, in one element of a file: nothing else can be meant, whatever ids the program gave.
+    /// The call that is stored in the same element as its result. The two belong together, whatever their ids.
     pub fn call_beside(&self, result: u32) -> Option<u32> {
         let answers = self.block(result);
         let is_beside = |other: &Block| {
@@ -224,7 +224,7 @@ impl<'a> Transcript<'a> {
         &self.units
     }
 
-    /// The lines whose bytes are new.
+    /// The edited lines, with their new bytes.
     pub fn edited(&self) -> impl Iterator<Item = (u32, &[u8])> {
         self.edited
             .iter()
@@ -267,8 +267,8 @@ impl<'a> Transcript<'a> {
             .filter(|piece| !piece.is_empty())
     }
 
-    /// A blank line before a line with a byte order mark that would become the first one: otherwise the mark would be the
-    /// file's and the line would be read.
+    /// A blank line, if the first line of the output would begin with a byte order mark. Without it, the mark would count as the
+    /// file's own, and the line would become readable.
     fn guard(&self) -> &'static [u8] {
         let is_there = |line: &&Line| line.presence != Presence::Dropped;
         let first = self.lines.iter().position(|line| is_there(&line));
@@ -282,7 +282,7 @@ impl<'a> Transcript<'a> {
         }
     }
 
-    /// The missing ending of the line before an inserted one: the last line of the input may have none.
+    /// The missing line ending before an inserted line: the last line of the input may have none.
     fn missing_end(&self, inserted: u32) -> &'static [u8] {
         let own = self.lines[inserted as usize].eol;
         let before = self.lines[..inserted as usize].iter();
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn the_model_stays_small() {
-        // A line of a real session has 1 to 2 kB; these decide how much memory its record takes.
+        // A line of a real session has 1 to 2 kB; these sizes determine how much memory its record takes.
         assert!(size_of::<Line>() <= 32);
         assert!(size_of::<Block>() <= 56);
         assert!(size_of::<Text>() <= 16);

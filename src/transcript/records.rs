@@ -15,11 +15,11 @@ pub struct Record<'t, 'a> {
     line: u32,
 }
 
-/// A place in a record; what was added after it can be taken back or bundled.
+/// A position in a record; texts added after it can be discarded or grouped into a block.
 #[derive(Debug, Clone, Copy)]
 pub struct TextMark(u32);
 
-/// A place in a record before some blocks.
+/// A position in a record's list of blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockMark(u32);
 
@@ -39,7 +39,7 @@ impl Record<'_, '_> {
         self.transcript.lines[self.line as usize].anomalies = anomalies;
     }
 
-    /// The place where the next text will go.
+    /// The position of the next text.
     pub fn text_mark(&self) -> TextMark {
         TextMark(self.transcript.texts.len() as u32)
     }
@@ -49,14 +49,14 @@ impl Record<'_, '_> {
         self.transcript.texts.push(text);
     }
 
-    /// Forgets the texts since `mark`.
+    /// Discards the texts since `mark`.
     pub fn forget_texts(&mut self, mark: TextMark) {
         self.transcript.texts.truncate(mark.0 as usize);
     }
 
-    /// Whether the blocks since `mark` are all empty, or none.
+    /// Whether there are no blocks since `mark`, or only empty ones.
     pub fn reads_nothing(&self, mark: BlockMark) -> bool {
-        // A string that is empty has its quotes.
+        // An empty string still has its quotes.
         let is_empty = |block: &Block| {
             block.content.len <= 2
                 && block.images == 0
@@ -68,12 +68,12 @@ impl Record<'_, '_> {
             .all(is_empty)
     }
 
-    /// The place where the next block will go.
+    /// The position of the next block.
     pub fn block_mark(&self) -> BlockMark {
         BlockMark(self.transcript.blocks.len() as u32)
     }
 
-    /// Adds a block with the texts since `texts`.
+    /// Adds a block that gets the texts since `texts`.
     pub fn block(&mut self, block: Block, texts: TextMark) {
         let end = self.transcript.texts.len() as u32;
         self.transcript.blocks.push(Block {
@@ -83,12 +83,12 @@ impl Record<'_, '_> {
         });
     }
 
-    /// Forgets blocks but keeps their texts: they turned out to be parts of another block.
+    /// Discards the blocks since `mark` but keeps their texts: they turned out to be parts of another block.
     pub fn forget_blocks(&mut self, mark: BlockMark) {
         self.transcript.blocks.truncate(mark.0 as usize);
     }
 
-    /// The text that the blocks since `mark` begin with, if any; `line` is the line being read. A reminder in front is skipped if
+    /// The text at the start of the blocks since `mark`, if any; `line` is the line being read. A leading reminder is skipped if
     /// something else follows.
     pub fn first_words<'l>(&self, mark: BlockMark, line: &'l [u8]) -> Option<&'l [u8]> {
         let blocks = self.transcript.blocks.get(mark.0 as usize..)?;
@@ -102,7 +102,7 @@ impl Record<'_, '_> {
         words(blocks.iter().find(is_other).or(blocks.first())?)
     }
 
-    /// Sets who wrote the texts since `mark`: `author` gets each as it stands in `line`, the line being read.
+    /// Sets who wrote the texts since `mark`: `author` is called with each text as written in `line`, the line being read.
     pub fn authors(
         &mut self,
         mark: BlockMark,
@@ -118,7 +118,7 @@ impl Record<'_, '_> {
         }
     }
 
-    /// Forgets blocks and texts since the marks: the line turned out to be something else.
+    /// Discards blocks and texts since the marks: the line turned out to be something else.
     pub fn forget(&mut self, blocks: BlockMark, texts: TextMark) {
         self.transcript.blocks.truncate(blocks.0 as usize);
         self.forget_texts(texts);
@@ -203,9 +203,9 @@ impl<'a> Transcript<'a> {
         }
     }
 
-    /// Gives lines new bytes and has `read` fill their records again.
+    /// Replaces the bytes of lines and has `read` fill their records again.
     ///
-    /// The conversations refer to the old records until the format forms them again.
+    /// The conversations refer to the old records until the format rebuilds them.
     pub(crate) fn replace_lines(
         &mut self,
         new: BTreeMap<u32, Vec<u8>>,
@@ -222,16 +222,16 @@ impl<'a> Transcript<'a> {
         self.sort_records();
     }
 
-    /// Removes lines. They keep their numbers but have no records any more.
+    /// Removes lines. They keep their numbers but no longer have records.
     ///
-    /// The conversations refer to them until the format forms them again.
+    /// The conversations refer to them until the format rebuilds them.
     pub(crate) fn drop_lines(&mut self, lines: &BTreeSet<u32>) {
         self.mirrors.retain(|m| !lines.contains(&m.line));
         self.units.retain(|u| !lines.contains(&u.line));
         for line in lines {
             let slot = &mut self.lines[*line as usize];
             if slot.presence == Presence::Inserted {
-                // The input has no line ending there to remove.
+                // The input has no line ending to remove there.
                 slot.eol = Eol::None;
             }
             slot.presence = Presence::Dropped;
@@ -244,10 +244,10 @@ impl<'a> Transcript<'a> {
         self.touched.extend(lines);
     }
 
-    /// Inserts new lines, each list before the line of its number (the number of lines = at the end), and has `read` fill their
-    /// records. They get the same ending as the line after them, and lines after them get higher numbers.
+    /// Inserts new lines, each list before the line with its key (the number of lines means the end), and has `read` fill their
+    /// records. New lines get the same ending as the line after them, and the lines after them are renumbered.
     ///
-    /// The conversations refer to the old numbers until the format forms them again.
+    /// The conversations refer to the old numbers until the format rebuilds them.
     pub(crate) fn insert_lines(
         &mut self,
         new: &BTreeMap<u32, Vec<Vec<u8>>>,
@@ -283,7 +283,7 @@ impl<'a> Transcript<'a> {
         }
         for (at, lines) in new.iter().rev() {
             let at = *at as usize;
-            // The last line may have no ending: then the ending of those before it.
+            // The last line may have no ending; then take that of a line before it.
             let here = self.lines.get(at).into_iter();
             let mut near = here
                 .chain(self.lines[..at].iter().rev())
@@ -324,11 +324,11 @@ impl<'a> Transcript<'a> {
         self.sort_records();
     }
 
-    /// Forgets dropped lines and replaced records, so that the size of a transcript which grows and is compacted for a long time
-    /// depends only on its content. The rest gets new numbers, and can no longer be written with the bytes around it. Returns the
-    /// new number of each block.
+    /// Discards dropped lines and replaced records, so that the size of a transcript that grows and is compacted over a long time
+    /// depends only on its content. The remaining lines are renumbered, and can no longer be written together with the bytes around
+    /// them. Returns the new number of each block.
     ///
-    /// The conversations refer to the old numbers until the format forms them again.
+    /// The conversations refer to the old numbers until the format rebuilds them.
     pub(crate) fn forget_dropped(&mut self) -> Vec<Option<u32>> {
         let mut lines = Vec::new();
         let mut links = Vec::new();
@@ -384,7 +384,7 @@ impl<'a> Transcript<'a> {
         moved_blocks
     }
 
-    /// New records went to the end; both lists are in the order of their lines.
+    /// Restores line order in both lists after new records were appended.
     fn sort_records(&mut self) {
         self.mirrors.sort_by_key(|m| m.line);
         self.units.sort_by_key(|u| u.line);

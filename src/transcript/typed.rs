@@ -1,10 +1,11 @@
-//! What of a text in a user's message the user typed, or the one who gives an agent its tasks: agents add context to it, and notes
-//! of their own.
+//! Finds what the user typed in the text of a user message (or whoever gives the agent its tasks): agents add context and notes of
+//! their own.
 //!
-//! PURE. Knows the words that agents have for that.
+//! PURE. Knows the tags and phrases that agents use for this.
 
-/// What a user typed of a text in a message: without the reminders and the context that the agent put before it, if anything is
-/// left. What only begins like one of these is the user's: words of the user that are lost are worse than a note too many.
+/// The part of a message's text that the user typed: without the reminders and the context that the agent put before it, if
+/// anything is left. Text that merely begins like one of these counts as the user's: losing the user's words is worse than keeping
+/// a note too many.
 pub fn typed_in(text: &str) -> Option<&str> {
     let mut rest = text;
     while let Some(after) = after_added(rest) {
@@ -16,7 +17,7 @@ pub fn typed_in(text: &str) -> Option<&str> {
     (!is_agents).then_some(rest)
 }
 
-/// What follows the part of the agent's that a text begins with.
+/// The rest of a text that begins with a part the agent added.
 fn after_added(text: &str) -> Option<&str> {
     let begin = text.trim_start();
     if begin.starts_with(OF_THE_LEAD) {
@@ -31,16 +32,16 @@ fn after_added(text: &str) -> Option<&str> {
     }
 }
 
-/// A file that the user mentioned and the agent put before the user's words, as pi does.
+/// A file that the user mentioned and whose content the agent put before the user's words, as pi does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mentioned<'t> {
     /// Its path.
     pub path: &'t str,
-    /// Its text; `None` where it is no text.
+    /// Its text; `None` if it is not a text file.
     pub text: Option<&'t str>,
 }
 
-/// The files before the user's words in a text.
+/// The mentioned files that precede the user's words in a text.
 pub fn mentioned_in(text: &str) -> Vec<Mentioned<'_>> {
     let mut files = Vec::new();
     let mut rest = text;
@@ -51,7 +52,7 @@ pub fn mentioned_in(text: &str) -> Vec<Mentioned<'_>> {
     files
 }
 
-/// The file that a text begins with, and what follows it.
+/// The file at the start of a text, and the rest of the text.
 fn file(text: &str) -> Option<(Mentioned<'_>, &str)> {
     let (path, rest) = text.strip_prefix("<file name=\"")?.split_once("\">")?;
     if path.contains('\n') {
@@ -68,7 +69,7 @@ fn file(text: &str) -> Option<(Mentioned<'_>, &str)> {
     Some((Mentioned { path, text }, after))
 }
 
-/// The tags of what agents put into messages of the user: reminders, context from an editor, what hooks and other agents say.
+/// The tags of what agents add to user messages: reminders, context from an editor, messages from hooks and other agents.
 const TAGS: [&str; 9] = [
     "system-reminder",
     "ide_opened_file",
@@ -81,12 +82,12 @@ const TAGS: [&str; 9] = [
     "user_action",
 ];
 
-/// How the messages of a team's lead begin. Only its teammates get them, who have no other user: like the prompt of a subagent, they
-/// are what was asked for. What teammates tell each other, or the lead, is not.
+/// How messages from a team's lead begin. Only teammates receive them, and they have no other user: like the prompt of a subagent,
+/// such a message is the task. Messages between teammates, or to the lead, are not.
 const OF_THE_LEAD: &str = "<teammate-message teammate_id=\"team-lead\"";
 
-/// What follows the element with such a tag, perhaps with attributes, that a text begins with. Without its end it is none: who only
-/// writes about a tag does not close it.
+/// The rest of a text that begins with an element of this tag, with or without attributes. The element must be closed: someone who
+/// merely mentions a tag does not close it.
 fn after_element<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
     let rest = text.strip_prefix('<')?.strip_prefix(tag)?;
     let (_, after) = rest
@@ -95,21 +96,21 @@ fn after_element<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
     Some(after)
 }
 
-/// Texts that Claude Code writes in the user's name, with nothing behind them.
+/// Whole texts that Claude Code writes in the user's name.
 const WHOLE: [&str; 3] = [
     "Tool loaded.",
     "[Request interrupted by user]",
     "[Request interrupted by user for tool use]",
 ];
 
-/// How notes begin that Claude Code or Codex writes in the user's name.
+/// The beginnings of notes that Claude Code or Codex writes in the user's name.
 const ANOTHER: &str = "Another Claude session sent a message";
 const GO_ON: &str = "Please continue the conversation from where we left it off without asking the user any further questions.";
 const HOOKS: &str = "Stop hook feedback:\n";
 const PROCESSES: &str =
     "Warning: The maximum number of unified exec processes you can keep open is ";
 
-/// What follows the note that a text begins with, if the whole of it is there, on lines of its own.
+/// The rest of a text that begins with a note, if the note is complete and on lines of its own.
 fn after_note(text: &str) -> Option<&str> {
     let after = after_message(text)
         .or_else(|| after_go_on(text))
@@ -119,7 +120,7 @@ fn after_note(text: &str) -> Option<&str> {
     (rest.is_empty() || after[..after.len() - rest.len()].contains('\n')).then_some(rest)
 }
 
-/// What follows the message of another session: an element, and perhaps what Claude Code says of it to its model.
+/// The rest after a message from another session: an element, which may be followed by Claude Code's remark on it to its model.
 fn after_message(text: &str) -> Option<&str> {
     const WHILE: &str = " while you were working";
     const SAYS_OF_IT: [&str; 2] = [
@@ -145,7 +146,8 @@ fn after_go_on(text: &str) -> Option<&str> {
     Some(rest.strip_prefix(WITH).unwrap_or(rest))
 }
 
-/// What follows the lines of hooks: `- [the command]: what it says`. That may have more lines, but whose they are is not certain.
+/// The rest after the lines from hooks: `- [the command]: what it says`. A message may continue on further lines, but whose those
+/// are is uncertain.
 fn after_hooks(text: &str) -> Option<&str> {
     const CONDITION: &str = "Prompt hook condition was not met: ";
     let all = text.strip_prefix(HOOKS)?;
@@ -155,7 +157,7 @@ fn after_hooks(text: &str) -> Option<&str> {
     };
     let lines = all.split_inclusive('\n').take_while(|line| is_hooks(line));
     let end: usize = lines.map(str::len).sum();
-    // With the line break, which ends the last one.
+    // Keep the line break that ends the last hook line.
     let end = all[..end].trim_end().len();
     (end > 0).then(|| &all[end..])
 }
@@ -170,7 +172,7 @@ fn after_processes(text: &str) -> Option<&str> {
     Some(rest.strip_prefix('.').unwrap_or(rest))
 }
 
-/// Whether a text is what Codex writes before or after a picture of the user's.
+/// Whether a text is what Codex writes before or after the user's picture.
 fn is_around_a_picture(text: &str) -> bool {
     let text = text.trim();
     let inside = |text: &str| {
@@ -180,11 +182,11 @@ fn is_around_a_picture(text: &str) -> bool {
                 .to_owned(),
         )
     };
-    // Behind the end of such a tag, words are the user's.
+    // Anything after the end of such a tag is the user's words.
     inside(text).is_some_and(|inside| !inside.contains(['\n', '<', '>'])) || text == "</image>"
 }
 
-/// Whether a text may begin with what an agent adds: most do not, and need not be read. `raw` is its JSON.
+/// Whether a text may begin with something an agent adds: most do not, and need no further look. `raw` is its JSON.
 pub(super) fn may_be_added(raw: &[u8]) -> bool {
     let raw = raw.trim_ascii_start();
     // An escape may be any character.
@@ -192,7 +194,7 @@ pub(super) fn may_be_added(raw: &[u8]) -> bool {
         || [ANOTHER, GO_ON, HOOKS, PROCESSES, WHOLE[0]]
             .iter()
             .any(|note| {
-                // Up to what may be written as an escape.
+                // Only up to where the JSON may have an escape.
                 let start = note.trim_end().as_bytes();
                 raw.starts_with(start)
             })

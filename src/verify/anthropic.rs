@@ -24,7 +24,7 @@ pub(crate) enum Sender {
 struct Turns {
     /// The blocks of all turns.
     blocks: Vec<u32>,
-    /// For each turn its role, and where its blocks end.
+    /// The role of each turn, and where its blocks end.
     ends: Vec<(Role, usize)>,
 }
 
@@ -131,7 +131,7 @@ impl<'c, 't> Check<'c, 't, '_> {
         }
     }
 
-    /// Whether a block is a message's content `""`.
+    /// Whether a block is a message's content that is the string `""`.
     fn is_empty_string(&self, block: &Block) -> bool {
         block.kind == BlockKind::Text && block.value == block.content && self.is_empty(block)
     }
@@ -141,7 +141,7 @@ impl<'c, 't> Check<'c, 't, '_> {
         texts.iter().all(|text| text.scalars == 0)
     }
 
-    /// Checks a block by itself.
+    /// Checks a block on its own.
     fn content(&mut self, block: &Block, role: Role) {
         match block.kind {
             BlockKind::Call if role != Role::Assistant => {
@@ -244,7 +244,7 @@ impl<'c, 't> Check<'c, 't, '_> {
         }
     }
 
-    /// Checks the results of one turn against the calls of the turn before it; `answered` is used for those that have one.
+    /// Checks the results of one turn against the calls of the turn before it; `answered` collects the calls that have a result.
     fn results(
         &mut self,
         blocks: &[u32],
@@ -314,7 +314,7 @@ impl<'c, 't> Check<'c, 't, '_> {
         }
     }
 
-    /// Checks where thinking is in the last answer. A transcript does not record whether thinking is on in a request.
+    /// Checks the position of thinking in the last answer. A transcript does not record whether a request has thinking turned on.
     fn thinking(&mut self, turns: &Turns) {
         let transcript = self.f.transcript;
         let kind = |b: &u32| transcript.block(*b).kind;
@@ -343,7 +343,7 @@ impl<'c, 't> Check<'c, 't, '_> {
     }
 }
 
-/// The blocks of one kind among some.
+/// Those of `blocks` that are of one kind.
 fn of_kind<'t>(
     transcript: &'t Transcript<'_>,
     blocks: &[u32],

@@ -6,7 +6,7 @@
 //! agents choose what they send. Bytes are read again only for ids, for a few keys that no record keeps, and to check that
 //! what is sent is JSON that every reader accepts.
 //!
-//! Never changes anything, never does I/O, never fails: a history that cannot be read has findings.
+//! Never changes anything, never does I/O, never fails: a history that cannot be read yields findings.
 
 pub(crate) mod anthropic;
 mod open_calls;
@@ -40,9 +40,9 @@ pub struct Finding {
     pub rule: Rule,
     /// How bad it is.
     pub severity: Severity,
-    /// The line in the transcript, from 1; where each line of a file is a transcript, always 1.
+    /// The line in the transcript, from 1; always 1 if each line of a file is a transcript.
     pub line: u64,
-    /// The conversation: its [`crate::transcript::ConversationId`] as displayed. Its findings share it: an id can be long.
+    /// The conversation: its [`crate::transcript::ConversationId`] as displayed. Shared by its findings, because an id can be long.
     pub conversation: Arc<str>,
     /// The id of the call or the uuid of the line concerned; empty where there is none.
     pub id: String,
@@ -128,14 +128,14 @@ impl<'t, 'a> Findings<'t, 'a> {
         self.add(rule, Severity::Warning, line, id);
     }
 
-    /// Adds a finding in the provider's wording, or else in the rule's.
+    /// Adds a finding in the provider's wording, or in the rule's own if there is none.
     pub(crate) fn add(&mut self, rule: Rule, severity: Severity, line: u32, id: &[u8]) {
         let wording = self.provider.and_then(|provider| rule.wording(provider));
         let words = wording.unwrap_or(rule.ours());
         self.report(rule, severity, line, id, words);
     }
 
-    /// Adds a finding with another message than the rule's. `id` is as written between its quotes.
+    /// Adds a finding with a message other than the rule's. `id` is as written between its quotes.
     pub(crate) fn report(
         &mut self,
         rule: Rule,
@@ -204,7 +204,7 @@ impl<'t, 'a> Findings<'t, 'a> {
 
     /// Checks that every reader accepts the bytes of a block.
     pub(crate) fn readable(&mut self, block: &Block) {
-        // Most lines have no oddities; only where a line has one is this block searched for it.
+        // Most lines have no anomalies; this block is searched for one only if its line has any.
         let odd = self.transcript.lines()[block.line as usize].anomalies;
         if !odd.contains(Anomalies::INVALID_UTF8) && !odd.contains(Anomalies::LONE_SURROGATE) {
             return;

@@ -73,7 +73,7 @@ impl<'t> Check<'_, 't, '_> {
             .collect()
     }
 
-    /// Checks a message by itself.
+    /// Checks a message on its own.
     fn content(&mut self, message: &Message) {
         let line = self.conversation.first_line(message);
         for block in self.conversation.blocks(message) {
@@ -173,7 +173,7 @@ impl<'t> Check<'_, 't, '_> {
         }
     }
 
-    /// The tool messages have ended: calls that are still open will not get a result.
+    /// Handles the end of the tool messages: calls that are still open will not get a result.
     fn close(&mut self) {
         self.by_id.clear();
         for Open { call, answered } in self.open.drain(..) {

@@ -40,13 +40,13 @@ pub enum Rule {
     ThinkingNotFirst,
     /// The first message is the user's (Anthropic).
     FirstNotUser,
-    /// The last message is the user's (Anthropic); newer models do not accept the beginning of an answer.
+    /// The last message is the user's (Anthropic); newer models do not accept a prefilled answer.
     LastNotUser,
     /// System messages come first (OpenAI; some compatible servers insist on it) or are not messages (Anthropic).
     MisplacedSystem,
     /// What is sent is JSON that every reader accepts: UTF-8, and no half of a surrogate pair.
     InvalidJson,
-    /// Of the messages in a file, a model would see at least one.
+    /// A model would see at least one of the messages in a file.
     NoConversation,
     /// The parent of a live line is in the file; otherwise everything before it is silently lost.
     ChainParentMissing,
@@ -66,7 +66,7 @@ pub enum Rule {
     LeafMissing,
     /// A session begins with its header (otherwise pi starts a new file, and Codex does not find the session).
     HeaderMissing,
-    /// A content is a list: that of a result (otherwise pi sends its characters one by one), or of a tool message (AI SDK).
+    /// The content is a list: that of a result (otherwise pi sends its characters one by one), or of a tool message (AI SDK).
     ContentNotList,
     /// The last answer has its usage (otherwise pi does not start).
     UsageMissing,

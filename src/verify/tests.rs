@@ -140,7 +140,7 @@ fn only_errors_that_were_not_there_before_are_new() {
         // The same rule with another id, and the same id with another rule.
         finding(MissingResult, Error, 2, "b"),
         finding(OrphanResult, Error, 2, "a"),
-        // Known, though it has moved.
+        // Known before, although its line has moved.
         finding(MissingResult, Error, 2, "a"),
         finding(EmptyText, Error, 5, ""),
         // One more of a kind than before.

@@ -42,7 +42,7 @@ impl Progress<'_> {
                 let total = sent + asked.max_tokens;
                 let window = match (excess, self.window) {
                     (Some(excess), _) => window_of(*excess, sent, total),
-                    // While nothing is known to fit, a refusal costs more than a part.
+                    // As long as nothing is known to fit, another refusal costs more than another part.
                     (None, None) => total / 2,
                     (None, Some(known)) if self.rounds.parts == 0 => known / 2,
                     (None, Some(known)) => known - known / ANSWER,
@@ -56,16 +56,16 @@ impl Progress<'_> {
         }
     }
 
-    /// The window is no larger than that, and smaller than what was sent, or asked for as well.
+    /// Records that the window is at most this large, and smaller than what was sent or requested in total.
     fn narrow(&mut self, window: u64, total: u64) {
         let window = window.min(total - total / SPARE);
         self.window = Some(self.window.map_or(window, |known| known.min(window)));
     }
 
-    /// What an answer is, by what the server has counted for it.
+    /// Interprets an answer by what the server counted for it.
     fn compared(&mut self, reply: ModelReply, sent: u64) -> Reply {
         if reply.unread > 0 {
-            // Less was sent than is known here.
+            // Less was sent than is known here, so the counts cannot be compared.
             return Reply::Summary(reply);
         }
         let verdict = self.counts.judge(reply.counted, sent);

@@ -15,7 +15,7 @@ enum Habit {
     CountsHalf,
 }
 
-/// A server with a window, in tokens of four bytes, which writes down the files that it reads about.
+/// A server with a window, in tokens of four bytes, that writes down the files mentioned in what it reads.
 struct Model {
     window: usize,
     habit: Habit,
@@ -63,7 +63,7 @@ impl Model {
     }
 }
 
-/// A conversation read by whoever replies like this.
+/// A conversation read by a server that replies like this.
 fn read(
     policy: &Policy,
     rounds: &[String],
@@ -133,7 +133,7 @@ fn every_round_is_told_however_long_the_conversation_and_whatever_the_server_say
                 requests.len(),
                 told.parts
             );
-            // What was told already is not told again.
+            // What has been sent already is not sent again.
             let whole_requests = requests.iter().filter(|a| a.rounds.len() == 200).count();
             assert_eq!(whole_requests, 1, "{what}");
         }
@@ -152,10 +152,10 @@ fn a_window_that_is_known_costs_no_refused_request() {
     policy.summary.window = 4_000;
     let read = model.read(&policy, &rounds);
     assert_eq!(files(&read.reply.text.unwrap()).len(), 60);
-    // So many parts need a request that merges.
+    // This many parts need a request that merges.
     let parts = read.reading.rounds.parts as usize;
     assert_eq!(model.requests.borrow().len(), parts + 1);
-    // One that is large enough changes nothing.
+    // A window that is large enough changes nothing.
     policy.summary.window = 1_000_000;
     let model = Model {
         window: 1_000_000,
@@ -211,7 +211,7 @@ fn parts_that_are_answered_later_are_asked_for_together_and_are_the_same_then() 
             .iter()
             .map(|a| a.rounds.concat())
             .collect();
-        // Each run is answered what an earlier one has asked for.
+        // Each run gets answers to what an earlier run requested.
         let known: RefCell<BTreeSet<String>> = RefCell::default();
         let mut all = Vec::new();
         let later = loop {

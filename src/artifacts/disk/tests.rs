@@ -12,10 +12,10 @@ use tempfile::TempDir;
 use super::*;
 use crate::policy::preset;
 
-/// What no read may ever show.
+/// Content that no read may ever return.
 const CANARY: &str = "canary: not to be read\n";
 
-/// A folder with much in it, beside a file that is none of its business.
+/// A folder with various contents, next to a file outside of it.
 struct Case {
     outer: TempDir,
 }
@@ -120,7 +120,7 @@ fn nothing_from_outside_is_read_and_nothing_is_waited_for() {
         ".git/config",
         ".netrc",
         "my-Credentials.json",
-        // As file systems may read them that take such letters for others, or pass over them.
+        // Names that file systems may take for others, because they fold or ignore such letters.
         ".e\u{200c}nv",
         ".\u{17f}\u{17f}h/config",
     ];
@@ -191,7 +191,7 @@ fn nothing_from_outside_is_read_and_nothing_is_waited_for() {
     }
     let secrets = secrets.map(|name| (name, NotRead::Secret));
     for (path, expected) in hostile.iter().chain(&secrets) {
-        // Other programs may hold up one of them, but not all three.
+        // Other programs may delay one of the three reads, but not all of them.
         let times = [(); 3].map(|()| {
             let start = Instant::now();
             assert_eq!(root.read(path), Err(*expected), "{path:?}");
@@ -203,7 +203,7 @@ fn nothing_from_outside_is_read_and_nothing_is_waited_for() {
         );
     }
     assert_eq!(root.read("\u{e9}.txt"), whole("composed"));
-    // A file system that knows one spelling only finds the same file by both.
+    // A file system that normalises names finds the same file by either spelling.
     let apart = root.read("e\u{301}.txt");
     assert!(apart == Err(NotRead::Missing) || apart == whole("composed"));
 }
@@ -305,7 +305,7 @@ fn of_a_long_file_the_first_lines_are_read() {
     );
     let longer = format!("0123456789\n{}", "x".repeat(60));
     assert_eq!(read(longer.as_bytes()), first("0123456789", 1));
-    // A character across the end is left out, and no reason to take the file for none.
+    // A character across the limit is left out, and does not make the file count as binary.
     assert_eq!(
         read("a".repeat(31).replace("a", "é").as_bytes()),
         first(&"é".repeat(16), 1)

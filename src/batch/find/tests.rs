@@ -1,4 +1,4 @@
-//! Folders, patterns and names, and what they stand for.
+//! Folders, patterns and names, and the inputs that they select.
 
 use super::*;
 

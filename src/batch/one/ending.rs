@@ -1,6 +1,6 @@
 //! The end of an input: its result is written and recorded, then takes its name, then is reported.
 //!
-//! The record comes before the name, so that whatever has the name can be undone. Decides nothing about content.
+//! The record comes before the name, so that any output that has its name can be undone. Decides nothing about content.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,12 +19,13 @@ use crate::pipeline::Compacted;
 use crate::store::atomic::{Written, lost_of_the_file};
 use crate::store::manifest;
 
-/// The most conversations of a file whose original sizes its record notes. Where there are more, or one on each line (the hash of
-/// such a file is known too late), their summaries say how large they were.
+/// The most conversations of a file whose original sizes its record notes. If there are more, or one on each line (the hash of such
+/// a file is known too late), their summaries state their original sizes.
 const MOST_NOTED: usize = 1_000;
 
 impl Run<'_> {
-    /// Writes a whole file's result; a compressed input that stays as it is stays so to the byte. Gives the bytes of its text.
+    /// Writes the result of a whole file; a compressed input that does not change is copied byte for byte. Returns the size of its
+    /// text in bytes.
     pub(super) fn put(
         &self,
         compacted: &mut Compacted<'_>,
@@ -52,7 +53,7 @@ impl Run<'_> {
 }
 
 impl Work<'_> {
-    /// An input of which nothing is written, because a summary of it failed.
+    /// An input for which nothing is written, because one of its summaries failed.
     pub(super) fn without_summary(self, error: &Error) -> Processed {
         let before = self.before();
         let warnings = self.warnings.finish();
@@ -87,12 +88,12 @@ impl Work<'_> {
         let options = self.job.run.options;
         let is_unsupported = matches!(self.detected, Detected::Unsupported(_));
         let is_not_emitted = options.emit.is_some() && is_unsupported;
-        // A fork of what is not changed would be the session once more, and the latest one.
+        // A fork of a session that is not changed would only duplicate it, and be the latest one.
         let needs_change = self.job.run.is_in_place() || options.fork.is_some();
         !(self.sum.waits || needs_change && !self.sum.changed || is_not_emitted)
     }
 
-    /// The outcome where nothing had been done.
+    /// The outcome if nothing had been done.
     fn before(&self) -> Outcome {
         let (hash, _) = self.input.hash();
         let stored = self.input.stored_bytes();
@@ -117,7 +118,7 @@ impl Work<'_> {
         if waits { outcome.waiting() } else { outcome }
     }
 
-    /// The outcome of an input whose output has its name now, and the names of what it has in the store.
+    /// The outcome of an input whose output now has its name, and the names of its contents in the store.
     fn written(mut self) -> Result<(Outcome, Vec<String>)> {
         let Job { run, target, .. } = self.job;
         let written = self.sink.written()?;
@@ -161,8 +162,8 @@ impl Work<'_> {
         Ok((outcome, contents))
     }
 
-    /// The live tokens before anything was compacted, where the target is a share of them; those that an earlier run has noted
-    /// count where they are more.
+    /// The live tokens before anything was compacted, if the target is a share of them; numbers noted by an earlier run count if
+    /// they are larger.
     fn originals(&mut self) -> BTreeMap<String, u64> {
         let mut originals = std::mem::take(&mut self.originals);
         let is_file = matches!(self.detected, Detected::Known(_, Layout::File));
@@ -177,7 +178,7 @@ impl Work<'_> {
         originals
     }
 
-    /// Notes what the output came from, before it takes its name.
+    /// Records what the output was made from, before it gets its name.
     fn record(
         &mut self,
         written: &Written,

@@ -1,5 +1,5 @@
-//! What of an input goes to the store: contents that leave the transcript, copies that its summaries name, and originals that
-//! nothing else keeps.
+//! Puts parts of an input into the store: contents that leave the transcript, copies that its summaries name, and originals that
+//! are kept nowhere else.
 //!
 //! Everything is in the store before the output takes its name. Never keeps what no text and no record will name.
 
@@ -22,7 +22,7 @@ pub(super) struct Copied<'t> {
 }
 
 impl Copied<'_> {
-    /// The path that a text names; `folder` is that of the store.
+    /// The path by which a text names it; `folder` is that of the store.
     pub(super) fn path(&self, folder: Option<&str>) -> String {
         format!("{}/{}", folder.unwrap_or(FOLDER), self.name)
     }
@@ -43,7 +43,7 @@ impl Run<'_> {
         })
     }
 
-    /// Puts into the store what the result's texts name. Gives the name of the copy, if one was kept.
+    /// Puts into the store what the result's texts name. Returns the name of the copy, if one was kept.
     pub(super) fn keep(
         &self,
         target: &Target,
@@ -69,8 +69,8 @@ impl Run<'_> {
         copy.map(|copy| kept.store.put_copy(&copy.text)).transpose()
     }
 
-    /// Keeps the original where nothing else would: what came by a stream, and what is about to be replaced; and where the
-    /// policy wants a copy of what it summarises. Gives the archive's name; a dry run, too, knows it.
+    /// Keeps an original that would be kept nowhere else: one that came from a stream, or that is about to be replaced; and the
+    /// original of what the policy summarises, if it wants a copy. Returns the archive's name, which is known even in a dry run.
     pub(super) fn archive(
         &self,
         target: &Target,
@@ -87,7 +87,7 @@ impl Run<'_> {
         let is_kept = self.is_in_place() || sum.summarised && self.keeps_original;
         match (target.source, self.options.effect) {
             (Source::File(_), _) if !is_kept => Ok(None),
-            // It came from there.
+            // The original came from the archive.
             (Source::File(_), _) if self.is_in_place() && self.options.scope == Scope::Degraded => {
                 Ok(Some(archive_name(&hash)))
             }

@@ -1,6 +1,6 @@
-//! Where the result of an input goes: opened before anything is compacted, so that what may not be written is said at once.
+//! Opens the output of an input before anything is compacted, so that an output that may not be written is reported at once.
 //!
-//! Replaces nothing that ctxpack did not write, unless it may. Creates no folder and no file in a dry run.
+//! Replaces only what ctxpack wrote, unless allowed otherwise. Creates no folder and no file in a dry run.
 
 use std::fs::{File, Metadata};
 
@@ -16,7 +16,7 @@ use crate::store::manifest::{By, Record};
 use crate::store::{self, Missing, OpenPath, Store};
 
 impl<'r> Run<'r> {
-    /// The output, and what is to be said of what it replaces; `opened` is the input, which says who may read the output.
+    /// The output, and a warning about what it replaces; `opened` is the input, whose permissions the output gets.
     pub(super) fn open_output(
         &self,
         target: &Target,
@@ -37,7 +37,7 @@ impl<'r> Run<'r> {
             Missing::Make
         };
         let spot = match target.spot(path, missing) {
-            // A dry run makes no folder; nothing is in one that is not there.
+            // A dry run creates no folder; a folder that does not exist contains nothing.
             Err(error) if is_dry && error.kind == ErrorKind::NotFound => {
                 return Ok((Sink::nothing(stop), None));
             }
@@ -55,7 +55,7 @@ impl<'r> Run<'r> {
         Ok((Sink::file(replace, stop), over))
     }
 
-    /// The output that will take the input's own place, unless that changes meanwhile.
+    /// The output that will replace the input itself, unless the input changes in the meantime.
     pub(super) fn open_in_place(&self, target: &Target, input: &Input<'_>) -> Result<Sink<'r>> {
         let stop = &self.options.stop;
         let Some(stamp) = input.stamp.clone() else {
@@ -76,7 +76,7 @@ impl<'r> Run<'r> {
         Ok(Sink::file(replace, stop))
     }
 
-    /// Whether an output that is there already may be replaced, and what is to be said of that.
+    /// Whether an existing output may be replaced, and a warning about that.
     fn existing(
         &self,
         target: &Target,
@@ -110,11 +110,10 @@ impl<'r> Run<'r> {
         .hint("--overwrite replaces it; -o or --out-dir writes elsewhere"))
     }
 
-    /// What is said where an output replaces that of another input, which is still there: each of the two has its own output nowhere
-    /// else.
+    /// The warning if an output replaces that of another input that still exists: neither of the two has its output anywhere else.
     fn over_another(&self, target: &Target, store: &Store, record: &Record) -> Option<Warning> {
         let Destination::Folder(_) = self.options.destination else {
-            // A user who names one output for several inputs means it.
+            // A user who names one output for several inputs does so on purpose.
             return None;
         };
         let other = store.path_of(&record.input);

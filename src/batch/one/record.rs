@@ -1,7 +1,7 @@
-//! One transcript in memory, as a record of a stream holds it, into memory.
+//! Compacts one transcript from memory to memory, as it is held by a record of a stream.
 //!
-//! The same steps as for a file: what differs is where the bytes come from and go to. The original is kept where a store is,
-//! since a stream cannot be read again. Never writes a file outside the store.
+//! The steps are the same as for a file: only the source and destination of the bytes differ. The original is kept if there is a
+//! store, since a stream cannot be read again. Never writes a file outside the store.
 
 use std::path::Path;
 
@@ -18,10 +18,10 @@ impl Run<'_> {
         self.refusal.check()
     }
 
-    /// Compacts the transcript `bytes`, which reports call `path`; the output is added to `output`, which is empty.
+    /// Compacts the transcript `bytes`, which reports call `path`, into `output`, which is empty.
     ///
     /// # Errors
-    /// As for a file. What is in `output` then is no result.
+    /// As for a file. `output` then does not contain a result.
     pub(in crate::batch) fn compact_record(
         &self,
         target: &Target,
@@ -36,14 +36,14 @@ impl Run<'_> {
         let stop = &self.options.stop;
         let input = Input::of_bytes(bytes, path, stop, share)?;
         let sink = Sink::memory(output, stop);
-        // What a record cost is not kept for a later run, which has no notes on it either.
+        // The cost of a record is not kept for a later run, which has no notes on it either.
         let context = InputContext {
             before,
             requester: None,
         };
         let worked = Work::of(self, target, path, (input, sink), context, laps)?;
         let mut outcome = worked.outcome;
-        // Nothing was written where the output may go one day.
+        // Nothing was written to the output's future location.
         outcome.output = Some("-".to_owned());
         Ok(outcome)
     }

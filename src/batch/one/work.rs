@@ -1,6 +1,6 @@
-//! An input whose format is known, on its way to its result: one way for each layout.
+//! Takes an input whose format is known to its result, with one method for each layout.
 //!
-//! Puts what the result names into the store as it goes. Gives no output its name: see [`ending`](super::ending).
+//! Puts what the result names into the store as it goes. Does not give the output its name: see [`ending`](super::ending).
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -28,15 +28,15 @@ use crate::summarizer::extractive::WEIGHTS;
 pub(super) struct Job<'w> {
     pub(super) run: &'w Run<'w>,
     pub(super) target: &'w Target<'w>,
-    /// What the report calls the input.
+    /// The path of the input in the report.
     pub(super) path: &'w Path,
     pub(super) context: InputContext<'w>,
-    /// What texts call the store's folder, if they can name it.
+    /// The name of the store's folder in texts, if they can name it.
     folder: Option<String>,
 }
 
 impl Job<'_> {
-    /// What the texts of a transcript name, where a copy of it is `archive`.
+    /// The stored contents that the texts of a transcript can name, with `archive` as the path of its copy.
     fn stored<'p>(
         &'p self,
         archive: Option<&'p str>,
@@ -51,34 +51,34 @@ impl Job<'_> {
     }
 }
 
-/// An input on its way.
+/// An input being processed.
 pub(super) struct Work<'w> {
     pub(super) job: Job<'w>,
     pub(super) input: Input<'w>,
     pub(super) detected: Detected,
-    /// The long strings that were found while the format was.
+    /// The long strings that were found during format detection.
     strings: Strings,
     pub(super) sink: Sink<'w>,
     pub(super) laps: Laps,
     pub(super) origin: SessionOrigin,
     pub(super) sum: Sum,
     pub(super) warnings: Warnings,
-    /// The live tokens before anything was compacted, as an earlier run has noted them.
+    /// The live tokens before anything was compacted, as noted by an earlier run.
     pub(super) originals: BTreeMap<String, u64>,
     /// The uncompressed size of a compressed output; `None` if the output is not compressed.
     pub(super) text_after: Option<u64>,
 }
 
-/// How an input came through.
+/// How an input was processed.
 enum Passage {
     /// Its result is in the sink.
     Whole,
-    /// Nothing takes the place of a summary that failed, so there is no result.
+    /// The policy allows nothing in place of a summary that failed, so there is no result.
     NoSummary(Error),
 }
 
 impl<'w> Work<'w> {
-    /// An open input into its output; `path` is what the report calls it.
+    /// Processes an open input into its output; the report calls it `path`.
     pub(super) fn of(
         run: &'w Run<'w>,
         target: &'w Target<'w>,
@@ -90,10 +90,10 @@ impl<'w> Work<'w> {
         if let (Source::Stdin, Some(kept), Effect::Write) =
             (target.source, &target.store, run.options.effect)
         {
-            // What came by a stream cannot be read again.
+            // An input that comes from a stream cannot be read again.
             let archive = kept.store.archive()?;
             let mut archive = match sink.is_memory() {
-                // Nothing is replaced, and to flush each record of a stream takes ten times as long as all the rest.
+                // Nothing is replaced, and flushing each record of a stream to disk takes ten times as long as everything else.
                 true => archive.lazy(),
                 false => archive,
             };
@@ -149,7 +149,7 @@ impl<'w> Work<'w> {
         }
     }
 
-    /// What is not understood stays as it is.
+    /// Passes an input of unknown format through unchanged.
     fn unsupported(&mut self) -> Result<Passage> {
         let options = self.job.run.options;
         if self.job.run.redactor.is_some() {
@@ -160,7 +160,7 @@ impl<'w> Work<'w> {
             .hint("leave the file out, or run without --redact outputs"));
         }
         if options.emit.is_some() {
-            // What is there in its place would be no messages.
+            // The unchanged input would not consist of messages.
             self.sink = Sink::nothing(&options.stop);
         }
         if options.bad_lines == BadLines::Fail {
@@ -171,7 +171,7 @@ impl<'w> Work<'w> {
         Ok(Passage::Whole)
     }
 
-    /// A file that is one transcript.
+    /// Processes a file that is one transcript.
     fn file(&mut self, format: Format) -> Result<Passage> {
         let Job {
             run, target, path, ..
@@ -221,7 +221,7 @@ impl<'w> Work<'w> {
         Ok(Passage::Whole)
     }
 
-    /// A file that is a transcript on each line.
+    /// Processes a file with one transcript per line.
     fn lines(&mut self, format: Format) -> Result<Passage> {
         let run = self.job.run;
         let stop = &run.options.stop;
@@ -251,7 +251,7 @@ impl<'w> Work<'w> {
             if !lines.is_without_summary {
                 return Err(error);
             }
-            // Its hash is that of all of it.
+            // The hash covers the whole input.
             copy(&mut self.input, &mut Sink::nothing(stop))?;
             return Ok(Passage::NoSummary(error));
         }
@@ -268,7 +268,7 @@ impl<'w> Work<'w> {
         Ok(Passage::Whole)
     }
 
-    /// Fails on bad lines where they may not pass.
+    /// Fails on bad lines if they may not be passed through.
     fn check_lines(&self) -> Result<()> {
         let bad_lines = self.job.run.options.bad_lines;
         bad_lines.check(&self.detected, &self.input.buffer)
@@ -282,7 +282,7 @@ struct Lines<'l, 'w> {
     sum: &'l mut Sum,
     laps: &'l mut Laps,
     originals: &'l BTreeMap<String, u64>,
-    /// Whether the last error is that of a summary.
+    /// Whether the last error is about a summary.
     is_without_summary: bool,
 }
 
@@ -310,7 +310,7 @@ impl Lines<'_, '_> {
         }
         let bad_lines = options.bad_lines;
         bad_lines.check_part(self.format, bytes, number)?;
-        // The file's own hash is not known before its end; a conversation's is.
+        // The file's own hash is known only at its end; a conversation's is known now.
         let copy = run.copied(bytes);
         let folder = self.job.folder.as_deref();
         let archive = copy.as_ref().map(|copy| copy.path(folder));
@@ -333,7 +333,7 @@ impl Lines<'_, '_> {
         }
         self.laps
             .skip(clock, compacted.timings.take().unwrap_or_default());
-        // The others are asked for as well, and none is written.
+        // The other summaries are requested as well, but none is written.
         if self.sum.waits || compacted.waits() {
             self.sum.add(compacted);
             return Ok(());

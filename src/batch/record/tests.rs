@@ -37,7 +37,7 @@ fn an_error_is_the_last_member_or_takes_the_place_of_an_old_one() {
         "{\"error\":1}",
         "{\"error\":\"x\"}",
         "{\"error\":{\"kind\":\"io\"}}",
-        // Of a kind that is another user's.
+        // Errors of an unknown kind, or with other members, belong to someone else.
         "{\"error\":{\"kind\":\"timeout\",\"message\":\"y\"}}",
         "{\"error\":{\"kind\":\"io\",\"message\":\"y\",\"more\":1}}",
     ] {
@@ -88,7 +88,7 @@ fn a_transcript_is_put_where_its_own_was() {
     let with = list.with(b"{\"c\":2}\n{}\r\n{}").unwrap();
     assert_eq!(with, b"{\"a\":[1] ,\"a\":[ {\"c\":2} , {} , {} ]}");
     assert_eq!(list.with(b"").unwrap(), b"{\"a\":[1] ,\"a\":[  ]}");
-    // Whatever does not fit into the line is no result.
+    // A transcript that does not fit into the line is not a result.
     for wrong in ["{}\n\n", "1\n", "{},{}\n", "{}}\n", "\u{feff}x"] {
         assert!(list.with(wrong.as_bytes()).is_err(), "{wrong}");
     }

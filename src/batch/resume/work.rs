@@ -1,4 +1,4 @@
-//! What results depend on besides their inputs: runs of which all of this is the same take over what the others have finished.
+//! What results depend on besides their inputs: runs for which all of this is the same take over each other's finished work.
 //!
 //! Looks at no input. Paths are named so that they are the same wherever inputs and store are mounted.
 
@@ -12,14 +12,13 @@ use crate::store::{FOLDER, Store};
 /// What a run does with the work of earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
-    /// It takes it over.
+    /// It takes them over.
     TakeOver,
-    /// It does all again, and notes what it has done for a run that is asked to take it over.
+    /// It processes everything again, and notes the results for a run that is asked to take them over.
     Note,
 }
 
-/// What a run does with earlier work where it takes part in that at all: what hooks, files and clocks had a part in may be otherwise
-/// now.
+/// How a run uses earlier work, if it uses it at all: whatever hooks, files and clocks contributed to may be different now.
 pub(super) fn use_of(effective: &Effective, options: &Options) -> Use {
     let is_alike = options.hooks.pre.is_none()
         && options.hooks.post.is_none()
@@ -61,8 +60,8 @@ pub(super) fn work(effective: &Effective, options: &Options) -> Option<Work> {
     )))
 }
 
-/// Where outputs go, in words that are the same wherever inputs and store are mounted. Which output a file is, its note says. `None`
-/// where they are no files.
+/// Where outputs go, in words that are the same wherever inputs and store are mounted. The note of an output says which file it is.
+/// `None` if outputs are not files.
 fn place(options: &Options) -> Option<String> {
     Some(match &options.destination {
         Destination::Folder(out) => {

@@ -1,6 +1,6 @@
-//! Entries on the disk: written one behind the other as they come, and read by their places once all have come.
+//! Entries on disk: appended as they come, and read by position once all have come.
 //!
-//! Entries that other files have already are read from there.
+//! Entries that are already in other files are read from there.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -14,16 +14,16 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::store::folder::read_exact_at;
 use crate::store::unnamed::unnamed;
 
-/// Entries are read at once from a part of a file that is not more than this many times as long as they are.
+/// Entries are read at once if the part of the file that spans them is at most this many times their total length.
 const SPREAD: u64 = 4;
-/// More bytes than the JSON of most entries has.
+/// More bytes than the JSON of a typical entry.
 const TYPICAL_ENTRY_BYTES: usize = 2 << 10;
 
-/// An entry on its way to the disk: the slow work comes before the lock that others wait for.
+/// An entry ready for the disk: the slow work is done before taking the lock.
 #[derive(Debug)]
 pub struct Written<E> {
     entry: E,
-    /// Its JSON, and behind it the hint of its error, which no report has.
+    /// Its JSON, followed by the hint of its error, which is not in reports.
     line: Vec<u8>,
     hint: u16,
 }
@@ -47,18 +47,18 @@ pub struct Filed<E: Kept> {
     pub(super) sums: E::Sums,
 }
 
-/// What sees each path in its order, and may read its entry and make another one of it.
+/// Called with each path in order; may read its entry and return a replacement.
 pub(super) type Amend<'a, E> =
     &'a mut dyn FnMut(&str, &dyn Fn() -> io::Result<E>) -> io::Result<Option<E>>;
 
-/// What is shown what is on the disk of an entry, with its number in the order and its place.
+/// Called with the bytes of an entry on disk, its number in the order and its place.
 type ShowLine<'a> = &'a mut dyn FnMut(usize, Place, &[u8]) -> io::Result<()>;
 
 impl<E: Kept> Written<E> {
     /// Makes an entry ready for the disk.
     ///
     /// # Errors
-    /// [`ErrorKind::Internal`] where there is no JSON of it.
+    /// [`ErrorKind::Internal`] if it cannot be serialised to JSON.
     pub fn of(entry: E) -> Result<Self> {
         let mut line = Vec::with_capacity(TYPICAL_ENTRY_BYTES);
         serde_json::to_writer(&mut line, &entry).map_err(|e| {
@@ -66,7 +66,7 @@ impl<E: Kept> Written<E> {
         })?;
         let error = entry.file().error.as_ref();
         let hint = error.and_then(|error| error.hint.as_deref());
-        // One that is longer than any of ours is left out.
+        // A hint that is longer than any of ours is omitted.
         let hint = hint.filter(|hint| hint.len() <= usize::from(u16::MAX));
         let hint = hint.unwrap_or_default().as_bytes();
         line.extend_from_slice(hint);
@@ -78,7 +78,7 @@ impl<E: Kept> Written<E> {
         self.entry
     }
 
-    /// Its place, if it begins there on the tape.
+    /// Its place, if it begins at `offset` on the tape.
     fn place(&self, offset: u64) -> Result<Place> {
         let bytes = u32::try_from(self.line.len() - usize::from(self.hint))
             .map_err(|_| Error::new(ErrorKind::Internal, "an outcome of more than 4 GiB"))?;
@@ -120,7 +120,7 @@ impl<E: Kept> Spooled<E> {
         self.places.add(path, place).map_err(unkept)
     }
 
-    /// The number of a file other than the tape; `None` where there are more than can be told apart.
+    /// The number of a file other than the tape; `None` if there are too many files to number.
     pub(super) fn number_of(&mut self, file: &Arc<File>) -> Option<u16> {
         let known = self
             .others
@@ -141,7 +141,7 @@ impl<E: Kept> Spooled<E> {
         Ok(place)
     }
 
-    /// All of them, in the order of a report.
+    /// All entries, in the order of a report.
     pub(super) fn sorted(self, amend: Amend<'_, E>) -> Result<Filed<E>> {
         let mut files = Files {
             tape: self.tape.into_inner().map_err(|e| unkept(e.into()))?,
@@ -212,7 +212,7 @@ impl<E: Kept> Filed<E> {
         })
     }
 
-    /// Several of them.
+    /// Reads several entries.
     pub(super) fn several(&self, places: Range<usize>) -> io::Result<Vec<E>> {
         let mut several = Vec::with_capacity(places.len());
         self.each_line(places, &mut |_, place, line| {
@@ -222,8 +222,8 @@ impl<E: Kept> Filed<E> {
         Ok(several)
     }
 
-    /// Shows what is on the disk of several. Where they are close to each other, as what a walk finds in one folder is, they are
-    /// read at once.
+    /// Shows the bytes of several entries on disk. If they are close together, as those that a walk finds in one folder are, they
+    /// are read at once.
     fn each_line(&self, places: Range<usize>, show: ShowLine<'_>) -> io::Result<()> {
         let here = self.places.range(places.start, places.end)?;
         let Some((span, bytes)) = span(&here) else {
@@ -263,12 +263,12 @@ impl Files {
         self.bytes_at((place.file, place.offset), place.bytes as usize)
     }
 
-    /// All that is on the disk of one.
+    /// All bytes of an entry on disk.
     fn line(&self, place: Place) -> io::Result<Vec<u8>> {
         self.bytes_at((place.file, place.offset), place.whole() as usize)
     }
 
-    /// Entries whose inputs are called alike, by their JSON.
+    /// Sorts entries whose inputs have the same path, by their JSON.
     fn settle(&self, alike: &mut [Place]) -> io::Result<()> {
         let json = |place: &Place| Ok((self.json(*place)?, *place));
         let mut all: Vec<_> = alike.iter().map(json).collect::<io::Result<_>>()?;
@@ -284,7 +284,7 @@ impl Files {
     }
 }
 
-/// The entry of which this is on the disk.
+/// The entry with these bytes on disk.
 fn entry<E: Kept>(place: Place, line: &[u8]) -> io::Result<E> {
     let (json, hint) = line.split_at(place.bytes as usize);
     let mut entry = E::read_back(json)?;
@@ -296,7 +296,7 @@ fn entry<E: Kept>(place: Place, line: &[u8]) -> io::Result<E> {
     Ok(entry)
 }
 
-/// Where the first of some places begins, and how many bytes they are with all between them, if these are few.
+/// Where the first of several places begins, and the number of bytes to the end of the last, if there are few bytes in between.
 fn span(places: &[Place]) -> Option<((u16, u64), usize)> {
     let file = places.first()?.file;
     let begin = places.iter().map(|place| place.offset).min()?;

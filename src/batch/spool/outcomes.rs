@@ -1,5 +1,5 @@
-//! The outcomes of a run of `compact`: a spool that also knows their sums, outcomes that other files have already, and warnings
-//! that come late.
+//! The outcomes of a run of `compact`: a spool that also maintains their sums, and accepts outcomes that are already in other files
+//! and late warnings.
 //!
 //! Decides nothing about content.
 
@@ -19,11 +19,11 @@ use crate::store::folder::read_exact_at;
 #[derive(Debug)]
 pub struct Outcomes {
     spool: Spool<Outcome>,
-    /// What is to be added to outcomes that are on the disk, by the paths of their inputs.
+    /// Warnings to be added to outcomes that are on disk, by the paths of their inputs.
     late: BTreeMap<String, Vec<Warning>>,
 }
 
-/// What outcomes on the disk add up to.
+/// The sums of the outcomes on disk.
 #[derive(Debug, Clone, Copy)]
 pub struct Sums {
     totals: Totals,
@@ -55,7 +55,8 @@ impl Kept for Outcome {
 }
 
 impl Outcomes {
-    /// None yet. A file, if there is one, will be in `folder`, if that exists, or else where the system has such files.
+    /// Creates an empty collection. Its file, if one is needed, goes to `folder` if that exists, or else to the system's temporary
+    /// folder.
     pub fn new(folder: &Path) -> Self {
         Outcomes::with_most(folder, MOST_HELD)
     }
@@ -67,7 +68,7 @@ impl Outcomes {
         }
     }
 
-    /// How many there are.
+    /// The number of outcomes.
     pub fn len(&self) -> usize {
         self.spool.len()
     }
@@ -77,28 +78,28 @@ impl Outcomes {
         self.spool.is_empty()
     }
 
-    /// Whether they are on the disk, so that [`Outcomes::push_written`] is the way to add one.
+    /// Whether the outcomes are on disk, so that new ones should be added by [`Outcomes::push_written`].
     pub fn are_spooled(&self) -> bool {
         self.spool.are_spooled()
     }
 
-    /// Adds one.
+    /// Adds an outcome.
     ///
     /// # Errors
-    /// Where it cannot be written to the disk.
+    /// If it cannot be written to disk.
     pub fn push(&mut self, outcome: Outcome) -> Result<()> {
         self.spool.push(outcome)
     }
 
-    /// Adds one that is ready for the disk.
+    /// Adds an outcome that is ready for the disk.
     ///
     /// # Errors
-    /// Where it cannot be written to the disk.
+    /// If it cannot be written to disk.
     pub fn push_written(&mut self, written: Written<Outcome>) -> Result<()> {
         self.spool.push_written(written)
     }
 
-    /// Adds one that is on the disk already. `path` is that of its input.
+    /// Adds an outcome that is already on disk. `path` is the path of its input.
     ///
     /// # Errors
     /// Where it cannot be read from there.
@@ -128,7 +129,7 @@ impl Outcomes {
         self.push(outcome)
     }
 
-    /// Adds a warning to that of an input.
+    /// Adds a warning to the outcome of an input.
     pub fn warn(&mut self, path: &str, warning: Warning) {
         if self.spool.are_spooled() {
             let late = self.late.entry(path.to_owned()).or_default();
@@ -138,10 +139,10 @@ impl Outcomes {
         }
     }
 
-    /// All of them, in the order of a report.
+    /// All outcomes, in the order of a report.
     ///
     /// # Errors
-    /// Where they cannot be written to the disk.
+    /// If they cannot be written to disk.
     pub fn sorted(mut self) -> Result<Sorted> {
         let Some(spooled) = self.spool.spooled else {
             return Ok(Sorted::Held(sorted(self.spool.held)));
@@ -175,11 +176,11 @@ impl Sorted {
         }
     }
 
-    /// The places of those that have something by one name, together, in the order of paths; those without a name are left out.
-    /// Holds some bytes for each, but no names.
+    /// Groups the positions of outcomes that have the same `name`, in path order; those without a name are left out. Holds a few
+    /// bytes for each, but no names.
     ///
     /// # Errors
-    /// Where the disk does not give them back.
+    /// If they cannot be read back from disk.
     pub fn together(
         &self,
         name: &dyn Fn(&Outcome) -> Option<PathBuf>,

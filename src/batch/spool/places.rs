@@ -1,7 +1,7 @@
 //! Where the entries on the disk are, in the order of the paths of their inputs.
 //!
-//! They come in any order. A bounded number is held: what is more is sorted in parts, which go to a file without a name, and the
-//! parts are merged into another one at the end. Knows nothing of what is at a place.
+//! They are added in any order. A bounded number is held in memory: the rest is sorted in parts, which go to an unnamed file, and
+//! the parts are merged into another one at the end. Knows nothing about the contents of a place.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
@@ -12,44 +12,44 @@ use super::no_such;
 use crate::store::folder::read_exact_at;
 use crate::store::unnamed::{Part, merge, unnamed};
 
-/// Estimated bytes that are held before they are sorted and written.
+/// The estimated number of bytes held in memory before they are sorted and written.
 const PART_BYTES: usize = 8 << 20;
-/// What a place takes besides its path, in bytes: itself, its path's length, and what the allocator adds.
+/// The overhead of a place besides its path, in bytes: itself, its path's length, and what the allocator adds.
 const BESIDES: usize = 80;
-/// Places that are read at once.
+/// The number of places read at once.
 const PLACES_PER_READ: usize = 2_048;
-/// The bytes of a place on the disk.
+/// The size of a place on disk, in bytes.
 const SIZE: usize = 25;
 
 /// Where an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) offset: u64,
-    /// How long its JSON is.
+    /// The length of its JSON.
     pub(super) bytes: u32,
-    /// Which of the other files has it, from 1; 0: the tape.
+    /// The number of the other file that contains it, from 1; 0: the tape.
     pub(super) file: u16,
-    /// How long the hint of its error is, if it has one.
+    /// The length of its error's hint, if there is one.
     pub(super) hint: u16,
     pub(super) says: Says,
-    /// How much it matters among others, in tokens.
+    /// Its weight relative to others, in tokens.
     pub(super) weight: u64,
 }
 
-/// Whether anything is said of an entry besides its figures.
+/// Whether an entry contains anything besides its figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Says {
     Figures,
     More,
 }
 
-/// Places on their way into their order.
+/// Places that are still to be sorted.
 #[derive(Debug)]
 pub(super) struct Placing {
     /// Where files go.
     folder: PathBuf,
     part: Vec<(Box<str>, Place)>,
-    /// About how many bytes the part takes, and how many it may.
+    /// The approximate number of bytes that the part takes, and how many it may take.
     held: usize,
     most: usize,
     parts: Option<Parts>,
@@ -64,22 +64,22 @@ struct Parts {
     ends: Vec<u64>,
 }
 
-/// Places in their order.
+/// Places in sorted order.
 #[derive(Debug)]
 pub(super) enum Places {
-    /// Few.
+    /// A few, in memory.
     Held(Vec<Place>),
-    /// Many: all are `SIZE` bytes long in the file.
+    /// Many, in a file: each is `SIZE` bytes long.
     Filed {
         file: File,
         len: usize,
-        /// Those that were read last, and which the first of them is.
+        /// The places that were read last, and the index of the first of them.
         window: Mutex<(usize, Vec<Place>)>,
     },
 }
 
 impl Placing {
-    /// None yet. Files will be in `folder`, if that exists, or else where the system has such files.
+    /// Creates an empty collection. Its files go to `folder` if that exists, or else to the system's temporary folder.
     pub(super) fn new(folder: &Path) -> Self {
         Placing::with_most(folder, PART_BYTES)
     }
@@ -95,7 +95,7 @@ impl Placing {
         }
     }
 
-    /// How many there are.
+    /// The number of places.
     pub(super) fn len(&self) -> usize {
         self.len
     }
@@ -103,7 +103,7 @@ impl Placing {
     /// Adds the place of the entry of an input.
     ///
     /// # Errors
-    /// Where the disk takes no more.
+    /// If the disk is full.
     pub(super) fn add(&mut self, path: Box<str>, place: Place) -> io::Result<()> {
         self.len += 1;
         self.held += path.len() + BESIDES;
@@ -114,7 +114,7 @@ impl Placing {
         }
     }
 
-    /// Sorts what is held, and writes it to the disk.
+    /// Sorts the places held in memory, and writes them to disk.
     fn put(&mut self) -> io::Result<()> {
         let parts = match &mut self.parts {
             Some(parts) => parts,
@@ -137,11 +137,11 @@ impl Placing {
         Ok(())
     }
 
-    /// All of them, by their paths. `last` sees those of each path together, in the order in which they were added, and may change
-    /// them and their order.
+    /// All places, sorted by path. `last` is called with the places of each path together, in the order in which they were added,
+    /// and may change them and their order.
     ///
     /// # Errors
-    /// Where the disk takes no more or does not give them back, and those of `last`.
+    /// If the disk is full or cannot be read, and the errors of `last`.
     pub(super) fn sorted(mut self, last: Last<'_>) -> io::Result<Places> {
         if self.parts.is_none() {
             sort(&mut self.part);
@@ -177,10 +177,10 @@ impl Placing {
     }
 }
 
-/// Sees the places of each path together.
+/// Called with the places of each path together.
 pub(super) type Last<'l> = &'l mut dyn FnMut(&str, &mut [Place]) -> io::Result<()>;
 
-/// Collects places of one path, which come one after the other: nearly always one.
+/// Collects consecutive places with the same path: nearly always one.
 struct Together<'t> {
     path: String,
     places: Vec<Place>,
@@ -215,7 +215,7 @@ impl<'t> Together<'t> {
     }
 }
 
-/// The paths of a part, each with the number of the part, which is that of its turn, and its place.
+/// The entries of a part: each with its path, the number of the part (its turn in the merge), and its place.
 fn entries(
     (turn, mut part): (usize, BufReader<Part<'_>>),
 ) -> impl Iterator<Item = io::Result<(String, usize, [u8; SIZE])>> {
@@ -236,13 +236,13 @@ fn entries(
     })
 }
 
-/// By one thread: others that would help may wait for who calls this.
+/// Sorts in one thread: helper threads might be waiting for the caller.
 fn sort(part: &mut [(Box<str>, Place)]) {
     part.sort_by(|a, b| a.0.cmp(&b.0));
 }
 
 impl Place {
-    /// How many bytes are there, with the hint.
+    /// The number of bytes at this place, including the hint.
     pub(super) fn whole(self) -> u64 {
         u64::from(self.bytes) + u64::from(self.hint)
     }
@@ -280,7 +280,7 @@ impl Place {
 }
 
 impl Places {
-    /// How many there are.
+    /// The number of places.
     pub(super) fn len(&self) -> usize {
         match self {
             Places::Held(places) => places.len(),
@@ -288,15 +288,15 @@ impl Places {
         }
     }
 
-    /// The one at a place in their order.
+    /// The place at this index in sorted order.
     ///
     /// # Errors
-    /// Where there is none, or the disk does not give it back.
+    /// If there is none, or the disk cannot be read.
     pub(super) fn get(&self, at: usize) -> io::Result<Place> {
         match self {
             Places::Held(places) => places.get(at).copied().ok_or_else(no_such),
             Places::Filed { file, len, window } => {
-                // Who would have to wait for the window reads without it.
+                // If another thread holds the window, reads without it instead of waiting.
                 let Ok(mut window) = window.try_lock() else {
                     let one = read(file, at, at.saturating_add(1).min(*len))?;
                     return one.first().copied().ok_or_else(no_such);
@@ -316,7 +316,7 @@ impl Places {
         }
     }
 
-    /// Those from one place in their order to before another one.
+    /// The places from index `begin` up to, but not including, `end`.
     ///
     /// # Errors
     /// The errors of [`Places::get`].

@@ -1,4 +1,4 @@
-//! A spool that threads add to: the slow work comes before the lock that others wait for.
+//! A spool that threads add to: the slow work is done before taking the lock.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,12 +10,12 @@ use crate::error::Result;
 /// Collects the entries of all threads.
 pub(in crate::batch) struct Shared<E: Kept> {
     spool: Mutex<Spool<E>>,
-    /// Whether entries go to the disk, so that they are made ready for it without the lock.
+    /// Whether entries go to disk, so that they are serialised before the lock is taken.
     are_spooled: AtomicBool,
 }
 
 impl<E: Kept> Shared<E> {
-    /// None yet; otherwise as [`Spool::new`].
+    /// Creates an empty spool; otherwise like [`Spool::new`].
     pub(in crate::batch) fn new(folder: &Path) -> Self {
         Shared {
             spool: Mutex::new(Spool::new(folder)),
@@ -23,7 +23,7 @@ impl<E: Kept> Shared<E> {
         }
     }
 
-    /// Adds one.
+    /// Adds an entry.
     ///
     /// # Errors
     /// The errors of [`Spool::push`].
@@ -40,7 +40,7 @@ impl<E: Kept> Shared<E> {
         pushed
     }
 
-    /// All of them.
+    /// All entries.
     pub(in crate::batch) fn into_spool(self) -> Spool<E> {
         let spool = self.spool.into_inner();
         spool.unwrap_or_else(PoisonError::into_inner)

@@ -1,4 +1,4 @@
-//! Entries come back alike from memory and from the disk, in the order of their paths.
+//! Entries come back the same from memory and from disk, in path order.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn outcome(n: u64) -> Outcome {
     let path = format!("in/{:03}.jsonl", n * 7 % 100);
     let path = Path::new(&path);
     match n {
-        // That of 033.
+        // The outcome of input 033.
         19 => {
             let error = Error::new(ErrorKind::Io, "cannot open");
             Outcome::failed(path, &error.hint("look at it"))
@@ -136,7 +136,7 @@ fn outcomes_of_other_files_are_as_if_they_were_pushed() {
         places.push((noted.len() as u64, json.len() as u32));
         noted.extend(json);
     }
-    // Each second one is in another file.
+    // Every second entry is in another file.
     let files = ["a", "b"].map(|name| {
         std::fs::write(dir.path().join(name), &noted).unwrap();
         Arc::new(File::open(dir.path().join(name)).unwrap())
@@ -175,7 +175,7 @@ fn outcomes_of_other_files_are_as_if_they_were_pushed() {
     }
 }
 
-/// What `stats` finds in an input of so many messages.
+/// What `stats` finds in an input with this many messages.
 fn counted(counting: &stats::Counter<'_>, n: u64) -> Examined<FileStats> {
     let path = format!("in/{:03}.jsonl", n * 7 % 100);
     let path = Path::new(&path);

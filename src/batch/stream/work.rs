@@ -1,6 +1,7 @@
-//! What becomes of one record of a stream: found in its line, compacted, put back.
+//! Processes one record of a stream: finds the transcript in its line, compacts it, and puts it back.
 //!
-//! One at a time in each thread; alone where others hold the memory that it needs. Never fails for what a record is.
+//! Each thread processes one record at a time; a record is processed alone if others hold the memory that it needs. Never fails
+//! because of a record's contents.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{FaultKind, Outcome, Status, WarningKind};
 use crate::semaphore::Semaphore;
 
-/// A record to be compacted, and where its answer is waited for.
+/// A record to be compacted, and the channel for its answer.
 pub(super) struct Task {
     /// Its line, from 1.
     pub(super) number: u64,
@@ -25,10 +26,10 @@ pub(super) struct Task {
     pub(super) answer: SyncSender<Answer>,
 }
 
-/// What became of a record; an error ends the stream.
+/// The result of a record; an error ends the stream.
 pub(super) type Answer = Result<(Vec<u8>, Outcome)>;
 
-/// What reports call a record without a path.
+/// The name in reports of a record without a path.
 pub(super) fn name_of(number: u64) -> PathBuf {
     PathBuf::from(format!("line:{number}"))
 }
@@ -41,14 +42,14 @@ pub(super) struct Work<'r> {
     pub(super) budget: Budget,
     pub(super) turns: &'r Semaphore,
     pub(super) hook_context: HookContext<'r>,
-    /// Held by each record at work; by one alone if others were in its way.
+    /// Read-locked by each record in progress; write-locked by a record that has to be processed alone.
     pub(super) together: RwLock<()>,
 }
 
 impl Work<'_> {
-    /// What becomes of a record, with its entry of the report where that is asked for; a panic is an error of this record.
+    /// The result of a record, with its entry of the report if that is requested; a panic is an error of this record.
     ///
-    /// A record that has something else where its entry should be gets none: it comes back unchanged, with an error.
+    /// A record that already has another value in the entry's member gets no entry: it is returned unchanged, with an error.
     pub(super) fn answer(&self, task: &Task) -> Answer {
         let stats = self.stream.stats.as_deref();
         if let Some(name) = stats.filter(|name| has_another(&task.line, name)) {
@@ -119,7 +120,7 @@ impl Work<'_> {
         }
     }
 
-    /// The same, beside others or alone.
+    /// Compacts it once, alongside others or alone.
     fn attempt(
         &self,
         record: &Record<'_>,
@@ -127,7 +128,7 @@ impl Work<'_> {
         path: &Path,
     ) -> Result<(Outcome, Vec<u8>)> {
         let bytes = transcript.len() as u64;
-        // Where the output goes one day: names in its texts hold from there.
+        // The output's future location: names in its texts are relative to it.
         let output = record.path.as_ref().filter(|_| self.store.is_some());
         let destination = output.map_or(Destination::Stdout, |path| {
             Destination::File(self.stream.folder.join(path))
@@ -152,13 +153,13 @@ impl Work<'_> {
     }
 }
 
-/// What becomes of a record that cannot be compacted: its line with the reason.
+/// The result of a record that cannot be compacted: its line with the reason.
 fn refused(task: &Task, error: &Error) -> (Vec<u8>, Outcome) {
     let line = with_error(&task.line, &FaultKind::Error(error.kind), &error.message);
     (line, Outcome::failed(&name_of(task.number), error))
 }
 
-/// The line of a record that was read and comes back unchanged, with the reason.
+/// The line of a record that was read but is returned unchanged, with the reason.
 fn unchanged(line: &[u8], outcome: &Outcome) -> Vec<u8> {
     if let Some(error) = &outcome.file.error {
         return with_error(line, &error.kind, &error.message);

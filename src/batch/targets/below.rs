@@ -1,6 +1,6 @@
 //! The targets of inputs that a walk of one folder finds one after the other.
 //!
-//! Nothing here depends on which inputs there are: where the outputs go and which store they have follows from the folder alone.
+//! Nothing here depends on which inputs there are: the location and store of the outputs follow from the folder alone.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
@@ -25,7 +25,7 @@ pub(super) struct Shared {
 }
 
 impl<'s> Targets<'s> {
-    /// Those of the inputs below `folder`; `None` where the output is one file or stream.
+    /// The targets of the inputs below `folder`; `None` if the output is a single file or stream.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Usage`] if an output folder is not a folder.
@@ -73,8 +73,8 @@ impl Shared {
         }
     }
 
-    /// An output of the run will be in this folder: incomplete files of killed runs are removed there, once, before any thread
-    /// writes to it.
+    /// Records that an output of the run goes to this folder: removes incomplete files of killed runs there, once, before any
+    /// thread writes to it.
     pub(super) fn writes_in(&self, folder: &Path, effect: Effect) {
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         if folders.contains(folder.as_os_str()) {

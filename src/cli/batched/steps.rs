@@ -1,6 +1,6 @@
 //! The passes of a run with batches: what is compacted, sent, waited for and collected, in which order.
 //!
-//! Decides nothing about content, and sends nothing itself. An input that waits is compacted again; the others are not.
+//! Decides nothing about content, and sends nothing itself. Only inputs that are waiting for summaries are compacted again.
 
 use std::fs::File;
 use std::io::{self, BufReader, Write};
@@ -23,7 +23,7 @@ use crate::text::{count, printable, shown_path, thousands};
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 /// The longest such wait.
 const LAST_LOOK: Duration = Duration::from_secs(60);
-/// How long a server may not answer while it is looked for results.
+/// How long a server may fail to answer while it is polled for results.
 const LONGEST_TROUBLE: Duration = Duration::from_secs(3_600);
 /// How many batches a sentence names.
 const MAX_NAMED: usize = 2;
@@ -50,7 +50,7 @@ pub(super) struct Steps<'s> {
 }
 
 impl<'s> Steps<'s> {
-    /// Nothing is done yet.
+    /// Creates a run in which nothing is done yet.
     pub(super) fn new(
         (context, bar): (&'s Context, &'s Bar),
         server: &'s dyn BatchClient,
@@ -70,7 +70,7 @@ impl<'s> Steps<'s> {
         }
     }
 
-    /// What came of everything.
+    /// The result of all passes.
     pub(super) fn into_ran(self) -> Ran {
         Ran {
             files: self.outcomes.len() as u64,
@@ -113,7 +113,7 @@ impl<'s> Steps<'s> {
         }
     }
 
-    /// Sends what was asked for, and says in the outcomes what they wait for now; how many batches.
+    /// Sends the requests, and records in the outcomes what they are waiting for now; returns the number of batches.
     pub(super) fn submit(&mut self) -> usize {
         let sent = self.server.submit();
         let number = sent.sent.len();
@@ -141,7 +141,7 @@ impl<'s> Steps<'s> {
         number
     }
 
-    /// Says what is waited for where that was not known before.
+    /// Records what is waited for in outcomes that did not know it yet.
     fn now_waits_for(&mut self, what: &str) {
         let before = format!("{WAITS_FOR}{TO_BE_SENT}");
         for outcome in &mut self.outcomes {
@@ -153,7 +153,7 @@ impl<'s> Steps<'s> {
         }
     }
 
-    /// Collects what has ended; `None` where the run is to end.
+    /// Collects the results that are available; `None` where the run is to end.
     pub(super) fn fetch(&mut self, stores: &[PathBuf]) -> Option<Fetched> {
         let mut fetched = self.server.fetch(stores);
         let faults = fetched.faults.len();
@@ -214,7 +214,7 @@ impl<'s> Steps<'s> {
         }
     }
 
-    /// Looks again and again until a batch has ended or none is open; how many have ended. `None` when time is up.
+    /// Polls until a batch has ended or none is open; returns how many have ended. `None` when time is up.
     fn look(&mut self, stores: &[PathBuf], end: Option<Instant>) -> Result<Option<u64>> {
         let mut wait = FIRST_LOOK;
         let mut trouble: Option<Instant> = None;

@@ -1,6 +1,6 @@
-//! A report of `check`, read from its JSON and rendered again.
+//! Reads a report of `check` from its JSON, and renders it again.
 //!
-//! Runs no case and reads none: what was found is what the report says.
+//! Runs and reads no cases: the results are those in the report.
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter};
@@ -19,7 +19,7 @@ use crate::outcome::ReadBack;
 use crate::report::PolicyRef;
 use crate::report::read::Stored;
 
-/// What a report says beside its cases.
+/// The contents of a report besides its cases.
 #[derive(Deserialize)]
 struct About {
     version: String,
@@ -37,7 +37,7 @@ struct Sums {
     own_policy: u64,
 }
 
-/// What it says of a case.
+/// Its entry for a case.
 #[derive(Deserialize)]
 struct Entry {
     case: String,
@@ -95,7 +95,7 @@ pub(in crate::cli) fn render_again(
     Ok(0)
 }
 
-/// The run that these entries are of, if what is said of it is said of them.
+/// The run to which these entries belong, if the report's sums match them.
 fn checked(about: About, entries: Vec<Entry>) -> Result<Checked, String> {
     let cases = entries.into_iter().map(case).collect::<Result<_, _>>()?;
     let checked = Checked {
@@ -120,7 +120,7 @@ fn case(entry: Entry) -> Result<(Case, Verdict), String> {
             let how = lines.into_iter().map(|line| line + "\n").collect();
             Verdict::Differs(Difference {
                 changed: entry.changed,
-                // What it was compared with may have changed since, so that nothing can be accepted.
+                // The files that it was compared with may have changed since, so nothing can be accepted.
                 ..Difference::lasting(how)
             })
         }

@@ -5,10 +5,10 @@ use super::expect::{CaseCommand, Expect};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::read_regular;
 
-/// Larger than any `expect.toml`.
+/// The size limit of `expect.toml`, in bytes.
 const MAX_EXPECT_BYTES: u64 = 1 << 20;
 
-/// What its `expect.toml` says, if there is one.
+/// The contents of its `expect.toml`, if there is one.
 pub(super) fn expectations(case: &Case) -> Result<Option<Expect>> {
     if !case.has(Part::Expect) {
         return Ok(None);
@@ -25,7 +25,7 @@ pub(super) fn expectations(case: &Case) -> Result<Option<Expect>> {
     Ok(Some(expect))
 }
 
-/// What is run: what `expect.toml` says, else what the goldens are of.
+/// The command to run: the one in `expect.toml`, or else the one that the goldens belong to.
 pub(super) fn command(case: &Case, expect: Option<&Expect>) -> Result<CaseCommand> {
     let of = [
         (CaseCommand::Compact, Part::Expected),

@@ -1,4 +1,5 @@
-//! What a case is, and where its files are: in a folder with an `input.jsonl`, or beside `NAME.jsonl` with names that begin alike.
+//! What a case is, and where its files are: in a folder with an `input.jsonl`, or next to `NAME.jsonl` with names that begin with
+//! the same `NAME`.
 //!
 //! Reads no file.
 
@@ -23,12 +24,12 @@ pub(super) enum Part {
     Expected,
     Stats,
     Replay,
-    /// What `stats` counts.
+    /// The counts of `stats`.
     Counts,
-    /// What is expected where no golden says it.
+    /// Expectations that are not in a golden.
     Expect,
     Summaries,
-    /// What earlier runs are taken to have offloaded to; may not be there.
+    /// The store that earlier runs are assumed to have offloaded to; need not exist.
     Store,
 }
 
@@ -60,7 +61,7 @@ impl Part {
         }
     }
 
-    /// Whether only a case has such a file.
+    /// Whether such a file occurs only in cases.
     pub(super) fn is_of_a_case(self) -> bool {
         match self {
             Part::Input
@@ -75,19 +76,19 @@ impl Part {
 }
 
 impl Case {
-    /// What it is called.
+    /// The path by which the case is named.
     pub(super) fn path(&self) -> &Path {
         match self {
             Case::Folder(path) | Case::Pair(path) => path,
         }
     }
 
-    /// Where a file of it is.
+    /// The path of one of its files.
     pub(super) fn file(&self, part: Part) -> PathBuf {
         match (self, part) {
             (Case::Folder(folder), part) => folder.join(part.name()),
             (Case::Pair(base), Part::Input) => with_ending(base, "jsonl"),
-            // A scripted summariser answers from one file for all cases of a folder.
+            // The scripted summariser's answers are in one file for all cases of a folder.
             (Case::Pair(base), Part::Summaries) => base.with_file_name(part.name()),
             (
                 Case::Pair(base),
@@ -115,12 +116,13 @@ impl Case {
         self.file(there.unwrap_or(Part::Expected))
     }
 
-    /// Whether there is something in the place of a file of it; a link that leads nowhere is.
+    /// Whether one of its files exists, even as a broken link.
     pub(super) fn has(&self, part: Part) -> bool {
         self.file(part).symlink_metadata().is_ok()
     }
 
-    /// Fails if a file of it is a link: a case may have come with another person's folder, and no file outside is to be read.
+    /// Fails if one of its files is a link: a case may have come with another person's folder, and no file outside of it must be
+    /// read.
     pub(super) fn is_of_plain_files(&self) -> Result<()> {
         let files = Part::ALL.map(|part| self.file(part));
         let is_link = |file: &PathBuf| {

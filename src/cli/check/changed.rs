@@ -1,4 +1,4 @@
-//! Which messages have another outcome than the expected one: what reports list of the difference that is shown as text.
+//! The messages whose outcome differs from the expected one: reports list them in addition to the difference as text.
 //!
 //! Holds neither texts nor first words, so that thousands of cases that differ take little memory.
 
@@ -17,7 +17,7 @@ pub(super) struct Changed {
     pub(super) messages: Vec<ChangedMessage>,
 }
 
-/// Tokens before a compaction, and after it as expected and as they are.
+/// Tokens before a compaction, and the expected and actual tokens after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Tokens {
     pub(super) before: u64,
@@ -25,7 +25,7 @@ pub(super) struct Tokens {
     pub(super) got: u64,
 }
 
-/// One of them: of the input, or written by the compaction.
+/// One of these messages, either from the input or written by the compaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ChangedMessage {
     pub(super) conversation: String,
@@ -35,9 +35,9 @@ pub(super) struct ChangedMessage {
     pub(super) role: Option<Cow<'static, str>>,
     /// The tools of its calls and results.
     pub(super) tools: Vec<String>,
-    /// What was to become of it; none if it was not expected at all.
+    /// The expected fate; `None` if the message was not expected at all.
     pub(super) expected: Option<Fate>,
-    /// What became of it; none if it is missing.
+    /// The actual fate; `None` if the message is missing.
     pub(super) got: Option<Fate>,
     pub(super) tokens: Tokens,
 }
@@ -53,7 +53,7 @@ impl Tokens {
 }
 
 impl Changed {
-    /// What of it differs, where the first output was expected and the second one came.
+    /// The messages that differ; the first output is the expected one, the second the actual one.
     pub(super) fn of(compared: &Comparison) -> Self {
         let mut messages = Vec::new();
         for conversation in &compared.conversations {
@@ -89,7 +89,7 @@ impl Changed {
 }
 
 impl ChangedMessage {
-    /// What it is, in a word or two: its tools, else its role.
+    /// A word or two that describe it: its tools, or else its role.
     pub(super) fn name(&self) -> String {
         match (&self.tools[..], &self.role) {
             ([], Some(role)) => role.clone().into_owned(),

@@ -11,29 +11,29 @@ use crate::scan::lines;
 use crate::text::{count, printable, thousands};
 use crate::transcript::{ConversationId, Transcript};
 
-/// The most lines that are shown of those that differ.
+/// The maximum number of differing lines shown.
 const MOST_LINES: usize = 40;
 /// The characters that end a line.
 const EOL: [char; 2] = ['\n', '\r'];
 
-/// How much is said of a difference.
+/// How much detail to show of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Detail {
     /// The messages that differ.
     Messages,
-    /// The first byte that does, too.
+    /// The first differing byte as well.
     Bytes,
 }
 
 /// What differs, for people and for reports.
 pub(super) struct Told {
     pub(super) text: String,
-    /// None where the outputs could not be compared by message.
+    /// `None` if the outputs could not be compared by message.
     pub(super) changed: Option<Changed>,
 }
 
-/// What differs between the expected output of an input and the one that came, by message; where one of them cannot be read as
-/// the input can, by line. `told` is what the report says of the one that came.
+/// The difference between the expected and the actual output of an input, by message; or by line if one of them cannot be read in
+/// the input's format. `told` contains the report's outcomes for the actual output.
 pub(super) fn difference(
     input: &[u8],
     expected: &[u8],
@@ -92,7 +92,7 @@ pub(super) fn difference(
     let [was, is] = compared.tokens_after.map(thousands);
     let head = format!("  {was} tokens expected, got {is}\n");
     let mut text: String = std::iter::once(head).chain(lines).collect();
-    // Of a message that no layer has edited, only its line says what is different.
+    // If no layer has edited a message, only its line shows the difference.
     let rows = compared.conversations.iter().flat_map(|one| &one.rows);
     if rows
         .into_iter()
@@ -125,7 +125,7 @@ fn detected(bytes: &[u8]) -> Detected {
     detector.decide()
 }
 
-/// The first lines that differ, each cut around the first character that does; the others are counted.
+/// The first differing lines, each cut around the first differing character; the others are counted.
 fn by_line(expected: &[u8], output: &[u8]) -> String {
     let [olds, news] = [expected, output].map(|bytes| -> Vec<&[u8]> {
         let lines = bytes.split_inclusive(|byte| *byte == b'\n');
@@ -137,7 +137,7 @@ fn by_line(expected: &[u8], output: &[u8]) -> String {
         shown.push_str(&format!("  {place}: {what} {}\n", cut(line, at)));
     };
     let gaps = differing(&olds, &news);
-    // Lines in the same place stand for each other in their order.
+    // Lines of the same gap are paired in order.
     let pairs = gaps.iter().flat_map(|[old, new]| {
         let rows = 0..old.len().max(new.len());
         rows.map(move |row| {
@@ -186,7 +186,7 @@ fn by_line(expected: &[u8], output: &[u8]) -> String {
     shown
 }
 
-/// Says the place of each message.
+/// Finds the message at a position within a line.
 struct LineMessages<'a> {
     bytes: &'a [u8],
     detected: Detected,
@@ -236,7 +236,7 @@ fn message_at(transcript: &Transcript<'_>, line: u32, byte: usize) -> Option<Str
     Some(format!(", message {}{conversation} ({role})", number + 1))
 }
 
-/// A line's characters around `at`.
+/// The characters of a line around `at`.
 fn cut(line: &str, at: usize) -> String {
     const BEFORE: usize = 40;
     const LENGTH: usize = 160;

@@ -1,7 +1,7 @@
 //! Goldens of figures: what a report must say, and what `--update` writes.
 //!
-//! A golden lists the keys that must hold; other keys of a report may be anything. A figure may be a limit, like `"<= 9000"`. Reads
-//! and writes no file.
+//! A golden lists the keys that must match; other keys of a report may have any value. A figure may be a limit, like `"<= 9000"`.
+//! Reads and writes no file.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use crate::cli::json_line;
 use crate::scan::{Anomalies, Cursor, Kind, Parse};
 use crate::text::printable;
 
-/// What `listed` says and `stats` does not.
+/// Adds to `mismatches` what is in `listed` but not in `stats`.
 pub(super) fn check_subset(listed: &Value, stats: &Value, path: &str, mismatches: &mut String) {
     match (listed, stats) {
         (Value::Object(listed), Value::Object(stats)) => {
@@ -70,7 +70,7 @@ pub(super) fn repeats_a_key(json: &[u8]) -> bool {
     value(&mut cursor).is_ok() && cursor.anomalies.contains(Anomalies::DUPLICATE_KEY)
 }
 
-/// Whether every report would be as listed. That it has one input is said of each.
+/// Whether every report would match the list. That there is one input is true of every report.
 pub(super) fn lists_nothing(listed: &Value) -> bool {
     let Value::Object(listed) = listed else {
         return false;
@@ -83,9 +83,9 @@ pub(super) fn lists_nothing(listed: &Value) -> bool {
     })
 }
 
-/// `listed` with the values of `stats`, and no other keys. A limit is what somebody meant: it stays, even where there is nothing
-/// any more that it could be on. Entries of a list that was empty have the keys that they have in `fresh`, the expectations of a
-/// new case, so that what an update writes does not depend on what was there before.
+/// `listed` with the values of `stats`, and no other keys. A limit was written on purpose: it stays, even if what it limited no
+/// longer exists. Entries of a list that was empty have the keys that they have in `fresh`, the expectations of a new case, so that
+/// what an update writes does not depend on what was there before.
 pub(super) fn merge_update(listed: &Value, stats: &Value, fresh: &Value) -> Value {
     match (listed, stats) {
         (Value::Object(listed), Value::Object(stats)) => {
@@ -100,7 +100,7 @@ pub(super) fn merge_update(listed: &Value, stats: &Value, fresh: &Value) -> Valu
         }
         (Value::Array(listed), Value::Array(stats)) => match listed.last() {
             Some(last) => {
-                // Entries that are new list what the last of the old ones did.
+                // New entries list the same keys as the last of the old ones.
                 let all = listed.iter().chain(std::iter::repeat(last));
                 let entries = all.zip(stats).enumerate();
                 let entries =
@@ -111,7 +111,7 @@ pub(super) fn merge_update(listed: &Value, stats: &Value, fresh: &Value) -> Valu
             None if fresh.is_array() => fresh.clone(),
             None => stats.clone().into(),
         },
-        // It is on a number, or on one that is not there.
+        // The limit is on a number, or on one that no longer exists.
         (Value::String(_), Value::String(_)) => stats.clone(),
         _ => limits(listed).unwrap_or_else(|| stats.clone()),
     }
@@ -137,7 +137,7 @@ fn limits(listed: &Value) -> Option<Value> {
     }
 }
 
-/// What a new case's expectations list: the numbers and actions that a reader can check by hand.
+/// What the expectations of a new case list: the numbers and actions that a reader can check by hand.
 pub(super) fn key_figures(stats: &Value) -> Value {
     let file = &stats["files"][0];
     let conversations: Vec<Value> = file["conversations"]

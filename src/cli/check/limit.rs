@@ -1,17 +1,17 @@
 //! Limits on figures, like `<= 9000` or `>= 50%`.
 //!
-//! Does not know which figures there are.
+//! Does not know which figures exist.
 
 use std::fmt;
 
-/// What a figure must be.
+/// A limit on a figure.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Limit {
     relation: Relation,
     number: f64,
     /// What the number counts.
     pub(super) unit: Unit,
-    /// As it was written.
+    /// The limit as it was written.
     text: String,
 }
 
@@ -34,7 +34,7 @@ pub(super) enum Unit {
 }
 
 impl Limit {
-    /// What `text` says: a number, after `<=`, `<`, `>=`, `>`, `=` or nothing, with `k` or `%` after it or not.
+    /// Parses `text`: a number, optionally preceded by `<=`, `<`, `>=`, `>` or `=`, and optionally followed by `k` or `%`.
     pub(super) fn parse(text: &str) -> Option<Limit> {
         let relations = [
             ("<=", Relation::AtMost),
@@ -55,7 +55,7 @@ impl Limit {
             (None, None) => (rest, 1.0, Unit::One),
         };
         let digits = digits.trim().replace('_', "");
-        // `inf` and `nan` are numbers to the parser, too.
+        // The parser also accepts `inf` and `nan` as numbers.
         let is_number = digits.starts_with(|c: char| c.is_ascii_digit());
         let number: f64 = digits.parse().ok().filter(|_| is_number)?;
         Some(Limit {
@@ -66,7 +66,7 @@ impl Limit {
         })
     }
 
-    /// The same, where a text that has no sign is only a text.
+    /// The same, but a text without a sign is not a limit.
     pub(super) fn signed(text: &str) -> Option<Limit> {
         let is_signed = text.trim_start().starts_with(['<', '>', '=']);
         Limit::parse(text).filter(|limit| is_signed && limit.unit == Unit::One)
@@ -78,12 +78,12 @@ impl Limit {
         (self.relation == Relation::Equal && is_within).then_some(self.number)
     }
 
-    /// Whether it can be one on a percentage of a whole; no limit is below 0.
+    /// Whether it can be a limit on a percentage of a whole; no limit is below 0.
     pub(super) fn is_share(&self) -> bool {
         self.number <= 100.0
     }
 
-    /// Whether `value` is within it.
+    /// Whether `value` satisfies the limit.
     pub(super) fn holds(&self, value: f64) -> bool {
         match self.relation {
             Relation::AtMost => value <= self.number,

@@ -1,6 +1,6 @@
-//! Whether a compaction is as `expect.toml` says.
+//! Checks a compaction against `expect.toml`.
 //!
-//! Each expectation that does not hold is a line with its place in the file and what was found instead. Writes nothing.
+//! Each expectation that is not met yields a line with its place in the file and what was found instead. Writes nothing.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ const MAX_SHOWN_CHARS: usize = 60;
 enum Reading {
     /// A model still reads it.
     Still,
-    /// It does not.
+    /// A model no longer reads it.
     NoLonger,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Compacted<'c> {
 }
 
 impl Expect {
-    /// What of this does not hold, as lines; `name` is what the file is called.
+    /// The expectations that are not met, as lines; `name` is the name of the file.
     pub(super) fn unmet(&self, name: &str, of: &Compacted<'_>) -> Result<String> {
         let name = printable(name);
         let is_status = |one: &Expectation| matches!(one.what, What::Status(_));
@@ -69,7 +69,7 @@ impl Expect {
 }
 
 impl Compacted<'_> {
-    /// Why there is no result of which something could hold.
+    /// Why there is no result to check.
     fn nothing(&self) -> Option<String> {
         let of = self.outcome;
         let error = of
@@ -87,7 +87,7 @@ impl Compacted<'_> {
         }
     }
 
-    /// What was found instead, if it does not hold.
+    /// What was found instead, if the expectation is not met.
     fn found(&self, expectation: &Expectation, budget: f64) -> Result<Option<String>> {
         let found = match &expectation.what {
             What::Figure(figure, limit) => self.figure(*figure, limit),
@@ -140,7 +140,7 @@ impl Compacted<'_> {
         (!holds).then(|| format!("expected {limit}, got {got}"))
     }
 
-    /// Rules that the result breaks, and those that it should.
+    /// The difference between the rules that the result breaks and those that it should break.
     fn findings(&self, expected: &[String]) -> Option<String> {
         let mut rules: Vec<&str> = Vec::new();
         if let Some(of) = Source::detect(self.output) {
@@ -189,7 +189,7 @@ impl Compacted<'_> {
         })
     }
 
-    /// The texts that a model does not read, or still does.
+    /// The texts that a model does not read although it should, or still reads although it should not.
     fn texts(&self, texts: &[String], expected: Reading) -> Option<String> {
         let read = Source::detect(self.output).map(Texts::of);
         let is_read = |text: &str| read.as_ref().is_some_and(|read| read.hold(text));
@@ -210,7 +210,7 @@ impl Compacted<'_> {
         (!wrong.is_empty()).then(|| wrong.join(", "))
     }
 
-    /// The first message of the last turns that is not as it was.
+    /// The first message of the last turns that has changed.
     fn changed_turn(&self, turns: usize) -> Result<Option<String>> {
         let (Some(old), Some(new)) = (Source::detect(self.input), Source::detect(self.output))
         else {
@@ -234,7 +234,7 @@ impl Compacted<'_> {
                 let Some(first) = typed.get(typed.len().saturating_sub(turns)) else {
                     continue;
                 };
-                // In a file of conversations, this is how a report calls each of them.
+                // In a file of several conversations, a report names each of them like this.
                 let id = match part {
                     Part::File => conversation.id.to_string(),
                     Part::Line => ConversationId::Line(first_line).to_string(),
@@ -271,7 +271,7 @@ impl Compacted<'_> {
         Ok(Some(format!("expected {turns}, but {found}")))
     }
 
-    /// How much of what was needed later is kept, as `eval` measures it.
+    /// How much of what was needed later is kept, as measured by `eval`.
     fn need(&self, limit: &Limit, budget: f64) -> Result<Option<String>> {
         let asked = without_server(self.effective.clone(), "check")?;
         let budgets = [Budget::Percent(budget)];
@@ -335,7 +335,7 @@ mod tests {
             of.changed_turn(1).unwrap()
         };
         assert_eq!(changed(&input), None);
-        // Before them it is not part of them.
+        // A message before these turns is not part of them.
         assert_eq!(changed(&format!("{first}{added}{second}")), None);
         let says = "expected 1, but message 5 of main (line 5) is inserted";
         assert_eq!(changed(&format!("{input}{added}")).as_deref(), Some(says));

@@ -1,9 +1,9 @@
 //! `ctxpack check`: fixtures as regression tests.
 //!
 //! A case is compacted in memory under its policy and compared with what is expected: the output byte for byte, the report key by
-//! key, where a key that is not listed may be anything, and what `expect.toml` says. One with an expected replay is replayed, one
-//! with expected counts counted. A scripted summariser answers from `summaries.jsonl`. Writes no golden without `--update` or a
-//! yes.
+//! key (keys that are not listed may have any value), and the contents of `expect.toml`. One with an expected replay is replayed,
+//! one with expected counts counted. A scripted summariser answers from `summaries.jsonl`. Writes no golden without `--update` or
+//! the user's consent.
 
 mod again;
 mod asked;

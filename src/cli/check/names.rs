@@ -1,6 +1,6 @@
 //! What the names in a folder mean: files of a case, of pairs, or of nothing.
 //!
-//! PURE. What belongs to a case but lacks its other half is a case, too, so that it fails instead of being passed over.
+//! PURE. A file that belongs to a case but lacks its other half also makes a case, so that the case fails instead of being skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,21 +8,21 @@ use std::path::Path;
 use super::cases::{Case, Part};
 use crate::text::{count, nearest};
 
-/// A case, and what makes it check less than it seems to: no input, or files that mean nothing.
+/// A case, with the reasons why it checks less than it seems to: no input, or files without a meaning.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Listed {
     pub(super) case: Case,
     pub(super) gaps: Vec<String>,
 }
 
-/// Whether a folder has files in folders of its own.
+/// Whether a folder has subfolders with files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Below {
     Nothing,
     Folders,
 }
 
-/// The cases in a folder in which these names are.
+/// The cases in a folder that contains these names.
 pub(super) fn cases_in(folder: &Path, names: &BTreeSet<String>, below: Below) -> Vec<Listed> {
     let known = Part::ALL.map(Part::name);
     let is_case = Part::ALL
@@ -42,7 +42,7 @@ pub(super) fn cases_in(folder: &Path, names: &BTreeSet<String>, below: Below) ->
             gaps.extend(alone(open().filter(|name| is_transcript(name))));
             let others = open().filter(|name| !is_transcript(name) && is_like_a_part(name));
             gaps.extend(others.map(|name| strange("", name)));
-            // A folder above others may have a policy that theirs extend.
+            // A folder with subfolders may have a policy that theirs extend.
             let has = |part: Part| names.contains(part.name());
             if below == Below::Nothing && open().next().is_none() && has(Part::Policy) {
                 gaps.push(missing(Part::Input.name()));
@@ -68,7 +68,7 @@ pub(super) fn cases_in(folder: &Path, names: &BTreeSet<String>, below: Below) ->
                         gaps.push(format!("{name} is not the policy of any pair"));
                     }
                     None if is_odd_half(name) => gaps.push(strange("", name)),
-                    // What is in a folder of a user's transcripts may have nothing to do with cases.
+                    // Files in a folder of a user's transcripts may have nothing to do with cases.
                     None => {}
                 }
             }
@@ -89,9 +89,10 @@ pub(super) fn cases_in(folder: &Path, names: &BTreeSet<String>, below: Below) ->
     of_folder.into_iter().chain(of_pairs).collect()
 }
 
-/// The names of pairs, where `halves` have something expected of them, and `inputs` are transcripts.
+/// The names of pairs: `halves` have expected files, and `inputs` are transcripts.
 fn bases<'n>(halves: BTreeSet<&'n str>, inputs: Vec<&'n str>) -> BTreeSet<&'n str> {
-    // Beside pairs, a transcript without its other half is half of one, too, unless it was to be the golden of another.
+    // Next to pairs, a transcript without its other half is half of a pair too, unless it was meant to be the golden of another
+    // one.
     let all: BTreeSet<&str> = halves.iter().chain(&inputs).copied().collect();
     let is_golden = |input: &&&str| {
         let owner = owned(input, &all);
@@ -106,7 +107,7 @@ fn missing(input: &str) -> String {
     format!("{input} is missing, so nothing is checked: put it back, or remove its expected files")
 }
 
-/// That `begin` with `part` is not a file of a case.
+/// The message that `part` after `begin` is not a file of a case.
 fn strange(begin: &str, part: &str) -> String {
     let near = nearest(&plain(part), Part::ALL.map(Part::name));
     let hint = near.map_or(String::new(), |near| {
@@ -115,7 +116,7 @@ fn strange(begin: &str, part: &str) -> String {
     format!("{begin}{part} is not a file of a case{hint}")
 }
 
-/// That transcripts belong to no case, if there are any.
+/// The message that transcripts belong to no case, if there are any.
 fn alone<'n>(mut transcripts: impl Iterator<Item = &'n str>) -> Option<String> {
     let first = transcripts.next()?;
     let others = match transcripts.count() {
@@ -127,7 +128,7 @@ fn alone<'n>(mut transcripts: impl Iterator<Item = &'n str>) -> Option<String> {
     ))
 }
 
-/// Notes may be beside a case, data and policies of unknown meaning may not.
+/// Notes may be next to a case, but not data and policies of unknown meaning.
 fn is_data(name: &str) -> bool {
     let plain = plain(name);
     let mut endings = [".json", ".jsonl", ".toml"].iter();
@@ -135,7 +136,7 @@ fn is_data(name: &str) -> bool {
     !name.starts_with('.') && is_data
 }
 
-/// A name in small letters, of what is in it if it is compressed.
+/// A name in lower case, without the ending of a compressed file.
 fn plain(name: &str) -> String {
     let name = name.to_lowercase();
     let packed = [".gz", ".zst"]
@@ -144,13 +145,14 @@ fn plain(name: &str) -> String {
     packed.unwrap_or(&name).to_owned()
 }
 
-/// Whether it is a transcript, if its name says the truth.
+/// Whether it is a transcript, judging by its name.
 fn is_transcript(name: &str) -> bool {
     let plain = plain(name);
     plain.ends_with(".jsonl") || plain.ends_with(".ndjson")
 }
 
-/// Whether it begins like a file of a case: `expect.yaml`. What a review has written beside one is known, and notes may be there.
+/// Whether it begins like a file of a case: `expect.yaml`. Files that a review has written next to one are known, and notes may be
+/// there.
 fn is_like_a_part(name: &str) -> bool {
     let name = name.to_lowercase();
     let mut begins = ["input.", "policy.", "expect.", "expected.", "summaries."].iter();
@@ -158,7 +160,7 @@ fn is_like_a_part(name: &str) -> bool {
         && ![".md", ".new"].iter().any(|end| name.ends_with(end))
 }
 
-/// Whether it would be expected of a pair if it were in small letters, and not compressed.
+/// Whether it would be the expected file of a pair if it were in lower case and not compressed.
 fn is_odd_half(name: &str) -> bool {
     let plain = plain(name);
     plain != name && pair(&plain).is_some()
@@ -188,7 +190,7 @@ fn owned<'b>(name: &'b str, bases: &BTreeSet<&str>) -> Option<(&'b str, &'b str)
 mod tests {
     use super::*;
 
-    /// `case: gap; gap`, of a folder `f` with these names.
+    /// `case: gap; gap`, for a folder `f` with these names.
     fn listed(names: &str) -> Vec<String> {
         let names = names.split_whitespace().map(str::to_owned).collect();
         let cases = cases_in(Path::new("f"), &names, Below::Nothing).into_iter();
@@ -244,7 +246,7 @@ mod tests {
                 "{listed:?}"
             );
         }
-        // It is the whole name of a pair, too.
+        // This is also the whole name of a pair.
         assert_eq!(
             listed(&format!(
                 "{pair} a.expect.x.jsonl a.expect.x.expected.jsonl"
@@ -299,7 +301,7 @@ mod tests {
             beside[0].contains("t.expected.JSONL is not a file of a case"),
             "{beside:?}"
         );
-        // A folder above others may have a policy that theirs extend.
+        // A folder with subfolders may have a policy that theirs extend.
         let names = BTreeSet::from(["policy.toml".to_owned()]);
         assert_eq!(cases_in(Path::new("f"), &names, Below::Folders), []);
     }

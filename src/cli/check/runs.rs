@@ -33,9 +33,9 @@ use crate::store::folder::Durability;
 use crate::store::{Store, read_regular};
 use crate::text::printable;
 
-/// Larger than any file of a case.
+/// The size limit of a file of a case.
 const MAX_FILE_BYTES: u64 = 1 << 30;
-/// How many of the largest items the counts of a case list.
+/// The number of largest items listed in the counts of a case.
 const TOP: usize = 10;
 
 /// A case with its policy.
@@ -48,7 +48,7 @@ struct Run<'r> {
     detail: Detail,
 }
 
-/// What was found of a case: lines, and the goldens that would mend them.
+/// The findings on a case: lines, and the goldens that would fix them.
 #[derive(Default)]
 struct Found {
     how: String,
@@ -57,7 +57,7 @@ struct Found {
     goldens: Vec<Golden>,
 }
 
-/// The verdict on a case; one without a policy of its own is run under `chosen`.
+/// The verdict on a case; a case without a policy of its own runs under `chosen`.
 pub(super) fn run(listed: &Listed, chosen: &ResolvedPolicy, detail: Detail) -> Result<Verdict> {
     let Listed { case, gaps } = listed;
     if !gaps.is_empty() {
@@ -184,8 +184,8 @@ impl Run<'_> {
         Ok(found)
     }
 
-    /// That an input could not be read, as a line, where no golden expects that: an update must not make a case of what checks
-    /// nothing.
+    /// A line that says that the input could not be read, if no golden expects that: an update must not turn it into a case that
+    /// checks nothing.
     fn unread(&self, outcome: Option<&Outcome>, found: &Found) -> Result<Option<String>> {
         let Some(outcome) = outcome.filter(|_| !found.how.is_empty()) else {
             return Ok(None);
@@ -245,7 +245,7 @@ impl Run<'_> {
         Ok(found)
     }
 
-    /// Compares a report with the golden that lists what it must say; without one, `fresh` would be it.
+    /// Compares a report with the golden that lists what it must contain; without a golden, `fresh` would become it.
     fn figures(
         &self,
         part: Part,
@@ -262,7 +262,7 @@ impl Run<'_> {
             return Ok(());
         };
         let listed = parse(&bytes, &path)?;
-        // The output is compared, too, where figures of a compaction are not looked at.
+        // For a compaction, the output is compared as well, even if its figures are not.
         if part != Part::Stats && lists_nothing(&listed) {
             return Err(Error::new(ErrorKind::Config, "expects nothing")
                 .at(&path)
@@ -272,7 +272,7 @@ impl Run<'_> {
         }
         let new = merge_update(&listed, report, fresh);
         check_subset(&listed, report, name, &mut found.how);
-        // Limits are not renewed.
+        // Limits are not updated.
         check_subset(&new, report, name, &mut found.beyond);
         let bytes = format!("{new:#}\n").into_bytes();
         if new != listed {
@@ -309,7 +309,7 @@ fn policy_of<'c>(
     Ok((Some(file), Cow::Owned(effective)))
 }
 
-/// An error of a policy, with its file unless it names what is missing.
+/// An error about a policy, with the policy's file unless it already names one.
 fn at(error: Error, file: Option<&Path>) -> Error {
     match (file, &error.path) {
         (Some(file), None) => error.at(file),

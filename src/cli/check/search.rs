@@ -1,6 +1,6 @@
-//! Which cases there are below folders.
+//! Finds the cases below folders.
 //!
-//! Reads names alone, lists each folder once, and follows no link below what was named.
+//! Only reads names, lists each folder once, and follows no link below the named folders.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,30 +13,30 @@ use crate::batch::{SkipReason, Skipped};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::FOLDER;
 
-/// What is below the folders that were named.
+/// What is below the named folders.
 #[derive(Debug, Default)]
 pub(super) struct Searched {
     /// Each once, in the order of the folders, then by path.
     pub(super) cases: Vec<Listed>,
-    /// What could have been a folder of cases.
+    /// Paths that could have been a folder of cases.
     pub(super) skipped: Skipped,
-    /// Policies that are of no case.
+    /// Policies that belong to no case.
     pub(super) policies: Vec<PathBuf>,
 }
 
 /// Whether a folder without a case is an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Empty {
-    /// It is one.
+    /// It is an error.
     Refuse,
-    /// It is not.
+    /// It is not an error.
     Allow,
 }
 
 /// The cases below `dirs`.
 pub(super) fn search(dirs: &[PathBuf], empty: Empty) -> Result<Searched> {
     let mut searched = Searched::default();
-    // One folder may be named twice, in different words, or lie in another one.
+    // A folder may be named twice, in different spellings, or lie inside another one.
     let mut seen = BTreeSet::new();
     for dir in dirs {
         let root = dir.canonicalize().map_err(|e| match e.kind() {
@@ -57,7 +57,7 @@ pub(super) fn search(dirs: &[PathBuf], empty: Empty) -> Result<Searched> {
         let mut stores = BTreeSet::new();
         let mut has_case = false;
         for (folder, names) in &folders {
-            // What a store holds is its own affair.
+            // The contents of a store are none of our concern.
             if folder.ancestors().any(|above| stores.contains(above)) {
                 continue;
             }
@@ -88,7 +88,7 @@ pub(super) fn search(dirs: &[PathBuf], empty: Empty) -> Result<Searched> {
 
 type Folders = BTreeMap<PathBuf, BTreeSet<String>>;
 
-/// The names in each folder below `dir`, and the links that were not followed; `root` is where `dir` really is.
+/// The names in each folder below `dir`, and the links that were not followed; `root` is the real path of `dir`.
 fn walked(dir: &Path, root: &Path) -> Result<(Folders, BTreeSet<(PathBuf, SkipReason)>)> {
     let walker = WalkBuilder::new(dir)
         .standard_filters(false)

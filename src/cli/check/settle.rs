@@ -1,6 +1,6 @@
-//! What happens to a difference: it is shown, or the goldens are written again, or the user is asked.
+//! Handles a difference: shows it, rewrites the goldens, or asks the user.
 //!
-//! Goldens are only replaced when `--update` or a person says so. Without a terminal, `--review` writes `.new` files beside them.
+//! Goldens are replaced only if `--update` or the user says so. Without a terminal, `--review` writes `.new` files beside them.
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,8 @@ pub(super) enum Settling {
     Review,
 }
 
-/// Writes the goldens that would make a case as expected. What an earlier review has written beside them is settled then, and goes.
+/// Writes the goldens that would make a case as expected. This settles what an earlier review has written next to them, so these
+/// files are removed.
 pub(super) fn update(case: &Case, difference: Difference) -> Result<Verdict> {
     for Golden { path, bytes } in &difference.goldens {
         write_plain(path, bytes)?;
@@ -42,7 +43,7 @@ pub(super) fn update(case: &Case, difference: Difference) -> Result<Verdict> {
     if difference.beyond.is_empty() {
         return Ok(Verdict::Updated);
     }
-    // What was accepted is said where the case still differs.
+    // If the case still differs, says what was accepted.
     let mut lasting = difference.beyond;
     for Golden { path, .. } in &difference.goldens {
         lasting.push_str(&format!("  written: {}\n", printable(&path_text(path))));
@@ -50,7 +51,7 @@ pub(super) fn update(case: &Case, difference: Difference) -> Result<Verdict> {
     Ok(Verdict::Differs(Difference::lasting(lasting)))
 }
 
-/// Asks about each case that differs, or writes what would be expected beside what is.
+/// Asks about each case that differs, or writes the new goldens next to the old ones.
 pub(super) fn review(cases: &mut [(Case, Verdict)], stop: &AtomicUsize) -> Result<()> {
     let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
     let mut asked = match is_terminal {
@@ -116,7 +117,7 @@ fn ask(case: &Case, difference: &Difference, answers: &mut impl BufRead) -> Resu
         .map_err(failed)?;
         err.flush().map_err(failed)?;
         let mut answer = String::new();
-        // The end of the input is as good as a q.
+        // The end of the input counts as a q.
         if answers.read_line(&mut answer).map_err(failed)? == 0 {
             return Ok(Answer::Quit);
         }
@@ -129,7 +130,7 @@ fn ask(case: &Case, difference: &Difference, answers: &mut impl BufRead) -> Resu
     }
 }
 
-/// Writes the new goldens beside the old ones; a line that says so.
+/// Writes the new goldens next to the old ones; returns lines that say so.
 fn beside(difference: &Difference) -> Result<String> {
     let mut said = String::new();
     for Golden { path, bytes } in &difference.goldens {

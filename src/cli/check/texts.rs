@@ -1,6 +1,6 @@
-//! The texts that a model reads of a transcript, for expectations about what is there.
+//! The texts of a transcript that a model reads, for expectations about them.
 //!
-//! No headings, roles, tools or ids: what describes a message is not what it says.
+//! Does not include headings, roles, tools or ids: these describe a message but are not its text.
 
 use crate::batch::each_transcript;
 use crate::diff::Source;
@@ -9,7 +9,7 @@ use crate::scan::unescape;
 use crate::text::lossy;
 use crate::transcript::{Block, BlockKind, Transcript};
 
-/// What the live windows of a transcript say.
+/// The texts of the live windows of a transcript.
 pub(super) struct Texts(Vec<String>);
 
 impl Texts {
@@ -29,7 +29,7 @@ impl Texts {
         texts
     }
 
-    /// Whether one of them holds `text`, however the lines of both end.
+    /// Whether one of the texts contains `text`, ignoring differences in line endings.
     pub(super) fn hold(&self, text: &str) -> bool {
         let text = with_plain_ends(text.to_owned());
         self.0.iter().any(|said| said.contains(&text))

@@ -1,4 +1,4 @@
-//! What a check has found: a verdict for each case.
+//! The results of a check: a verdict for each case.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -19,24 +19,24 @@ pub(super) enum Verdict {
 
 /// How a case differs.
 pub(super) struct Difference {
-    /// For people: lines.
+    /// The difference as lines, for people.
     pub(super) how: String,
     /// The messages whose outcome changed, where the output could be compared by message.
     pub(super) changed: Option<Changed>,
-    /// The files that would make it as expected, with what they hold then.
+    /// The files that would make the case as expected, with their new contents.
     pub(super) goldens: Vec<Golden>,
-    /// What would differ all the same: lines.
+    /// What would still differ afterwards, as lines.
     pub(super) beyond: String,
 }
 
-/// A file of what is expected, as it would be.
+/// An expected file with its new contents.
 pub(super) struct Golden {
     pub(super) path: PathBuf,
     pub(super) bytes: Vec<u8>,
 }
 
 impl Difference {
-    /// One that no golden mends.
+    /// A difference that no golden fixes.
     pub(super) fn lasting(how: String) -> Self {
         Difference {
             beyond: how.clone(),
@@ -61,9 +61,9 @@ impl Difference {
 pub(super) struct Checked {
     /// The version of the program that ran them.
     pub(super) version: Cow<'static, str>,
-    /// Cases without a policy of their own are compacted under it.
+    /// The policy under which cases without their own are compacted.
     pub(super) policy: PolicyRef,
-    /// How many cases have their own.
+    /// The number of cases with their own policy.
     pub(super) own: u64,
     pub(super) cases: Vec<(Case, Verdict)>,
 }

@@ -1,6 +1,6 @@
 //! Everything that is decided, and may be refused, before the first input: better than after hours of work.
 //!
-//! Reads the policy, the configuration, names of paths and earlier reports; no transcript. Sends nothing.
+//! Reads the policy, the configuration, path names and earlier reports, but no transcripts. Sends nothing.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ pub(super) struct Prepared {
     pub(super) paths: Vec<PathBuf>,
     /// The reports on the run as a whole.
     pub(super) planned: Vec<Planned>,
-    /// The reports beside outputs, where there is none on the run.
+    /// The reports next to outputs, if there is none on the run.
     pub(super) beside: Option<Arc<BesideReports>>,
     pub(super) filter: Filter,
     pub(super) exclude: Exclude,
@@ -94,7 +94,7 @@ impl Compact {
         })
     }
 
-    /// What writes a report beside each output, where none on the run is written.
+    /// Writes a report next to each output, if none on the run is written.
     fn reports_beside(
         &self,
         planned: &[Planned],
@@ -222,7 +222,7 @@ impl Compact {
         let Some(folder) = &self.out_dir else {
             return Ok(None);
         };
-        // Shards that run at once must not replace each other's.
+        // Shards that run concurrently must not replace each other's reports.
         let name = match self.shard.shard()? {
             Some(shard) => format!("ctxpack.{}.stats.json", shard.name()),
             None => "ctxpack.stats.json".to_owned(),
@@ -230,7 +230,7 @@ impl Compact {
         Ok(Some(folder.join(name)))
     }
 
-    /// What earlier reports in the places of this run's say.
+    /// The contents of earlier reports in the places of this run's reports.
     fn reported(&self, planned: &[Planned]) -> Result<Reported> {
         let is_read = |(path, format): &Planned| match format {
             ReportFormat::Json | ReportFormat::Jsonl => Some(path.clone()),

@@ -1,6 +1,6 @@
-//! The work on the inputs, and what is said of it in the end.
+//! Processes the inputs, and reports on them at the end.
 //!
-//! Decides nothing about content; what a run is to do is prepared before.
+//! Decides nothing about content; what the run does has already been prepared.
 
 use std::io::{self, Write};
 
@@ -22,7 +22,7 @@ use super::Compact;
 use super::prepare::Prepared;
 
 impl Compact {
-    /// Compacts the inputs: while they are found where that is possible, else once all are.
+    /// Compacts the inputs: while they are being found if possible, otherwise once all have been found.
     pub(super) fn work(&self, context: &Context, prepared: &Prepared) -> Result<(Ran, Found)> {
         let Prepared {
             effective,
@@ -49,7 +49,7 @@ impl Compact {
         Ok((ran, found))
     }
 
-    /// Says what became of the inputs, in reports and in closing lines; gives the exit code.
+    /// Reports what became of the inputs, in reports and in closing lines; returns the exit code.
     pub(super) fn close(
         &self,
         context: &Context,
@@ -126,7 +126,7 @@ impl Compact {
         Ok(interrupted.unwrap_or(exit.code().max(gate)))
     }
 
-    /// Compacts inputs that were all found before.
+    /// Compacts inputs that have all been found.
     fn listed(&self, context: &Context, prepared: &Prepared, found: &mut Found) -> Result<Ran> {
         let Prepared {
             effective, options, ..
@@ -145,7 +145,7 @@ impl Compact {
         };
         match options.scope {
             Scope::All => models::check(&effective.policy, found, &loading)?,
-            // Their originals may name a model that what is left of them does not.
+            // Their originals may name a model that their compacted forms no longer name.
             Scope::Degraded => {}
         }
         let bar = Bar::new(&found.sources, context.voice)

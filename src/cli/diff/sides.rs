@@ -1,6 +1,6 @@
 //! What is compared: two files; a file and its original; a file and what policies make of it, in memory.
 //!
-//! Reasons come from the report of the run that wrote the new file, if it is beside it and names the hashes of both.
+//! Reasons come from the report of the run that wrote the new file, if it is next to that file and names the hashes of both.
 
 use std::path::{Path, PathBuf};
 use std::slice;
@@ -38,7 +38,7 @@ pub(super) struct Input<'a> {
     pub(super) stats: Option<&'a Path>,
 }
 
-/// What a report says of a new file.
+/// The entry of a report for a new file.
 struct Record {
     path: PathBuf,
     policy: PolicyRef,
@@ -61,8 +61,8 @@ fn of(bytes: &[u8], format: Format, layout: Layout) -> Source<'_> {
     }
 }
 
-/// The same as one of another format, where its messages have no mark of their own: what is left after a summary may be of
-/// either.
+/// The same, read in another format, if its messages have no marks of their own: what is left after a summary may be in either
+/// format.
 fn as_format(source: Source<'_>, format: Format) -> Source<'_> {
     let mut detector = Detector::default();
     detector.look(source.bytes);
@@ -85,7 +85,7 @@ impl Input<'_> {
         self.diff(context, (&path_text(old), &was), (new, &is), policy)
     }
 
-    /// A compacted file and its original; an original, with its compacted form beside it.
+    /// A compacted file and its original; or an original and the compacted form next to it.
     pub(super) fn with_original(&self, context: &Context, file: &Path) -> Result<DiffReport> {
         let mut undo = Undo::new(self.store.map(Path::to_owned));
         let found = undo.find(file).map_err(|error| match error.kind {
@@ -99,7 +99,7 @@ impl Input<'_> {
             if new.is_file() {
                 return self.two(context, file, &new, None);
             }
-            // A run that had nothing to do has written it as it was.
+            // A run with nothing to do has written the file unchanged.
             if !found.is_output() {
                 let message = "this file is an original, and no compacted form is beside it";
                 return Err(Error::new(ErrorKind::Usage, message)
@@ -267,7 +267,7 @@ impl Input<'_> {
         ready(resolved)
     }
 
-    /// The policy of that name, or the one in effect here. It asks no server.
+    /// The policy of that name, or the one in effect here. It uses no server.
     fn resolved(&self, context: &Context, name: Option<&str>) -> Result<ResolvedPolicy> {
         let args = PolicyArgs {
             policy: name.map(str::to_owned),
@@ -280,7 +280,7 @@ impl Input<'_> {
         })
     }
 
-    /// Compacts a file in memory. What a policy would move to a store counts as moved.
+    /// Compacts a file in memory. Content that the policy would move to a store counts as moved.
     fn compact(
         &self,
         file: &Path,
@@ -299,8 +299,8 @@ impl Input<'_> {
         ))
     }
 
-    /// What a report says of the run from one hash to the other: the report that the user named, else the one beside the new
-    /// file or at the top of the folder that holds its store.
+    /// The entry of a report for the run from one hash to the other: from the report that the user named, or else from the one next
+    /// to the new file or at the top of the folder that holds its store.
     fn record(&self, new: &Path, old_hash: &str, new_hash: &str) -> Result<Option<Record>> {
         if let Some(path) = self.stats {
             let found = record_in(path, old_hash, new_hash)?;
@@ -329,7 +329,7 @@ impl Input<'_> {
             .chain(top)
             .filter(|path| path.is_file())
         {
-            // Nobody named it, so whatever else it is does not matter.
+            // The user did not name it, so it does not matter what else it may be.
             if let Ok(Some(record)) = record_in(&path, old_hash, new_hash) {
                 return Ok(Some(record));
             }
@@ -344,9 +344,9 @@ fn ready(resolved: ResolvedPolicy) -> Result<(Effective, Replies)> {
     Ok((resolved.effective, replies))
 }
 
-/// Says what a run in memory lacks, as `compact` would; the exit code.
+/// Prints what a run in memory lacks, as `compact` would; returns the exit code.
 fn said(context: &Context, outcomes: &[Outcome]) -> Exit {
-    // In memory, nothing fails to be read.
+    // Reading outcomes in memory cannot fail.
     if let Ok(notices) = Notices::of(&outcomes) {
         context.notices(notices);
     }
@@ -368,7 +368,7 @@ fn record_in(path: &Path, old_hash: &str, new_hash: &str) -> Result<Option<Recor
     }))
 }
 
-/// The policy that a report names, if presets and what the report says was set give its hash.
+/// The policy that a report names, if a preset with the recorded settings has the recorded hash.
 fn recorded(named: &PolicyRef) -> Result<Option<Effective>> {
     let set = named.overrides.iter().map(|set| Setting {
         key: set.key.clone(),
@@ -380,7 +380,7 @@ fn recorded(named: &PolicyRef) -> Result<Option<Effective>> {
     });
     let settings: Vec<Setting> = set.collect();
     for preset in policy::presets()? {
-        // What this preset does not take was not set on it.
+        // A setting that this preset rejects was not made on it.
         let Ok(effective) = policy::resolve(preset, &settings) else {
             continue;
         };

@@ -1,6 +1,6 @@
-//! What schemas are made of: objects with their keys, and what stands there.
+//! The building blocks of schemas: objects with their keys, and types of values.
 //!
-//! Objects are strict: a key that is not listed is refused, and one that is always there is required. Knows no report.
+//! Objects are strict: a key that is not listed is refused, and one that is always there is required. Knows nothing about reports.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ pub(super) struct Schema {
     pub(super) title: &'static str,
     pub(super) about: &'static str,
     pub(super) root: Value,
-    /// What is referred to, by name.
+    /// The definitions that are referred to, by name.
     pub(super) parts: Vec<(&'static str, Value)>,
 }
 
@@ -39,7 +39,7 @@ enum Presence {
 }
 
 impl Schema {
-    /// As it is printed (draft 2020-12).
+    /// The schema as it is printed (draft 2020-12).
     pub(super) fn json(self) -> Value {
         let mut schema = Map::new();
         schema.insert(
@@ -59,8 +59,8 @@ impl Schema {
         Value::Object(schema)
     }
 
-    /// A report with an entry for each `entry` in the list `entries`; in lines, each of them has one, and the last line has the
-    /// other keys.
+    /// A report with an entry for each `entry` in the list `entries`; in a report of lines, each entry has its own line, and the
+    /// last line has the other keys.
     pub(super) fn of_entries(
         self,
         form: Form,
@@ -102,19 +102,19 @@ pub(super) fn key(name: &'static str, mut value: Value, about: &str) -> Key {
     }
 }
 
-/// Counts that are always there.
+/// Counts that are always present.
 pub(super) fn counts<const N: usize>(all: [(&'static str, &str); N]) -> Vec<Key> {
     all.map(|(name, about)| key(name, count(), about)).into()
 }
 
-/// The same where what counts may not have counted, or be off: then they are null.
+/// The same for counts that may be missing or switched off, and are then null.
 pub(super) fn counts_or_null<const N: usize>(all: [(&'static str, &str); N]) -> Vec<Key> {
     all.map(|(name, about)| key(name, or_null(count()), about))
         .into()
 }
 
 impl Key {
-    /// The same key where it may be missing.
+    /// The same key, which may be absent.
     pub(super) fn sometimes(self) -> Key {
         Key {
             presence: Presence::Sometimes,
@@ -122,7 +122,7 @@ impl Key {
         }
     }
 
-    /// The same key with what a table says of it, if nothing else is said.
+    /// The same key, with the description in a table unless it already has one.
     fn told_by(mut self, table: &Table) -> Key {
         if let (None, Some(about)) = (self.value.get("description"), table.meaning(self.name)) {
             self.value["description"] = json!(about);
@@ -160,7 +160,7 @@ pub(super) fn or_null(value: Value) -> Value {
     value
 }
 
-/// A part of the schema.
+/// A reference to a definition of the schema.
 pub(super) fn to(part: &str) -> Value {
     json!({"$ref": format!("#/$defs/{part}")})
 }
@@ -169,7 +169,7 @@ pub(super) fn list(items: Value) -> Value {
     json!({"type": "array", "items": items})
 }
 
-/// One for each of two files or policies.
+/// A list with one item for each of two files or policies.
 pub(super) fn pair(items: Value) -> Value {
     json!({"type": "array", "items": items, "minItems": 2, "maxItems": 2})
 }
@@ -178,7 +178,7 @@ pub(super) fn text() -> Value {
     json!({"type": "string"})
 }
 
-/// A text of this form: a regular expression.
+/// A text that matches a regular expression.
 pub(super) fn text_like(pattern: &str) -> Value {
     json!({"type": "string", "pattern": pattern})
 }
@@ -210,12 +210,12 @@ pub(super) fn share() -> Value {
     json!({"type": "number", "minimum": 0, "maximum": 100})
 }
 
-/// A part of 1.
+/// A fraction of 1.
 pub(super) fn part() -> Value {
     json!({"type": "number", "minimum": 0, "maximum": 1})
 }
 
-/// One of several, which exclude each other.
+/// One of several alternatives.
 pub(super) fn any(of: Vec<Value>) -> Value {
     json!({"anyOf": of})
 }

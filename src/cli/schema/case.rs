@@ -1,6 +1,7 @@
 //! A case's `expect.toml`.
 //!
-//! What the schema rejects, `check` rejects. The reverse does not hold for what depends on another key, or on the case.
+//! Whatever the schema rejects, `check` rejects too. The reverse does not hold for rules that depend on another key, or on the
+//! case.
 
 use serde_json::{Value, json};
 
@@ -9,7 +10,7 @@ use super::build::{
 };
 use crate::cli::check::{CaseCommand, CaseKey};
 
-/// A number as limits have it.
+/// A number as in limits.
 const NUMBER: &str = r"[0-9][0-9_.]*([eE][-+]?[0-9_]+)?";
 
 pub(super) fn schema() -> Schema {
@@ -85,7 +86,7 @@ fn expectation(of: CaseKey) -> Key {
     key(of.name(), value, about).sometimes()
 }
 
-/// A number, or a limit with one of these ends.
+/// A number, or a limit with one of these suffixes.
 fn limit(ends: &str) -> Value {
     let pattern = format!(
         r"^\s*(<=|>=|<|>|==|=)?\s*{NUMBER}\s*({})\s*$",

@@ -1,6 +1,6 @@
-//! What reports of several commands have: the policy, errors, what was not read, the entry of an input.
+//! The common parts of reports of several commands: the policy, errors, what was not read, the entry of an input.
 //!
-//! Knows no command.
+//! Knows nothing about commands.
 
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ pub(super) fn version() -> Vec<Key> {
     ]
 }
 
-/// The policy that was in force.
+/// The policy in effect.
 pub(super) fn policy() -> Result<(&'static str, Value)> {
     let setting = object(vec![
         key("key", text(), "The key's full name, such as `clear.keep`."),
@@ -47,7 +47,7 @@ pub(super) fn policy() -> Result<(&'static str, Value)> {
     Ok(("policy", object_told_by(&table, keys)))
 }
 
-/// What was not read, if there is any.
+/// What was not read, if anything.
 pub(super) fn not_read() -> Key {
     let skipped = every!(SkipReason.kind: FolderLink Store NoFile BrokenLink SameFile OtherExtension Excluded Ignored Older Newer OtherProject NotDegraded Vanished ToPrune Pruned VanishedButChanged);
     let entry = object(vec![
@@ -139,7 +139,7 @@ pub(super) fn error() -> Value {
     ]))
 }
 
-/// The name of what counts tokens.
+/// The name of the token estimator.
 pub(super) fn estimator() -> Value {
     one_of(words::<Method>())
 }
@@ -149,7 +149,7 @@ pub(super) fn hash() -> Value {
     text_like("^blake3:[0-9a-f]{64}$")
 }
 
-/// The relation to what a provider counted, or null.
+/// The relation to the provider's count, or null.
 pub(super) fn usage() -> Value {
     or_null(object(vec![
         key(
@@ -170,8 +170,8 @@ pub(super) fn usage() -> Value {
     ]))
 }
 
-/// The first keys of the entry of an input in reports of commands that only examine; `examined` are the statuses that the
-/// command gives.
+/// The first keys of the entry of an input in reports of commands that only examine; `examined` lists the statuses that the command
+/// uses.
 pub(super) fn examined(examined: &[&str]) -> Result<Vec<Key>> {
     let statuses = examined.iter().chain(&["unsupported", "failed"]);
     Ok(vec![
@@ -198,7 +198,7 @@ pub(super) fn examined(examined: &[&str]) -> Result<Vec<Key>> {
 
 /// A warning about an input.
 pub(super) fn warning() -> Result<Value> {
-    // An enum with another one in it has no list of names of its own.
+    // An enum that contains another one does not have its own list of names.
     let [own, lines] = ["Warnings", "Odd lines"].map(|part| Table::of(Topic::Errors, part));
     let (own, lines) = (own?, lines?);
     Ok(object(vec![

@@ -1,4 +1,4 @@
-//! The report of `compact`. What its keys mean is what `ctxpack help reports` says of them.
+//! The report of `compact`. `ctxpack help reports` explains the meaning of its keys.
 
 use serde_json::Value;
 

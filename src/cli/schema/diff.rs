@@ -101,7 +101,7 @@ fn head_of_policies() -> Vec<Key> {
     keys
 }
 
-/// How it was counted and read.
+/// How the tokens were counted, and in which format the files were read.
 fn counted() -> [Key; 2] {
     [
         key(
@@ -213,7 +213,7 @@ fn at() -> Value {
     ])
 }
 
-/// Whose message it is, and which tools it is about.
+/// The role of a message, and the tools that it is about.
 fn speaker() -> [Key; 2] {
     let roles = every!(Role.name: System User Assistant Tool);
     [

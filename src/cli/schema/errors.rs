@@ -8,7 +8,7 @@ use crate::batch::SkipReason;
 use crate::cli::topics::Topic;
 use crate::error::{ErrorKind, Result};
 
-/// The tables of kinds that notices have: warnings and failures of inputs, and what only stderr says.
+/// The tables with the kinds of notices: warnings and failures of inputs, and notices that occur only on stderr.
 const TABLES: [&str; 5] = ["Rejections", "Degraded", "Warnings", "Odd lines", "Notices"];
 
 pub(super) fn schema() -> Result<Schema> {

@@ -207,7 +207,7 @@ fn scores() -> Vec<Key> {
     keys
 }
 
-/// What is said of a method with a budget.
+/// The figures for a method with a budget.
 fn figures() -> Vec<Key> {
     let mut keys = vec![
         key(
@@ -234,7 +234,7 @@ fn figures() -> Vec<Key> {
     keys
 }
 
-/// A figure in percent.
+/// A metric, in percent.
 fn metric(metric: Metric) -> Key {
     let about = match metric {
         Metric::Need => "The share of needed names that can still be found.",
@@ -252,7 +252,7 @@ fn metric(metric: Metric) -> Key {
         Metric::StateCommands => "How often a summary is right about how a command ended.",
         Metric::Used => "The share of tokens that is left.",
     };
-    // What is kept may be more than what was there.
+    // More may be kept than there was before.
     let value = match metric {
         Metric::Used => super::build::amount(),
         Metric::Need

@@ -1,7 +1,7 @@
-//! `ctxpack schema`: the form of the files that ctxpack reads and writes, for editors, validators and generators of types.
+//! `ctxpack schema`: the schemas of the files that ctxpack reads and writes, for editors, validators and type generators.
 //!
-//! Describes only. That outputs are of these forms, and that every key of a form is in some output, is what
-//! `tests/cli/schemas` and `scripts/external/schemas.py` show.
+//! Describes only. `tests/cli/schemas` and `scripts/external/schemas.py` check that outputs conform to these schemas, and that
+//! every key of a schema occurs in some output.
 
 mod build;
 mod case;
@@ -138,7 +138,7 @@ impl Described {
 mod tests {
     use super::*;
 
-    /// Where a key, or a part of the schema, is not explained.
+    /// The places where a key, or a part of the schema, has no description.
     fn unexplained(schema: &Value, place: &str, found: &mut Vec<String>) {
         if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
             for (name, property) in properties {
@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    /// A closed set without a word would refuse everything.
+    /// An enumeration without words would reject everything.
     #[test]
     fn no_set_of_words_is_empty() {
         for described in Described::value_variants() {

@@ -71,7 +71,7 @@ pub(super) fn schema(form: Form) -> Result<Schema> {
     Ok(schema.of_entries(form, files, ("file", object(file)), head))
 }
 
-/// Of what something was counted.
+/// Whether one input or all of them were counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
     One,
@@ -117,7 +117,7 @@ fn compare() -> Key {
     key("compare", one_of(words::<Compare>()), about)
 }
 
-/// The counts of an input, or of all.
+/// The counts for an input, or for all inputs.
 fn counted(of: Of) -> Vec<Key> {
     let live = object(counts([
         ("conversations", "Conversations that have messages."),
@@ -225,7 +225,7 @@ fn path() -> Value {
 
 fn consumer(of: Of) -> Value {
     let kinds = every!(BlockKind.name: Text Image Document Thinking Redacted Call Result Server Attachment Other);
-    // Results and attachments count apart from the roles of the messages that they are in.
+    // Results and attachments are counted separately from the roles of the messages that contain them.
     let roles = every!(Role.name: System User Assistant Tool);
     let apart = [BlockKind::Result.name(), BlockKind::Attachment.name()];
     let roles = roles.into_iter().filter(|role| *role != Role::Tool.name());

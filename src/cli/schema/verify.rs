@@ -1,4 +1,4 @@
-//! What `verify` prints for programs: a line for each rule that is broken in one place, and for each input that was not checked.
+//! What `verify` prints for programs: one line for each rule violation, and one for each input that was not checked.
 
 use super::build::{Schema, from_one, key, object, one_of, or_null, text};
 use super::words::every;

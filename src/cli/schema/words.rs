@@ -1,5 +1,4 @@
-//! Closed sets of words, from where the program itself has them: its enums, and the tables of its topics, which tests compare
-//! with the code.
+//! Closed sets of words, taken from the program itself: its enums, and the tables of its topics, which tests compare with the code.
 
 use serde::de::value::Error;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
@@ -11,12 +10,12 @@ use crate::error::Result;
 /// The names of an enum's variants, as reports write them.
 pub(super) fn words<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut names: &'static [&'static str] = &[];
-    // It always fails: the names are all that is wanted of it.
+    // It always fails: only the names are needed.
     let _ = T::deserialize(Asking(&mut names));
     names
 }
 
-/// Has no value; is told the names of the variants that one could be of.
+/// A deserializer without a value, which only receives the names of an enum's variants.
 struct Asking<'n>(&'n mut &'static [&'static str]);
 
 impl<'de> Deserializer<'de> for Asking<'_> {
@@ -42,7 +41,7 @@ impl<'de> Deserializer<'de> for Asking<'_> {
     }
 }
 
-/// What a method says of all variants of an enum; the compiler refuses a list that lacks one.
+/// The result of a method for all variants of an enum; the compiler rejects a list that lacks one.
 macro_rules! every {
     ($enum:ident.$name:ident: $($variant:ident)+) => {{
         #[allow(dead_code)]
@@ -56,7 +55,7 @@ macro_rules! every {
 }
 pub(super) use every;
 
-/// A table of a topic: what is named in its first column, and what it says of that.
+/// A table of a topic: the names in its first column, and their meanings.
 pub(super) struct Table(Vec<(String, String)>);
 
 impl Table {
@@ -78,12 +77,12 @@ impl Table {
         Ok(Table(rows))
     }
 
-    /// What is named in it.
+    /// The names in the table.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// What it says of that name.
+    /// The meaning of a name.
     pub(super) fn meaning(&self, name: &str) -> Option<&str> {
         let mut rows = self.0.iter();
         rows.find(|(known, _)| known == name)

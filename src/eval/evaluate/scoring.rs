@@ -1,4 +1,4 @@
-//! The scores of a method at a cut: runs a policy or a baseline, and looks in what is left for what the references name.
+//! The scores of a method at a cut: runs a policy or a baseline, and searches what is left for the references.
 
 use std::borrow::Cow;
 
@@ -49,7 +49,7 @@ impl Evaluator<'_> {
             }
             How::Baseline(baseline) => self.baseline(session, *baseline, *budget, at),
         };
-        // Each takes long enough to be worth a task of its own.
+        // Each run takes long enough to be a task of its own.
         let scores: Vec<Scores> = runs.par_iter().with_max_len(1).map(run).collect();
         let of_cuts = runs.chunks(cuts.len()).zip(scores.chunks(cuts.len()));
         of_cuts
@@ -70,7 +70,7 @@ impl Evaluator<'_> {
             .collect()
     }
 
-    /// What a policy makes of an input that stands for what is before a cut, with the scores.
+    /// Runs a policy on an input that stands for the part before a cut; returns the result with its scores.
     pub(super) fn ran(
         &self,
         session: &Session<'_, '_>,
@@ -110,7 +110,7 @@ impl Evaluator<'_> {
             tokens.unwrap_or(0),
             &kept_events,
         );
-        // A summary notes how many tokens the budget is a share of.
+        // A summary notes the token count to which the budget's share refers.
         let original = compacted.conversations.first().map(|c| c.tokens_before);
         let original = original.unwrap_or_default().to_string();
         let is_own = |name: &String| candidate.words.contains(&name[..]) || *name == original;
@@ -184,14 +184,13 @@ impl Evaluator<'_> {
     }
 }
 
-/// How a session is made shorter.
+/// The method that shortens a session.
 enum How<'e, 'p> {
     Policy(&'e Candidate<'p>),
     Baseline(Baseline),
 }
 
-/// A text without the marks at the beginning of a summary's rows, and without the range of lines that is restored: line numbers
-/// are not names.
+/// A text without the marks at the beginning of a summary's rows and without restored line ranges: line numbers are not names.
 pub(super) fn unmarked(text: &str) -> String {
     let lines: Vec<&str> = text.split('\n').map(unmarked_line).collect();
     lines.join("\n")

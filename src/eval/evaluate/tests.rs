@@ -51,7 +51,7 @@ fn a_cut_says_what_is_looked_for() {
 
 #[test]
 fn a_window_holds_nothing_that_is_far() {
-    // No word has so few tokens.
+    // No word fits into so few tokens.
     let session = measured(&baselines(0.5, 100.0), SESSION);
     let of = |method: usize, metric| session.scores[method].scores.share(metric);
     assert_eq!(session.scores[0].method, "sliding window");
@@ -69,7 +69,7 @@ fn a_window_holds_nothing_that_is_far() {
     assert_eq!(of(0, Metric::User), None);
     // Masked: sum_prices occurred only in a result.
     assert_eq!(session.scores[3].method, "mask keep 0");
-    // To a hundredth, as reports have it.
+    // To a hundredth, as in reports.
     assert_eq!(of(3, Metric::Need), Some(66.67));
     assert!(session.scores.iter().all(|of| of.scores.invented == 0));
 }
@@ -208,7 +208,7 @@ fn what_is_before_a_cut_reads_as_so_many_messages() {
     assert!(seen > 100, "{seen}");
 }
 
-/// Cuts a fixture at every possible place; returns how many there are.
+/// Cuts a fixture at every possible place; returns the number of places.
 fn reads_as_so_many(path: &std::path::Path) -> usize {
     use crate::format::{Detected, Detector, Layout};
 

@@ -1,4 +1,4 @@
-//! The questions of a call that asks the user, and how they are told with the answers.
+//! The questions of a call that asks the user, and their short forms for display with the answers.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use super::super::decisions::sentences;
 use super::super::input::Input;
 use crate::ids::IdMap;
 
-/// How much of a question is told with its answer, in bytes.
+/// The maximum length of a question shown with its answer, in bytes.
 pub(super) const LONGEST_QUESTION: usize = 160;
 
 /// Stands where a question was cut.
@@ -14,12 +14,12 @@ const CUT: &str = "…";
 
 /// The questions of a call.
 pub(super) struct Questions {
-    /// How they are told, each with only so much as tells which it is.
+    /// Their short forms, each just long enough to identify the question.
     short: Vec<String>,
-    /// The texts of those that are told in part.
+    /// The full texts of the shortened questions, with their indices.
     long: Vec<(String, usize)>,
     by_text: IdMap<String, usize>,
-    /// By the names under which an answer may refer to them, too.
+    /// Keyed by further names under which an answer may refer to them.
     by_name: IdMap<String, usize>,
 }
 
@@ -70,7 +70,7 @@ impl Questions {
         self.by_text.get(text).map(|at| &self.short[*at][..])
     }
 
-    /// Pairs of questions and answers as an agent writes them, with only so much of each question as tells which it is.
+    /// Pairs of questions and answers as an agent writes them, with each question shortened.
     pub(super) fn shortened_in(&self, pairs: &str) -> String {
         /// More than an agent asks at once: each is searched for in the whole text.
         const MOST: usize = 64;
@@ -83,7 +83,7 @@ impl Questions {
     }
 }
 
-/// The end of a question, which asks; of a long sentence, its beginning.
+/// The last sentence of a question, which does the asking; only its beginning if it is long.
 pub(super) fn short(question: &str) -> Cow<'_, str> {
     if question.len() <= LONGEST_QUESTION && !question.contains('\n') {
         return Cow::Borrowed(question);

@@ -1,4 +1,4 @@
-//! How commands that went on are said to have ended.
+//! How background commands ended, from later results and notices.
 
 use super::super::tests::read_as;
 use super::super::{CommandStatus, calls, commands, endings, failures};
@@ -36,7 +36,7 @@ fn codex(id: &str, tool: &str, input: &str, output: &str) -> String {
 
 const META: &str = r#"{"timestamp":"t","type":"session_meta","payload":{"id":"s","timestamp":"t","cwd":"/w","originator":"o","cli_version":"0.1"}}"#;
 
-/// A cell that runs a command and prints all that is known of it.
+/// A cell that runs a command and prints everything known about it.
 fn cell(id: &str, command: &str, printed: &str) -> String {
     let printed = printed.replace('"', r#"\""#);
     format!(
@@ -71,7 +71,7 @@ fn what_a_cell_has_begun_ends_where_a_call_outside_of_cells_reads_it() {
     let expected = [
         CommandStatus::Code(0),
         CommandStatus::Code(2),
-        // Nobody has asked for it since.
+        // It has not been polled since.
         CommandStatus::WasRunning,
         CommandStatus::Running,
     ];
@@ -141,7 +141,7 @@ fn a_session_is_read_until_it_ends() {
             r#"{"session_id":8,"chars":""}"#,
             &ends(2, r"b.c:1: error: no such b"),
         ),
-        // The session has ended; nothing is said of the last one.
+        // The session has ended; the status of the last one is not stated.
         codex(
             "7",
             "write_stdin",
@@ -151,7 +151,7 @@ fn a_session_is_read_until_it_ends() {
     ];
     let (commands, failures) = told(Format::Codex, &lines);
     let exits: Vec<CommandStatus> = commands.into_iter().map(|(_, exit)| exit).collect();
-    // The agent went on and never asked again.
+    // The agent continued and never polled again.
     assert_eq!(
         exits,
         [
@@ -296,7 +296,7 @@ fn a_notice_counts_wherever_claude_code_writes_it_itself() {
         result(7, 3, "c3"),
         queued("enqueue", &notice("a1", "run a1")),
         attachment(8, "task-notification", &notice("b2", "Run the second")),
-        // What the user has typed is no notice.
+        // Text that the user typed is not a notice.
         attachment(9, "prompt", &notice("c3", "run c3")),
         claude(
             10,
@@ -318,7 +318,7 @@ fn a_notice_counts_wherever_claude_code_writes_it_itself() {
     let transcript = read_as(Format::ClaudeCode, &lines.join("\n"));
     let conversation = &transcript.conversations[0];
     let calls = calls(&transcript, conversation, &Policy::default().tools);
-    // All of them belong to calls that are there.
+    // All of them belong to calls that are still there.
     assert_eq!(endings(&transcript, conversation, &calls), []);
     let ends = endings(&transcript, conversation, &[]).into_iter();
     let ends: Vec<(u32, String, Option<String>)> = ends

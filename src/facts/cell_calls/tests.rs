@@ -1,4 +1,4 @@
-//! What the calls in cells are found to have done.
+//! The effects found for calls in cells.
 
 use serde_json::{Value, json};
 
@@ -95,7 +95,7 @@ fn the_result_that_says_so_has_failed() {
     let goes_on = completed(&["{\"session_id\": 7, \"output\": \"\"}"]);
     let well = completed(&["{\"exit_code\": 0, \"output\": \"\"}"]);
     assert_eq!(failed(&[(start, fails.clone()), (start, well)]), [3]);
-    // The command has failed once, and the second result says so.
+    // The command failed once, and the second result states it.
     assert_eq!(failed(&[(start, goes_on), (read, fails)]), [5]);
 }
 
@@ -168,7 +168,7 @@ fn a_patch_has_failed_where_what_the_cell_prints_of_it_says_so() {
     assert_eq!(done(&json, &[&beside(not, 1)]), Done::Failed);
     assert_eq!(done(&json, &[&beside("Not all of it", 1)]), Done::Failed);
     assert_eq!(done(&json, &[&beside("Success.", 0)]), Done::Yes);
-    // It cannot be told of which call that is.
+    // It is unknown which call this refers to.
     let other = patch("text('said: ' + r);");
     let said = format!("said: {not}");
     assert_eq!(done(&other, &[&said]), Done::Unclear);
@@ -202,7 +202,7 @@ fn a_file_is_known_as_the_cell_has_printed_it_and_no_longer_once_it_may_have_cha
     );
     let unsure = (maybe, completed(&["{}"]));
     assert_eq!(known(&[shown.clone(), unsure]), (None, Done::Unclear));
-    // What was not printed, or was only a complaint, shows nothing.
+    // An output that was not printed, or is only an error message, shows nothing.
     let silent = "await tools.exec_command({cmd: 'cat a.txt', workdir: '/w'}); text('done');";
     assert_eq!(
         known(&[(silent, completed(&["done"]))]),

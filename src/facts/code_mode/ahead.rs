@@ -1,4 +1,4 @@
-//! What comes next in a cell, looked at without taking it.
+//! Lookahead in a cell, without consuming tokens.
 //!
 //! PURE.
 
@@ -58,7 +58,7 @@ pub(super) fn is_awaited_call(mut tokens: Tokens<'_>, end: Token<'_>) -> bool {
     }
 }
 
-/// Whether the name that comes next has its value changed: by a method, or because an item or a key is set.
+/// Whether the value of the name that comes next is changed: by a method, or by setting an item or a key.
 pub(super) fn changes(mut tokens: Tokens<'_>) -> bool {
     const METHODS: [&str; 9] = [
         "push",
@@ -92,7 +92,7 @@ pub(super) fn changes(mut tokens: Tokens<'_>) -> bool {
     }
 }
 
-/// The name that is all of the expression that comes next.
+/// The next expression, if it is only a name.
 pub(super) fn alone(mut tokens: Tokens<'_>) -> Option<&str> {
     let Some(Token::Name(name)) = tokens.next() else {
         return None;

@@ -1,25 +1,25 @@
-//! Code that runs once for each value of a list that is known: `for (const x of list) …` and `Promise.all(list.map(x => …))`.
+//! Code that runs once for each value of a known list: `for (const x of list) …` and `Promise.all(list.map(x => …))`.
 //!
 //! PURE. Finds the loop body and the bindings of each iteration; the reader then reads the body once per iteration. Never guesses:
-//! where anything in it may end a round or the cell, the rounds are unknown.
+//! if anything in the body may end a round or the cell, the rounds are unknown.
 
 use serde_json::Value;
 
 use super::literal::{Constants, operand, size, value};
 use super::token::{Token, Tokens};
 
-/// The longest list whose rounds are read.
+/// The maximum length of a list whose rounds are read.
 const LONGEST: usize = 64;
 
 /// Code that runs once for each value of a list.
 pub(super) struct Each<'c> {
-    /// What it is.
+    /// The kind of code.
     pub(super) code: Code,
     /// Where it begins.
     pub(super) begin: Tokens<'c>,
     /// Where it ends.
     pub(super) end: usize,
-    /// What comes after it, and after the calls that it is an argument of.
+    /// The tokens after it and after the calls that have it as an argument.
     pub(super) after: Tokens<'c>,
     /// The values of its names, in each round.
     pub(super) rounds: Vec<Vec<(String, Option<Value>)>>,
@@ -28,11 +28,11 @@ pub(super) struct Each<'c> {
 /// What runs in each round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Code {
-    /// A statement, of a loop.
+    /// A loop's statement.
     Statement,
-    /// An expression, of a function.
+    /// A function's expression.
     Expression,
-    /// A block, of a function.
+    /// A function's block.
     Block,
 }
 
@@ -42,7 +42,7 @@ enum Part {
     Whole,
     /// An item of the value, which is a list.
     Item(usize),
-    /// What a key of the value has, which is an object.
+    /// The value under a key of the value, which is an object.
     Key(String),
     /// The number of the round.
     Number,
@@ -63,7 +63,7 @@ impl<'c> Each<'c> {
         Each::new(Code::Statement, tokens, list, &names, known)
     }
 
-    /// A function that is called for each value, if `Promise.all(list.map(x => …))` comes next and nothing is done with that.
+    /// A function called for each value, if `Promise.all(list.map(x => …))` comes next and its result is not processed further.
     pub(super) fn of_map(tokens: &Tokens<'c>, known: &mut Constants) -> Option<Self> {
         let mut tokens = tokens.clone();
         let start = [
@@ -110,7 +110,7 @@ impl<'c> Each<'c> {
         let Value::Array(values) = list else {
             return None;
         };
-        // With other tools, or other prints, nothing is what it seems.
+        // If `tools` or `text` is redefined, the code cannot be trusted.
         if names
             .iter()
             .any(|(name, _)| name == "tools" || name == "text")
@@ -120,7 +120,7 @@ impl<'c> Each<'c> {
         let after = end_of(code, begin.clone())?;
         let end = after.position();
         let code_bytes = (end - begin.position()).saturating_mul(values.len());
-        // Each of many names may take the same part of a value.
+        // Many names may each copy the same part of a value.
         let named = names.len().saturating_mul(values.iter().map(size).sum());
         if values.len() > LONGEST || !known.take_room(code_bytes.saturating_add(named)) {
             return None;
@@ -173,7 +173,7 @@ fn end_of(code: Code, mut tokens: Tokens<'_>) -> Option<Tokens<'_>> {
             Token::Punct(b')' | b']' | b'}') => open -= 1,
             Token::Name("break" | "continue" | "throw" | "exit" | "yield") => return None,
             Token::Name("return") if code != Code::Block => return None,
-            // The last thing that it does, then.
+            // Only a `return` at the top level of the block is allowed: it is then the last thing that runs.
             Token::Name("return" | "if" | "for" | "while" | "do" | "switch" | "try")
                 if code == Code::Block && (open > 1 || token != Token::Name("return")) =>
             {

@@ -1,4 +1,4 @@
-//! Literals of JavaScript, read into JSON.
+//! JavaScript literals, read into JSON.
 //!
 //! PURE. Reads strings, templates, numbers, lists and objects whose values are literals, names of known constants or sums of
 //! strings. Never executes anything, and guesses nothing: a value that depends on anything else is unknown.
@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value};
 
 use super::token::{Token, Tokens};
 
-/// How deep literals may be nested; what is nested deeper is unknown.
+/// The maximum nesting depth of literals; deeper values are unknown.
 const DEEPEST: u32 = 64;
 
 /// The values of constants by their names; `None` if a constant's value is unknown.
@@ -22,7 +22,7 @@ pub(super) struct Constants {
 }
 
 impl Constants {
-    /// No constants yet, of code with so many bytes.
+    /// No constants yet, for code of this many bytes.
     pub(super) fn of_code(bytes: usize) -> Self {
         Constants {
             values: BTreeMap::new(),
@@ -30,12 +30,12 @@ impl Constants {
         }
     }
 
-    /// Gives a constant its value; the one that it had before, if there was one of that name.
+    /// Sets the value of a constant; returns the previous entry of that name, if any.
     pub(super) fn insert(&mut self, name: &str, value: Option<Value>) -> Option<Option<Value>> {
         self.values.insert(name.to_owned(), value)
     }
 
-    /// Takes back an [`Constants::insert`] that returned `before`.
+    /// Undoes a [`Constants::insert`] that returned `before`.
     pub(super) fn restore(&mut self, name: &str, before: Option<Option<Value>>) {
         match before {
             Some(value) => self.values.insert(name.to_owned(), value),
@@ -57,14 +57,14 @@ impl Constants {
         matches!(value, Some(Value::Array(_) | Value::Object(_)))
     }
 
-    /// Whether so many bytes may be copied; then they are.
+    /// Reserves room for copying `bytes`; returns whether there was enough.
     pub(super) fn take_room(&mut self, bytes: usize) -> bool {
         let left = self.room.checked_sub(bytes);
         self.room = left.unwrap_or(self.room);
         left.is_some()
     }
 
-    /// A copy of a constant's value, if it is known and there is room.
+    /// Copies a constant's value, if it is known and there is room.
     fn copy(&mut self, name: &str) -> Option<Value> {
         let value = self.values.get(name)?.as_ref()?;
         let left = self.room.checked_sub(size(value))?;
@@ -78,7 +78,7 @@ const COPIES: usize = 16;
 /// The room that even a short cell has.
 const LEAST_ROOM: usize = 1 << 16;
 
-/// About the bytes of a value.
+/// The approximate size of a value in bytes.
 pub(super) fn size(value: &Value) -> usize {
     let inside = match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
@@ -89,8 +89,8 @@ pub(super) fn size(value: &Value) -> usize {
     size_of::<Value>() + inside
 }
 
-/// Reads the expression that comes next, up to the `,`, `)`, `]`, `}` or `;` that ends it, which stays. `None` if its value is
-/// unknown: then the expression has been skipped.
+/// Reads the next expression, up to but not including the `,`, `)`, `]`, `}` or `;` that ends it. `None` if its value is unknown;
+/// the expression is still consumed.
 pub(super) fn value(tokens: &mut Tokens<'_>, known: &mut Constants) -> Option<Value> {
     expression(tokens, known, DEEPEST)
 }
@@ -109,7 +109,7 @@ fn expression(tokens: &mut Tokens<'_>, known: &mut Constants, depth: u32) -> Opt
                     _ => None,
                 };
             }
-            // On the next line: the expression has ended without a semicolon.
+            // The expression ended at the line break, without a semicolon.
             Some(token) if tokens.is_on_new_line() && token.begins_a_statement() => return sum,
             Some(_) => {
                 sum = None;
@@ -119,7 +119,7 @@ fn expression(tokens: &mut Tokens<'_>, known: &mut Constants, depth: u32) -> Opt
     }
 }
 
-/// Reads one value, without what may be added to it or asked of it. `None` if it is unknown.
+/// Reads one value, without following operators or property accesses. `None` if it is unknown.
 pub(super) fn operand(tokens: &mut Tokens<'_>, known: &mut Constants) -> Option<Value> {
     nested_operand(tokens, known, DEEPEST)
 }
@@ -247,7 +247,7 @@ fn object(tokens: &mut Tokens<'_>, known: &mut Constants, depth: u32) -> Option<
                     None => map.remove(&key),
                 };
             }
-            // A computed key, `...rest`, a method: any key may be in it.
+            // A computed key, `...rest` or a method: it may define any key.
             _ => {
                 is_sure = false;
                 expression(tokens, known, depth);

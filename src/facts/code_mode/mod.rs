@@ -1,8 +1,8 @@
 //! Code mode: the calls in a cell of JavaScript, and what the cell prints of each.
 //!
 //! An agent in code mode has one tool whose input is a program that calls the others: `tools.exec_command({cmd: "ls"})`. Codex
-//! calls it `exec`. PURE. Never executes anything. A call counts only if it was surely made, once, with arguments that are
-//! literals; the others are counted as unread.
+//! calls it `exec`. PURE. Never executes anything. A call counts only if it was certainly made, exactly once, with literal
+//! arguments; all others are counted as unread.
 
 mod ahead;
 mod each;
@@ -20,15 +20,15 @@ use prints::{How, Print, Source};
 /// What a cell does, as far as it can be read.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Cell {
-    /// The calls that were read, in their order.
+    /// The calls that were read, in order.
     pub(super) calls: Vec<CellCall>,
-    /// The number of calls that were not: in a condition, a loop or a function, or with a tool whose name is computed.
+    /// The number of unread calls: in a condition, a loop or a function, or with a computed tool name.
     pub(super) unread: u32,
-    /// How often it waits: for its calls, and for anything else.
+    /// The number of times the cell waits: for its calls, or for anything else.
     pub(super) waits: u32,
-    /// What the cell prints, in order; if not all is known, what it prints first.
+    /// What the cell prints, in order; only the first part if not all is known.
     prints: Vec<Print>,
-    /// Whether these are all.
+    /// Whether `prints` is complete.
     all_prints: bool,
 }
 
@@ -37,20 +37,20 @@ pub(super) struct Cell {
 pub(super) struct CellCall {
     /// The tool's name.
     pub(super) tool: String,
-    /// Its input: an object without the keys whose values are unknown, or a text.
+    /// Its input: text, or an object without the keys whose values are unknown.
     pub(super) input: Value,
     /// The constant that its result is assigned to.
     variable: Option<String>,
 }
 
-/// What is known of a call from the blocks that the cell printed.
+/// What is known about a call from the blocks that the cell printed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Printed {
     /// Its output, if it was printed whole.
     pub(super) output: Option<String>,
     /// Its exit status.
     pub(super) exit_code: Option<i64>,
-    /// The session in which it still runs.
+    /// The session in which it is still running.
     pub(super) session: Option<i64>,
 }
 
@@ -60,7 +60,7 @@ impl Cell {
         reader::read(code)
     }
 
-    /// What `blocks`, those that the cell has printed, say of the call with that number.
+    /// What `blocks`, printed by the cell, state about the call with index `call`.
     pub(super) fn printed(&self, call: usize, blocks: &[&str]) -> Printed {
         let mut printed = Printed::default();
         let is_cut = blocks.iter().any(|block| block.starts_with(CUT));
@@ -83,7 +83,7 @@ impl Cell {
     }
 }
 
-/// How the one block begins that is left of what was printed, where it was too long.
+/// The beginning of the single block that remains when the output was too long.
 const CUT: &str = "Warning: truncated output";
 
 impl Printed {
@@ -99,7 +99,7 @@ impl Printed {
                     self.exit_code = code.or(self.exit_code);
                     self.session = number("session_id").or(self.session);
                 }
-                // The result of a tool whose result is a text.
+                // The result of a tool that returns text.
                 Ok(Value::String(text)) if *how == How::Json => self.output = Some(text),
                 _ if *how == How::Whole => self.output = Some(block.to_owned()),
                 _ => {}

@@ -21,9 +21,9 @@ pub(super) enum Print {
 /// Which result is printed.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Source {
-    /// That which is assigned to this constant.
+    /// The result assigned to this constant.
     Constant(String),
-    /// That of the call with this number in the cell.
+    /// The result of the call with this index in the cell.
     Call(usize),
 }
 
@@ -81,7 +81,7 @@ fn argument(tokens: &mut Tokens<'_>) -> Option<Print> {
                 | Token::Punct(_) => return None,
             };
             let print = Print::of(variable, How::Json);
-            // Arguments for the layout.
+            // Formatting arguments.
             while tokens.peek()? != Token::Punct(b')') {
                 match tokens.next()? {
                     Token::Punct(b',') | Token::Name("null") | Token::Number(_) => {}
@@ -109,7 +109,8 @@ fn argument(tokens: &mut Tokens<'_>) -> Option<Print> {
     }
 }
 
-/// The constant of which an object repeats keys, each by its own name: `{output: r.output, exit_code: r.exit_code}` after the bracket.
+/// The constant whose keys an object repeats under the same names: `{output: r.output, exit_code: r.exit_code}`, after the opening
+/// bracket.
 fn keys_of<'c>(tokens: &mut Tokens<'c>) -> Option<&'c str> {
     let mut of = None;
     loop {

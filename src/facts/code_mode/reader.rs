@@ -1,6 +1,6 @@
 //! Reads the statements of a cell, one after the other.
 //!
-//! PURE. What may not run, or may run more than once, is counted and not read.
+//! PURE. Code that may not run, or may run more than once, is counted but not read.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ pub(super) fn read(code: &str) -> Cell {
     while reader.tokens.peek().is_some() {
         reader.statement(DEEPEST);
     }
-    // Where the code cannot be read to its end, what came before may have been taken for a string.
+    // If the code cannot be read to its end, earlier code may have been mistaken for a string.
     if !reader.tokens.unread().is_empty() {
         reader.cell.unread += 1;
         reader.prints = Prints::First;
@@ -36,20 +36,20 @@ pub(super) fn read(code: &str) -> Cell {
     reader.cell
 }
 
-/// How deep statements and brackets may be nested; what is nested deeper is not read.
+/// The maximum nesting depth of statements and brackets; deeper code is not read.
 const DEEPEST: u32 = 64;
 
 /// Whether code runs exactly once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sure {
     Yes,
-    /// It may not, or may run more than once.
+    /// It may not run, or may run more than once.
     No,
-    /// Likewise, because it is in a function: a `return` ends only that.
+    /// As `No`, but inside a function, where a `return` ends only the function.
     Function,
 }
 
-/// Whether all that is printed is known.
+/// Whether everything printed is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Prints {
     All,
@@ -57,7 +57,7 @@ enum Prints {
     First,
 }
 
-/// Whether the statement waits for what comes next in it: only then does the cell fail if that does.
+/// Whether the statement awaits what comes next in it: only then does its failure fail the cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Awaits {
     Yes,
@@ -71,7 +71,7 @@ enum Ending {
     MayHaveEnded,
 }
 
-/// Whether what is read runs once for each value of a list.
+/// Whether the current code runs once for each value of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Repeats {
     No,
@@ -84,11 +84,11 @@ enum Repeats {
 struct Reader<'c> {
     tokens: Tokens<'c>,
     known: Constants,
-    /// Names that were given a value in the present round, with the value that they had before.
+    /// Names set in the current round, with their previous values.
     hidden: Vec<(String, Option<Option<Value>>)>,
     cell: Cell,
     prints: Prints,
-    /// Whether what comes next surely runs.
+    /// Whether what comes next certainly runs.
     sure: Sure,
     awaits: Awaits,
     ending: Ending,
@@ -104,14 +104,14 @@ impl<'c> Reader<'c> {
         self.go_on(before);
     }
 
-    /// What comes next may not run.
+    /// Marks what comes next as code that may not run.
     fn doubt(&mut self) {
         if self.sure == Sure::Yes {
             self.sure = Sure::No;
         }
     }
 
-    /// The next statement runs if the one before it did, unless the cell may have ended in between.
+    /// Restores `before` for the next statement, unless the cell may have ended in between.
     fn go_on(&mut self, before: Sure) {
         self.sure = match (before, self.ending) {
             (Sure::Yes, Ending::MayHaveEnded) => Sure::No,
@@ -119,7 +119,7 @@ impl<'c> Reader<'c> {
         };
     }
 
-    /// There is a `return` or something like it: outside of functions, what follows may never run.
+    /// Handles a `return` or the like: outside of functions, what follows may never run.
     fn end(&mut self) {
         if self.sure != Sure::Function {
             self.ending = Ending::MayHaveEnded;
@@ -161,7 +161,7 @@ impl<'c> Reader<'c> {
                     reader.statement(depth);
                 });
             }
-            // What fails in a `try` is not seen from outside.
+            // A failure in a `try` is not visible from outside.
             Some(Token::Name("else" | "do" | "try" | "catch" | "finally")) => {
                 self.tokens.next();
                 self.unsure(|reader| {
@@ -184,7 +184,7 @@ impl<'c> Reader<'c> {
         }
     }
 
-    /// Whether a loop can be read once for each of its rounds: within another one, that could be very often.
+    /// Whether a loop can be read once per round: not within another loop, where the number of rounds could explode.
     fn may_repeat(&self) -> bool {
         self.sure == Sure::Yes && self.repeats == Repeats::No
     }
@@ -205,7 +205,7 @@ impl<'c> Reader<'c> {
             match each.code {
                 Code::Statement => self.statement(depth),
                 Code::Expression => {
-                    // What a function gives is waited for as well.
+                    // The function's result is awaited as well.
                     self.awaits = Awaits::Yes;
                     while let Some(token) = self.tokens.peek()
                         && self.tokens.position() < each.end
@@ -255,7 +255,7 @@ impl<'c> Reader<'c> {
         self.tokens.next();
     }
 
-    /// What comes after `const`.
+    /// Reads what follows `const`.
     fn constant(&mut self, depth: u32) {
         let Some(Token::Name(name)) = self.tokens.peek() else {
             return self.destructured(depth);
@@ -263,7 +263,7 @@ impl<'c> Reader<'c> {
         self.tokens.next();
         self.forget(name);
         if name == "tools" || name == "text" {
-            // Nothing is what it seems.
+            // The code cannot be trusted.
             self.end();
         }
         if !self.is_next(b'=') {
@@ -276,7 +276,7 @@ impl<'c> Reader<'c> {
         if let Some(other) = alone(self.tokens.clone())
             && self.known.is_made_of_others(other)
         {
-            // Whoever changes one changes both.
+            // Both names share the value, so a change of one changes both.
             self.known.insert(other, None);
         }
         // The same name in another block is another constant.
@@ -294,7 +294,7 @@ impl<'c> Reader<'c> {
         }
     }
 
-    /// `[a, b] = await Promise.all([…])`: each call has the name at its place.
+    /// Reads `[a, b] = await Promise.all([…])`: each call gets the name at its position.
     fn destructured(&mut self, depth: u32) {
         let mut names = Vec::new();
         let is_list = self.is_next(b'[');
@@ -323,7 +323,7 @@ impl<'c> Reader<'c> {
         }
     }
 
-    /// Reads an expression, up to the end of its statement or of the bracket that it is in.
+    /// Reads an expression, up to the end of its statement or of the enclosing bracket.
     fn expression(&mut self, depth: u32) {
         self.awaits = Awaits::No;
         self.rest_of_expression(depth);
@@ -350,7 +350,7 @@ impl<'c> Reader<'c> {
         self.go_on(before);
     }
 
-    /// All between two brackets.
+    /// Reads everything between two brackets.
     fn bracket(&mut self, depth: u32) {
         let Some(depth) = depth.checked_sub(1) else {
             return self.skip();
@@ -367,7 +367,7 @@ impl<'c> Reader<'c> {
         self.go_on(before);
     }
 
-    /// Reads one token of an expression, or what it opens. `outside` is whether the expression surely runs.
+    /// Reads one token of an expression, or what it opens. `outside` states whether the expression certainly runs.
     fn step(&mut self, token: Token<'c>, outside: Sure, depth: u32) {
         match token {
             Token::Name("Promise")
@@ -407,7 +407,7 @@ impl<'c> Reader<'c> {
         }
     }
 
-    /// The name of a property, which is none of `tools` or `text`; after `...` there is no property.
+    /// Reads a property name, which is not `tools` or `text` themselves; after `...` there is no property.
     fn property(&mut self) {
         if self.is_next(b'.') {
             while self.is_next(b'.') {
@@ -416,7 +416,7 @@ impl<'c> Reader<'c> {
             return;
         }
         match self.tokens.peek() {
-            // What catches an error hides it.
+            // Catching an error hides it.
             Some(Token::Name("allSettled" | "any" | "race" | "catch" | "then")) => self.doubt(),
             Some(Token::Name(_)) => {}
             _ => return,
@@ -424,10 +424,11 @@ impl<'c> Reader<'c> {
         self.tokens.next();
     }
 
-    /// A result of which a key is set is no longer what the call returned, and a list that grows is another one.
+    /// Forgets a changed constant: a result with a key set is no longer what the call returned, and a list that grows has another
+    /// value.
     fn forget_if_changed(&mut self, name: &str) {
         if self.known.is_made_of_others(name) && changes(self.tokens.clone()) {
-            // For good, also where the change is in a round.
+            // Permanently, even if the change is inside a round.
             self.known.insert(name, None);
         }
         let is_known = |call: &CellCall| call.variable.as_deref() == Some(name);
@@ -443,7 +444,7 @@ impl<'c> Reader<'c> {
         }
     }
 
-    /// The constant of that name is no result of a call any more.
+    /// Records that the constant of this name no longer holds the result of a call.
     fn forget(&mut self, name: &str) {
         for call in &mut self.cell.calls {
             if call.variable.as_deref() == Some(name) {
@@ -452,7 +453,7 @@ impl<'c> Reader<'c> {
         }
     }
 
-    /// A call, if `tools` is followed by one.
+    /// Reads a call, if one follows `tools`.
     fn call(&mut self, depth: u32) {
         self.tokens.next();
         if self.is_next(b'[') {
@@ -508,7 +509,7 @@ impl<'c> Reader<'c> {
             false => self.resolved(print),
         };
         match (self.sure, self.repeats, self.prints) {
-            // Which of them comes first is not known.
+            // Their order is unknown.
             (Sure::Yes, Repeats::AtOnce, _) | (Sure::No | Sure::Function, _, _) => {
                 self.prints = Prints::First;
             }
@@ -517,7 +518,7 @@ impl<'c> Reader<'c> {
         }
     }
 
-    /// A print of a constant as one of the call that it holds the result of, as it is now.
+    /// Resolves a printed constant to the call whose result it currently holds.
     fn resolved(&self, print: Print) -> Print {
         let Print::Of {
             what: Source::Constant(name),

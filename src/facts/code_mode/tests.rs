@@ -1,4 +1,4 @@
-//! Cells as agents write them, and as they do not.
+//! Cells as agents write them, and unusual ones.
 
 use serde_json::json;
 
@@ -140,7 +140,7 @@ fn what_runs_for_each_value_of_a_list_is_read_for_each() {
         calls("for (const c of []) await tools.exec_command({cmd: c})"),
         []
     );
-    // What comes after it runs once, and its names are others.
+    // The code after it runs once, and its names are different ones.
     let after = "for (const c of ['ls']) { await tools.exec_command({cmd: c}) }\nawait tools.exec_command({cmd: c})";
     let expected = [command("ls"), vec![("exec_command".into(), json!({}))]].concat();
     assert_eq!(calls(after), expected);
@@ -289,7 +289,7 @@ fn a_label_is_not_of_the_output() {
         assert_eq!(output.as_deref(), Some("out"), "{print}");
         assert_eq!(cell.printed(0, &["other"]).output, None, "{print}");
     }
-    // What else is in the sum is not known.
+    // The other operand of the sum is unknown.
     let code = "const r = await tools.exec_command({cmd: 'x'}); text('A' + x + r.output);";
     assert_eq!(Cell::read(code).printed(0, &["About"]), Printed::default());
 }

@@ -2,7 +2,7 @@
 //!
 //! PURE. Tolerant: code that is not JavaScript, or is cut off, gives some tokens and then none. Comments are skipped.
 
-/// How deep templates may be nested in the values of templates.
+/// The maximum depth of templates nested in the values of templates.
 const DEEPEST: u32 = 8;
 
 /// A token.
@@ -29,12 +29,12 @@ pub(super) struct Template<'c> {
     pub(super) values: Vec<(String, String)>,
     /// The text after the last of them.
     pub(super) end: String,
-    /// All of it, as written.
+    /// The whole template as written.
     pub(super) raw: &'c str,
 }
 
 impl Token<'_> {
-    /// Whether a statement can begin with it, and an expression cannot go on with it.
+    /// Whether a statement can begin with the token and an expression cannot continue with it.
     pub(super) fn begins_a_statement(&self) -> bool {
         match self {
             Token::Name(name) => !matches!(*name, "in" | "instanceof" | "as"),
@@ -50,17 +50,17 @@ pub(super) struct Tokens<'c> {
     code: &'c str,
     /// Where the next token begins.
     at: usize,
-    /// Where the token after it is looked for.
+    /// Where the search for the following token begins.
     after: usize,
     next: Option<Token<'c>>,
     is_on_new_line: Line,
-    /// How deep templates may still be nested.
+    /// How many more levels of templates may be nested.
     nesting: u32,
-    /// The code from which on there are no tokens, although it has not ended.
+    /// The rest of the code that could not be split into tokens.
     unread: &'c str,
 }
 
-/// Whether a token is on the line of the token before.
+/// Whether a token is on the same line as the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
     Same,
@@ -97,7 +97,7 @@ impl<'c> Tokens<'c> {
         self.at
     }
 
-    /// The code that could not be read as tokens, once the others have been taken.
+    /// The code that could not be read as tokens; known once all tokens are taken.
     pub(super) fn unread(&self) -> &'c str {
         self.unread
     }
@@ -129,7 +129,7 @@ impl<'c> Tokens<'c> {
         token
     }
 
-    /// Takes the next token and, if it opens a bracket, all up to the one that closes it.
+    /// Takes the next token and, if it opens a bracket, everything up to the closing one.
     pub(super) fn skip_one(&mut self) {
         let mut open = 0u32;
         while let Some(token) = self.next() {
@@ -174,7 +174,7 @@ impl<'c> Tokens<'c> {
                 self.next = Some(token);
                 self.after = self.at + length;
             }
-            // Cut off within a string, or not understood.
+            // Cut off within a string, or unreadable.
             None => {
                 self.next = None;
                 self.unread = rest;
@@ -265,7 +265,7 @@ fn template(code: &str, nesting: u32) -> Option<(Token<'_>, usize)> {
     }
 }
 
-/// What is before the `}` that closes a value of a template.
+/// The text before the `}` that closes a template value.
 fn inside_braces(code: &str, nesting: u32) -> Option<&str> {
     let mut tokens = Tokens::nested(code, nesting);
     let mut open = 0u32;
@@ -285,8 +285,8 @@ fn inside_braces(code: &str, nesting: u32) -> Option<&str> {
     }
 }
 
-/// Adds what the escape at the start of `code` means to `text`; the length of the escape in bytes. `None` if it is cut off or
-/// names no character.
+/// Appends the character that the escape at the start of `code` stands for to `text`; returns the length of the escape in bytes.
+/// `None` if it is cut off or names no character.
 fn escape(code: &str, text: &mut String) -> Option<usize> {
     let escaped = code[1..].chars().next()?;
     let hex = |from: usize, to: usize| u32::from_str_radix(code.get(from..to)?, 16).ok();
@@ -304,7 +304,7 @@ fn escape(code: &str, text: &mut String) -> Option<usize> {
             (char::from_u32(hex(3, end)?)?, end + 1)
         }
         'u' => match hex(2, 6)? {
-            // Half of a pair: the other half is a second escape.
+            // A high surrogate: the low one is a second escape.
             high @ 0xD800..=0xDBFF if code.get(6..8) == Some("\\u") => {
                 let low = hex(8, 12)?.checked_sub(0xDC00)?;
                 let pair = 0x10000 + ((high - 0xD800) << 10) + low;
@@ -312,7 +312,7 @@ fn escape(code: &str, text: &mut String) -> Option<usize> {
             }
             unit => (char::from_u32(unit)?, 6),
         },
-        // The line goes on.
+        // A line continuation.
         '\n' => return Some(2),
         other => (other, 1 + other.len_utf8()),
     };

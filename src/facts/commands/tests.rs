@@ -273,7 +273,7 @@ fn what_a_command_prints_is_not_its_status() {
     ] {
         assert_eq!(of(command, said), CommandStatus::Unknown, "{command}");
     }
-    // Nothing else ends in this way.
+    // Nothing else ends this way.
     for (command, said, exit) in [
         ("cat a", "x\n<shellId: 3 completed with exit code 2>", 2),
         (

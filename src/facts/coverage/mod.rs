@@ -1,4 +1,4 @@
-//! How much of a transcript was understood: of its lines, and of its calls those whose meaning the facts know.
+//! How much of a transcript was understood: its lines, and the calls whose meaning the facts know.
 //!
 //! PURE. All calls of the file are counted, live or not, each once.
 
@@ -63,14 +63,14 @@ impl Coverage {
         u128::from(self.calls_understood) * 100 < u128::from(self.calls) * ENOUGH
     }
 
-    /// The calls that no reader has found.
+    /// The number of calls that no reader found.
     pub fn calls_unread(&self) -> u64 {
         let unknown = self.unknown.values().map(|unknown| unknown.calls);
         let read = unknown.chain([self.calls_understood]);
         read.fold(self.calls, u64::saturating_sub)
     }
 
-    /// Adds a call; gives the name of its tool if it is not understood.
+    /// Adds a call; returns the name of its tool if the call is not understood.
     fn add_call(
         &mut self,
         transcript: &Transcript<'_>,
@@ -144,13 +144,13 @@ impl Coverage {
     }
 }
 
-/// How much of a transcript is understood. `added` are the policy's names for kinds of tools.
+/// How much of a transcript is understood. `added` holds the policy's additional tool names.
 pub fn coverage(transcript: &Transcript<'_>, added: &Tools) -> Coverage {
     let mut coverage = Coverage {
         lines: transcript.lines().len() as u64,
         ..Coverage::default()
     };
-    // An agent's log may write a call again. In a list of messages each one was made, whatever ids the program gave them.
+    // An agent's log may repeat a call. In a list of messages every call was made, whatever its id.
     let repeats = match transcript.links().is_empty() && !transcript.is_document() {
         true => Repeats::Calls,
         false => Repeats::Copies,
@@ -194,8 +194,8 @@ pub struct UnrecognizedCalls {
     pub last: FactLocation,
 }
 
-/// The calls of a conversation that are not understood, by tool, the most first; none if few are. The calls in a cell count as
-/// one.
+/// The calls of a conversation that are not understood, by tool, most frequent first; empty if there are few. The calls in a cell
+/// count as one.
 pub fn missed(
     transcript: &Transcript<'_>,
     calls: &[Exchange],
@@ -241,7 +241,7 @@ impl AddAssign<&Coverage> for Coverage {
     }
 }
 
-/// A coverage as a report holds it: the shares are for readers, the sums for adding up.
+/// A coverage as a report holds it: shares for readers, sums for adding up.
 #[derive(Serialize, Deserialize)]
 struct Counts {
     #[serde(default, skip_deserializing)]
@@ -263,7 +263,7 @@ struct Unknown {
     kind: Option<ToolKind>,
 }
 
-/// `part` / `whole`, rounded down to 4 decimals, so that only all of it is 1.
+/// `part` / `whole`, rounded down to 4 decimals, so that only the whole gives 1.
 fn share(part: u64, whole: u64) -> Option<f64> {
     let of_10_000 = (u128::from(part) * 10_000).checked_div(u128::from(whole))?;
     Some(of_10_000 as f64 / 10_000.0)

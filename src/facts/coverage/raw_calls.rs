@@ -1,4 +1,4 @@
-//! The calls in a transcript's bytes, counted without the formats' readers, so that what these miss shows.
+//! The calls in a transcript's bytes, counted without the formats' readers, to reveal what these miss.
 //!
 //! Looks only at how published formats write a call: an object of a certain `type`, or an element of a list of calls. PURE.
 
@@ -17,22 +17,22 @@ use crate::ids::IdSet;
 use crate::scan::{Anomalies, Bad, Cursor, Kind, Parse, lines, unescape};
 use crate::transcript::{BlockKind, Transcript};
 
-/// Values that are nested more deeply are left to `serde_json`, which does not read them, either.
+/// More deeply nested values are left to `serde_json`, which does not read them either.
 const DEEPEST: u32 = 100;
-/// Texts shorter than this are searched: skipping them would cost more.
+/// Shorter texts are searched, because skipping them would cost more.
 const LONG: u32 = 64;
-/// A line without any of these has no call: the ends of the names of types, of which each is one call at most ...
+/// A line without any of these marks has no call: the ends of type names, each of which stands for at most one call ...
 const TYPE_MARKS: [&str; 4] = ["tool_use\"", "_call\"", "tool-call\"", "toolCall\""];
-/// ... and those of keys under which any number of calls may stand.
+/// ... and the ends of keys that may hold any number of calls.
 const LIST_MARKS: [&str; 4] = [
     "tool_calls\"",
     "toolCalls\"",
     "functionCall\"",
     "toolRequests\"",
 ];
-/// What stands before such a word that says why an answer ended.
+/// What precedes such a word if it states why an answer ended.
 const REASONS: [&[u8]; 2] = [b"\"stop_reason\":\"", b"\"stop_reason\": \""];
-/// The types of objects that are calls. Calls that a provider carries out itself are none.
+/// The types of objects that are calls. Calls that a provider executes itself do not count.
 const TYPES: [&str; 6] = [
     "tool_use",
     "toolCall",
@@ -43,9 +43,10 @@ const TYPES: [&str; 6] = [
 ];
 /// The keys of lists whose elements are calls.
 const LISTS: [&str; 3] = ["tool_calls", "toolCalls", "toolRequests"];
-/// The keys under which a call's id may stand, the one that its result repeats first.
+/// The keys that may hold a call's id; the one that the result repeats comes first.
 const IDS: [&str; 4] = ["call_id", "toolCallId", "tool_call_id", "id"];
-/// The keys of values that an agent or a tool has written, or that repeat results: what is in them is not the transcript's.
+/// The keys of values that an agent or a tool wrote, or that repeat results: their contents are not part of the transcript's
+/// structure.
 const OPAQUE: [&str; 6] = [
     "parameters",
     "output",
@@ -55,10 +56,10 @@ const OPAQUE: [&str; 6] = [
     "details",
 ];
 
-/// The keys of a call's input. Calls with the same id and another input are several: some agents use an id again.
+/// The keys of a call's input. Calls with the same id but different inputs are distinct: some agents reuse ids.
 const INPUTS: [&str; 4] = ["input", "arguments", "args", "function"];
 
-/// Looks for the marks. The packed search is several times as fast, where the processor has it.
+/// Searches for the marks. The packed search is several times as fast where the processor supports it.
 enum Marked {
     Packed(packed::Searcher),
     Plain(Option<AhoCorasick>),
@@ -80,7 +81,7 @@ struct Marks {
 }
 
 impl Marks {
-    /// Those outside of the texts that the line's reader has found: a text has no calls.
+    /// The marks outside of the texts that the line's reader found: a text has no calls.
     fn of(transcript: &Transcript<'_>, line: u32) -> Self {
         let bytes = transcript.line(line);
         let mut marks = Marks::default();
@@ -119,7 +120,7 @@ impl Marks {
     }
 }
 
-/// What calls are that have the same id and the same input.
+/// How calls with the same id and the same input count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Repeats {
     /// One call, written several times.
@@ -128,8 +129,8 @@ pub(super) enum Repeats {
     Calls,
 }
 
-/// The number of calls in a transcript; `None` where no line has more of them than its reader has found, which most often the
-/// marks show already.
+/// The number of calls in a transcript; `None` if no line has more calls than its reader found, which the marks alone most often
+/// show.
 pub(super) fn raw_calls(transcript: &Transcript<'_>, repeats: Repeats) -> Option<u64> {
     if transcript.is_document() {
         let bytes = transcript.base();
@@ -165,7 +166,7 @@ fn calls_in<'l>(lines: impl Iterator<Item = &'l [u8]>, repeats: Repeats) -> u64 
     (distinct.len() + without_id) as u64
 }
 
-/// The calls that were found, each by its id and a hash of its input, if it has an id.
+/// The calls that were found, each as its id and a hash of its input, if it has an id.
 #[derive(Default)]
 struct Found(Vec<Option<(String, u64)>>);
 
@@ -187,7 +188,7 @@ impl Found {
         self.add_odd(line);
     }
 
-    /// The same by the program's own reader, for lines of which it says what others do.
+    /// As `add_line`, by the program's own reader, for lines that it reads like other parsers.
     fn add_plain(&mut self, line: &[u8]) -> Parse<()> {
         let mut c = Cursor::new(line);
         self.value(&mut c, Place::Line, 0)?;
@@ -203,7 +204,7 @@ impl Found {
         }
     }
 
-    /// The same by `serde_json`. A line that is no JSON has no calls that anybody could read but those before the error.
+    /// As `add_line`, by `serde_json`. In a line that is not JSON, only the calls before the error can be read.
     fn add_odd(&mut self, line: &[u8]) {
         let mut line = serde_json::Deserializer::from_slice(line);
         let walk = Walk {
@@ -279,7 +280,7 @@ impl Found {
     }
 }
 
-/// The text of a string; `None` where there is none. Of numbers and containers only `serde_json` says whether it reads them.
+/// The text of a string; `None` if the value has none. Whether numbers and containers are readable is left to `serde_json`.
 fn plain_text<'l>(c: &mut Cursor<'l>) -> Parse<Option<Cow<'l, [u8]>>> {
     let line = c.line();
     match c.kind()? {
@@ -289,17 +290,17 @@ fn plain_text<'l>(c: &mut Cursor<'l>) -> Parse<Option<Cow<'l, [u8]>>> {
     }
 }
 
-/// Where a value stands.
+/// The position of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// It is the line.
     Line,
-    /// It is an element of a list of calls, or the list.
+    /// It is a list of calls or one of its elements.
     Calls,
     Elsewhere,
 }
 
-/// Walks through a value, and counts the calls in it.
+/// Walks through a value and collects the calls in it.
 struct Walk<'f> {
     found: &'f mut Found,
     place: Place,
@@ -371,7 +372,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
                 let kind: Value = map.next_value()?;
                 let kind = kind.as_str().unwrap_or_default();
                 is_call |= TYPES.contains(&kind);
-                // A line for viewers repeats what another agent did.
+                // A viewer line repeats what another agent did.
                 is_repeated = self.place == Place::Line && kind == "progress";
             } else if key == "stopReason" {
                 let reason: Value = map.next_value()?;

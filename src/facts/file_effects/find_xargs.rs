@@ -1,16 +1,16 @@
-//! Files that one command finds and another one is given.
+//! Files that one command finds and passes to another.
 //!
-//! PURE. Of a search, only where it begins and the names that it asks for are read: what else it asks for makes them fewer.
+//! PURE. Reads only the starting points and names of a search: all other conditions merely narrow the result.
 
 use super::place::{By, MOST, Pattern};
 use super::{Argument, PathSpec, ShellWalk, Sure, What, sequence};
 use crate::facts::script::{Separator, SimpleCommand};
 
-/// The names that the command behind these reads: what the pipe gives it, of which they may be the end.
+/// The names that the next command reads from the pipe that these commands may end with.
 pub(super) fn names(before: &[SimpleCommand], walk: &ShellWalk<'_>) -> Vec<Pattern> {
     let pipe = before.iter().rev();
     let pipe = pipe.take_while(|command| command.joint == Separator::Pipe);
-    // Each command of a long pipe reads these again.
+    // This is repeated for each command of a long pipe.
     let source = pipe
         .last()
         .and_then(|first| sequence::without_what_runs_it(&first.words))
@@ -41,7 +41,7 @@ pub(super) fn names(before: &[SimpleCommand], walk: &ShellWalk<'_>) -> Vec<Patte
 
 /// Removes `xargs` and its flags from the words of a command.
 pub(super) fn skip_flags(words: &mut Vec<Argument<'_>>) {
-    /// Flags whose next word is theirs.
+    /// Flags that take the next word.
     const TAKING: [&str; 9] = ["-n", "-I", "-P", "-L", "-d", "-a", "-E", "-s", "-J"];
     let mut at = 1;
     while let Some(flag) = words.get(at).filter(|word| word.text().starts_with('-')) {
@@ -50,7 +50,7 @@ pub(super) fn skip_flags(words: &mut Vec<Argument<'_>>) {
     words.drain(..at.min(words.len()));
 }
 
-/// The paths that a search with these arguments finds, and perhaps more.
+/// The paths that a search with these arguments may find.
 fn found(arguments: &[Argument<'_>], walk: &ShellWalk<'_>) -> Vec<Pattern> {
     let is_start = |word: &&Argument<'_>| !word.text().starts_with(['-', '(', '!']);
     let starts = arguments.iter().take_while(is_start);
@@ -81,7 +81,7 @@ fn found(arguments: &[Argument<'_>], walk: &ShellWalk<'_>) -> Vec<Pattern> {
             "-name" | "-iname" | "-o" | "-or" | "-type" | "-delete" | "-print" | "-print0"
         )
     });
-    // What else is asked for is enough where one of several is.
+    // With alternatives, a match of any other condition is enough.
     let is_open = names.is_empty() || has_other && !are_names;
     if is_open || names.len().saturating_mul(starts.len()) > MOST {
         names = vec![Pattern::any()];
@@ -98,7 +98,7 @@ fn found(arguments: &[Argument<'_>], walk: &ShellWalk<'_>) -> Vec<Pattern> {
 }
 
 impl ShellWalk<'_> {
-    /// Follows a search that deletes what it finds, or has it deleted.
+    /// Follows a search that deletes what it finds, directly or by a command.
     pub(super) fn find(&mut self, program: &str, arguments: &[Argument<'_>]) {
         const RUNS: [&str; 8] = [
             "-exec",

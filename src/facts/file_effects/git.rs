@@ -1,13 +1,13 @@
-//! Commands of git that change files of the working tree.
+//! Git commands that change files of the working tree.
 //!
-//! PURE. Whoever goes to another branch takes what is not recorded along: that takes nothing back.
+//! PURE. Switching branches carries unrecorded changes along, so it reverts nothing.
 
 use super::place::{By, LONGEST, below};
 use super::{Argument, Entry, Folder, PathSpec, Pattern, Scope, ShellWalk, Sure, Target, What};
 use crate::facts::script::SimpleCommand;
 
 impl ShellWalk<'_> {
-    /// Follows a command of git.
+    /// Follows a git command.
     pub(super) fn git(&mut self, arguments: &[Argument<'_>], of: &SimpleCommand, sure: Sure) {
         // Where its output goes is seen from the folder of the shell.
         self.show(arguments, of, sure);
@@ -85,7 +85,7 @@ impl ShellWalk<'_> {
         if has(&["--help", "-h", "--dry-run"]) {
             return;
         }
-        // It asks about each part.
+        // Git asks about each part.
         let sure = match has(&["-p", "--patch", "-i", "--interactive", "--ours", "--theirs"]) {
             true => Sure::No,
             false => sure,
@@ -167,7 +167,7 @@ impl ShellWalk<'_> {
     }
 
     fn checkout(&mut self, arguments: &[Argument<'_>], sure: Sure) {
-        /// Flags with which it goes to another commit.
+        /// Flags for switching to another commit.
         const GOES: [&str; 9] = [
             "-b", "-B", "--orphan", "-d", "--detach", "-t", "--track", "-l", "--guess",
         ];
@@ -214,7 +214,7 @@ impl ShellWalk<'_> {
 
     fn revert(&mut self, paths: &[Argument<'_>], scope: fn(PathSpec) -> Scope, sure: Sure) {
         for path in paths {
-            // From the root of the repository.
+            // The path starts at the root of the repository.
             if path.text().starts_with(':') {
                 let scope = Scope::Repository(self.folder().at.clone());
                 self.push(What::Revert(scope), Sure::No);
@@ -269,7 +269,7 @@ fn may_be_branch(text: &str) -> bool {
     !is_file && !text.starts_with([':', '.', '/', '~']) && !text.ends_with('/')
 }
 
-/// The words without flags, and without the words behind those that take one.
+/// The words without flags and without the values of flags that take one.
 fn without_flags<'w>(arguments: &[Argument<'w>], taking: &[&str]) -> Vec<Argument<'w>> {
     let mut words = arguments.iter();
     let mut others = Vec::new();
@@ -288,7 +288,7 @@ fn without_flags<'w>(arguments: &[Argument<'w>], taking: &[&str]) -> Vec<Argumen
     others
 }
 
-/// Whether a command may have git record changes, so that it does not take them back later.
+/// Whether a command may make git record changes, so that later reverts keep them.
 pub(in crate::facts) fn may_record(text: &str) -> bool {
     const WORDS: [&str; 14] = [
         " add",

@@ -1,8 +1,8 @@
-//! What a shell command does to files as far as its words say it: it deletes, moves or replaces them, or git takes back what was
-//! done to them.
+//! What a shell command does to files, as far as its words show: it deletes, moves or replaces them, or git reverts changes to
+//! them.
 //!
-//! PURE. Returns the paths of each command and whether it ran, given that the whole script succeeded. Says nothing of a command
-//! that only would do it, and of a text that cannot be taken apart.
+//! PURE. Returns the paths of each command and whether it ran, given that the whole script succeeded. Ignores dry runs and text
+//! that cannot be parsed.
 
 mod braces;
 mod find_xargs;
@@ -20,19 +20,19 @@ use recreated::Removed;
 pub(super) use git::may_record;
 pub(super) use place::{PathSpec, Pattern};
 
-/// What the commands of a text do to files, in their order.
+/// What the commands of a script do to files, in order.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Changes {
     pub(super) all: Vec<Change>,
     pub(super) status: Status,
 }
 
-/// Whose status that of the text is.
+/// Whose status the script's status is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Status {
-    /// That of the only change: if it failed, nothing was changed.
+    /// The only change's: if the script failed, nothing was changed.
     Own,
-    /// That of any of several.
+    /// That of any one of several commands.
     Shared,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Change {
     pub(super) sure: Sure,
 }
 
-/// Whether a command was carried out, with the paths that it names, if the whole text has ended well.
+/// Whether a command ran with the paths that it names, given that the whole script succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sure {
     Yes,
@@ -64,21 +64,21 @@ impl Sure {
 pub(super) enum What {
     /// Files and folders are deleted.
     Delete(PathSpec),
-    /// A file or a folder is moved, to where it is not always said.
+    /// A file or a folder is moved; the target is not always stated.
     Move { from: PathSpec, to: Option<Target> },
-    /// A file contains something else, if it is no folder.
+    /// The content of the target is replaced, unless it is a folder.
     Replace(Target),
-    /// What was removed before is there again, or may be.
+    /// What was removed before exists again, or may.
     Again { place: PathSpec, how: How },
-    /// Files are as git has recorded them.
+    /// Files are reset to what git has recorded.
     Revert(Scope),
-    /// The same, and what they were is kept in a stash.
+    /// The same, with the previous state kept in a stash.
     Stash(Scope),
-    /// What a stash keeps is put back.
+    /// The content of a stash is restored.
     Unstash(Entry),
-    /// What a stash keeps is thrown away.
+    /// The content of a stash is discarded.
     Drop(Entry),
-    /// Files that git does not know are deleted.
+    /// Untracked files are deleted.
     Clean(PathSpec),
     /// Changes that are recorded elsewhere come in: what was removed may be there again.
     Merge(Scope),
@@ -90,12 +90,12 @@ pub(super) enum What {
     },
 }
 
-/// How a path comes to be there again.
+/// How a path comes to exist again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
     /// The output of a command goes there.
     Written,
-    /// A command is given its name.
+    /// A command gets its name as an argument.
     Possibly,
 }
 
@@ -104,18 +104,18 @@ pub(super) enum How {
 pub(super) struct Target {
     /// The path, as written.
     pub(super) path: String,
-    /// The name that it has if that is a folder.
+    /// The name inside the target if the target is a folder.
     pub(super) name: Option<String>,
 }
 
-/// The files that a command of git is about.
+/// The files that a git command is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Scope {
     /// These, and those in folders of these paths.
     Paths(PathSpec),
-    /// These if there are such files: it may be the name of a branch, too.
+    /// These, if such files exist: the word may also name a branch.
     PathsOrBranch(PathSpec),
-    /// All of the repository that this folder is in, if that is known.
+    /// The whole repository that contains this folder, if the folder is known.
     Repository(Option<String>),
 }
 
@@ -128,16 +128,16 @@ pub(super) enum Entry {
     Some,
 }
 
-/// How many brackets may be open at once.
+/// The maximum number of brackets open at once.
 const MOST_OPEN: usize = 64;
 
-/// How deep a text may stand in others.
+/// The maximum nesting depth of scripts in scripts.
 const DEEPEST: usize = 4;
 
-/// Which places earlier texts have removed; `None` if they have removed nothing.
+/// Tests whether earlier scripts removed a place; `None` if they removed nothing.
 pub(super) type Before<'b> = Option<&'b dyn Fn(&PathSpec) -> bool>;
 
-/// What a text does to files, given what those before it have removed. `None`, which is nearly always so, if nothing.
+/// What a script does to files, given what earlier ones removed. `None` if it does nothing, as is nearly always the case.
 pub(super) fn changes(text: &str, before: Before<'_>) -> Option<Changes> {
     const WORDS: [&str; 11] = [
         "patch ",
@@ -216,18 +216,18 @@ impl Change {
 /// A folder that commands run in.
 #[derive(Debug, Clone)]
 struct Folder {
-    /// Its path as written, below that of the call; `None` if it is not known.
+    /// Its path as written, below that of the call; `None` if unknown.
     at: Option<String>,
     sure: Sure,
 }
 
 /// The commands of a text, one after the other.
 struct ShellWalk<'b> {
-    /// The folder of the commands, and of those that the brackets around them are in.
+    /// A stack with the folder of the current commands last, below those of the enclosing brackets.
     folders: Vec<Folder>,
     values: Values,
     found: Vec<Change>,
-    /// The paths that these remove.
+    /// The paths that the changes found so far remove.
     removed: Removed,
     before: Before<'b>,
     temporary: Temporary,
@@ -249,7 +249,7 @@ enum Argument<'w> {
 }
 
 impl Argument<'_> {
-    /// Its text as far as it is written; "" for names that are given.
+    /// Its text as written; "" for given names.
     fn text(&self) -> &str {
         match self {
             Argument::Word(word) => &word.text,
@@ -257,7 +257,7 @@ impl Argument<'_> {
         }
     }
 
-    /// Its text, if nothing else is put into it.
+    /// Its text, if the shell expands nothing in it.
     fn literal(&self) -> Option<&str> {
         match self {
             Argument::Word(word) => (word.kind == WordKind::Literal).then_some(&word.text[..]),
@@ -274,7 +274,7 @@ impl Argument<'_> {
 }
 
 impl ShellWalk<'_> {
-    /// Follows a text; returns the number of its commands.
+    /// Follows a script; returns the number of its commands.
     fn text(&mut self, text: &str, outer: Sure, depth: usize) -> Option<usize> {
         let commands = commands(text).filter(|_| depth < DEEPEST)?;
         let open = |sum: usize, of: &SimpleCommand| {
@@ -340,7 +340,7 @@ impl ShellWalk<'_> {
         self.folders.last().unwrap_or(NONE)
     }
 
-    /// Remembers what variables are set to.
+    /// Records variable assignments.
     fn assign(&mut self, words: &[Word]) {
         let words = words.iter().skip_while(|word| word.text == "export");
         for word in words {
@@ -377,7 +377,7 @@ impl ShellWalk<'_> {
                     [flag, script, ..] if sequence::runs_text(flag.text()) => script.literal(),
                     _ => document,
                 };
-                // A shell of its own has a folder of its own.
+                // A subshell has a folder of its own.
                 self.folders.push(self.folder().clone());
                 if let Some(script) = script {
                     self.text(script, sure, depth + 1);
@@ -403,7 +403,7 @@ impl ShellWalk<'_> {
         }
     }
 
-    /// Goes to another folder.
+    /// Changes the current folder.
     fn enter(&mut self, program: &str, arguments: &[Argument<'_>], sure: Sure) {
         let mut words = arguments
             .iter()
@@ -425,7 +425,7 @@ impl ShellWalk<'_> {
         };
         let folder = Folder {
             at: at.filter(|at| at.len() <= LONGEST),
-            // If it has failed, the next ones run in the old one.
+            // If this failed, the next commands run in the old folder.
             sure: sure.and(folder.sure),
         };
         if let Some(last) = self.folders.last_mut() {
@@ -433,13 +433,13 @@ impl ShellWalk<'_> {
         }
     }
 
-    /// The places that arguments mean, and whether these are sure.
+    /// The places that arguments refer to, and whether each is certain.
     fn places(&self, arguments: &[Argument<'_>], by: By) -> Vec<(PathSpec, Sure)> {
         let folder = self.folder();
         let patterns = arguments.iter();
         let patterns = patterns.flat_map(|argument| {
             let patterns = argument.patterns(by, &self.values);
-            // Which of several it is, depends.
+            // Which one of several it is remains open.
             let sure = match &patterns[..] {
                 [_] => Sure::Yes,
                 _ => Sure::No,
@@ -464,7 +464,7 @@ impl ShellWalk<'_> {
     }
 }
 
-/// Whether a path may have been made absolute by the folder of its command.
+/// Whether a path may have been made absolute by its command's folder.
 fn is_below(folder: &Folder, path: &str) -> bool {
     folder
         .at
@@ -479,7 +479,7 @@ fn program_of<'w>(word: &'w Argument<'_>) -> Option<&'w str> {
     };
     let name = word.text.rsplit('/').next()?;
     let start = word.text.len() - name.len();
-    // A name that is escaped is no alias.
+    // An escaped name bypasses an alias.
     let is_known = |gap: &super::script::ExpansionSite| match gap.what {
         Missing::Anything => gap.at == start && !name.is_empty(),
         Missing::Variable(_) => gap.at < start,

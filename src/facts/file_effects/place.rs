@@ -1,4 +1,4 @@
-//! Which paths a command means: one that it names, or those that fit a pattern.
+//! The paths that a command refers to: one that it names, or those that match a pattern.
 //!
 //! PURE. A pattern over-approximates: an unknown expansion matches anything.
 
@@ -7,19 +7,19 @@ use std::collections::BTreeMap;
 use crate::facts::path::is_relative;
 use crate::facts::script::{Missing, Word};
 
-/// The paths that a command means.
+/// The paths that a command refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::facts) enum PathSpec {
     /// This one, as written.
     At(String),
-    /// Those that fit, below a folder, as written, or below any.
+    /// Those that match, below a folder as written, or below any.
     Like {
         folder: Option<String>,
         pattern: Pattern,
     },
 }
 
-/// What paths, or the folders that they are in, may look like.
+/// A pattern for paths or the folders that contain them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::facts) struct Pattern(Vec<Piece>);
 
@@ -39,19 +39,19 @@ enum Piece {
 /// What variables may hold.
 pub(super) type Values = BTreeMap<String, Vec<Pattern>>;
 
-/// Who puts names in the place of a pattern.
+/// Who expands a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
-    /// The shell, and only where no quote is around it.
+    /// The shell, and only outside of quotes.
     Shell,
-    /// The program that is given it.
+    /// The program that receives it.
     Program,
 }
 
-/// The most that a word may stand for; of more, it may be anything.
+/// The maximum number of alternatives of a word; with more, it may be anything.
 pub(super) const MOST: usize = 64;
 
-/// No path has so many characters.
+/// More characters than any path has.
 pub(super) const LONGEST: usize = 4_096;
 
 impl Pattern {
@@ -60,12 +60,12 @@ impl Pattern {
         Pattern(vec![Piece::AnyPath])
     }
 
-    /// A path that is written so.
+    /// A pattern for exactly this path.
     pub(in crate::facts) fn path(text: &str) -> Pattern {
         Pattern(text.chars().map(Piece::Char).collect())
     }
 
-    /// Text with the signs of a pattern.
+    /// A pattern from text with wildcards.
     pub(super) fn written(text: &str, by: By) -> Pattern {
         let mut pattern = Pattern::default();
         let mut at = 0;
@@ -75,7 +75,7 @@ impl Pattern {
         pattern
     }
 
-    /// What a word may stand for.
+    /// The patterns that a word may expand to.
     pub(super) fn of(word: &Word, by: By, values: &Values) -> Vec<Pattern> {
         let mut ways = vec![Pattern::default()];
         let mut gaps = word.gaps.iter().peekable();
@@ -85,7 +85,7 @@ impl Pattern {
             let mut is_sign = by == By::Program;
             while let Some(gap) = gaps.next_if(|gap| gap.at <= at) {
                 let known = match &gap.what {
-                    // In the middle of one that has been read.
+                    // Inside an expansion that has already been read.
                     _ if gap.at < at => continue,
                     Missing::Pattern => {
                         is_sign = true;
@@ -96,7 +96,7 @@ impl Pattern {
                     Missing::Variable(name) => values.get(name).map(Vec::as_slice),
                 };
                 ways = match known {
-                    // The folder that it is in, which needs no name.
+                    // The current folder, which needs no name.
                     Some([]) => {
                         ways.iter_mut().for_each(|way| way.0.push(Piece::Char('.')));
                         ways
@@ -119,7 +119,7 @@ impl Pattern {
                     }
                 };
             }
-            // Values of values would double a text again and again.
+            // Nested values could double the text repeatedly.
             for way in &mut ways {
                 if way.0.len() > LONGEST {
                     *way = Pattern::any();
@@ -140,17 +140,17 @@ impl Pattern {
         }
     }
 
-    /// Adds what a text begins with, where it may be a sign; returns how many bytes that is.
+    /// Adds the beginning of a text, which may be a wildcard; returns its length in bytes.
     fn sign(&mut self, text: &str, c: char, by: By) -> usize {
         let (piece, taken) = match c {
-            // For git, it is any path.
+            // For git, `*` matches any path.
             '*' if by == By::Program || text.starts_with("**") => (
                 Piece::AnyPath,
                 text.len() - text.trim_start_matches('*').len(),
             ),
             '*' => (Piece::Part, 1),
             '?' => (Piece::One, 1),
-            // No name is so long; whatever it is, it fits.
+            // No name is this long; treat it as matching anything.
             '[' | '{' if text.len() > LONGEST => (Piece::AnyPath, text.len()),
             '[' => match text.find(']') {
                 Some(end) => (Piece::One, end + 1),
@@ -166,7 +166,7 @@ impl Pattern {
         taken
     }
 
-    /// The text, if it is nothing but that.
+    /// The literal text, if the pattern has no wildcards.
     pub(super) fn text(&self) -> Option<String> {
         let chars = self.0.iter().map(|piece| match piece {
             Piece::Char(c) => Some(*c),
@@ -180,12 +180,12 @@ impl Pattern {
         self.0.contains(&Piece::Any)
     }
 
-    /// This one below a folder.
+    /// This pattern below a folder.
     pub(super) fn below(&self, folder: &Pattern) -> Pattern {
         Pattern([&folder.0[..], &[Piece::Char('/')], &self.0].concat())
     }
 
-    /// Whether a path, or a folder that it is in, fits.
+    /// Whether a path, or a folder that contains it, matches.
     pub(in crate::facts) fn fits(&self, path: &str) -> bool {
         let pieces = &self.0;
         // The pieces that may come next.
@@ -215,7 +215,7 @@ impl Pattern {
         next[pieces.len()]
     }
 
-    /// What may be empty need not come.
+    /// Pieces that may match nothing can be skipped.
     fn skip(&self, next: &mut [bool]) {
         for (at, piece) in self.0.iter().enumerate() {
             if next[at] && matches!(piece, Piece::Part | Piece::AnyPath | Piece::Any) {
@@ -224,13 +224,13 @@ impl Pattern {
         }
     }
 
-    /// The paths that are meant, in this folder; `None` if it says too little.
+    /// The paths that the pattern refers to in this folder; `None` if the pattern is too unspecific.
     pub(super) fn place(&self, folder: Option<&str>) -> Option<PathSpec> {
-        /// The fewest letters and digits that tell something.
+        /// The minimum number of letters and digits in a useful pattern.
         const FEWEST: usize = 3;
         if let Some(text) = self.text() {
             if text.is_empty() {
-                // No command takes it for the folder that it is in.
+                // No command treats an empty path as the current folder.
                 return None;
             }
             return match folder {

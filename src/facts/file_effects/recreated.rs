@@ -1,7 +1,7 @@
-//! Files that a text makes again after it, or one before it, has removed them.
+//! Files that a script recreates after it, or an earlier one, removed them.
 //!
-//! PURE. A redirection creates its file; the effect of other arguments is unknown, unless the rules know that it makes nothing.
-//! What was removed before the text, it is told.
+//! PURE. A redirection creates its file; other arguments may do so, unless the rules exclude it. The caller supplies what was
+//! removed before the script.
 
 use std::collections::BTreeSet;
 
@@ -9,15 +9,15 @@ use super::place::{By, LONGEST};
 use super::{Argument, How, PathSpec, ShellWalk, Sure, What, program_of};
 use crate::facts::script::{SimpleCommand, Word, may_make};
 
-/// How many words of a command are looked at.
+/// The maximum number of words of a command that are examined.
 const MOST: usize = 64;
 
-/// The paths that a text has removed so far. A text may remove very many, and each command behind asks for them.
+/// The paths that a script has removed so far. A sorted set, since there may be very many, and each later command looks them up.
 #[derive(Debug, Default)]
 pub(super) struct Removed(BTreeSet<String>);
 
 impl Removed {
-    /// Notes what a change removes.
+    /// Records what a change removes.
     pub(super) fn note(&mut self, what: &What) {
         match what {
             What::Delete(PathSpec::At(path))
@@ -44,7 +44,7 @@ impl Removed {
         }
     }
 
-    /// Whether a place is one of them, is in one of them, or has one of them in it.
+    /// Whether a place is one of them, is inside one, or contains one.
     fn concerns(&self, place: &PathSpec) -> bool {
         let PathSpec::At(path) = place else {
             return false;
@@ -63,13 +63,13 @@ impl Removed {
     }
 }
 
-/// A path without what does not tell it from others.
+/// A path without insignificant parts.
 fn plain(path: &str) -> &str {
     path.trim_start_matches("./").trim_end_matches('/')
 }
 
 impl ShellWalk<'_> {
-    /// Follows what a command may make of what was removed before it.
+    /// Follows what a command may recreate of what was removed before.
     pub(super) fn again(&mut self, command: &SimpleCommand, words: &[Word], sure: Sure) {
         if self.removed.0.is_empty() && self.before.is_none() {
             return;
@@ -93,14 +93,14 @@ impl ShellWalk<'_> {
         }
     }
 
-    /// Whether what is at a place was removed, by this text or before it.
+    /// Whether a place was removed, by this script or before it.
     fn was_removed(&self, place: &PathSpec) -> bool {
         self.removed.concerns(place) || self.before.is_some_and(|was_removed| was_removed(place))
     }
 
-    /// The paths of which a command may make files.
+    /// The paths at which a command may create files.
     fn named(&self, words: &[Word]) -> Vec<PathSpec> {
-        /// Programs whose work is told otherwise.
+        /// Programs whose effects are tracked elsewhere.
         const FOLLOWED: [&str; 12] = [
             "rm",
             "mv",
@@ -127,7 +127,7 @@ impl ShellWalk<'_> {
         let words = arguments.iter().filter(|word| !word.text.starts_with('-'));
         let mut names: Vec<Word> = words.take(MOST).cloned().collect();
         if is_clone && let Some(url) = names.last() {
-            // Without a folder, it has the name of the repository.
+            // Without an explicit folder, the clone gets the name of the repository.
             let name = url.text.trim_end_matches('/').rsplit(['/', ':']).next();
             let name = name.map(|name| name.strip_suffix(".git").unwrap_or(name));
             let name = name.filter(|name| *name != url.text);

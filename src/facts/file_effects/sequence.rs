@@ -5,9 +5,9 @@
 use super::Sure;
 use crate::facts::script::{Separator, SimpleCommand, Unwrapped, Word, strip};
 
-/// For each command, whether it has ended well if the whole text has.
+/// For each command, whether it succeeded, given that the whole script did.
 pub(super) fn certainty(commands: &[SimpleCommand]) -> Vec<Sure> {
-    /// Words with which a command may not run, or may not be the last one.
+    /// Words after which a command may not run or may not be the last one.
     const UNSURE: [&str; 19] = [
         "if", "elif", "else", "then", "fi", "while", "until", "do", "done", "for", "case",
         "select", "function", "!", "exit", "return", "exec", "trap", "break",
@@ -25,7 +25,7 @@ pub(super) fn certainty(commands: &[SimpleCommand]) -> Vec<Sure> {
     if commands.iter().any(is_unsure) {
         return vec![Sure::No; commands.len()];
     }
-    // From there on, the first one that fails ends all.
+    // From there on, the first failing command ends the script.
     let strict = commands.iter().position(|command| {
         let mut flags = command.words.iter().skip(1).map(|word| &word.text[..]);
         let is_it = |flag: &str| flag == "errexit" || is_short(flag) && flag.contains('e');
@@ -36,7 +36,7 @@ pub(super) fn certainty(commands: &[SimpleCommand]) -> Vec<Sure> {
     };
     let strict = strict.filter(|_| !commands.iter().any(is_loose));
     let mut sure = vec![Sure::No; commands.len()];
-    // Whether what follows runs only if this one has ended well.
+    // Whether what follows runs only if this command succeeded.
     let (mut is_and, mut is_last) = (true, true);
     for (number, command) in commands.iter().enumerate().rev() {
         let is_end = command.words.len() == 1 && first(command) == "}";
@@ -67,12 +67,12 @@ fn is_short(flag: &str) -> bool {
     flag.starts_with('-') && !flag.starts_with("--")
 }
 
-/// Whether the word behind a flag of a shell is a text that it runs.
+/// Whether the word after a shell's flag is a script to run.
 pub(super) fn runs_text(flag: &str) -> bool {
     is_short(flag) && flag.ends_with('c') && flag.len() <= 5
 }
 
-/// The words of a command behind what only runs it; `None` if there are none, or if they run elsewhere.
+/// The words of a command without its wrappers; `None` if there are none, or if it runs elsewhere.
 pub(super) fn without_what_runs_it(words: &[Word]) -> Option<&[Word]> {
     match strip(words) {
         Unwrapped::Command(words) | Unwrapped::Unsure(words) => {

@@ -1,4 +1,4 @@
-//! Commands as they stand in sessions, and what they do to files.
+//! Commands as they occur in sessions, and what they do to files.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn signs_of_patterns_that_do_not_end_are_read_once() {
     }
 }
 
-/// What a text does, in words: `?` stands before what is not sure.
+/// What a script does, in words; `?` marks uncertain changes.
 fn of(text: &str) -> Vec<String> {
     let place = |place: &PathSpec| match place {
         PathSpec::At(path) => path.clone(),

@@ -5,13 +5,13 @@
 use super::place::By;
 use super::{Argument, PathSpec, Pattern, ShellWalk, Sure, Target, Temporary, What};
 
-/// What flags say.
+/// The effect of flags.
 enum Flags {
-    /// It is done.
+    /// The change is made.
     Does,
-    /// It may be done, to some of the paths.
+    /// The change may be made, to some of the paths.
     May,
-    /// Nothing is done.
+    /// Nothing is changed.
     Only,
 }
 
@@ -19,7 +19,7 @@ enum Flags {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Folder,
-    /// A name, or a folder that is there.
+    /// A name, or an existing folder.
     Either,
 }
 
@@ -32,7 +32,7 @@ struct Parts<'a, 'w> {
 }
 
 impl ShellWalk<'_> {
-    /// Follows a command that deletes, moves or copies the paths behind it.
+    /// Follows a command that deletes, moves or copies its arguments.
     pub(super) fn verb(&mut self, verb: &str, arguments: &[Argument<'_>], by: By, sure: Sure) {
         let parts = Parts::of(verb, by, arguments);
         let sure = match parts.flags {
@@ -126,7 +126,7 @@ impl ShellWalk<'_> {
                     name: None,
                 })
             }
-            // Which of its files, nobody knows.
+            // It is unknown which of the folder's files.
             (Kind::Folder, None) => None,
             (Kind::Either, _) => Some(Target {
                 path: to.clone(),
@@ -142,7 +142,7 @@ impl ShellWalk<'_> {
     }
 }
 
-/// Whether a path is that of a folder by its end alone.
+/// Whether the end of a path alone shows that it is a folder.
 fn is_folder(path: &str) -> bool {
     path.ends_with('/') || matches!(path.rsplit('/').next(), Some("." | ".."))
 }
@@ -198,7 +198,7 @@ impl<'a, 'w> Parts<'a, 'w> {
                     parts.may();
                 }
                 _ if text.starts_with("--") || verb == "Remove-Item" => {}
-                // It asks, or keeps what is there.
+                // It asks, or keeps existing files.
                 _ if !is_git && text.contains(['i', 'I']) => parts.may(),
                 _ if is_put && text.contains(['n', 'u']) => parts.may(),
                 _ => {}

@@ -1,4 +1,4 @@
-//! A file that calls have named, and how it is noted what was done to it.
+//! A file named by calls, with the record of its operations.
 //!
 //! PURE. Holds no contents, and decides nothing about other files.
 
@@ -14,13 +14,13 @@ pub struct File {
 }
 
 impl File {
-    /// What was done last to the file that may have changed it.
+    /// The last operation that may have changed the file.
     pub(super) fn last_change(&self) -> Option<&Operation> {
         let mut operations = self.operations.iter();
         operations.rfind(|o| o.done != Done::Failed && !o.what.is_read_only())
     }
 
-    /// Its removal, if nothing else was done to it since.
+    /// The index of its removal, if no later operation may have changed it.
     pub(super) fn removal(&self) -> Option<usize> {
         let mut operations = self.operations.iter();
         let last = operations.rposition(|o| o.done != Done::Failed && !o.what.is_read_only())?;
@@ -28,13 +28,13 @@ impl File {
         matches!(what, FileAction::Delete | FileAction::MoveFrom).then_some(last)
     }
 
-    /// Notes what a command did that does not name the file, but a place that it is in, or what git knows.
+    /// Records what a command did that does not name the file itself but a place that contains it, or what git tracks.
     ///
-    /// Every such command hits every file there, so that many commands and many files would make far more operations than a
-    /// session has calls. Of a file that was hit very often, only the last one in a row is kept: none of them leaves the content
-    /// known, and what was done last is what is told.
+    /// Every such command hits every file there, so that many commands and many files would create far more operations than a
+    /// session has calls. For a file that was hit very often, only the last of several consecutive hits is kept: none of them
+    /// leaves the content known, and only the last one is reported.
     pub(super) fn hit(&mut self, operation: Operation) {
-        /// So many operations are kept before that.
+        /// The number of operations that are always kept.
         const MOST: usize = 64;
         if self.operations.len() >= MOST {
             self.operations.pop_if(|last| takes_away(last.what));
@@ -43,7 +43,7 @@ impl File {
     }
 }
 
-/// Whether the content is unknown after it, whatever it was before.
+/// Whether the content is unknown after the action, whatever it was before.
 fn takes_away(what: FileAction) -> bool {
     match what {
         FileAction::Delete

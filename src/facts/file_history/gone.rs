@@ -1,6 +1,6 @@
-//! What commands have removed, by its paths: what a later command makes again is found without a look at everything else.
+//! What commands removed, keyed by path: finds what a later command recreates without scanning everything else.
 //!
-//! PURE. Holds numbers, no files: whether the last thing done to one is still its removal, the history of the file knows.
+//! PURE. Holds indices, not files: the file's history knows whether its removal is still its last operation.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use crate::facts::operation::{Done, FileAction};
 use crate::facts::path::is_relative;
 use crate::facts::path_scope::{PathScope, UnmatchedOperation};
 
-/// Of a longer path, no folder is looked up: no system has such paths.
+/// The folders of longer paths are not looked up: no system has such paths.
 const LONGEST: usize = 8_192;
 
 #[derive(Debug, Default)]
 pub(super) struct Gone {
     files: BTreeMap<String, usize>,
-    /// Those whose removal is sure.
+    /// Those whose removal is certain.
     unmatched: BTreeMap<String, Vec<usize>>,
 }
 
@@ -23,19 +23,19 @@ impl Gone {
         self.files.is_empty() && self.unmatched.is_empty()
     }
 
-    /// Whether a path, or a folder that it is in, is one of what was removed.
+    /// Whether a path, or a folder that contains it, was removed.
     pub(super) fn has(&self, path: &str) -> bool {
         self.files.contains_key(path)
             || self.unmatched.contains_key(path)
             || folders(path).any(|folder| self.unmatched.contains_key(folder))
     }
 
-    /// Notes that a file was removed.
+    /// Records that a file was removed.
     pub(super) fn file(&mut self, path: &str, file: usize) {
         self.files.insert(path.to_owned(), file);
     }
 
-    /// Notes the removals among the unmatched operations from this number on.
+    /// Records the removals among the unmatched operations from this index on.
     pub(super) fn unmatched(&mut self, all: &[UnmatchedOperation], from: usize) {
         for (number, stray) in all.iter().enumerate().skip(from) {
             let operation = &stray.operation;
@@ -50,13 +50,13 @@ impl Gone {
         }
     }
 
-    /// The unmatched operations have other numbers now.
+    /// Rebuilds the index after the unmatched operations were renumbered.
     pub(super) fn unmatched_moved(&mut self, all: &[UnmatchedOperation]) {
         self.unmatched.clear();
         self.unmatched(all, 0);
     }
 
-    /// The files in a place; nobody is told of them again unless they are removed again.
+    /// Takes the files in a place: they are not returned again unless removed again.
     pub(super) fn take_files(&mut self, site: &PathScope) -> Vec<usize> {
         let paths = match site.path() {
             Some(path) => at_or_below(&self.files, path),
@@ -71,14 +71,14 @@ impl Gone {
         files.collect()
     }
 
-    /// All that was removed.
+    /// Takes everything that was removed.
     pub(super) fn take_all(&mut self) -> (Vec<usize>, Vec<usize>) {
         let Gone { files, unmatched } = std::mem::take(self);
         let unmatched = unmatched.into_values().flatten();
         (files.into_values().collect(), unmatched.collect())
     }
 
-    /// The unmatched that name a place, what is in it, or a folder that it is in; the same holds for them.
+    /// Takes the unmatched operations that name a place, something in it, or a folder that contains it.
     pub(super) fn take_unmatched(&mut self, site: &PathScope) -> Vec<usize> {
         let paths = match site.path() {
             Some(path) => {
@@ -99,7 +99,7 @@ impl Gone {
 }
 
 fn at_or_below<T>(all: &BTreeMap<String, T>, path: &str) -> Vec<String> {
-    // An unknown folder, in which relative paths are.
+    // An unknown folder, which contains all relative paths.
     if path == "." {
         let paths = all.keys().filter(|path| is_relative(path));
         return paths.cloned().collect();
@@ -112,7 +112,7 @@ fn at_or_below<T>(all: &BTreeMap<String, T>, path: &str) -> Vec<String> {
     own.into_iter().chain(inside).cloned().collect()
 }
 
-/// The folders that a path is in.
+/// The folders that contain a path.
 fn folders(path: &str) -> impl Iterator<Item = &str> {
     let root = match is_relative(path) {
         true => Some("."),

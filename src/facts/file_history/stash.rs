@@ -1,6 +1,6 @@
-//! What git keeps in its stash, and what is there again once it is put back.
+//! What git keeps in its stash, and which files exist again after it is restored.
 //!
-//! PURE. Of an entry that the conversation did not see made, it guesses nothing: anything that was removed may be in it.
+//! PURE. Guesses nothing about an entry whose creation is not in the conversation: it may contain anything that was removed.
 
 use super::{Call, FileHistory};
 use crate::facts::exchanges::FactLocation;
@@ -9,7 +9,7 @@ use crate::facts::operation::{Done, FileAction, Operation};
 use crate::facts::path_scope::{PathScope, UnmatchedOperation};
 
 impl FileHistory<'_, '_> {
-    /// The entries of the stash that are meant; they are no longer there if it is known which.
+    /// The stash entries that `entry` refers to; removed from the stash if it is known which they are.
     fn entries(&mut self, entry: Entry) -> Vec<(FactLocation, Vec<usize>)> {
         match entry {
             Entry::Last => self.stash.pop().into_iter().collect(),
@@ -18,7 +18,7 @@ impl FileHistory<'_, '_> {
         }
     }
 
-    /// What was kept in a stash is back.
+    /// Restores what was kept in a stash.
     pub(super) fn unstash(&mut self, call: &Call<'_, '_>, entry: Entry, done: Done) {
         let is_sure = done == Done::Yes && entry == Entry::Last;
         let entries = self.entries(entry);
@@ -33,7 +33,7 @@ impl FileHistory<'_, '_> {
         for (stashed, files) in entries {
             let is_it = |o: &Operation| o.what == FileAction::Stash && o.call == stashed;
             if is_sure {
-                // It is as if nothing had been done.
+                // The operation is undone completely.
                 let before = self.unmatched.len();
                 self.unmatched
                     .retain(|operation| !is_it(&operation.operation));
@@ -52,7 +52,7 @@ impl FileHistory<'_, '_> {
         }
     }
 
-    /// Of what was removed, anything may be there again.
+    /// Records that anything that was removed may exist again.
     fn may_be_back(&mut self) {
         let (files, unmatched) = self.gone.take_all();
         for file in files {
@@ -66,7 +66,7 @@ impl FileHistory<'_, '_> {
         }
     }
 
-    /// What was kept in a stash is thrown away.
+    /// Discards what was kept in a stash.
     pub(super) fn drop(&mut self, call: &Call<'_, '_>, entry: Entry) {
         for (stashed, files) in self.entries(entry) {
             for file in files {

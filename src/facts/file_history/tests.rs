@@ -7,7 +7,7 @@ use crate::policy::Tools;
 
 const FINE: ResultText<'_> = ResultText::Fine("");
 
-/// What was done last to `src/a.rs`, which is edited first, by these commands.
+/// The last operation of these commands on `src/a.rs`, which is edited first.
 fn after(commands: &[(&str, ResultText<'_>)]) -> (FileAction, Done) {
     last_of("src/a.rs", commands)
 }
@@ -144,13 +144,13 @@ fn git_takes_back_an_edit() {
             "{command}"
         );
     }
-    // What git has recorded is not taken back.
+    // What git has recorded is not reverted.
     let recorded = [
         ("git commit -am x", FINE),
         ("git checkout -- src/a.rs", FINE),
     ];
     assert_eq!(after(&recorded), revert(Done::Unclear));
-    // A file that was deleted is there again.
+    // A deleted file exists again.
     let back = [("rm src/a.rs", FINE), ("git checkout -- src/a.rs", FINE)];
     assert_eq!(after(&back), revert(Done::Yes));
     let gone_again = [back[0], back[1], ("rm src/a.rs", FINE)];
@@ -175,7 +175,7 @@ fn a_stash_keeps_an_edit_until_it_is_put_back() {
     assert_eq!(after(&[stash, ("git stash pop | cat", FINE)]), unclear);
     let dropped = after(&[stash, ("git stash drop", FINE)]);
     assert_eq!(dropped, (FileAction::Revert, Done::Unclear));
-    // Another entry than that of the edit.
+    // Not the entry with the edit.
     let other = [
         stash,
         ("git stash push lib/b.rs", FINE),
@@ -195,7 +195,7 @@ fn files_that_git_does_not_know_may_be_cleaned_away() {
     );
 }
 
-/// What is told of `src/a.rs`, and of the command that was to remove it, in a session of Codex.
+/// The last operation on `src/a.rs`, and the status of the command that should remove it, in a Codex session.
 fn in_codex(said: &str) -> ((FileAction, Done), CommandStatus) {
     let line = |payload: serde_json::Value| {
         let line = serde_json::json!({
@@ -369,7 +369,7 @@ fn what_a_later_command_makes_again_is_not_told_as_deleted() {
     ] {
         let found = after(&[("rm src/a.rs", FINE), (command, FINE)]);
         assert_eq!(found, expected, "{command}");
-        // That it was not there in between changes nothing.
+        // That it was missing in between changes nothing.
         let failed = ResultText::Failed("Exit code 1\ncat: src/a.rs: No such file or directory");
         let found = after(&[
             ("rm src/a.rs", FINE),
@@ -378,10 +378,10 @@ fn what_a_later_command_makes_again_is_not_told_as_deleted() {
         ]);
         assert_eq!(found, expected, "{command}");
     }
-    // Of a folder, what is made in it.
+    // For a folder, anything created in it.
     let cloned = after(&[("rm -r src", FINE), ("git clone https://h/x/y src", FINE)]);
     assert_eq!(cloned, perhaps);
-    // What else has made it, nothing shows but that it is there.
+    // If something else recreated it, only its existence shows that.
     let seen = |said| {
         after(&[
             ("rm src/a.rs", FINE),
@@ -393,7 +393,7 @@ fn what_a_later_command_makes_again_is_not_told_as_deleted() {
     let missing = "cat: src/a.rs: No such file or directory";
     assert_eq!(seen(ResultText::Fine(missing)), gone);
     assert_eq!(seen(ResultText::Failed(missing)), gone);
-    // Once more it is gone.
+    // It is gone again.
     let again = [
         ("rm src/a.rs", FINE),
         ("echo x > src/a.rs", FINE),
@@ -402,7 +402,7 @@ fn what_a_later_command_makes_again_is_not_told_as_deleted() {
     assert_eq!(after(&again), gone);
 }
 
-/// What was done last to each file of a session on Windows, of which all are edited first, after a command.
+/// The last operation on each file of a Windows session after a command; all files are edited first.
 fn on_windows(command: &str) -> Vec<(String, FileAction)> {
     let line = |kind: &str, content: serde_json::Value, uuid: u32| {
         let line = serde_json::json!({

@@ -228,7 +228,7 @@ fn after_an_edit_that_does_not_fit_nobody_knows() {
     assert_eq!(content(&[aaa, aa]), None);
 }
 
-/// What was shown before a newer read is current only where that read states it, by a flag of its format or literally.
+/// Content shown before a newer read is current only if that read states so, by a flag of its format or literally.
 #[test]
 fn what_is_not_the_newest_that_was_shown_is_not_told() {
     fn read(said: ResultText<'_>) -> (&'static str, &'static str, ResultText<'_>) {
@@ -257,7 +257,7 @@ fn what_is_not_the_newest_that_was_shown_is_not_told() {
             "{said}"
         );
     }
-    // What this tool shows without numbers, or cut, is not the text of a file.
+    // Output of this tool without numbers, or cut, is not the text of a file.
     let numbered = |said| ("Read", r#"{"file_path":"/w/a.rs"}"#, ResultText::Fine(said));
     let old = numbered("     1→fn old() {}");
     assert_eq!(content(&[old, numbered("a picture")]), None);
@@ -285,7 +285,7 @@ fn what_is_not_the_newest_that_was_shown_is_not_told() {
     assert_eq!(content(&[old, gone]), None);
     let open = ("Read", flagged.1, ResultText::Nothing);
     assert_eq!(content(&[old, open]), None);
-    // It still counts as a successful read, unless it may be a message why not.
+    // It still counts as a successful read, unless it may be an error message.
     let done = |said| {
         let files = in_main(&anthropic(&[read(ResultText::Fine(said))]), files);
         files[0].operations[0].done
@@ -423,7 +423,7 @@ fn what_takes_too_long_to_find_out_is_unknown() {
             .is_some()
     };
     assert_eq!((known(length - 1), known(length)), (false, true));
-    // Nor what grows too much: it is not made first.
+    // Nor if the text would grow too much: it is not built first.
     let everywhere =
         r#"{"file_path":"/w/a.rs","old_string":"n","new_string":"0123456789","replace_all":true}"#;
     let transcript = anthropic(&[WRITE, edit(everywhere)]);
@@ -440,7 +440,7 @@ fn what_takes_too_long_to_find_out_is_unknown() {
     assert!(effort.takes(1) && !effort.takes(length) && !effort.takes(1));
 }
 
-/// A session of pi, whose results are flagged where they failed.
+/// A session of pi, which flags failed results.
 fn pi(calls: &[(&str, &str, &str)]) -> Transcript<'static> {
     let mut lines = vec![r#"{"type":"session","id":"s","cwd":"/w"}"#.to_owned()];
     for (number, (tool, input, said)) in calls.iter().enumerate() {

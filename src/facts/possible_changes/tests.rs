@@ -81,7 +81,7 @@ const READ: (&str, &str, ResultText<'_>) = (
     ResultText::Fine("     1→old\n     2→x"),
 );
 
-/// What is known of the file after these calls.
+/// The known content of the file after these calls.
 fn known_after(calls: &[(&str, &str, ResultText<'_>)]) -> Option<String> {
     let transcript = anthropic(&[&[READ], calls].concat());
     let conversation = &transcript.conversations[0];

@@ -58,7 +58,7 @@ fn a_short_file_is_read_whole() {
 fn numbers_say_what_is_shown() {
     let read = |input: &str, result: &str| both(one("Read", input, result));
     let part = |first, last| Some((lines(first, Some(last)), Some(lines(first, Some(last)))));
-    // The default stops at 2 000 lines; as many as were asked for may not be all there are.
+    // The default stops at 2 000 lines; a result with all requested lines may not be the whole file.
     assert_eq!(
         read(r#"{"file_path":"/a"}"#, &numbered(1, 2_000)),
         part(1, 2_000)
@@ -72,7 +72,7 @@ fn numbers_say_what_is_shown() {
     // Fewer than asked for: the file ends there.
     let end = lines(260, None);
     assert_eq!(read(input, &numbered(260, 13)), Some((end, Some(end))));
-    // Something was omitted, and it is not known where.
+    // Something was omitted in an unknown place.
     let cut = numbered(1, 50) + "\n... [412 lines truncated] ...";
     assert_eq!(
         read(r#"{"file_path":"/a"}"#, &cut),
@@ -258,9 +258,9 @@ fn without_numbers_only_the_same_text_covers() {
     let covered = covered([
         read(r#"{"path":"a"}"#, "one\n\ttwo \u{1f600}\nthree\n"),
         read(r#"{"path":"a","offset":2,"limit":1}"#, "\ttwo \u{1f600}\n"),
-        // As long as the file, and not in it.
+        // As long as the file, but not contained in it.
         read(r#"{"path":"a"}"#, "The disk is gone, try it tomorrow."),
-        // In it as the bytes are written, where a backslash is before an `n`.
+        // Contained in its bytes as written, where a backslash precedes an `n`.
         read(r#"{"path":"a"}"#, "a\\nx"),
         read(r#"{"path":"a"}"#, "\nx"),
         ("Read", r#"{"file_path":"a"}"#, numbered(1, 3)),

@@ -1,21 +1,21 @@
-//! The arguments of a command: its flags in all their spellings, their values, and what is no flag.
+//! The arguments of a command: its flags in all spellings, their values, and its operands.
 //!
-//! PURE. Takes words apart by a list of the flags that a program has. A flag that is not in the list is reported as unknown.
+//! PURE. Parses words by the list of a program's flags. A flag that is not in the list is reported as unknown.
 
 use super::{Missing, Word, WordKind};
 
-/// The flags of a program, divided by blanks: `-a`, `--all`, `-name` (which is one flag where programs have such), `-[abc]` for several
-/// letters. A sign behind one says what follows it: `=` a value (`-ofile`, `-o file`, `--output=file`, `--output file`), `?` a value
-/// only in the same word, `...` a command up to `;` or `+`. `*` stands for any end of a name. `!` before one marks it: its presence
-/// decides what the program does.
+/// The flags of a program, separated by blanks: `-a`, `--all`, `-name` (a single flag, for programs that have such), `-[abc]` for
+/// several letters. A suffix states what follows the flag: `=` a value (`-ofile`, `-o file`, `--output=file`, `--output file`), `?`
+/// a value only in the same word, `...` a command up to `;` or `+`. `*` stands for any end of a name. `!` before one marks it: its
+/// presence decides what the program does.
 pub(super) type FlagList = &'static str;
 
-/// Up to where there are flags.
+/// Where flags may occur.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum FlagScope {
-    /// Between and behind other arguments, too, up to `--`.
+    /// Also between and after other arguments, up to `--`.
     All,
-    /// Up to the first word that is none: another command begins there.
+    /// Up to the first word that is not a flag: another command begins there.
     Leading,
 }
 
@@ -26,26 +26,26 @@ pub(super) struct Args<'w> {
     pub(super) operands: Vec<&'w Word>,
     /// Commands that flags name.
     pub(super) commands: Vec<&'w [Word]>,
-    /// What is behind the leading flags.
+    /// The words after the leading flags.
     pub(super) rest: &'w [Word],
 }
 
 /// A flag that was given.
 pub(super) struct Flag<'w> {
-    /// Its name with its dashes, as in the list; of one that is not in it, the word.
+    /// Its name with dashes, as in the list; the whole word for a flag that is not in it.
     pub(super) name: String,
-    /// Its value; `None` where it has none, or where a shell puts something into it.
+    /// Its value; `None` if it has none or contains a shell expansion.
     pub(super) value: Option<&'w str>,
     pub(super) means: FlagMeaning,
 }
 
-/// What a list of flags says of one.
+/// What a list of flags states about a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FlagMeaning {
     /// It decides nothing.
     Plain,
     Marked,
-    /// It begins with a letter that is not in the list, and contains one that is marked.
+    /// It begins with a letter that is not in the list, and contains a marked one.
     Possibly,
     /// It is not in the list.
     Unknown,
@@ -93,7 +93,7 @@ impl<'w> Args<'w> {
         args
     }
 
-    /// Reads the flags of the word at a place; returns the place behind what belongs to them.
+    /// Reads the flags of the word at `at`; returns the position after them and their values.
     fn flag(&mut self, words: &'w [Word], at: usize, list: FlagList) -> usize {
         let word = &words[at];
         let text = &word.text[..];
@@ -118,7 +118,7 @@ impl<'w> Args<'w> {
             let name = format!("-{letter}");
             let behind = &letters[place + letter.len_utf8()..];
             let Some(found) = entry(list, &name) else {
-                // Where nobody knows what a letter takes, the next ones may be flags.
+                // If it is unknown whether a letter takes a value, the next letters may be flags.
                 let is_marked = |letter: char| {
                     entry(list, &format!("-{letter}"))
                         .is_some_and(|found| found.means == FlagMeaning::Marked)
@@ -138,7 +138,7 @@ impl<'w> Args<'w> {
             let name = &name[..];
             return self.given(words, at, Named { name, attached }, found);
         }
-        // Letters that a shell puts in.
+        // Letters from a shell expansion.
         if has_gap_at(word, text.len()) {
             self.push(text, None, FlagMeaning::Unknown);
         }
@@ -162,7 +162,7 @@ impl<'w> Args<'w> {
                 let value = is_literal(word).then_some(value);
                 self.push(flag.name, value, found.means);
             }
-            // A shell puts the value behind it.
+            // The value is a shell expansion attached to the flag.
             (Takes::Value, None) if has_gap_at(word, word.text.len()) => {
                 self.push(flag.name, None, found.means);
             }
@@ -184,7 +184,7 @@ impl<'w> Args<'w> {
         });
     }
 
-    /// Whether a flag is given that means this.
+    /// Whether any given flag has this meaning.
     pub(super) fn has(&self, means: FlagMeaning) -> bool {
         self.flags.iter().any(|flag| flag.means == means)
     }
@@ -196,13 +196,13 @@ struct Named<'n, 'w> {
     attached: Option<&'w str>,
 }
 
-/// Whether a shell puts something into a word here.
+/// Whether a word has a shell expansion at this position.
 fn has_gap_at(word: &Word, at: usize) -> bool {
     let is_there = |gap: &super::ExpansionSite| gap.at == at && gap.what != Missing::Pattern;
     word.gaps.iter().any(is_there)
 }
 
-/// What a list says of a flag.
+/// The entry of a flag in a list.
 fn entry(list: FlagList, name: &str) -> Option<Entry> {
     list.split_ascii_whitespace().find_map(|token| {
         let (token, means) = match token.strip_prefix('!') {

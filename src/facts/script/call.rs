@@ -1,13 +1,13 @@
-//! A program that is run, and what it may change.
+//! A program call, and what it may change.
 //!
-//! PURE. Decides nothing about a program: only what names of files among arguments mean.
+//! PURE. Decides nothing about programs, only what file names among the arguments mean.
 
 use super::{Word, WordKind};
 
 /// What may have been changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::facts) enum Effects {
-    /// Files of these paths, as written, or what is in folders of these paths; no path: nothing.
+    /// Files at these paths, as written, or the contents of folders at these paths; nothing if there is no path.
     Paths(Vec<String>),
     /// Any file.
     Anything,
@@ -23,12 +23,12 @@ pub(super) struct Call<'w> {
     pub(super) depth: usize,
 }
 
-/// What decides what a program may change.
+/// What determines the changes that a program may make.
 pub(super) enum Run<'w> {
     Itself(Effects),
-    /// A text that a shell is given.
+    /// A script for a shell.
     Text(&'w str),
-    /// Another command, with the document that the program was given.
+    /// Another command, which gets the program's here-document.
     Words(&'w [Word]),
 }
 

@@ -1,7 +1,7 @@
-//! What commands may do to the files of a project: nothing, something to files that they name, or anything.
+//! What commands may change in a project's files: nothing, the files that they name, or anything.
 //!
-//! PURE. A program counts as harmless only where it is known to be: any other program, and any unknown flag that matters, may have
-//! written anything. Builds and tests are taken to leave sources alone.
+//! PURE. A program counts as harmless only if it is known to be: any other program, and any unknown flag that matters, may have
+//! written anything. Builds and tests are assumed to leave sources alone.
 
 use super::args::{Args, FlagList, FlagMeaning, FlagScope};
 use super::call::{Call, Effects, NOTHING, Run, named, or_anything};
@@ -10,16 +10,16 @@ use super::rule::{Others, Rule, Special, is_one_of};
 use super::wrappers::{Unwrapped, assigned, strip};
 use super::{ExpansionSite, Missing, SimpleCommand, Word, WordKind, commands, special, words};
 
-/// How deep commands may be given to others.
+/// The maximum depth of commands passed to commands.
 const DEEPEST: usize = 6;
 
-/// What a text that a shell is given may have changed.
+/// What a shell script may have changed.
 pub(in crate::facts) fn effects(text: &str) -> Effects {
     within(text, 0)
 }
 
-/// Whether a command may make a file or a folder where one of its arguments says. What changes nothing that is there does so only
-/// where it is known for that.
+/// Whether a command may create a file or a folder at one of its arguments. A command that changes no existing file counts only if
+/// it is known to create files.
 pub(in crate::facts) fn may_make(command: &SimpleCommand) -> bool {
     let makes = |words: &[Word]| {
         let program = words.first().map_or("", |word| &word.text[..]);
@@ -62,7 +62,7 @@ fn of_command(command: &SimpleCommand, depth: usize) -> Effects {
     let words = match strip(&command.words) {
         Unwrapped::Command(words) | Unwrapped::Elsewhere(words) => words,
         Unwrapped::Unsure(_) => return Effects::Anything,
-        // A shell that is given a document, perhaps.
+        // Possibly a shell that reads a here-document.
         Unwrapped::Nothing if document.is_some() && !command.words.is_empty() => {
             return Effects::Anything;
         }
@@ -79,17 +79,17 @@ fn of_command(command: &SimpleCommand, depth: usize) -> Effects {
             document,
             depth,
         })
-        // An executable that a build has made; not a script.
+        // An executable produced by a build; not a script.
         .or_else(|| (is_built(&program.text) && !program.text.ends_with("sh")).then_some(NOTHING))
         .unwrap_or(Effects::Anything),
     }
 }
 
-/// What a program may change; `None` if it is not known.
+/// What a program may change; `None` if unknown.
 fn of_program(call: &Call<'_>) -> Option<Effects> {
     let first = call.arguments.first().map(|word| &word.text[..]);
     match rule(call.program) {
-        // Whatever it is, to ask it for something changes nothing.
+        // Asking any program for help or its version changes nothing.
         Some(_) if matches!(first, Some("--help" | "--version")) => Some(NOTHING),
         Some(rule) => Some(call.judged(rule, call.arguments)),
         None if words::is_harmless_cmdlet(call.program) => Some(call.run(special::cmdlet(call))),
@@ -139,7 +139,7 @@ fn of_script(words: &[Word]) -> Effects {
 }
 
 impl Call<'_> {
-    /// What a rule says of some of the arguments.
+    /// Applies a rule to some of the arguments.
     fn judged(&self, rule: &'static Rule, words: &[Word]) -> Effects {
         match rule {
             Rule::Reads => NOTHING,
@@ -152,7 +152,7 @@ impl Call<'_> {
                 with,
                 without,
             } => {
-                // What is behind `--` is for another program, which may have such flags, too.
+                // The words after `--` belong to another program, which may have the same flags.
                 let words: Vec<Word> = without_ends(words);
                 let args = Args::parse(&words, flags, FlagScope::All);
                 if *others == Others::Unknown && args.has(FlagMeaning::Unknown) {
@@ -288,7 +288,7 @@ impl Call<'_> {
         }
     }
 
-    /// What a program runs may change.
+    /// What the commands run by a program may change.
     fn run(&self, run: Run<'_>) -> Effects {
         match run {
             Run::Itself(effects) => effects,
@@ -304,7 +304,7 @@ impl Call<'_> {
         }
     }
 
-    /// The files behind `--`; anything without it.
+    /// The files after `--`; anything without it.
     fn named_behind_end(&self, words: &[Word]) -> Effects {
         match words.iter().any(|word| word.text == "--") {
             true => named(self.arguments),
@@ -312,7 +312,7 @@ impl Call<'_> {
         }
     }
 
-    /// Whether a command changes nothing if it is run with names of files that nobody knows.
+    /// Whether a command changes nothing when run with unknown file names.
     fn only_reads(&self, words: &[Word]) -> bool {
         let mut words = words.to_vec();
         if !words.is_empty() {
@@ -337,7 +337,7 @@ impl Call<'_> {
 
 /// The files that a formatter names, if it names nothing else.
 fn formatted(words: &[Word]) -> Effects {
-    /// Flags whose value is no file that is formatted.
+    /// Flags whose value is not a file to format.
     const FLAGS: &str = "--config= -c= --config-path= --ext= --format= -f= --line-length= -l= --select= --ignore= --rule= \
         --parser= --ignore-path= --cache-location= -r= --fix-type= --max-warnings= --plugin= --fixable= --extend-select= \
         -t= --target-version= --profile= --output-file= -o= --exclude= --style=";
@@ -360,12 +360,12 @@ fn without_ends(words: &[Word]) -> Vec<Word> {
     words.cloned().collect()
 }
 
-/// Whether a flag that names a file to write names no file.
+/// Whether the value of an output flag is a stream rather than a file.
 fn is_a_stream(value: Option<&str>) -> bool {
     value.is_some_and(|value| value == "-" || value.starts_with("/dev/"))
 }
 
-/// Whether a variable has tests write what they expect.
+/// Whether a variable makes tests write their expected results.
 fn has_results_written(word: &Word) -> bool {
     const NAMES: [&str; 6] = [
         "UPDATE",

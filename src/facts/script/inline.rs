@@ -1,7 +1,7 @@
-//! Programs that are given to an interpreter on its command line, or in a document behind it.
+//! Programs passed to an interpreter on its command line or in a here-document.
 //!
-//! PURE. Such a program only reads where nothing in its text may write: whoever computes the name of a function is not caught by
-//! that, and a program in a file is never known.
+//! PURE. Such a program only reads if nothing in its text may write. A computed function name escapes this test, and a program in a
+//! file is never known.
 
 use super::{Word, WordKind};
 
@@ -70,7 +70,7 @@ const WRITING: &[&str] = &[
     "runpy",
 ];
 
-/// Whether what an interpreter runs only reads.
+/// Whether the program that an interpreter runs only reads.
 pub(super) fn only_reads(program: &str, arguments: &[Word], document: Option<&str>) -> bool {
     let text = |at: usize| arguments.get(at).map(|word| &word.text[..]);
     let has_flag = |start: &str| arguments.iter().any(|word| word.text.starts_with(start));
@@ -79,7 +79,7 @@ pub(super) fn only_reads(program: &str, arguments: &[Word], document: Option<&st
         Some("--check") if program == "node" => true,
         Some("--test") if program == "node" => !has_flag("--test-update"),
         Some("-c" | "-e" | "-p" | "-pe" | "-r" | "--eval" | "--print") => {
-            // These read flags behind a program, too: to change files in place is one.
+            // These also accept flags after a program, such as in-place editing.
             let has_more = arguments.iter().skip(2).any(|word| {
                 matches!(program, "perl" | "ruby")
                     && (word.text.starts_with('-') || is_put_in(word))
@@ -103,17 +103,17 @@ fn writes_nothing_of(program: &str, text: &str) -> bool {
 }
 
 fn writes_nothing(text: &str) -> bool {
-    // To open a file for reading is to name no mode, or that of reading.
+    // Opening a file without a mode, or with a read mode, only reads.
     let is_reading = |word: &&&str| **word == "open(" && opens_for_reading(text);
     let found = WRITING.iter().filter(|word| text.contains(**word));
     found.filter(|word| !is_reading(word)).count() == 0
 }
 
-/// Whether every call that opens a file gives its name alone, or the mode of reading.
+/// Whether every call that opens a file passes only its name or a read mode.
 fn opens_for_reading(text: &str) -> bool {
     const OPEN: &str = "open(";
     const MODES: [&str; 5] = ["'r'", "\"r\"", "'rb'", "\"rb\"", "encoding="];
-    // The calls that one bracket ends all reach up to it: what stands last before it tells what each of them has.
+    // All calls that end at one bracket extend up to it, so the last part before it applies to each of them.
     text.split(')').all(|part| {
         let comma = part.rfind(',');
         let mode = MODES.iter().filter_map(|mode| part.rfind(mode)).max();

@@ -1,7 +1,7 @@
-//! The text that a shell is given, as the plain commands that it runs.
+//! Splits a shell script into the plain commands that it runs.
 //!
-//! PURE. Finds the words of each command, where its output goes, and the document that it is given. Expands nothing: a word that a
-//! shell would expand is marked. If a text cannot be parsed, it reports that and does not guess.
+//! PURE. Finds the words of each command, where its output goes, and its here-document. Expands nothing: a word that a shell would
+//! expand is marked. If a text cannot be parsed, it reports that and does not guess.
 
 mod args;
 mod call;
@@ -22,10 +22,10 @@ pub(super) use effects::{effects, may_make};
 pub(super) use parts::{ExpansionSite, Missing, Separator, SimpleCommand, Word, WordKind};
 pub(super) use wrappers::{Unwrapped, assigned, strip};
 
-/// How deep commands may stand in others.
+/// The maximum nesting depth of commands.
 const DEEPEST: usize = 8;
 
-/// The commands of a text, those within others, too; `None` where it cannot be taken apart.
+/// The commands of a script, including nested ones; `None` if it cannot be parsed.
 pub(super) fn commands(text: &str) -> Option<Vec<SimpleCommand>> {
     let mut found = Vec::new();
     Reader::new(text, 0, Until::End).all(&mut found)?;
@@ -38,14 +38,14 @@ struct Reader<'t> {
     at: usize,
     depth: usize,
     until: Until,
-    /// The brackets that are open, and those that have opened since the last command.
+    /// The number of open brackets, and of those opened since the last command.
     open: usize,
     opened: usize,
     command: SimpleCommand,
     word: Option<Word>,
     /// What the next word is.
     next: Next,
-    /// The ends of documents that begin on the next line.
+    /// The here-documents that begin on the next line.
     documents: Vec<Document>,
 }
 
@@ -69,12 +69,12 @@ enum Tabs {
     Go,
 }
 
-/// A document that has been announced.
+/// A here-document whose body follows.
 struct Document {
     end: String,
     tabs: Tabs,
     kind: WordKind,
-    /// The number of its command among those that were found, where the line has ended that command already.
+    /// The index of its command, if the line has already ended that command.
     of: Option<usize>,
 }
 
@@ -98,7 +98,7 @@ impl<'t> Reader<'t> {
         &self.text[self.at..]
     }
 
-    /// Reads all of it; returns where it ends.
+    /// Reads to the end; returns the end position.
     fn all(mut self, found: &mut Vec<SimpleCommand>) -> Option<usize> {
         if self.depth > DEEPEST {
             return None;
@@ -122,7 +122,7 @@ impl<'t> Reader<'t> {
                     self.expansion(found)?;
                     continue;
                 }
-                // A program of that name.
+                // The program `[`.
                 '[' if self.word.as_ref().is_none_or(|word| word.text == "[")
                     && after.starts_with([' ', '[']) =>
                 {
@@ -169,7 +169,7 @@ impl<'t> Reader<'t> {
                 }
                 ';' | '&' | '|' => self.separator(c, after, found)?,
                 '(' => {
-                    // A function, or a list of values.
+                    // A function or an array.
                     if self.word.is_some() {
                         return None;
                     }
@@ -232,7 +232,7 @@ impl<'t> Reader<'t> {
         Some(())
     }
 
-    /// Reads the commands in brackets that begin here; the position is behind them then.
+    /// Reads the bracketed commands that begin here and moves past them.
     fn nested(&mut self, opening: &str, found: &mut Vec<SimpleCommand>) -> Option<()> {
         let inside = self.rest().strip_prefix(opening)?;
         let first = found.len();
@@ -242,10 +242,10 @@ impl<'t> Reader<'t> {
         Some(())
     }
 
-    /// Closes brackets that have opened in this text.
+    /// Closes a bracket that was opened in this text.
     fn closed(&mut self, found: &mut [SimpleCommand]) {
         match (self.opened.checked_sub(1), found.last_mut()) {
-            // With nothing in them.
+            // With nothing inside.
             (Some(left), _) => self.opened = left,
             (None, Some(last)) => last.closes += 1,
             (None, None) => {}
@@ -287,7 +287,7 @@ impl<'t> Reader<'t> {
         }
         let mut command = std::mem::take(&mut self.command);
         let is_any = !command.words.is_empty() || !command.outputs.is_empty();
-        // The last ones are of this command; those before are of others.
+        // The last ones belong to this command; earlier ones to others.
         let documents = self.documents.iter_mut().rev();
         for document in documents.take_while(|document| document.of.is_none()) {
             document.of = Some(found.len());
@@ -301,13 +301,13 @@ impl<'t> Reader<'t> {
             .last_mut()
             .filter(|before| before.joint == Separator::End)
         {
-            // Behind brackets.
+            // After brackets.
             before.joint = joint;
         }
         Some(())
     }
 
-    /// Reads a text in double quotes, behind the first of them.
+    /// Reads text in double quotes, after the opening one.
     fn quoted(&mut self, found: &mut Vec<SimpleCommand>) -> Option<()> {
         self.word();
         loop {
@@ -327,7 +327,7 @@ impl<'t> Reader<'t> {
                     match escaped {
                         '$' | '`' | '"' | '\\' => self.word().text.push(escaped),
                         '\n' => {}
-                        // Before anything else it stays.
+                        // Before any other character, the backslash stays.
                         _ => self.word().text.extend(['\\', escaped]),
                     }
                     continue;
@@ -338,7 +338,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads what stands for something else: a variable, or the output of commands, which are found.
+    /// Reads an expansion: a variable, or the output of commands, which are added to `found`.
     fn expansion(&mut self, found: &mut Vec<SimpleCommand>) -> Option<()> {
         let rest = self.rest();
         self.word().gap(Missing::of(rest));
@@ -370,7 +370,7 @@ impl<'t> Reader<'t> {
                 }
                 (at > 1 && open == 0).then_some(at)
             })?;
-            // Commands may be in it.
+            // It may contain commands.
             if rest[2..end].contains("$(") || rest[2..end].contains(['`', '\'']) {
                 return None;
             }
@@ -380,7 +380,7 @@ impl<'t> Reader<'t> {
         let name = rest[1..]
             .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
             .unwrap_or(rest.len() - 1);
-        // One sign of those that name something, or a dollar of its own.
+        // A special parameter, or a plain dollar sign.
         let name = name.max(usize::from(
             rest[1..].starts_with(['?', '!', '#', '@', '*', '$']),
         ));
@@ -412,7 +412,7 @@ impl<'t> Reader<'t> {
 
     /// Reads where the output of a command goes.
     fn output(&mut self, found: &mut Vec<SimpleCommand>) -> Option<()> {
-        // A number before it says which output.
+        // A number before it is the file descriptor.
         let _ = self
             .word
             .take_if(|word| word.text.bytes().all(|b| b.is_ascii_digit()));
@@ -443,7 +443,7 @@ impl<'t> Reader<'t> {
         self.at += rest.len() - rest.trim_start_matches([' ', '\t']).len();
     }
 
-    /// Reads the documents that begin here.
+    /// Reads the here-documents that begin here.
     fn bodies(&mut self, found: &mut [SimpleCommand]) -> Option<()> {
         for document in std::mem::take(&mut self.documents) {
             let mut body = String::new();
@@ -465,7 +465,7 @@ impl<'t> Reader<'t> {
                 body.push_str(line);
                 body.push('\n');
             }
-            // Commands in it are run, too.
+            // Commands in it are run as well.
             if document.kind == WordKind::Expanded && (body.contains("$(") || body.contains('`')) {
                 return None;
             }
@@ -477,7 +477,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Commands whose status is not that of the command that they stand in, and which run in a folder of their own.
+/// Marks commands whose status is not that of the enclosing command and which run in a folder of their own.
 fn apart(commands: &mut [SimpleCommand]) {
     if let Some(last) = commands.last_mut() {
         last.closes += 1;

@@ -1,4 +1,4 @@
-//! What commands consist of: words, where a shell may put something else into them, and how commands are joined.
+//! The parts of commands: words, their shell expansions, and the separators that join commands.
 //!
 //! PURE.
 
@@ -8,11 +8,11 @@ pub(in crate::facts) struct SimpleCommand {
     pub(in crate::facts) words: Vec<Word>,
     /// The files that its output goes to.
     pub(in crate::facts) outputs: Vec<Word>,
-    /// The document that stands behind it, if there is one.
+    /// Its here-document, if any.
     pub(in crate::facts) document: Option<String>,
-    /// What follows it.
+    /// How it is joined to what follows.
     pub(in crate::facts) joint: Separator,
-    /// The brackets that open before it, and those that close behind it: what is in them has a folder of its own.
+    /// The number of brackets that open before it and close after it: their contents have a folder of their own.
     pub(in crate::facts) opens: usize,
     pub(in crate::facts) closes: usize,
 }
@@ -23,15 +23,15 @@ pub(in crate::facts) enum Separator {
     /// Nothing follows, or only the end of brackets.
     #[default]
     End,
-    /// The next one runs if it has ended well.
+    /// The next one runs if this one succeeded.
     And,
-    /// The next one runs if it has not.
+    /// The next one runs if this one failed.
     Or,
-    /// The next one reads its output.
+    /// The next one reads this one's output.
     Pipe,
     /// The next one runs in any case.
     Sequence,
-    /// The next one does not wait for it.
+    /// The next one does not wait for this one.
     Background,
 }
 
@@ -40,41 +40,41 @@ pub(in crate::facts) enum Separator {
 pub(in crate::facts) struct Word {
     pub(in crate::facts) text: String,
     pub(in crate::facts) kind: WordKind,
-    /// Where a shell puts something else.
+    /// Where a shell expands something.
     pub(in crate::facts) gaps: Vec<ExpansionSite>,
 }
 
-/// Whether a word is what it says.
+/// Whether a word is literal.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(in crate::facts) enum WordKind {
     #[default]
     Literal,
-    /// A shell puts something else in its place.
+    /// A shell expands it.
     Expanded,
 }
 
-/// A place in a word where a shell puts something else.
+/// A place in a word where a shell expands something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::facts) struct ExpansionSite {
-    /// Where in the word's text, in bytes.
+    /// The offset in the word's text, in bytes.
     pub(in crate::facts) at: usize,
-    /// What is put there.
+    /// What is expanded there.
     pub(in crate::facts) what: Missing,
 }
 
-/// What a shell puts into a word.
+/// What a shell expansion yields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::facts) enum Missing {
-    /// Names of files that fit a pattern, or several words: the sign stands in the text.
+    /// File names that match a pattern, or several words: the text keeps the wildcard.
     Pattern,
     /// The value of the variable of this name.
     Variable(String),
-    /// Nobody knows.
+    /// Unknown.
     Anything,
 }
 
 impl Missing {
-    /// What the text that begins with `$` or with a backtick stands for.
+    /// The expansion that begins with `$` or a backtick.
     pub(super) fn of(text: &str) -> Missing {
         let rest = text.strip_prefix('$').unwrap_or_default();
         let (name, is_whole) = match rest.strip_prefix('{') {
@@ -97,7 +97,7 @@ fn name(text: &str) -> &str {
 }
 
 impl Word {
-    /// Notes that something else is put in here.
+    /// Records an expansion at the end of the text.
     pub(super) fn gap(&mut self, what: Missing) {
         self.kind = WordKind::Expanded;
         self.gaps.push(ExpansionSite {

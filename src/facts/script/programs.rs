@@ -1,19 +1,19 @@
-//! Programs of which it is known what they do to the files of a project, one row each.
+//! Programs whose effects on a project's files are known, one row each.
 //!
-//! PURE. Plain data. Names no program and no flag that it is not sure of: one that is missing may change anything.
+//! PURE. Plain data. Lists only programs and flags whose behaviour is certain: a missing one may change anything.
 
 use super::rule::{Program, Rule, Special, is_one_of, open, program, strict, unless};
 use super::services::SERVICES;
 use super::tools::TOOLS;
 
-/// What is known of a program.
+/// The rule for a program, if it is known.
 pub(super) fn rule(name: &str) -> Option<&'static Rule> {
     let mut all = PROGRAMS.iter().chain(TOOLS).chain(SERVICES);
     let found = all.find(|program| is_one_of(name, program.names))?;
     Some(&found.rule)
 }
 
-/// Programs that stand for themselves.
+/// Programs that fit no other group.
 const PROGRAMS: &[Program] = &[
     program(
         "[ [[ ag alias basename bat bd break cal cat cd chmod cksum clear cmp code column comm continue ctest cut \
@@ -26,7 +26,7 @@ const PROGRAMS: &[Program] = &[
          whoami xdg-open zcat zipinfo done fi } esac",
         Rule::Reads,
     ),
-    // Modules of Python.
+    // Python modules.
     program("compileall http.server py_compile unittest", Rule::Reads),
     program(
         "json.tool",

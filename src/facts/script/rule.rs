@@ -1,6 +1,6 @@
-//! What is to be known of a program: rules for what it changes, by its flags and its other arguments.
+//! Rules for what a program changes, by its flags and its other arguments.
 //!
-//! PURE. The forms of the rows alone; which programs there are, it does not know.
+//! PURE. Defines only the form of the rules; knows no programs.
 
 use super::args::FlagList;
 
@@ -10,58 +10,58 @@ pub(super) struct Program {
     pub(super) rule: Rule,
 }
 
-/// What a program does to files, by its arguments. Builds and tests are taken to leave sources alone.
+/// What a program does to files, by its arguments. Builds and tests are assumed to leave sources alone.
 pub(super) enum Rule {
     /// It writes nothing but its output.
     Reads,
     /// It changes the files that it names.
     Names,
-    /// The same for tools that change a whole project if they name none, or a pattern.
+    /// The same for tools that change a whole project if the arguments name no file or a pattern.
     Formats,
     /// Anything.
     Unknown,
-    /// It depends on whether a marked flag is there.
+    /// It depends on whether a marked flag is given.
     Flags {
         flags: FlagList,
         others: Others,
         with: &'static Rule,
         without: &'static Rule,
     },
-    /// It depends on the first argument behind leading flags, of which a marked one may do anything. `""` stands for none, `*` for
-    /// any other one, which belongs to the arguments of the next rule then.
+    /// It depends on the first argument after leading flags; with a marked flag, it may do anything. `""` stands for no argument,
+    /// `*` for any other, which is then passed on to the next rule.
     Sub {
         flags: FlagList,
         rules: &'static [(&'static str, Rule)],
     },
-    /// It has so many arguments at most without writing: the next one is a file that it writes.
+    /// It writes nothing with at most `most` arguments: the next one is a file that it writes.
     Operands { flags: FlagList, most: usize },
-    /// It runs the commands that flags name with files that it finds; a marked flag changes files.
+    /// It runs the commands named by flags with the files that it finds; a marked flag changes files.
     Finds { flags: FlagList },
-    /// It runs the command behind its flags with files that it reads the names of.
+    /// It runs the command after its flags with files whose names it reads.
     Runs { flags: FlagList },
-    /// All that it is asked for is one of these, or has the name of a build, a check or a test.
+    /// It only reads if all requested tasks are listed or named like a build, a check or a test.
     Tasks {
         flags: FlagList,
         names: &'static str,
     },
-    /// The same for the first argument; the others are those of a script.
+    /// The same for the first argument; the others belong to a script.
     Script,
-    /// It makes new files of what it is given; what else it changes, this says.
+    /// It creates new files from its arguments; the inner rule states what else it changes.
     Makes(&'static Rule),
-    /// It depends on what is behind its first argument.
+    /// It depends on what follows its first argument.
     Behind(&'static Rule),
-    /// It looks something up if one of its first arguments says so, and none that it fetches.
+    /// It only looks something up if one of its first arguments says so and none says that it fetches.
     Asks(&'static str),
-    /// It may do anything if one of its arguments contains such a text, in any case of letters.
+    /// It may do anything if an argument contains one of these texts, ignoring case.
     Says {
         texts: &'static [&'static str],
         otherwise: &'static Rule,
     },
-    /// What has to be read more closely.
+    /// It needs a closer look.
     Special(Special),
 }
 
-/// What flags mean that are not in a list.
+/// What flags outside of a list mean.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Others {
     /// Nothing that matters: plugins bring their own.
@@ -70,7 +70,7 @@ pub(super) enum Others {
     Unknown,
 }
 
-/// Programs whose arguments are programs, or name files in ways of their own.
+/// Programs whose arguments are programs, or name files in special ways.
 #[derive(Clone, Copy)]
 pub(super) enum Special {
     Sed,
@@ -142,7 +142,7 @@ pub(super) const fn program(names: &'static str, rule: Rule) -> Program {
     Program { names, rule }
 }
 
-/// Whether a word is one of a list, in which `*` stands for any end.
+/// Whether a word is in a list, in which a final `*` matches any ending.
 pub(super) fn is_one_of(word: &str, list: &str) -> bool {
     list.split_ascii_whitespace()
         .any(|name| match name.strip_suffix('*') {

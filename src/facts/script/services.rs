@@ -1,6 +1,6 @@
-//! Tools for packages of a system, containers, clusters and services elsewhere, one row each.
+//! Tools for system packages, containers, clusters and remote services, one row each.
 //!
-//! PURE. Plain data, as the rows of the other programs are.
+//! PURE. Plain data, like the rows of the other programs.
 
 use super::rule::{Program, Rule, open, program};
 

@@ -1,6 +1,6 @@
-//! Programs whose arguments are programs themselves, or that name what they write in ways of their own.
+//! Programs whose arguments are programs themselves, or that name the files they write in special ways.
 //!
-//! PURE. Says what they may change, never what they do. What it cannot read may change anything.
+//! PURE. States what they may change, never what they do. Anything unreadable may change anything.
 
 use super::args::{Args, FlagMeaning, FlagScope};
 use super::call::{Call, Effects, NOTHING, Run, named, or_anything};
@@ -17,7 +17,7 @@ pub(super) fn sed(call: &Call<'_>) -> Effects {
         .filter(|flag| matches!(&flag.name[..], "-e" | "--expression"))
         .map(|flag| flag.value)
         .collect();
-    // A file that nobody has read.
+    // A script file with unknown content.
     let is_file = |name: &str| matches!(name, "-f" | "--file");
     if !is_known || args.flags.iter().any(|flag| is_file(&flag.name)) {
         return Effects::Anything;
@@ -28,7 +28,7 @@ pub(super) fn sed(call: &Call<'_>) -> Effects {
         ([], None) => Vec::new(),
         _ => scripts,
     };
-    // What a shell puts into one is not known.
+    // The value of a shell expansion is unknown.
     let only_edits = scripts
         .iter()
         .all(|script| script.is_some_and(streams::sed_only_edits));
@@ -61,7 +61,7 @@ pub(super) fn awk_only_reads(words: &[Word]) -> bool {
     is_known && only_prints
 }
 
-/// What a shell runs: a text behind its flags, or a document.
+/// What a shell runs: a script after its flags, or a here-document.
 pub(super) fn shell<'w>(call: &Call<'w>) -> Run<'w> {
     let anything = Run::Itself(Effects::Anything);
     let mut words = call.arguments.iter();
@@ -69,7 +69,7 @@ pub(super) fn shell<'w>(call: &Call<'w>) -> Run<'w> {
     while let Some(word) = words.next() {
         let text = &word.text[..];
         if !text.starts_with(['-', '+']) || word.kind == WordKind::Expanded {
-            // A file that nobody has read, or the text.
+            // A script file with unknown content, or the script itself.
             let script = literal(word).filter(|_| has_text);
             return script.map_or(anything, Run::Text);
         }
@@ -85,7 +85,7 @@ pub(super) fn shell<'w>(call: &Call<'w>) -> Run<'w> {
         {
             return anything;
         }
-        // It only looks whether it could run.
+        // It only checks the syntax.
         if letters.contains('n') && text.starts_with('-') {
             return Run::Itself(NOTHING);
         }
@@ -118,7 +118,7 @@ pub(super) fn power_shell<'w>(call: &Call<'w>) -> Run<'w> {
     anything
 }
 
-/// What a command of PowerShell that only shows something runs: another one may stand in it.
+/// What a read-only PowerShell command runs: it may contain another command.
 pub(super) fn cmdlet<'w>(call: &Call<'w>) -> Run<'w> {
     let name = call.program.to_ascii_lowercase();
     let start = call

@@ -1,10 +1,10 @@
-//! Programs for `sed` and `awk`, as far as it has to be known whether they write files or run others.
+//! Programs for `sed` and `awk`: whether they write files or run other programs.
 //!
-//! PURE. Reads their commands, carries out none. What it cannot read is taken to write.
+//! PURE. Parses their commands without executing any. Anything unreadable is assumed to write.
 
 use std::collections::BTreeSet;
 
-/// Whether a script of `sed` writes no file and runs nothing.
+/// Whether a `sed` script writes no file and runs nothing.
 pub(super) fn sed_only_edits(script: &str) -> bool {
     Sed {
         rest: script.chars(),
@@ -28,7 +28,7 @@ impl Sed<'_> {
         }
     }
 
-    /// `None` where it cannot be read.
+    /// As `sed_only_edits`; `None` if the script cannot be parsed.
     fn only_edits(&mut self) -> Option<bool> {
         loop {
             self.skip(|c| c.is_whitespace() || matches!(c, ';' | '{' | '}'));
@@ -57,16 +57,16 @@ impl Sed<'_> {
                 | 'x' | 'z' | 'F' => {}
                 'q' | 'Q' | 'l' | 'L' => self.skip(|c| c == ' ' || c.is_ascii_digit()),
                 ':' | 'b' | 't' | 'T' => self.skip(|c| !matches!(c, '\n' | ';' | '}')),
-                // Text, or the name of a file that is read.
+                // Text, or the name of a file to read.
                 'a' | 'i' | 'c' | 'r' | 'R' => self.line(),
-                // No backslash continues a comment.
+                // A backslash does not continue a comment.
                 '#' => self.skip(|c| c != '\n'),
                 _ => return Some(false),
             }
         }
     }
 
-    /// Reads what says for which lines a command is.
+    /// Reads the addresses of a command.
     fn addresses(&mut self) -> Option<()> {
         loop {
             match self.peek() {
@@ -89,7 +89,7 @@ impl Sed<'_> {
         }
     }
 
-    /// Reads behind the next sign that ends a pattern.
+    /// Reads past the next character that ends a pattern.
     fn until(&mut self, end: char) -> Option<()> {
         let mut is_in_class = false;
         loop {
@@ -97,7 +97,7 @@ impl Sed<'_> {
                 '\\' => {
                     self.rest.next()?;
                 }
-                // In a class of signs, some readers end the pattern here and others do not.
+                // Inside a bracket expression, some implementations end the pattern here and others do not.
                 c if c == end && is_in_class => return None,
                 c if c == end => return Some(()),
                 '[' => is_in_class = true,
@@ -107,7 +107,7 @@ impl Sed<'_> {
         }
     }
 
-    /// Reads to the end of a line that no backslash continues.
+    /// Reads to the end of the line, following backslash continuations.
     fn line(&mut self) {
         while let Some(c) = self.rest.next() {
             match c {
@@ -121,10 +121,10 @@ impl Sed<'_> {
     }
 }
 
-/// Stands for the name of a stream in a plain program.
+/// Placeholder for the name of a stream in a plain program.
 const STREAM: char = '\u{1}';
 
-/// Whether a program of `awk` prints to its output alone, and runs nothing.
+/// Whether an `awk` program prints only to its output and runs nothing.
 pub(super) fn awk_only_prints(program: &str) -> bool {
     plain_awk(program).is_some_and(|plain| {
         let words = plain.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
@@ -136,7 +136,7 @@ pub(super) fn awk_only_prints(program: &str) -> bool {
     })
 }
 
-/// The program without what is in its texts, patterns and comments; `None` where one does not end.
+/// The program without the contents of its strings, patterns and comments; `None` if one is unterminated.
 fn plain_awk(program: &str) -> Option<String> {
     let mut plain = String::new();
     let mut rest = program.chars();
@@ -144,7 +144,7 @@ fn plain_awk(program: &str) -> Option<String> {
         match c {
             '"' => {
                 let text = inside(&mut rest, '"')?;
-                // A stream that no file is.
+                // A stream that is not a file.
                 let is_stream = matches!(&text[..], "/dev/stderr" | "/dev/stdout" | "/dev/null");
                 plain.push(if is_stream { STREAM } else { '"' });
             }
@@ -163,7 +163,7 @@ fn plain_awk(program: &str) -> Option<String> {
     Some(plain)
 }
 
-/// Whether a slash behind this begins a pattern: behind a value, it divides.
+/// Whether a slash after this text begins a pattern: after a value, it divides.
 fn begins_a_pattern(plain: &str) -> bool {
     let before = plain.trim_end_matches([' ', '\t']).chars().next_back();
     before.is_none_or(|c| "(,{};!~&|\n=:?".contains(c))
@@ -187,10 +187,10 @@ fn has_single_pipe(plain: &str) -> bool {
     plain.replace("||", "").contains('|')
 }
 
-/// Whether something that is printed goes to a file: outside of brackets, `>` compares nothing there.
+/// Whether a print goes to a file: in a print outside of brackets, `>` is a redirection, not a comparison.
 fn prints_to_a_file(plain: &str) -> bool {
     let mut open = 0_i32;
-    // How many brackets are open where a print begins that has not ended: one may stand in another one's brackets.
+    // The bracket depths at which unfinished prints began: a print may be inside the brackets of another.
     let mut prints = BTreeSet::new();
     for (at, c) in plain.char_indices() {
         match c {

@@ -1,4 +1,4 @@
-//! Commands as they stand in sessions, and what they may have changed.
+//! Commands as they occur in sessions, and what they may have changed.
 
 use super::*;
 
@@ -221,7 +221,7 @@ fn of_others_nothing_is_known() {
 
 #[test]
 fn a_flag_that_writes_is_seen_in_every_spelling() {
-    // A program, what else it is given, the letter and the name of a flag with which it writes, and flags that may stand before it.
+    // A program, a further argument, the short and long name of a flag that makes it write, and flags that may precede it.
     for (program, rest, letter, name, others) in [
         ("curl", "http://x", "o", "output", "fsSL"),
         ("curl", "http://x", "D", "dump-header", "sS"),

@@ -1,16 +1,16 @@
-//! Tools for recorded versions, builds, tests and formatting, one row each.
+//! Tools for version control, builds, tests and formatting, one row each.
 //!
-//! PURE. Plain data, as the rows of the other programs are.
+//! PURE. Plain data, like the rows of the other programs.
 
 use super::rule::{
     Program, Rule, Special, formats_if, formats_unless, open, program, strict, unless,
 };
 
-/// Flags of runners of tests with which these write what they expect.
+/// Flags that make test runners write their expected results.
 const EXPECTED: &str = "!--update* !--snapshot-update !--force-regen !--regen* !--accept* !--bless !--overwrite* !--record* \
     !--inline-snapshot* !--test-update-snapshots !--init !--fix* !--write !--generate*";
 
-/// The same where `-u` is one.
+/// The same, for runners with `-u`.
 const SNAPSHOTS: &str =
     "!-u !--update* !--init !--accept* !--record* !--overwrite* -[tcr]= -[ibow]";
 
@@ -280,7 +280,7 @@ pub(super) const TOOLS: &[Program] = &[
             "!-c !--check !--check-only !--diff !--df !-d !--stdout -l= --line-length= --profile=",
         ),
     ),
-    // It formats what a file is made of, too.
+    // It also formats the modules of a file.
     program(
         "rustfmt",
         unless("!--check --edition= --config= --config-path= -l"),
@@ -338,7 +338,7 @@ pub(super) const TOOLS: &[Program] = &[
 const RUFF: Rule =
     formats_if("!--fix !--fix-only !--add-noqa !--unsafe-fixes !-o= !--output-file=");
 
-/// What managers of packages with scripts do.
+/// The rules for package managers with scripts.
 const SCRIPTS: &[(&str, Rule)] = &[
     (
         "ls list view info outdated why whoami explain ping search root bin pack help",

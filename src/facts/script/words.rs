@@ -1,14 +1,14 @@
-//! What single words say of what is run: names of builds and tests, questions, commands of PowerShell.
+//! What single words reveal about a command: names of builds and tests, queries, PowerShell commands.
 //!
 //! PURE. Plain lists. Looks at no flags.
 
 use super::args::FlagList;
 
-/// Words with which tools of services fetch files.
+/// Words for fetching files, in tools for services.
 pub(super) const FETCHES: &str = "cp mv sync rsync pull download export get-object* invoke init clone checkout restore copy scp \
     create-hook fetch eject link";
 
-/// Flags of scripts with which these change sources.
+/// Flags that make scripts change sources.
 pub(super) const FIXES: FlagList =
     "!--fix* !--write !-w !-u !--update* !--apply* !--accept* !--overwrite* !--init";
 
@@ -18,12 +18,12 @@ pub(super) fn is_of_builds(name: &str) -> bool {
         "build", "test", "check", "lint", "type", "tsc", "dev", "start", "serve", "preview",
         "bench", "spec", "all", "run", "e2e", "coverage", "ci", "vet", "docs", "clean",
     ];
-    /// What changes sources, anywhere in a word.
+    /// Parts of words for tasks that change sources.
     const NOT: [&str; 13] = [
         "format", "write", "update", "generat", "migrat", "install", "codemod", "snapshot",
         "record", "bless", "accept", "bump", "scaffold",
     ];
-    /// The same at the beginning or the end of one.
+    /// The same, only at the beginning or the end of a word.
     const ENDS: [&str; 4] = ["fix", "fmt", "gen", "sync"];
     let name = name.to_ascii_lowercase();
     let words = || name.split([':', '-', '_', '.', '/']);
@@ -36,7 +36,7 @@ pub(super) fn is_of_builds(name: &str) -> bool {
     words().any(|word| PARTS.iter().any(|part| word.starts_with(part))) && !words().any(changes)
 }
 
-/// Whether a command of PowerShell only shows something.
+/// Whether a PowerShell command only shows something.
 pub(super) fn is_harmless_cmdlet(name: &str) -> bool {
     const VERBS: &[&str] = &[
         "compare",
@@ -69,7 +69,7 @@ pub(super) fn is_harmless_cmdlet(name: &str) -> bool {
     verb.is_some_and(|verb| VERBS.contains(&verb)) || OTHERS.contains(&&name[..])
 }
 
-/// Whether the first word behind a program asks it for something.
+/// Whether the first word after a program only queries it.
 pub(super) fn asks(word: Option<&str>) -> bool {
     const ASKING: &[&str] = &[
         "--help",

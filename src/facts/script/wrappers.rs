@@ -1,33 +1,33 @@
-//! What only runs another command: `sudo -u me`, `env`, `timeout 5`, `npx`, the words of a shell before a command.
+//! Wrappers that only run another command: `sudo -u me`, `env`, `timeout 5`, `npx`, shell keywords before a command.
 //!
-//! PURE. The one place that knows them and their flags. What runs a command with files that it finds itself (`find`, `xargs`), or
-//! a text (`sh -c`), is none of them.
+//! PURE. The one place that knows them and their flags. Programs that run a command with files they find themselves (`find`,
+//! `xargs`), or a script (`sh -c`), are not wrappers.
 
 use super::args::{Args, FlagList, FlagMeaning, FlagScope};
 use super::{Word, WordKind};
 
-/// What is left of a command without what only runs it.
+/// What is left of a command without its wrappers.
 pub(in crate::facts) enum Unwrapped<'w> {
     Command(&'w [Word]),
     /// A command that runs in another folder.
     Elsewhere(&'w [Word]),
-    /// Probably that: there was a flag that is not known, or that does something of its own.
+    /// Probably this command: a flag was unknown or has an effect of its own.
     Unsure(&'w [Word]),
     /// Nothing is run.
     Nothing,
 }
 
-/// One that runs another command.
+/// A program that runs another command.
 struct Wrapper {
-    /// Its name, or names; with a second word where one of its subcommands is meant.
+    /// Its names; with a second word if only a subcommand is meant.
     names: &'static [&'static str],
-    /// The marked ones have nothing run.
+    /// Its flags; with a marked one, nothing is run.
     flags: FlagList,
     /// The flags that name a folder to run in.
     folder: &'static [&'static str],
     /// The flags with which it writes a file itself.
     writing: &'static [&'static str],
-    /// How many words of its own are before the command.
+    /// The number of its own words before the command.
     own: usize,
 }
 
@@ -160,7 +160,7 @@ const WRAPPERS: &[Wrapper] = &[
     },
 ];
 
-/// The words of a command behind what only runs it.
+/// The words of a command without its wrappers.
 pub(in crate::facts) fn strip(words: &[Word]) -> Unwrapped<'_> {
     let mut words = words;
     let (mut is_elsewhere, mut is_unsure) = (false, false);
@@ -199,7 +199,7 @@ pub(in crate::facts) fn strip(words: &[Word]) -> Unwrapped<'_> {
     }
 }
 
-/// What runs another command at the beginning of these words, and how many of them name it.
+/// The wrapper at the beginning of these words, and the number of words that name it.
 fn wrapper(words: &[Word]) -> Option<(&'static Wrapper, usize)> {
     let literal = |at: usize| {
         let word = words
@@ -221,7 +221,7 @@ fn wrapper(words: &[Word]) -> Option<(&'static Wrapper, usize)> {
     })
 }
 
-/// `NAME` and `value` of `NAME=value`.
+/// Splits `NAME=value` into `NAME` and `value`.
 pub(in crate::facts) fn assigned(word: &str) -> Option<(&str, &str)> {
     let (name, value) = word.split_once('=')?;
     let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';

@@ -1,8 +1,8 @@
 //! What a sentence does: it decides something or gives a reason, leaves something open, refuses, corrects, or takes back.
 //!
-//! By structure where there is one (the box of a list, a label with a colon, a verb at the beginning), else by whole phrases of
-//! ten languages (`phrases/`). A question does none of these. What a sentence means is not understood: a phrase that may as
-//! well mean something else is left out, because a wrong decision is worse than a missed one. Never looks at other sentences.
+//! Decides by structure if there is any (a checkbox, a label with a colon, a leading verb), otherwise by whole phrases in ten
+//! languages (`phrases/`). A question does none of these. Does not understand meaning: an ambiguous phrase is left out, because a
+//! wrong decision is worse than a missed one. Never looks at other sentences.
 //!
 //! Evaluated on a test set written before the phrase lists (`sentences/`).
 
@@ -38,7 +38,7 @@ pub fn decides(sentence: &str) -> bool {
     !is_question(&sentence) && STANCES.decides.hold(&sentence)
 }
 
-/// Whether a sentence or an item of a list says that something is still to be done.
+/// Whether a sentence or a list item says that something is still to be done.
 pub fn leaves_open(sentence: &str) -> bool {
     if let Some(Item { state, .. }) = item(sentence) {
         return state == ItemState::Open;
@@ -56,7 +56,7 @@ pub fn refuses(sentence: &str) -> bool {
     STANCES.refuses.hold(&sentence) || forbids(rules::opened(&sentence))
 }
 
-/// Whether a person says that something was not meant so.
+/// Whether a person says that something was not meant that way.
 pub fn corrects(sentence: &str) -> bool {
     let sentence = plain(sentence);
     !is_question(&sentence) && STANCES.corrects.hold(&sentence)
@@ -67,7 +67,7 @@ pub fn takes_back(sentence: &str) -> bool {
     STANCES.takes_back.hold(&plain(sentence))
 }
 
-/// An item of a list with a box.
+/// A list item with a checkbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Item<'t> {
     /// Whether the box is empty.
@@ -85,7 +85,7 @@ pub(super) enum ItemState {
     Done,
 }
 
-/// The item that a line of a list is, if it has a box: `- [ ] this`, `3. [x] that`.
+/// The list item on a line, if it has a checkbox: `- [ ] this`, `3. [x] that`.
 pub(super) fn item(line: &str) -> Option<Item<'_>> {
     let line = line.trim_start();
     let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -112,7 +112,7 @@ pub(super) fn item(line: &str) -> Option<Item<'_>> {
     (!text.is_empty()).then_some(Item { state, text })
 }
 
-/// In lower case, with one form of apostrophes and colons.
+/// The sentence in lower case, with uniform apostrophes and colons.
 fn plain(sentence: &str) -> Cow<'_, str> {
     let sentence = sentence.trim();
     let is_plain = |b: u8| b.is_ascii() && !b.is_ascii_uppercase();
@@ -154,7 +154,7 @@ fn is_question(sentence: &str) -> bool {
         || ENDS.iter().any(|of| end.ends_with(of))
 }
 
-/// Whether a sentence begins with an imperative that is denied, in languages where the verb's ending tells: Spanish, Russian.
+/// Whether a sentence begins with a negative imperative, in languages where the verb ending shows it: Spanish, Russian.
 fn forbids(sentence: &str) -> bool {
     let mut words = sentence
         .split_whitespace()
@@ -166,7 +166,7 @@ fn forbids(sentence: &str) -> bool {
     match first {
         "no" | "nunca" => {
             const PRONOUNS: [&str; 8] = ["lo", "la", "los", "las", "le", "les", "me", "nos"];
-            // Said as statements, not as orders.
+            // Statements, not orders.
             const STATED: [&str; 24] = [
                 "tienes",
                 "puedes",
@@ -193,7 +193,7 @@ fn forbids(sentence: &str) -> bool {
                 "errores",
                 "problemas",
             ];
-            // English plurals end alike.
+            // English plurals have the same ending.
             const SPANISH: [&str; 22] = [
                 "el", "la", "los", "las", "un", "una", "de", "del", "al", "en", "que", "por",
                 "con", "sin", "lo", "esto", "eso", "este", "esta", "ese", "todavía", "nada",

@@ -1,19 +1,18 @@
 //! Phrases to look for in a sentence, all in one pass.
 //!
-//! How a phrase is written: `^` at the beginning: the sentence begins with it, after marks of lists and what is said for
-//! politeness; `$` at the end: nothing follows but a stop; `*` at the end: the word may go on; `…` within: something may stand
-//! between its parts. Words are whole words, but for scripts without blanks between them. All is in lower case. Knows no
-//! language.
+//! Syntax of a phrase: leading `^`: the sentence begins with it, after list marks and polite openers; trailing `$`: only a full
+//! stop may follow; trailing `*`: the word may continue; inner `…`: anything may stand between the parts. Words match as whole
+//! words, except in scripts without blanks between words. Everything is in lower case. Knows no language.
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-/// Phrases that make it so, and phrases that exclude it.
+/// Phrases that match, and phrases that exclude a match.
 #[derive(Debug)]
 pub(super) struct Rules {
     phrases: Vec<Phrase>,
-    /// The number of those that exclude; they come first.
+    /// The number of excluding phrases; they come first.
     excluding: usize,
-    /// Finds the first part of each; `None` would be a phrase that is too long.
+    /// Finds the first part of each; `None` would mean that a phrase is too long.
     finds: Option<AhoCorasick>,
 }
 
@@ -57,7 +56,7 @@ const OPENERS: [&str; 26] = [
 ];
 
 impl Rules {
-    /// The rules in a text: `en: a | b` are phrases, `en not: c` is one that excludes; lines with `#` say something about them.
+    /// Parses the rules in a text: `en: a | b` are phrases, `en not: c` is an excluding one; lines with `#` are comments.
     pub(super) fn of(text: &'static str) -> Rules {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         let lines: Vec<(&str, &str)> = lines.filter_map(|line| line.split_once(": ")).collect();
@@ -100,13 +99,13 @@ impl Rules {
         }
     }
 
-    /// Whether a sentence contains a phrase, and none that excludes.
+    /// Whether a sentence contains a phrase, and no excluding one.
     pub(super) fn hold(&self, sentence: &str) -> bool {
         let [excluded, found] = self.found(sentence);
         found && !excluded
     }
 
-    /// Whether a sentence contains a phrase that excludes.
+    /// Whether a sentence contains an excluding phrase.
     pub(super) fn is_excluded(&self, sentence: &str) -> bool {
         let [excluded, _] = self.found(sentence);
         excluded
@@ -119,7 +118,7 @@ impl Rules {
         };
         let first = sentence.len() - opened(sentence).len();
         let blanks = sentence.len() - sentence.trim_start().len();
-        // What did not follow a first part does not follow a later one.
+        // A part that does not follow one occurrence of the first part does not follow a later one either.
         let mut missing = Vec::new();
         for place in finds.find_overlapping_iter(sentence) {
             let number = place.pattern().as_usize();
@@ -165,7 +164,7 @@ impl Phrase {
     }
 }
 
-/// A sentence without marks of lists and what is said for politeness.
+/// A sentence without list marks and polite openers.
 pub(super) fn opened(sentence: &str) -> &str {
     let is_mark = |c: char| c.is_whitespace() || "-*+•>#\"'“«„(`_".contains(c);
     let mut rest = sentence.trim_start_matches(is_mark);
@@ -186,7 +185,7 @@ pub(super) fn opened(sentence: &str) -> &str {
     rest
 }
 
-/// Whether a character is of a word in a script with blanks between words.
+/// Whether a character belongs to a word in a script with blanks between words.
 fn is_of_word(c: char) -> bool {
     c == '_' || c.is_alphanumeric() && !is_without_blanks(c)
 }

@@ -29,7 +29,7 @@ struct Counts {
     positive: usize,
     found: usize,
     wrong: usize,
-    /// The sentences that are judged wrongly.
+    /// The misjudged sentences.
     errors: Vec<String>,
 }
 

@@ -44,11 +44,11 @@ pub(super) fn tasks<'e>(
 struct Tasks {
     /// In the order in which they were made; `None` if deleted.
     all: Vec<Option<Todo>>,
-    /// Where the last task with a number is in these.
+    /// For each number, the index of the last task with it in `tasks`.
     made: IdMap<String, usize>,
     /// Changes of tasks that were made before.
     changes: Vec<TaskChange>,
-    /// What a list has said last of a task that was made before.
+    /// The state that a list last gave for a task created before.
     listed: IdMap<String, TodoState>,
     /// The last call that made or changed one.
     call: Option<FactLocation>,
@@ -92,7 +92,7 @@ impl Tasks {
         match self.made.get(&change.number) {
             Some(at) => change.apply(&mut self.all[*at]),
             None => {
-                // A list that says again what it said before undoes this.
+                // A later list with the state from before would undo this change.
                 if change.state != StateChange::Unchanged {
                     self.listed.remove(&change.number);
                 }
@@ -112,7 +112,7 @@ impl Tasks {
             match self.made.get(number).map(|at| &mut self.all[*at]) {
                 Some(Some(task)) => task.state = state,
                 Some(None) => {}
-                // Each list repeats what the one before said.
+                // Each list repeats the previous one.
                 None if self.listed.get(number) == Some(&state) => {}
                 None => {
                     self.listed.insert(number.to_owned(), state);

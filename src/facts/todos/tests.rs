@@ -109,7 +109,7 @@ fn tasks_are_made_and_changed_one_by_one() {
         found,
         [("a", TodoState::Completed), ("B", TodoState::Pending)]
     );
-    // Those of tasks that were made before, an earlier summary tells.
+    // Tasks created earlier are in an earlier summary.
     let later = anthropic(&[
         (
             "TaskCreate",

@@ -129,7 +129,7 @@ fn a_session_is_known_by_its_name() {
             false,
         ),
         ("qwen", format!("-srv-tide/{ID}.jsonl"), false),
-        // As a fork is called.
+        // The name of a fork.
         (
             "gemini",
             format!("tide/chats/session-2026-11-20T10-00-{ID}.jsonl"),

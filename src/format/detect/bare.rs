@@ -1,4 +1,4 @@
-//! Messages without an envelope: which of the formats that write such messages they belong to.
+//! Messages without an envelope: determines which of the formats that write such messages they belong to.
 
 use super::evidence::{Evidence, Family, Lookalike};
 use super::line::{Line, MESSAGE};
@@ -13,7 +13,7 @@ pub(super) fn conversation<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     let family = if features.has(Features::AI_SDK) {
         named("ai-sdk")
     } else if features.has(Features::ANTHROPIC) || features.has(Features::PICTURES) {
-        // What a proxy logs is more than a conversation, and each is most of the next one.
+        // A request logged by a proxy contains more than a conversation, and each request repeats most of the previous one.
         match line.is_request || features.has(Features::OPENAI) {
             true => named("anthropic requests"),
             false => Family::Exchanges,
@@ -24,7 +24,7 @@ pub(super) fn conversation<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     let unrecognised = match family {
         Family::Conversations => by_openai,
         Family::Exchanges => by_anthropic,
-        // The name already tells how these are written; which of their blocks are foreign adds nothing.
+        // The name already tells how these are written; naming unrecognised blocks would add nothing.
         Family::Of(_) | Family::Bare | Family::Named(..) => None,
     };
     Some(Evidence {
@@ -51,21 +51,21 @@ pub(super) fn message<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
 #[derive(Debug, Default)]
 pub(super) struct Bare {
     pub(super) messages: u64,
-    /// How many of these are items of the Responses API, as far as their lines show.
+    /// How many of them are items of the Responses API, as far as their lines show.
     pub(super) items: u64,
     anthropic: u64,
     openai: u64,
     ai_sdk: u64,
     pictures: u64,
     system: u64,
-    /// Whether the first of them is an answer.
+    /// Whether the first message is an answer.
     begins_with_answer: bool,
-    /// What the reader of each format does not understand.
+    /// What the reader of each format does not understand in them.
     pub(super) unrecognised: [Kinds; Format::ALL.len()],
 }
 
 impl Bare {
-    /// Counts a message, and what the readers of those formats that it may still be of do not understand.
+    /// Counts a message, and what the readers of its candidate formats do not understand in it.
     pub(super) fn add(&mut self, features: Features, says: &MessageShape<'_>) {
         self.begins_with_answer |= self.messages == 0 && says.role == b"assistant";
         self.messages += 1;
@@ -86,7 +86,7 @@ impl Bare {
                 self.read_as(format, says);
             }
         }
-        // A format with an envelope has messages without one only where all of them are items.
+        // A format with an envelope has messages without one only if all of them are items.
         if self.messages == self.items {
             let formats = Format::ALL.into_iter();
             let formats = formats.filter(|format| format.dialect().writes_bare_items());
@@ -94,7 +94,7 @@ impl Bare {
         }
     }
 
-    /// Counts what the reader of a format does not understand of a message.
+    /// Counts what the reader of a format does not understand in a message.
     fn read_as(&mut self, format: Format, says: &MessageShape<'_>) {
         if let Some(unrecognised) = says.unrecognised(format) {
             add(&mut self.unrecognised[format as usize], unrecognised);
@@ -108,7 +108,7 @@ impl Bare {
             (false, true, false) => Some(Format::OpenAi),
             (false, false, true) => Some(Format::AiSdk),
             (false, false, false) if self.pictures > 0 => Some(Format::Anthropic),
-            // Anthropic's system prompt is not a message; a line for it is OpenAI's way, unless blocks indicate otherwise.
+            // Anthropic's system prompt is not a message; a line for it means OpenAI, unless blocks indicate otherwise.
             (false, false, false) if self.system > 0 => Some(Format::OpenAi),
             // Anthropic's API refuses a conversation that begins with an answer.
             (false, false, false) if self.begins_with_answer => Some(Format::OpenAi),
@@ -117,7 +117,7 @@ impl Bare {
         }
     }
 
-    /// The formats whose messages have no envelope, each with the number of messages that only it has.
+    /// The formats whose messages have no envelope, each with the number of messages that can only be of that format.
     fn counted(&self) -> [(Format, u64); 3] {
         [
             (Format::Anthropic, self.anthropic),
@@ -126,7 +126,7 @@ impl Bare {
         ]
     }
 
-    /// The formats that have messages among these, each with the number of its messages.
+    /// The formats found among these messages, each with its number of messages.
     pub(super) fn formats(&self) -> Vec<(&'static str, u64)> {
         let counted = self.counted().into_iter();
         let counted = counted.filter(|(_, messages)| *messages > 0);

@@ -1,4 +1,4 @@
-//! The decision on a file, by the lines that were seen: what it is, and what it is where the user names a format.
+//! Decides what a file is from the lines seen so far, with or without a format specified by the user.
 //!
 //! PURE. Looks at counts only, never at the lines themselves.
 
@@ -11,8 +11,8 @@ use super::{Detected, Detector, Layout, MAX_STRAY_LINES, Tally};
 use crate::format::Format;
 
 impl Detector {
-    /// What the file is where the user specifies the format: that, however much of it the format's reader does not understand,
-    /// unless its messages are of other formats.
+    /// What the file is if the user specifies the format: that format, however much of the file its reader does not understand,
+    /// unless the messages are of other formats.
     pub fn given(&self, format: Format) -> Detected {
         match &self.document {
             Some(Whole::Of(found, _)) if *found == format => {
@@ -43,7 +43,8 @@ impl Detector {
         Detected::Known(format, layout)
     }
 
-    /// Why a format that the user specifies may be the wrong one although it is read as that: it would have been taken for another.
+    /// Why the format that the user specified may be wrong, although the file is read as that: some lines would have been detected
+    /// as another format.
     pub fn doubt(&self, format: Format) -> Option<String> {
         let Detected::Known(_, _) = self.given(format) else {
             return None;
@@ -68,12 +69,12 @@ impl Detector {
         ))
     }
 
-    /// Whether there are conversations, one a line, of plain messages alone: they are of either provider.
+    /// Whether there are one-per-line conversations of plain messages only, which either provider accepts.
     fn has_plain_conversations(&self) -> bool {
         self.conversations.messages > 0 && self.only_openai == 0
     }
 
-    /// The messages of other formats, if there are some, and none of the format that the user specifies.
+    /// The messages of other formats, if there are any and none is of the format that the user specified.
     fn contradiction(&self, format: Format) -> Option<Unsupported> {
         let dialect = format.dialect();
         let is_bare_of = || match dialect.every_message_is_live() {
@@ -102,7 +103,7 @@ impl Detector {
         let mut others: Vec<_> = named
             .map(|(name, (_, tally))| (*name, tally.messages))
             .collect();
-        // The plainest lines of another format may look like one of this.
+        // The plainest lines of another format may look like lines of this one.
         if others.is_empty() && families.iter().any(|(family, _)| is_own(family)) {
             return None;
         }
@@ -115,13 +116,13 @@ impl Detector {
         })
     }
 
-    /// What the file is, by all that has been seen.
+    /// What the file is, judging by everything seen so far.
     pub fn decide(&self) -> Detected {
         match &self.document {
             Some(Whole::Of(format, contents)) => {
                 return self.fitting(*format, Layout::File, &contents.unrecognised);
             }
-            // A message of it that ends with its line looks like one of a file of lines.
+            // Decided first: a message of a broken document that fits on one line looks like a line of a line-based file.
             Some(Whole::Broken(why)) => return self.unsupported(document::name(*why), &[]),
             None => {}
         }
@@ -178,7 +179,7 @@ impl Detector {
             } = self.own[format as usize];
             let may_be_bare = format.dialect().writes_bare_items();
             if may_be_bare && messages + marks > 0 && bare == self.bare.items {
-                // Bare items of the Responses API look like messages of any API.
+                // Bare items of the Responses API look like any API's messages.
                 messages += std::mem::take(&mut bare);
             }
             (Lookalike::Of(format), messages)
@@ -186,7 +187,7 @@ impl Detector {
         let mut conversations = self.conversations.messages;
         let mut exchanges = self.exchanges.messages;
         if exchanges > 0 && self.only_openai == 0 {
-            // Conversations of texts alone look like those of any API.
+            // Text-only conversations look the same in every API.
             exchanges += std::mem::take(&mut conversations);
         }
         let others = [

@@ -1,19 +1,19 @@
-//! Whether a file is one document, and of which format: by the keys around its messages, then by each message.
+//! Detects whether a file is a single document, and of which format, from the keys around its messages and then from each message.
 //!
-//! A document has the whole file to itself. A file that begins like one and breaks off, or has more behind it, is of no format.
-//! Never reads a document's messages for their content.
+//! A document takes up the whole file. A file that begins like one but breaks off, or has more text after it, is of no format.
+//! Never reads the content of a document's messages.
 
 use super::line::{Line, MESSAGES};
 use super::reason::{Kinds, add};
 use crate::format::Format;
 use crate::scan::{BOM, Eol, NoDocument, Value, begins_document, document, lines};
 
-/// What a file is, looked at as one document.
+/// What a file is, considered as a single document.
 #[derive(Debug)]
 pub(super) enum Whole {
     /// A document of a format.
     Of(Format, Contents),
-    /// It begins like a document, and is none.
+    /// It begins like a document but is not one.
     Broken(NoDocument),
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Contents {
     pub(super) unrecognised: Kinds,
 }
 
-/// Whether a file with this beginning may be a document of several lines, which is looked at as a whole.
+/// Whether a file with this beginning may be a multi-line document, which has to be examined as a whole.
 pub fn may_be_document(beginning: &[u8]) -> bool {
     let mut ended = lines(beginning)
         .filter(|raw| raw.eol != Eol::None)
@@ -33,7 +33,7 @@ pub fn may_be_document(beginning: &[u8]) -> bool {
     ended.next().is_some_and(begins_document)
 }
 
-/// Looks at a whole file; `None` where it is no document of any format, or only lines.
+/// Examines a whole file; `None` if it is not a document of any format, or consists of lines.
 pub(super) fn whole(bytes: &[u8]) -> Option<Whole> {
     let mut filled = lines(bytes)
         .map(|raw| &bytes[raw.start..raw.end])
@@ -64,7 +64,7 @@ pub(super) fn whole(bytes: &[u8]) -> Option<Whole> {
     Some(Whole::Of(format, contents))
 }
 
-/// The format of the document that a line is.
+/// The format of a document on a single line.
 pub(super) fn of_line(line: &Line<'_>) -> Option<Format> {
     let mut formats = Format::ALL.into_iter().filter(|_| line.has(MESSAGES));
     formats.find(|format| format.dialect().is_document(line))

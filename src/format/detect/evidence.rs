@@ -1,5 +1,5 @@
-//! What one line shows about the format of its file: the format, whether it contains a message, and what in it the format's
-//! reader does not recognise.
+//! What one line shows about the format of its file: the format, whether the line contains a message, and what the format's reader
+//! does not recognise in it.
 
 use super::message_shape::{Features, Unrecognised};
 use crate::format::Format;
@@ -13,7 +13,7 @@ pub(in crate::format) enum Family {
     Bare,
     /// `{"messages": […]}`: one conversation per line.
     Conversations,
-    /// The same with Anthropic's messages, and nothing beside them but a system prompt.
+    /// The same with Anthropic's messages, and no other keys than a system prompt.
     Exchanges,
     /// A format that is known by name only, and the format that its plainest lines could be mistaken for.
     Named(&'static str, Lookalike),
@@ -34,7 +34,7 @@ pub(in crate::format) enum Lookalike {
 pub(in crate::format) enum LineContent {
     /// A message or a part of one.
     Message,
-    /// No message; but the line belongs to its family.
+    /// No message, but the line belongs to its family.
     NoMessage,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// A line that looks like a part of a conversation but is of no known format.
+    /// A line that looks like part of a conversation but is of no known format.
     pub(super) fn stray(kind: &'a [u8]) -> Self {
         Evidence {
             unrecognised: Some(Unrecognised::Line(kind)),

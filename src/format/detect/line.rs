@@ -4,7 +4,7 @@ use super::message_shape::{Features, MessageShape, Unrecognised};
 use crate::format::Format;
 use crate::scan::{Cursor, Kind, Parse, Strings};
 
-/// Declares a bit for each key, or group of keys, of a line by which a format may be recognised.
+/// Declares a bit for each key, or group of keys, by which the format of a line may be recognised.
 macro_rules! keys {
     ($($name:ident = $($key:literal)|+;)*) => {
         keys!(@ 0u64; $($name)*);
@@ -75,7 +75,7 @@ pub(in crate::format) const REPLACES: u64 = 1 << 62;
 /// The length of a UUID.
 const UUID_LEN: u32 = 36;
 
-/// Keys that a line has whose type is that of a call or a result.
+/// The keys of lines whose type is that of a call or a result.
 const CALLED: u64 = OF_A_CALL | TOOL_OF_STREAM | CALL_ID | DATA;
 
 /// What has been read of a line so far.
@@ -93,24 +93,24 @@ pub(crate) struct Line<'a> {
     pub(in crate::format) version: &'a [u8],
     /// The type of its `event`.
     pub(in crate::format) event: &'a [u8],
-    /// Where its `$set` has messages, the first thing in them that is not understood.
+    /// Set if its `$set` has messages: the first thing in them that is not understood, if any.
     pub(in crate::format) patched: Option<Option<Unrecognised<'a>>>,
     /// Whether there are objects in its `messages`.
     pub(in crate::format) has_messages: bool,
-    /// The features of all its `messages` together, and the first thing in them that is not understood: by the reader of OpenAI's
-    /// messages, and by that of Anthropic's.
+    /// The combined features of all its `messages`, and the first thing in them that the readers of OpenAI's and of Anthropic's
+    /// messages do not understand.
     pub(super) messages: Option<(Features, [Option<Unrecognised<'a>>; 2])>,
-    /// Whether there is more beside these than a system prompt.
+    /// Whether it has keys other than these messages and a system prompt.
     pub(super) is_request: bool,
 }
 
 impl<'a> Line<'a> {
-    /// Reads a line; `None` where it is not a JSON object.
+    /// Reads a line; `None` if it is not a JSON object.
     pub(in crate::format) fn read(bytes: &'a [u8]) -> Option<Self> {
         Line::of(&mut Cursor::new(bytes))
     }
 
-    /// The same for a line that begins at `start` of its text, whose long strings are noted.
+    /// The same for a line at offset `start` of its text; records its long strings.
     pub(super) fn noted(bytes: &'a [u8], start: usize, strings: &mut Strings) -> Option<Self> {
         let mut c = Cursor::noting(bytes, start, strings);
         let line = Line::of(&mut c);
@@ -129,13 +129,13 @@ impl<'a> Line<'a> {
         self.keys & keys == keys
     }
 
-    /// Whether it is of Qwen Code, if it is of an agent with Claude Code's envelope: that writes messages of parts.
+    /// Whether a line with Claude Code's envelope is Qwen Code's, which writes messages made of parts.
     pub(in crate::format) fn is_of_qwen(&self) -> bool {
         let says_parts = |says: &MessageShape<'_>| says.has("parts") || says.role == b"model";
         self.keys & (OF_QWEN | PARTS) != 0 || self.message.as_ref().is_some_and(says_parts)
     }
 
-    /// Whether it has `messages` of which each is a message by itself, without an envelope.
+    /// Whether it has `messages`, each of them a message without an envelope.
     pub(in crate::format) fn has_bare_messages(&self) -> bool {
         self.messages.is_some()
     }

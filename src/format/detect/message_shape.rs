@@ -14,11 +14,11 @@ pub(crate) enum Part<'a> {
     Role(&'a [u8]),
     /// A key that marks a call or a result.
     CallKey(&'static str),
-    /// A block of the content, by its type; empty where it has none.
+    /// A block of the content, by its type; empty if it has none.
     Block(&'a [u8]),
     /// A string in a list of blocks.
     BareString,
-    /// A content that is an object.
+    /// Content that is an object.
     ObjectContent,
     /// A block `tool_result` whose content is an object.
     ObjectResult,
@@ -26,7 +26,7 @@ pub(crate) enum Part<'a> {
     Piece,
 }
 
-/// What a reader does not understand of a line.
+/// What a reader does not understand in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unrecognised<'a> {
     /// The line, by its type.
@@ -39,11 +39,11 @@ pub(crate) enum Unrecognised<'a> {
     Block(&'a [u8]),
     /// A list among the blocks of the content.
     ListInList,
-    /// A block of text whose text is no string.
+    /// A text block whose text is not a string.
     Text,
-    /// A content that is neither a string nor a list.
+    /// Content that is neither a string nor a list.
     Content,
-    /// A result whose content is neither.
+    /// A result whose content is neither of these.
     Result,
     /// `tool_calls` that are not function calls.
     Calls,
@@ -65,7 +65,7 @@ impl<'a> From<Part<'a>> for Unrecognised<'a> {
     }
 }
 
-/// The set of features by which messages of one kind are distinguished from others.
+/// The set of features that distinguish messages of one kind from others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Features(u8);
 
@@ -73,7 +73,7 @@ impl Features {
     pub(super) const ANTHROPIC: Features = Features(1);
     pub(super) const OPENAI: Features = Features(2);
     pub(super) const AI_SDK: Features = Features(4);
-    /// Pictures and documents as Anthropic has them.
+    /// Pictures and documents as Anthropic writes them.
     pub(super) const PICTURES: Features = Features(8);
     pub(super) const SYSTEM: Features = Features(16);
     /// `"type": "message"`, which items of the Responses API also have.
@@ -152,9 +152,9 @@ pub(in crate::format) struct MessageShape<'a> {
     /// The [`CALL_KEYS`] whose value is not empty, as bits.
     calls: u16,
     has_calls: bool,
-    /// The parts of its content that a reader has to understand; those that come again soon only once.
+    /// The parts of its content that a reader has to understand, without repetitions close to each other.
     content: Vec<Part<'a>>,
-    /// A part of it that no reader understands.
+    /// A part that no reader understands.
     strange: Option<Unrecognised<'static>>,
     calls_unread: bool,
     is_piece: bool,
@@ -276,7 +276,7 @@ impl<'a> MessageShape<'a> {
                 (b"content", Kind::Object) => (is_object, says_otherwise) = (true, true),
                 (b"text", Kind::Object | Kind::Array | Kind::Number | Kind::Bool)
                 | (b"content" | b"value", _) => says_otherwise = true,
-                // The same under another name.
+                // A text under another key.
                 (b"body" | b"message" | b"data" | b"markdown" | b"words", Kind::String) => {
                     says_otherwise = true;
                 }
@@ -312,20 +312,21 @@ impl<'a> MessageShape<'a> {
     }
 
     fn content(&mut self, part: Part<'a>) {
-        /// A message has parts of a few kinds; one that has very many must not be searched for each of them.
+        /// Messages usually have parts of a few kinds only. For one with very many, searching all of them for each part would be
+        /// too slow.
         const LATEST: usize = 16;
         if !self.content.iter().rev().take(LATEST).any(|p| *p == part) {
             self.content.push(part);
         }
     }
 
-    /// Whether this is a message: a role with a content, a text or a call.
+    /// Whether this is a message: a role with content, text or a call.
     pub(in crate::format) fn is_message(&self) -> bool {
         !self.role.is_empty()
             && (self.has_content || self.has_words || self.has_calls || self.calls != 0)
     }
 
-    /// Whether it has a content, whatever that is.
+    /// Whether it has content of any kind.
     pub(in crate::format) fn has_content(&self) -> bool {
         self.has_content
     }
@@ -341,7 +342,7 @@ impl<'a> MessageShape<'a> {
         at.is_some_and(|at| self.calls >> at & 1 == 1)
     }
 
-    /// What the reader of a format does not understand of it.
+    /// What the reader of a format does not understand in it.
     pub(in crate::format) fn unrecognised(&self, format: Format) -> Option<Unrecognised<'a>> {
         let dialect = format.dialect();
         let understands = |part| dialect.understands(part);

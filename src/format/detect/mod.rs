@@ -1,9 +1,9 @@
-//! Which format is it? Decided by content, from the whole file: all lines that hold messages must be of one format, and
-//! its reader must understand them. What fits only partly is of no supported format, and the reason is reported.
+//! Detects the format of a file from its whole content: all lines with messages must be of one format, and its reader must
+//! understand them. A file that fits only partly is of no supported format, and the reason is reported.
 //!
-//! Lines that are not JSON and unknown lines without messages decide nothing, except for formats without an envelope: there
-//! all lines must be messages, with [`MAX_STRAY_LINES`] exceptions. A file that is one document is looked at as a whole (`document`).
-//! Never looks at names of files or at texts.
+//! Lines that are not JSON and unknown lines without messages decide nothing, except for formats without an envelope: there all
+//! lines must be messages, with [`MAX_STRAY_LINES`] exceptions. A file that is a single document is examined as a whole
+//! (`document`). Never looks at file names or texts.
 
 mod bare;
 mod decision;
@@ -93,8 +93,8 @@ impl Layout {
 const DOCUMENTS: &str = "documents";
 /// The number of lines without a message (headers, footers, settings) that a file without envelopes may have.
 const MAX_STRAY_LINES: u64 = 4;
-/// The number of bytes after which a decision that no later line can change is settled: the rest of the file is passed
-/// through, not held in memory.
+/// The number of bytes after which a decision that no later line can change is final: the rest of the file is passed through, not
+/// held in memory.
 const SAMPLE: u64 = 1 << 20;
 
 /// Looks at lines until the format is decided.
@@ -102,23 +102,23 @@ const SAMPLE: u64 = 1 << 20;
 pub struct Detector {
     /// The number of bytes looked at.
     seen: u64,
-    /// The number of bytes that were handed over.
+    /// The number of bytes passed to [`Detector::look`] before.
     begun_at: usize,
     /// The long strings of the lines that were looked at.
     strings: Strings,
-    /// How often it was checked whether these are enough.
+    /// How often `is_final` was checked.
     asked: u32,
     is_settled: bool,
-    /// Whether a line was there that is not blank.
+    /// Whether a non-blank line was seen.
     is_begun: bool,
-    /// What the file is as one document, as long as nothing follows it.
+    /// What the file is as a document, as long as nothing follows it.
     document: Option<Whole>,
     /// The lines of each format with an envelope.
     own: [Tally; Format::ALL.len()],
     /// The first format with an envelope that was found.
     first: Option<Format>,
     conversations: Tally,
-    /// How many of these only OpenAI's API takes.
+    /// How many of these conversations only OpenAI's API accepts.
     only_openai: u64,
     exchanges: Tally,
     bare: Bare,
@@ -136,7 +136,7 @@ struct Tally {
     unrecognised: Kinds,
 }
 
-/// The evidence of a line; `None` where it is not a JSON object.
+/// The evidence of a line; `None` if it is not a JSON object.
 fn evidence(line: &[u8]) -> Option<Evidence<'_>> {
     Some(evidence_of(&Line::read(line)?))
 }
@@ -155,20 +155,20 @@ fn evidence_of<'a>(line: &Line<'a>) -> Evidence<'a> {
     evidence.unwrap_or_else(|| other(line))
 }
 
-/// Whether only OpenAI's API takes a conversation: of texts alone, any would.
+/// Whether only OpenAI's API accepts a conversation. Any API accepts a text-only one.
 fn is_only_openai(evidence: &Evidence<'_>) -> bool {
     evidence.features.has(Features::OPENAI) || evidence.features.has(Features::SYSTEM)
 }
 
-/// The evidence of a line of no known format: it looks like a part of a conversation, or it decides nothing.
+/// The evidence of a line of no known format, which either looks like part of a conversation or decides nothing.
 fn other<'a>(line: &Line<'a>) -> Evidence<'a> {
     let says = line.message.as_ref().is_some_and(MessageShape::is_message);
-    // A line that names its session and is not a message is a note that an agent wrote outside of its chain.
+    // A line that names its session and is not a message is a note that an agent wrote outside its chain.
     let is_called = is_call(line.kind) && line.is_called() && !line.has(SESSION_ID);
     if says || line.own.is_message() || is_called {
         return Evidence::stray(line.kind);
     }
-    // Lines of many programs say what they come from.
+    // Lines of many programs have a `source`.
     if line.has(ID | TIMESTAMP | SOURCE) && line.own.role.is_empty() {
         return Evidence::mark(Family::Named("openhands", Lookalike::Nothing));
     }
@@ -176,13 +176,13 @@ fn other<'a>(line: &Line<'a>) -> Evidence<'a> {
 }
 
 impl Detector {
-    /// Looks at more lines. A file whose first line [begins a document](crate::scan::begins_document) is looked at in one piece.
+    /// Looks at more lines. A file whose first line [begins a document](crate::scan::begins_document) must be passed in one piece.
     pub fn look(&mut self, bytes: &[u8]) {
         self.look_at(bytes);
         self.begun_at += bytes.len();
     }
 
-    /// The long strings of what was looked at, by their places in all of it.
+    /// The long strings found, by their offsets in everything passed to [`Detector::look`].
     pub fn into_strings(self) -> Strings {
         self.strings
     }
@@ -195,7 +195,7 @@ impl Detector {
         if !was_begun {
             self.document = whole(bytes);
         } else if is_filled && let Some(Whole::Of(..)) = self.document.take() {
-            // It was the first of several lines.
+            // The document was the first of several lines.
             let several = (Lookalike::Nothing, Tally::default());
             self.named.entry(DOCUMENTS).or_insert(several).1.messages += 1;
         }
@@ -226,8 +226,8 @@ impl Detector {
         self.is_settled
     }
 
-    /// For a file with one conversation per line: whether a line holds a conversation that the format's reader understands, or
-    /// none.
+    /// For a file with one conversation per line: whether a line has a conversation that the format's reader understands, or no
+    /// message.
     pub fn reads_conversation(format: Format, line: &[u8]) -> bool {
         let line = line.strip_prefix(BOM).unwrap_or(line);
         evidence(line).is_none_or(|evidence| match (evidence.family, evidence.content) {

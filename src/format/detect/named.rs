@@ -1,4 +1,4 @@
-//! Formats that are recognised by name but not supported: what only they write.
+//! Formats that are recognised by name but not supported, by what only they write.
 
 use super::evidence::{Evidence, Family, Lookalike};
 use super::line::{
@@ -13,7 +13,7 @@ const QWEN_STREAM: Family = Family::Named("qwen-stream", Lookalike::Of(Format::C
 const SYNAPSE: Family = Family::Named("synapse", Lookalike::Bare);
 const UI_MESSAGES: Family = Family::Named("ui-messages", Lookalike::Bare);
 
-/// Whether it is a line of a report of ctxpack: one on an input, or the last one, on the run.
+/// Whether it is a line of a ctxpack report: one about an input, or the last one, about the run.
 fn is_of_report(line: &Line<'_>) -> bool {
     let is_on_input = line.has(OF_REPORT | STATUS);
     is_on_input || line.has(SCHEMA_VERSION | VERSION)

@@ -1,4 +1,4 @@
-//! Why a file is of no supported format, as a text.
+//! Explains why a file is of no supported format.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,17 +21,17 @@ pub struct Unsupported {
     pub(super) joined: Vec<(&'static str, u64)>,
     /// What no reader understands, each kind with its number of lines.
     pub(super) unrecognised: Vec<(String, u64)>,
-    /// Whether the numbers are of the whole file or of its beginning.
+    /// Whether the numbers are for the whole file or for its beginning.
     pub(super) extent: Extent,
 }
 
-/// How much of a file that is of no supported format fits one all the same.
+/// How much of an unsupported file still fits a supported format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fit {
     /// Nothing: it is something else.
     #[default]
     None,
-    /// A part: it would be a transcript but for some of its lines, or for where it ends.
+    /// A part: without some of its lines, or with its missing end, it would be a transcript.
     Part,
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for Unrecognised<'_> {
         const LONGEST: usize = 40;
         fn name(bytes: &[u8]) -> Cow<'_, str> {
             let text = String::from_utf8_lossy(bytes);
-            // As most are.
+            // The common case.
             if text.len() <= LONGEST && bytes.iter().all(u8::is_ascii_graphic) {
                 return text;
             }
@@ -92,7 +92,7 @@ impl fmt::Display for Unrecognised<'_> {
     }
 }
 
-/// Why a file of the format of that name is not processed, where nothing else is known of it.
+/// Why a file of that format is not processed, if nothing but the format's name is known.
 pub fn unsupported(name: &str) -> String {
     match name {
         "unknown" => "not a known transcript format".to_owned(),

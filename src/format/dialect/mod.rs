@@ -1,7 +1,7 @@
 //! One folder per format, with what is specific to it; [`Dialect`] is its interface.
 //!
-//! No code here compares names of formats. A new format is a folder, a variant of [`Format`] and its line in
-//! [`Format::dialect`]; only detection, which has to tell formats apart, knows several at once (`detect/`).
+//! No code here compares format names. A new format is a folder, a variant of [`Format`] and its line in [`Format::dialect`]; only
+//! detection, which has to tell formats apart, knows several at once (`detect/`).
 
 pub(super) mod ai_sdk;
 pub(super) mod anthropic;
@@ -52,7 +52,8 @@ pub(crate) trait Dialect: Sync {
         false
     }
 
-    /// Whether a file of this format may be one document ([`crate::scan::document()`]), of which each message is read like a line.
+    /// Whether a file of this format may be a single document ([`crate::scan::document()`]), each message of which is read like a
+    /// line.
     fn may_be_document(&self) -> bool {
         false
     }
@@ -62,7 +63,7 @@ pub(crate) trait Dialect: Sync {
         false
     }
 
-    /// What its reader does not understand of a document around its messages.
+    /// What its reader does not understand in a document around its messages.
     fn unrecognised_around<'a>(&self, _document: Value<'a>) -> Option<Unrecognised<'a>> {
         None
     }
@@ -75,7 +76,7 @@ pub(crate) trait Dialect: Sync {
     /// Reads the object at the cursor, a whole line, and adds its content to its record.
     fn line(&self, c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind>;
 
-    /// Whether its transcripts are compacted. A format from which no agent continues is only read, to be counted and checked.
+    /// Whether its transcripts are compacted. Transcripts from which no agent continues are only read, counted and checked.
     fn is_compacted(&self) -> bool {
         true
     }
@@ -109,8 +110,8 @@ pub(crate) trait Dialect: Sync {
         ChangeSet::default()
     }
 
-    /// Replaces the messages of a conversation before `tail` (from 0; the number of messages where none is kept), except
-    /// system messages, with a summary or with nothing. `None` where the file cannot record the place of the summary.
+    /// Replaces the messages of a conversation before `tail` (from 0; the number of messages if none is kept), except system
+    /// messages, with a summary or with nothing. `None` if the file cannot record the place of the summary.
     fn splice(
         &self,
         transcript: &Transcript<'_>,
@@ -143,7 +144,7 @@ pub(crate) trait Dialect: Sync {
         Vec::new()
     }
 
-    /// Shows what the file holds that no model reads as a message.
+    /// Reports content of the file that no model reads as a message.
     fn unsent(&self, _transcript: &Transcript<'_>, _show: &mut unsent::Show<'_>) {}
 
     /// How a summary is written.
@@ -157,7 +158,7 @@ pub(crate) trait Dialect: Sync {
         }
     }
 
-    /// The tokens of the request that an answer belongs to, as the provider counted them; `None` where nothing is recorded.
+    /// The tokens of the request that an answer belongs to, as the provider counted them; `None` if nothing is recorded.
     fn recorded(
         &self,
         transcript: &Transcript<'_>,
@@ -171,7 +172,7 @@ pub(crate) trait Dialect: Sync {
         })
     }
 
-    /// The message object of an answer, with its model and the like: of several lines, the last one's.
+    /// The message object of an answer, with its model and similar data; the last line's if it has several.
     fn answer<'t>(
         &self,
         transcript: &'t Transcript<'_>,
@@ -197,7 +198,7 @@ pub(crate) trait Dialect: Sync {
         finish::string_of(self.answer(transcript, conversation, answer).field("model"))
     }
 
-    /// How many tokens its model reads at once, as the session recorded it last.
+    /// The size of its model's context window in tokens, as last recorded in the session.
     fn context_window(
         &self,
         _transcript: &Transcript<'_>,
@@ -206,7 +207,7 @@ pub(crate) trait Dialect: Sync {
         None
     }
 
-    /// The model of the last answer before a conversation; needed where none of its own answers is left.
+    /// The model of the last answer before a conversation; needed when none of its own answers is left.
     fn model_before(
         &self,
         _transcript: &Transcript<'_>,
@@ -215,7 +216,7 @@ pub(crate) trait Dialect: Sync {
         None
     }
 
-    /// The provider whose wording describes a broken rule; `None` where it may change within a transcript, or is not known.
+    /// The provider whose wording describes a broken rule; `None` if it may change within a transcript or is unknown.
     fn provider(&self) -> Option<Provider> {
         None
     }
@@ -233,20 +234,20 @@ pub(crate) trait Dialect: Sync {
         ToolNames::default()
     }
 
-    /// In what form its messages are written, for a replay.
+    /// The form in which its messages are written, for a replay.
     fn plain(&self) -> Plain {
         Plain::Other
     }
 }
 
-/// In what form a format writes messages.
+/// The form in which a format writes messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Plain {
     /// As objects that are lines of this format.
     Objects(Format),
     /// In blocks of Anthropic's Messages API.
     Blocks,
-    /// In its own.
+    /// In a form of its own.
     Other,
 }
 
@@ -265,6 +266,6 @@ pub(crate) struct ToolNames {
     pub(crate) search: &'static [&'static str],
     /// Fetch or search the web.
     pub(crate) web: &'static [&'static str],
-    /// Steer the agent: plans, questions, other agents, waiting. They touch no file and run no command of their own.
+    /// Steer the agent: plans, questions, other agents, waiting. These tools touch no file and run no command themselves.
     pub(crate) steering: &'static [&'static str],
 }

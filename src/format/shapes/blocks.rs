@@ -56,7 +56,7 @@ pub(in crate::format) fn quoted(text: Text) -> Span {
     }
 }
 
-/// One block. Its `type` may be its last key, so all keys are read before the kind of the block is decided.
+/// Reads one block. Its `type` may be its last key, so all keys are read before the kind of the block is decided.
 fn block(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
     let line = c.line();
     let texts = record.text_mark();
@@ -147,7 +147,7 @@ fn block(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
     Ok(())
 }
 
-/// The text of a document that is one, from its source.
+/// The text of a plain-text document, from its source.
 fn plain_text(c: &mut Cursor<'_>) -> Parse<Option<Text>> {
     let (mut is_text, mut data) = (false, None);
     if c.kind()? != Kind::Object {
@@ -177,7 +177,7 @@ pub(in crate::format) struct Content {
 }
 
 impl Content {
-    /// An empty content of this shape.
+    /// Empty content of this shape.
     pub(in crate::format) fn of(shape: Shape) -> Self {
         Content {
             span: Span::default(),
@@ -235,7 +235,7 @@ pub(in crate::format) fn result_content(
     Ok(content)
 }
 
-/// One part of a list of contents, as Anthropic or OpenAI writes it; a text is added to the record.
+/// Reads one part of a content list, as Anthropic or OpenAI writes it, and adds its text to the record.
 pub(in crate::format) fn part(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<BlockKind> {
     match c.kind()? {
         Kind::Object => {}
@@ -283,7 +283,7 @@ impl Block {
         }
     }
 
-    /// A block that is a string, by its span with the quotes.
+    /// A block that is a string; `value` is its span with the quotes.
     pub(in crate::format) fn bare(kind: BlockKind, value: Span) -> Self {
         Block {
             shape: Shape::String,
@@ -291,7 +291,7 @@ impl Block {
         }
     }
 
-    /// Makes a result's content that of the block.
+    /// Sets the block's content to a result's content.
     pub(in crate::format) fn take(&mut self, content: Option<Content>) {
         let Some(content) = content else { return };
         self.shape = content.shape;
@@ -301,7 +301,7 @@ impl Block {
     }
 }
 
-/// Whether a message begins with an echo or a reminder that the agent wrote, not a person.
+/// Whether a message begins with an echo or a reminder that the agent wrote rather than a person.
 ///
 /// The list contains Claude Code's wrappers; other agents have adopted them. Who only mentions one does not close it, or goes on
 /// behind it: what follows is a person's then.
@@ -356,7 +356,7 @@ pub(in crate::format) fn source(first_text: Option<&[u8]>) -> Source {
     }
 }
 
-/// Whether a message's part is one that this module reads.
+/// Whether this module reads a part of a message.
 pub(in crate::format) fn understands(part: Part<'_>) -> bool {
     match part {
         Part::Role(role) => matches!(role, b"user" | b"assistant" | b"system" | b"developer"),

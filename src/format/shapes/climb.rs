@@ -1,6 +1,6 @@
-//! Climbs from parent to parent in formats whose lines form a tree.
+//! Walks up from parent to parent in formats whose lines form a tree.
 //!
-//! PURE. Knows no format: who the parents are, and where a climb stops, is asked. Never goes the same way twice.
+//! PURE. Knows no format: closures supply the parents and the stopping condition. Never walks the same path twice.
 
 use crate::ids::{IdMap, IdSet};
 
@@ -16,8 +16,8 @@ pub(in crate::format) struct Above {
     pub(in crate::format) stop: u32,
 }
 
-/// Goes from `line` to its `parent`, and on, up to one that `stops`. `known` caches what was found, and is valid only for these
-/// parents and this `stops`.
+/// Walks from `line` to its `parent`, and further up, until a line `stops` it. `known` caches the results, and is valid only for
+/// these parents and this `stops`.
 pub(in crate::format) fn climb(
     line: u32,
     known: &mut IdMap<u32, Above>,

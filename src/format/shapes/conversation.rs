@@ -1,12 +1,12 @@
 //! A whole conversation on one line: `{"messages": […]}`.
 //!
-//! Never reads what is in a message, and nothing beside the list.
+//! Never reads the inside of a message, or anything beside the list.
 
 use crate::scan::{Cursor, Kind, Parse};
 use crate::transcript::{LineKind, Record};
 
-/// Reads the line with `message`, which is called before each object of the list and reads exactly that. `None`, and the
-/// cursor has not moved, where the line is no conversation.
+/// Reads the line with `message`, which is called at the start of each object in the list and must read exactly that object.
+/// Returns `None` without moving the cursor if the line is not a conversation.
 pub(in crate::format) fn messages(
     c: &mut Cursor<'_>,
     record: &mut Record<'_, '_>,
@@ -33,7 +33,8 @@ pub(in crate::format) fn messages(
 
 /// Whether the object at the cursor, which does not move, has a list `messages`.
 fn has_messages(c: &Cursor<'_>) -> Parse<bool> {
-    // The key is nearly always the first; a search rejects lines without it before they are read twice. Escapes can spell it, too.
+    // The key is nearly always the first. A search rejects lines without it before they are read twice. The key may also be written
+    // with escapes.
     let has = |text: &[u8]| memchr::memmem::find(c.line(), text).is_some();
     if !has(b"\"messages\"") && !has(br"\u00") {
         return Ok(false);

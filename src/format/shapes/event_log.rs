@@ -1,5 +1,5 @@
-//! The rules for a complete log of events, which no agent continues from: each result has its call before it, and no id is used
-//! twice. Calls at the end may have no results, since the run may have been stopped.
+//! The rules for a complete event log, from which no agent continues: each result follows its call, and no id is used twice. Calls
+//! at the end may lack results, since the run may have been stopped.
 
 use std::borrow::Cow;
 

@@ -1,10 +1,10 @@
-//! Files into which several sessions were joined, in formats whose readers take all lines for those of one session.
+//! Files in which several sessions were concatenated, in formats whose readers treat all lines as one session.
 
 use crate::scan::Value;
 use crate::transcript::{LineKind, Spared, Transcript};
 
-/// Where a header begins another session: it comes after messages, and its id is not that of the first header. Headers are lines of
-/// this type; `id_of` says how they name their session.
+/// The line where a header begins another session: it comes after messages, and its id differs from that of the first header.
+/// Headers are lines of type `kind`; `id_of` extracts their session id.
 pub(crate) fn joined<'t>(
     transcript: &'t Transcript<'_>,
     kind: &str,
@@ -18,7 +18,7 @@ pub(crate) fn joined<'t>(
             continue;
         }
         let text = transcript.line(number);
-        // Most lines of that kind are no headers, and some are long.
+        // Skip lines without the word: most lines are not headers, and some are long.
         if memchr::memmem::find(text, kind.as_bytes()).is_none() {
             continue;
         }

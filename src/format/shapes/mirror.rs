@@ -1,4 +1,4 @@
-//! Mirrors: copies of a cleared result outside of the messages, and how little of them has to be removed.
+//! Mirrors: copies of a cleared result outside the messages, and the minimal parts of them to remove.
 //!
 //! Readers of session files access `toolUseResult` and `progress.data` by key, so a mirror keeps its shape: long strings
 //! become the placeholder, long lists become empty, everything else (paths, counts, flags) is kept.
@@ -22,7 +22,7 @@ pub enum MirrorCut {
 pub fn mirror_cuts(line: &[u8], value: Span) -> Vec<(Span, MirrorCut)> {
     let mut cuts = Vec::new();
     let bytes = value.of(line);
-    // The line was read before, so this should not fail; a mirror that can't be read stays as it is.
+    // The line was read before, so this should not fail; a mirror that cannot be read stays as it is.
     if walk(&mut Cursor::new(bytes), &mut cuts, 0).is_err() {
         cuts.clear();
     }

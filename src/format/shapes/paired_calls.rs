@@ -1,11 +1,11 @@
-//! The rule of Gemini's API that several agents follow: each result answers a call of the model's last messages, and each call has
-//! one. Calls without ids are not tied. Never looks at messages that are not sent.
+//! The rule of Gemini's API that several agents follow: each result answers a call in the model's last messages, and each call has
+//! a result. Calls without ids are not checked. Never looks at messages that are not sent.
 
 use crate::ids::IdSet;
 use crate::transcript::{Block, BlockKind, Conversation, Role};
 use crate::verify::{Findings, OpenCalls, Rule};
 
-/// Checks the messages of a conversation: each result answers a call of the model's last messages.
+/// Checks that each result in a conversation answers a call in the model's last messages.
 pub(in crate::format) fn messages(f: &mut Findings<'_, '_>, conversation: &Conversation) {
     let transcript = f.transcript;
     let mut open = OpenCalls::default();

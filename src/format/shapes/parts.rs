@@ -1,4 +1,4 @@
-//! The parts of messages in Gemini's API, which several agents write down: texts, calls, results, pictures, thoughts.
+//! The parts of messages in Gemini's API, as several agents record them: texts, calls, results, pictures, thoughts.
 //!
 //! Never decides what is live.
 
@@ -6,27 +6,27 @@ use crate::format::shapes::blocks::{quoted, said};
 use crate::scan::{Cursor, Kind, Parse, Span, Text, unescape};
 use crate::transcript::{Author, Block, BlockKind, BlockMark, Outcome, Record, Shape};
 
-/// The tool that says in its output how a command ended.
+/// The tool whose output states how a command ended.
 const SHELL: &[u8] = b"run_shell_command";
 
-/// The parts around the files that a person mentioned, as JSON writes them.
+/// The parts around the files that a person mentioned, as written in JSON.
 const FILES_BEGIN: &[u8] = b"\\n--- Content from referenced files ---";
 const FILES_END: &[u8] = b"\\n--- End of content ---";
 
-/// What was found in a content.
+/// What was found in a message's content.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::format) struct Content {
     /// Its value.
     pub(in crate::format) span: Span,
-    /// Whether it has a call or a thought: then the agent takes all of them from here.
+    /// Whether it has a call or a thought: if so, the agent takes all calls and thoughts from here.
     pub(in crate::format) has_calls_or_thoughts: bool,
-    /// Whether it has results, and nothing else.
+    /// Whether it has results and nothing else.
     pub(in crate::format) only_results: bool,
-    /// The first part that is not blank; `None` where all are.
+    /// The first part that is not blank; `None` if all are blank.
     pub(in crate::format) begins: Option<Begins>,
 }
 
-/// How a content begins.
+/// How the content begins.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::format) enum Begins {
     /// With words.
@@ -35,14 +35,14 @@ pub(in crate::format) enum Begins {
     Other,
 }
 
-/// Whether the agent sends what its model thought again. Thoughts that it removes become no blocks.
+/// Whether the agent sends its model's thoughts again. Thoughts that it removes do not become blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::format) enum Thoughts {
     Sent,
     Removed,
 }
 
-/// What a part is.
+/// What a part turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::format) enum Found {
     Words(Text),
@@ -78,7 +78,7 @@ pub(in crate::format) fn content(
     let span = match c.kind()? {
         Kind::String => {
             let text = c.string()?;
-            // An empty string is no part at all.
+            // An empty string is not a part.
             if !text.span.is_empty() {
                 said(record, BlockKind::Text, text);
                 add(Found::Words(text));
@@ -105,13 +105,13 @@ pub(in crate::format) fn content(
     Ok(content)
 }
 
-/// The agent appends the files that a person mentioned as parts of their own, between two lines that are parts, too: these are not the
-/// person's words.
+/// Marks mentioned files as the program's. The agent appends each file that a person mentioned as a part of its own, between two
+/// marker lines that are also parts: none of these are the person's words.
 fn mentioned(record: &mut Record<'_, '_>, start: BlockMark, line: &[u8]) {
     let mut number = 0;
     let mut author = Author::OfMessage;
     record.authors(start, line, |text| {
-        // A prompt comes before what it mentions.
+        // The prompt comes before the files that it mentions.
         if number > 0 && text == FILES_BEGIN {
             author = Author::Program;
         }
@@ -129,7 +129,7 @@ fn is_blank(line: &[u8], text: Span) -> bool {
     String::from_utf8_lossy(&text).trim().is_empty()
 }
 
-/// Reads one part. `by`: what is known of a result by its call.
+/// Reads one part. `by` is what a result's call tells about it.
 pub(in crate::format) fn part(
     c: &mut Cursor<'_>,
     record: &mut Record<'_, '_>,
@@ -215,7 +215,7 @@ pub(in crate::format) fn part(
     Ok(text.map_or(Found::Other, Found::Words))
 }
 
-/// The kind of what is sent as data or as a file.
+/// The kind of content sent as inline data or as a file.
 fn picture_or_document(c: &mut Cursor<'_>) -> Parse<BlockKind> {
     let line = c.line();
     let mut mime = Span::default();
@@ -232,7 +232,7 @@ fn picture_or_document(c: &mut Cursor<'_>) -> Parse<BlockKind> {
     })
 }
 
-/// A result: its output is the only string of `response`; a response of another shape stays as it is.
+/// Reads a result: its output is the only string of `response`; a response of another shape stays as it is.
 fn function_response(
     c: &mut Cursor<'_>,
     record: &mut Record<'_, '_>,
@@ -315,7 +315,7 @@ fn output(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, block: &mut Block) ->
     }
 }
 
-/// A value of another shape, as the model reads it.
+/// Adds a value of another shape, as the model reads it.
 fn json(span: Span, line: &[u8], record: &mut Record<'_, '_>, block: &mut Block) -> Parse<()> {
     let read = unescape(span.of(line));
     let read = String::from_utf8_lossy(&read);
@@ -328,7 +328,8 @@ fn json(span: Span, line: &[u8], record: &mut Record<'_, '_>, block: &mut Block)
     Ok(())
 }
 
-/// A command's output ends with its status where that is not 0; older versions always wrote it.
+/// Marks a result as failed by its exit status. A command's output ends with the status if that is not 0; older versions always
+/// wrote it.
 pub(in crate::format) fn fail_by_status(result: &mut Block, line: &[u8]) {
     const LAST: usize = 400;
     const STATUS: &[u8] = b"\\nExit Code: ";

@@ -1,7 +1,7 @@
-//! Removes blocks from messages that are whole objects, each on its own line or in a list on a line.
+//! Removes blocks from messages that are complete objects, each on its own line or in a list on a line.
 //!
-//! A message that has no content left is removed as a whole. Otherwise the blocks are removed from its list, and a member
-//! that held nothing else is removed from the message. Never decides which blocks to remove.
+//! A message without remaining content is removed as a whole. Otherwise the blocks are removed from its list, and a member that
+//! contained nothing else is removed from the message. Never decides which blocks to remove.
 
 use super::splice::{cuts, remove_messages};
 use crate::ids::IdSet;
@@ -73,7 +73,7 @@ pub(in crate::format) fn out_of_lines(
     changes
 }
 
-/// Removes some, but not all, of the content of a message.
+/// Removes part of a message's content.
 fn parts(transcript: &Transcript<'_>, unit: &Unit, blocks: &IdSet<u32>, changes: &mut ChangeSet) {
     let own = unit.blocks.0..unit.blocks.1;
     let listed = out_of_list(transcript, unit.content, own.clone(), blocks);
@@ -118,7 +118,7 @@ mod tests {
     use crate::apply::apply;
     use crate::format::{Format, Warnings};
 
-    /// A transcript without its thinking, calls and results.
+    /// The text of a transcript after its thinking, calls and results are removed.
     fn left(format: Format, text: &str) -> String {
         let mut transcript = format.read(text.as_bytes(), 1, &mut Warnings::default());
         let is_removed = [BlockKind::Thinking, BlockKind::Call, BlockKind::Result];

@@ -9,16 +9,16 @@ use crate::scan::Span;
 use crate::text::push_json_string;
 use crate::transcript::{ChangeSet, Conversation, Replace, Role, Transcript, Unit};
 
-/// What takes the place of old messages.
+/// The summary that replaces old messages.
 #[derive(Debug, Clone, Copy)]
 pub struct Summary<'s> {
-    /// The role of its message. Ignored where the format has a record of its own for summaries.
+    /// The role of its message. Ignored if the format has its own record type for summaries.
     pub role: Role,
     /// Its text.
     pub text: &'s str,
-    /// The assistant's answer to it; "" = none.
+    /// The assistant's answer to it; empty for none.
     pub acknowledgement: &'s str,
-    /// The live tokens of the conversation before the compaction, for records that state this number.
+    /// The live tokens of the conversation before the compaction, for records that store this number.
     pub tokens_before: u64,
 }
 
@@ -65,7 +65,7 @@ pub(in crate::format) fn splice(
                 .collect(),
         }),
         (Some(first), _) => drop(changes.insert.insert(first.line, records)),
-        // No message is kept after the summary: it is inserted where the last message was.
+        // No message is kept after the summary, so the summary replaces the last message.
         (None, Some(last)) if is_listed(transcript, &units[last]) => {
             replaced = Some(last);
             changes.replace.push(Replace {
@@ -83,7 +83,7 @@ pub(in crate::format) fn splice(
     changes
 }
 
-/// Removes messages, by the numbers of their units: with their lines, or from the list that they are in.
+/// Removes messages by the numbers of their units: as whole lines, or from the list that contains them.
 pub(in crate::format) fn remove_messages(
     transcript: &Transcript<'_>,
     changes: &mut ChangeSet,
@@ -106,8 +106,8 @@ pub(in crate::format) fn remove_messages(
     }
 }
 
-/// The spans to cut so that some items are removed from a list: each run of items with the comma after it, or with the
-/// comma before it where nothing follows.
+/// The spans to cut so that some items are removed from a list: each run of items with the comma after it, or with the comma before
+/// it if nothing follows.
 pub(in crate::format) fn cuts(items: &[Span], is_removed: impl Fn(usize) -> bool) -> Vec<Span> {
     let numbers: Vec<usize> = (0..items.len()).collect();
     let runs = numbers.chunk_by(|a, b| is_removed(*a) == is_removed(*b));

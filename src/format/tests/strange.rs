@@ -1,4 +1,4 @@
-//! What another version of an agent, or another tool, might write: refused, or warned of, and never passed over.
+//! What another version of an agent, or another tool, might write: refused or warned about, never silently ignored.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn refused(lines: &[&str]) -> String {
     }
 }
 
-/// The kinds of warnings of a text, with their lines, that are always said.
+/// The kinds of warnings in a text that are always shown, with their lines.
 fn said(format: Format, lines: &[&str]) -> Vec<(&'static str, u64)> {
     let mut warnings = Warnings::default();
     format.read(lines.join("\n").as_bytes(), 1, &mut warnings);
@@ -82,7 +82,7 @@ fn records_of_unknown_types_that_look_like_messages_calls_or_results_are_refused
     let pi = r#"{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"user","content":"hi"}}"#;
     let extension = r#"{"type":"custom_message","id":"b","parentId":"a","timestamp":"t","customType":"x","content":"p"}"#;
     assert_eq!(refused(&[pi, extension]), "read as pi");
-    // What reports the progress of a turn is no message.
+    // A progress report of a turn is not a message.
     let start =
         r#"{"type":"tool.execution_start","id":"b","parentId":"a","data":{"toolCallId":"c"}}"#;
     assert_eq!(refused(&[COPILOT, start]), "read as copilot");
@@ -187,7 +187,7 @@ fn several_sessions_in_a_file_are_said() {
     );
 }
 
-/// A message whose parent is missing; in the middle, whatever the format.
+/// A message in the middle whose parent is missing, in every format.
 #[test]
 fn nothing_is_dropped_before_a_missing_parent() {
     let claude = |id: &str, parent: &str| {

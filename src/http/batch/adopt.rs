@@ -1,8 +1,9 @@
-//! Batches that may have been sent: a run was killed, or the connection broke, before the server's name for one was written down.
+//! Recovers batches that may have been sent: a run was killed, or the connection broke, before the server's id for a batch was
+//! recorded.
 //!
-//! The server is asked for its batches, so that nothing is paid twice. OpenAI's batches carry a mark of ours. Anthropic's carry
-//! none: one that was made at that time with as many requests is taken for it, until its results tell. Sends no requests for
-//! summaries.
+//! Asks the server for its batches, so that nothing is paid for twice. OpenAI's batches carry our tag. Anthropic's do not: a batch
+//! created at that time with the same number of requests is assumed to be ours, until its results confirm or refute it. Sends no
+//! requests for summaries.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,20 +19,21 @@ use crate::http::provider::Provider;
 use crate::http::response::Failure;
 use crate::store::Store;
 
-/// How many pages of a list are read.
+/// The maximum number of pages of a list to read.
 const MOST_PAGES: usize = 200;
-/// A batch that was sent just now may not be in the list yet, in milliseconds.
+/// For how long after sending a batch may be missing from the list, in milliseconds.
 const GRACE: i64 = 15_000;
-/// How far a server's clock may be from what it says, in seconds.
+/// The tolerance for a server's timestamps, in seconds.
 const TOLERANCE: i64 = 60;
-/// How long a batch may be on its way to the server, in seconds.
+/// How long sending a batch to the server may take, in seconds.
 const LONGEST_WAY: i64 = 7_200;
 
 impl Caller<'_> {
-    /// Finds out what became of the batches that may have been sent. Those that the server does not have are forgotten.
+    /// Finds out what became of the batches that may have been sent. The records of batches that the server does not have are
+    /// removed.
     ///
     /// # Errors
-    /// When the server does not say which batches it has, or the store cannot be written.
+    /// If the server does not list its batches, or the store cannot be written.
     pub(super) fn settle_begun(
         &self,
         store: &Store,
@@ -122,7 +124,7 @@ impl Caller<'_> {
         }
     }
 
-    /// The server's batches that were made since, and by how many seconds its clock is before ours.
+    /// The server's batches created since `since`, and how many seconds its clock is ahead of ours.
     fn list(&self, since: i64) -> std::result::Result<(Vec<Seen>, i64), Failure> {
         let mut list: Vec<Seen> = Vec::new();
         let mut after = None;

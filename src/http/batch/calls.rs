@@ -1,4 +1,4 @@
-//! Calls of a batch API: questions are repeated while the server stumbles; what may have made a batch is not.
+//! Calls of a batch API. Queries are retried on transient failures; calls that may have created a batch are not.
 
 use std::fs::File;
 use std::sync::atomic::AtomicUsize;
@@ -14,11 +14,11 @@ use crate::http::client::{Call, Client, Content};
 use crate::http::response::{Failure, Response, value};
 use crate::semaphore::sleep_unless;
 
-/// How long a file of requests or results may be on its way.
+/// The timeout for transferring a file of requests or results.
 const TRANSFER: Duration = Duration::from_secs(3_600);
-/// How long an answer to a question may take.
+/// The timeout for a query.
 const QUESTION: Duration = Duration::from_secs(120);
-/// The wait before a question is repeated; each further one doubles it.
+/// The wait before the first retry of a query; each further retry doubles it.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// The longest wait that a server may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
@@ -29,21 +29,21 @@ pub(super) struct Caller<'c> {
     pub(super) client: &'c Client,
     pub(super) addresses: &'c Addresses,
     pub(super) stop: &'c AtomicUsize,
-    /// How often a call is tried whose repetition costs nothing.
+    /// How often to try a call that is free to repeat.
     pub(super) tries: u32,
 }
 
-/// Why a call that makes something has not, as far as is known.
+/// Why a creating call failed, as far as known.
 #[derive(Debug)]
 pub(super) enum NotMade {
-    /// The server said that it has not.
+    /// The server said that it created nothing.
     Refused(Failure),
-    /// Unknown.
+    /// It is unknown whether the server created anything.
     Unknown(Failure),
 }
 
 impl Caller<'_> {
-    /// Asks a question; the answer, and what time it is at the server, in seconds.
+    /// Sends a query; returns the answer, and the server's time in seconds.
     pub(super) fn ask(&self, url: &str) -> Result<(Value, i64), Failure> {
         self.repeated(|| {
             let response = self.call(url, Content::None, None, QUESTION)?;
@@ -52,7 +52,7 @@ impl Caller<'_> {
         })
     }
 
-    /// Writes a file of the server's into one of ours, which is empty.
+    /// Downloads a file from the server into an empty local file.
     pub(super) fn download(
         &self,
         url: &str,
@@ -66,7 +66,7 @@ impl Caller<'_> {
         })
     }
 
-    /// Makes something at the server, once: a request that the server was too busy for is sent again, and no other.
+    /// Creates something on the server, at most once: retries only if the server was too busy for the request.
     pub(super) fn make(
         &self,
         url: &str,
@@ -92,7 +92,7 @@ impl Caller<'_> {
         }
     }
 
-    /// What went wrong, for people.
+    /// Describes a failure as an error for people.
     pub(super) fn error(&self, failure: &Failure) -> Error {
         let why = match failure {
             Failure::Interrupted => return Error::new(ErrorKind::Interrupted, "interrupted"),
@@ -148,19 +148,19 @@ impl Caller<'_> {
         self.client.call(call, self.stop)
     }
 
-    /// Waits as long as the server asks, or longer each time.
+    /// Waits as long as the server asks, or else with exponential backoff.
     fn pause(&self, asked: Option<Duration>, tries: u32) -> Result<(), Failure> {
         let wait = asked.unwrap_or(FIRST_WAIT * 2u32.saturating_pow(tries - 1));
         self.sleep(wait.min(LONGEST_WAIT))
     }
 
-    /// Sleeps, unless the run is to end.
+    /// Sleeps, unless the run is interrupted.
     pub(super) fn sleep(&self, time: Duration) -> Result<(), Failure> {
         sleep_unless(self.stop, time).ok_or(Failure::Interrupted)
     }
 }
 
-/// What time it was at the server when it answered, in seconds; a server that does not say is taken to have ours.
+/// The server's time when it answered, in seconds; our own if the server does not say.
 fn time_at(response: &Response) -> i64 {
     let date = response.date.as_deref();
     let date = date.and_then(|date| DateTimeParser::new().parse_timestamp(date.trim()).ok());

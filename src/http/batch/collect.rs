@@ -1,7 +1,7 @@
-//! Collects what has ended of the batches of a store: answers into its cache, and in the batch's record why there are others.
+//! Collects the finished batches of a store: puts answers into its cache, and records in the batch's record why others are missing.
 //!
-//! A batch is forgotten only when its answers are on the disk; a batch whose results do not match its requests belongs to someone
-//! else.
+//! The record of a batch is removed only once its answers are on disk. A batch whose results do not match its requests belongs to
+//! someone else.
 
 use std::io::BufReader;
 
@@ -18,10 +18,10 @@ use crate::store::Store;
 use crate::store::folder::Durability;
 
 impl Caller<'_> {
-    /// Looks at a batch that the server has; what its results said, if it has ended.
+    /// Checks a batch that the server has; returns what its results said, if it has ended.
     ///
     /// # Errors
-    /// When its state or its results cannot be had now, or answers cannot be kept.
+    /// If its state or its results cannot be fetched now, or answers cannot be stored.
     pub(super) fn collect(
         &self,
         store: &Store,
@@ -40,7 +40,7 @@ impl Caller<'_> {
                 BatchStatus::Ended(addresses, without) => (addresses, without),
                 BatchStatus::Failed(why) => (Vec::new(), format!("the batch failed: {why}")),
             },
-            // It is gone, or was never there.
+            // The batch is gone, or never existed.
             Err(Failure::Rejected(why) | Failure::NoModel(why)) => (
                 Vec::new(),
                 format!("the server does not have the batch: {why}"),

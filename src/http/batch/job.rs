@@ -1,7 +1,7 @@
-//! The records of batches in a store: what was sent, under which name the server knows it, and what of it failed.
+//! The records of batches in a store: what was sent, the server's id for it, and which requests failed.
 //!
-//! A record is there before its batch is sent, so that a run that was killed in between does not pay twice: the next one looks for
-//! the batch at the server. A record of another server's is passed over; a damaged one is an error, because it may stand for
+//! A record is written before its batch is sent, so that nothing is paid for twice if the run is killed in between: the next run
+//! looks for the batch on the server. Records for other servers are skipped. A damaged record is an error, because it may represent
 //! requests that are paid for.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,46 +14,46 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::http::refused::Rejection;
 use crate::store::{Store, job_name};
 
-/// The version of the form of a record.
+/// The version of the record format.
 const VERSION: u32 = 1;
-/// How many digits the name of a request has.
+/// The number of digits in a request's name.
 const ID_DIGITS: usize = 32;
 
-/// A batch, or requests of one that failed.
+/// A batch, or the failed requests of one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Job {
     version: u32,
-    /// The address that requests are posted to, one by one.
+    /// The URL that individual requests are posted to.
     pub(super) url: String,
     pub(super) model: String,
-    /// When it was begun, in milliseconds of our clock.
+    /// When it was begun, in milliseconds on our clock.
     pub(super) begun: i64,
     pub(super) state: State,
     /// The names of the requests that have no result yet.
     pub(super) requests: BTreeSet<String>,
-    /// Requests that were collected and have no answer.
+    /// Requests that were collected without an answer.
     #[serde(default)]
     pub(super) failed: BTreeMap<String, Failed>,
-    /// What the server is known to refuse of requests for this model.
+    /// What the server is known to reject in requests for this model.
     #[serde(default)]
     pub(super) learned: Vec<Rejection>,
-    /// Parameters that the requests were sent without.
+    /// Parameters that were omitted from the requests.
     #[serde(default)]
     pub(super) left_out: BTreeSet<String>,
-    /// Batches that looked like this one and were not.
+    /// Batches that looked like this one but were not.
     #[serde(default)]
     pub(super) others: BTreeSet<String>,
 }
 
-/// How far it is.
+/// The state of a batch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum State {
-    /// It is about to be sent, or was sent: the server has not said.
+    /// It is about to be sent, or was sent without confirmation by the server.
     Begun,
-    /// The server has it, under this name.
+    /// The server has it under this id.
     Sent(String),
-    /// A batch that the server has and that seems to be it; its results will tell.
+    /// The server has a batch that seems to be this one; its results will tell.
     Adopted(String),
     /// Its results were collected.
     Collected,
@@ -71,22 +71,22 @@ pub(in crate::http) struct Failed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::http) enum FailedKind {
-    /// Nothing but to ask once more.
+    /// Only to ask once more.
     Final,
-    /// To send parts.
+    /// To send it in parts.
     TooLong(Option<Excess>),
-    /// To ask in another form, which is known now.
+    /// To ask in another form, which is now known.
     Form,
 }
 
-/// The name that the server's batch is marked with.
+/// The tag by which the server's batch is recognised.
 pub(super) fn tag(name: &str) -> &str {
     let file = name.rsplit('/').next().unwrap_or(name);
     file.strip_suffix(".json").unwrap_or(file)
 }
 
 impl Job {
-    /// One that is about to be sent, and its name.
+    /// The record of a batch that is about to be sent, and its name.
     pub(super) fn begin(
         url: &str,
         model: &str,
@@ -112,10 +112,10 @@ impl Job {
         (name, job)
     }
 
-    /// Those of a server in a store, by name.
+    /// The records for a server in a store, with their names.
     ///
     /// # Errors
-    /// [`ErrorKind::Store`] for a damaged one.
+    /// [`ErrorKind::Store`] for a damaged record.
     pub(super) fn all(store: &Store, url: &str) -> Result<Vec<(String, Job)>> {
         let mut jobs = Vec::new();
         for (name, bytes) in store.jobs()? {
@@ -134,7 +134,7 @@ impl Job {
         Ok(jobs)
     }
 
-    /// Writes it down.
+    /// Writes the record to the store.
     ///
     /// # Errors
     /// The errors of [`Store::put_job`].
@@ -144,7 +144,7 @@ impl Job {
         store.put_job(name, &bytes.map_err(failed)?)
     }
 
-    /// Writes it down, or removes it where nothing is left to remember.
+    /// Writes the record, or removes it if nothing is left to remember.
     ///
     /// # Errors
     /// The errors of [`Store::put_job`].
@@ -155,7 +155,7 @@ impl Job {
         }
     }
 
-    /// The name by which its server knows it, as far as that is known.
+    /// The server's id for it, if known.
     pub(super) fn id(&self) -> Option<&str> {
         match &self.state {
             State::Sent(id) | State::Adopted(id) => Some(id),
@@ -163,12 +163,12 @@ impl Job {
         }
     }
 
-    /// Whether its requests may be answered yet.
+    /// Whether its requests may still get answers.
     pub(super) fn is_open(&self) -> bool {
         self.state != State::Collected
     }
 
-    /// What a request of it waits for.
+    /// What its requests are waiting for.
     pub(super) fn waits_for(&self) -> String {
         const COLLECT: &str = "run the same command with --batch collect";
         match self.id() {
@@ -177,7 +177,7 @@ impl Job {
         }
     }
 
-    /// A store is not trusted: what becomes part of an address or of a file's name is of its form.
+    /// Checks that everything that becomes part of a URL or a file name has the expected form, because stores are not trusted.
     fn is_sound(&self) -> bool {
         let mut ids = self.requests.iter().chain(self.failed.keys());
         self.version == VERSION && self.id().is_none_or(is_id) && ids.all(|id| is_request(id))
@@ -190,7 +190,7 @@ pub(super) fn is_request(id: &str) -> bool {
     id.len() == ID_DIGITS && id.bytes().all(is_digit)
 }
 
-/// The name of a request: that of its answer in the store, without what all have in common.
+/// The name of a request: the name of its answer in the store, without the common prefix and suffix.
 pub(in crate::http) fn id_of(answer: &str) -> String {
     tag(answer).to_owned()
 }

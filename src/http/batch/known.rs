@@ -1,6 +1,6 @@
-//! What the records of a store say of single requests, looked up by their names.
+//! What the records of a store say about single requests, looked up by name.
 //!
-//! Read once; a run that sends or collects something reads again.
+//! Read once, and again after a run sends or collects something.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +9,22 @@ use crate::error::Result;
 use crate::http::refused::Rejection;
 use crate::store::Store;
 
-/// What a store knows of earlier requests.
+/// What a store knows about earlier requests.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     requests: BTreeMap<String, RequestStatus>,
-    /// What the server refuses of requests, by the model.
+    /// What the server rejects in requests, with the model.
     learned: Vec<(String, Rejection)>,
 }
 
-/// What is known of a request that has no answer in the store.
+/// What is known about a request that has no answer in the store.
 #[derive(Debug, Clone)]
 pub(in crate::http) enum RequestStatus {
-    /// It was sent; what it waits for.
+    /// It was sent; says what it is waiting for.
     Waits(String),
-    /// It was answered with an error in an earlier run.
+    /// It was answered with an error that an earlier run collected.
     Failed(Failed),
-    /// The same, in this run.
+    /// The same, collected by this run.
     FailedNow(Failed),
 }
 
@@ -55,12 +55,12 @@ impl Known {
         Ok(known)
     }
 
-    /// What is known of a request.
+    /// What is known about a request.
     pub(super) fn standing(&self, id: &str) -> Option<RequestStatus> {
         self.requests.get(id).cloned()
     }
 
-    /// What the server refuses of requests for a model.
+    /// What the server rejects in requests for a model.
     pub(super) fn learned(&self, model: &str) -> Vec<Rejection> {
         let learned = self.learned.iter().filter(|(of, _)| of == model);
         learned.map(|(_, refused)| refused.clone()).collect()

@@ -1,8 +1,9 @@
 //! Requests that are sent together and answered hours later, by the batch APIs of Anthropic and OpenAI.
 //!
-//! A run holds its requests back (`spool`), sends them when all are known (`send`), and collects the answers into the store's
-//! cache in a later one (`collect`, `results`), where summaries find them as they find any answer. The store has a record of each
-//! batch (`job`), so that nothing is paid twice: not by two runs at once, nor by one after another that was killed (`adopt`).
+//! A run holds its requests back (`spool`) and sends them when all are known (`send`). A later run collects the answers into the
+//! store's cache (`collect`, `results`), where summaries find them like any other answer. The store has a record of each batch
+//! (`job`), so that nothing is paid for twice: neither by two concurrent runs, nor by a run after another one that was killed
+//! (`adopt`).
 
 mod adopt;
 mod calls;
@@ -40,7 +41,7 @@ pub(super) use job::{Failed, FailedKind, id_of};
 pub(super) use known::RequestStatus;
 pub(super) use spool::Earlier;
 
-/// What is said of requests that this run sends when all of them are known.
+/// The message for requests that this run will send once all of them are known.
 pub(super) const TO_BE_SENT: &str = crate::outcome::TO_BE_SENT;
 
 /// The requests of a run, and what its stores know of earlier ones.
@@ -49,11 +50,11 @@ pub(super) struct Batches {
     most: Most,
     wanted: Mutex<Wanted>,
     known: Mutex<BTreeMap<PathBuf, Arc<Known>>>,
-    /// What this run has collected; why there is no answer, where there is none.
+    /// The requests that this run has collected, with the reason if there is no answer.
     fresh: Mutex<BTreeMap<String, Option<Failed>>>,
 }
 
-/// What was asked for and is not answered.
+/// What was requested and is not answered yet.
 #[derive(Debug, Default)]
 struct Wanted {
     demand: Demand,
@@ -67,20 +68,20 @@ struct Wanted {
 #[derive(Debug)]
 struct Waiting {
     spool: Spool,
-    /// Parameters that they are sent without.
+    /// Parameters to omit from them.
     left_out: BTreeSet<String>,
 }
 
-/// A request that is not answered.
+/// An unanswered request.
 #[derive(Debug)]
 pub(super) struct Request<'q> {
     pub(super) id: String,
     pub(super) model: &'q str,
     pub(super) earlier: Earlier,
     pub(super) body: Vec<u8>,
-    /// Parameters that it is sent without.
+    /// Parameters to omit from it.
     pub(super) left_out: &'q BTreeSet<String>,
-    /// Its tokens, estimated, and the most of its answer.
+    /// Its estimated tokens, and the maximum for its answer.
     pub(super) input_tokens: u64,
     pub(super) output_tokens: u64,
 }
@@ -90,12 +91,12 @@ pub(super) struct Request<'q> {
 pub(super) enum Enqueue {
     /// It is counted.
     Count,
-    /// It is held back, to be sent.
+    /// It is held back, to be sent later.
     Send,
 }
 
 impl Batches {
-    /// None yet; `most` requests in a batch, or as many as the provider takes.
+    /// Creates an empty set, with at most `most` requests in a batch, or as many as the provider accepts.
     pub(super) fn new(endpoint: &Endpoint, most: Option<usize>) -> Self {
         let provider = Most::of(endpoint.provider);
         Batches {
@@ -109,10 +110,10 @@ impl Batches {
         }
     }
 
-    /// What is known of a request without an answer.
+    /// What is known about a request without an answer.
     ///
     /// # Errors
-    /// When the records of the store cannot be read.
+    /// If the records of the store cannot be read.
     pub(super) fn standing(
         &self,
         store: &Store,
@@ -130,7 +131,7 @@ impl Batches {
         locked(&self.fresh).contains_key(id)
     }
 
-    /// What earlier batches have taught about requests for a model.
+    /// What earlier batches have shown about requests for a model.
     pub(super) fn learned(&self, store: &Store, url: &str, model: &str) -> Result<Vec<Rejection>> {
         Ok(self.known(store, url)?.learned(model))
     }
@@ -145,10 +146,10 @@ impl Batches {
         Ok(known)
     }
 
-    /// Counts a request, and holds it back if it is to be sent. One that was asked for before is the same.
+    /// Counts a request, and holds it back if it is to be sent. A repeated request is counted once.
     ///
     /// # Errors
-    /// When it cannot be written to the disk.
+    /// If it cannot be written to disk.
     pub(super) fn enqueue(
         &self,
         store: Option<&Store>,
@@ -185,12 +186,12 @@ impl Batches {
             .add(request.id, request.earlier, &request_line)
     }
 
-    /// What was asked for and is not answered.
+    /// What was requested and is not answered yet.
     pub(super) fn demand(&self) -> Demand {
         locked(&self.wanted).demand
     }
 
-    /// Sends what is held back.
+    /// Sends the requests that are held back.
     pub(super) fn submit(&self, server: &Calls<'_>) -> BatchReport {
         let wanted = std::mem::take(&mut *locked(&self.wanted));
         let mut batched = BatchReport::default();
@@ -215,7 +216,7 @@ impl Batches {
         let addresses = Addresses::of(endpoint)?;
         let caller = server.caller(&addresses);
         let store = Store::new(root, Durability::Durable);
-        // From here on no other run sends for this store.
+        // From here on, no other run sends for this store.
         let Some(_lock) = store.lock_jobs(server.stop)? else {
             return Err(Error::new(ErrorKind::Interrupted, "interrupted"));
         };
@@ -224,7 +225,7 @@ impl Batches {
         let open: BTreeSet<&String> = jobs.iter().flat_map(|(_, job)| &job.requests).collect();
         let mut held = waiting.spool.held.clone();
         held.retain(|one| {
-            // Another run may have sent it since, or have collected it.
+            // Another run may have sent or collected it in the meantime.
             let is_there = || {
                 let answer = store.read_answer(&job::answer_of(&one.id));
                 one.earlier == Earlier::None && answer.is_some()
@@ -256,7 +257,7 @@ impl Batches {
         Ok(())
     }
 
-    /// Collects what has ended of the batches of these stores.
+    /// Collects the finished batches of these stores.
     pub(super) fn fetch(&self, server: &Calls<'_>, stores: &[PathBuf]) -> BatchReport {
         let mut batched = BatchReport::default();
         for root in stores {
@@ -282,7 +283,7 @@ impl Batches {
         let mut jobs = Job::all(&store, &endpoint.url)?;
         caller.settle_begun(&store, &mut jobs, batched)?;
         for (name, job) in jobs.iter_mut().filter(|(_, job)| !job.is_open()) {
-            // What was answered since in some other way has not failed any more.
+            // A request that has since been answered in some other way no longer counts as failed.
             let before = job.failed.len();
             let is_answered = |id: &str| store.read_answer(&job::answer_of(id)).is_some();
             job.failed.retain(|id, _| !is_answered(id));
@@ -301,7 +302,7 @@ impl Batches {
         Ok(())
     }
 
-    /// Writes what is held back, one request a line.
+    /// Writes the requests that are held back, one per line.
     pub(super) fn write(&self, endpoint: &Endpoint, out: &mut dyn Write) -> io::Result<u64> {
         let mut wanted = locked(&self.wanted);
         let lines = shape::UploadEnvelope {
@@ -322,10 +323,10 @@ impl Batches {
         Ok(written.len() as u64)
     }
 
-    /// Reads the answers to what was asked for from a file.
+    /// Reads the answers to the requests of this run from a file.
     ///
     /// # Errors
-    /// When an answer cannot be kept, or the file cannot be read.
+    /// If an answer cannot be stored, or the file cannot be read.
     pub(super) fn read(
         &self,
         endpoint: &Endpoint,
@@ -347,7 +348,7 @@ impl Batches {
                 .collect()
         })?;
         read.map_err(|e| Error::io("", "read the results", e))?;
-        // No record of it is kept from which another run could learn a better form.
+        // No record is kept from which another run could learn a better form.
         for failed in tally.failed.values_mut() {
             if failed.kind == FailedKind::Form {
                 failed.kind = FailedKind::Final;
@@ -362,7 +363,7 @@ impl Batches {
         })
     }
 
-    /// Notes what was collected.
+    /// Records what was collected.
     fn note(&self, tally: Tally) {
         let mut fresh = locked(&self.fresh);
         fresh.extend(tally.answered.into_iter().map(|id| (id, None)));
@@ -370,7 +371,7 @@ impl Batches {
     }
 }
 
-/// Whom to call, and how often.
+/// Which server to call, and how often to try.
 #[derive(Debug)]
 pub(super) struct Calls<'c> {
     pub(super) client: &'c Client,

@@ -1,6 +1,6 @@
-//! Reads results, in whatever order they come: answers go to the store, and of the others it is kept why.
+//! Reads results in any order: answers go to the store; for the others, the reason is kept.
 //!
-//! A result of a request that was not asked for is counted and ignored. A line that cannot be read is none.
+//! A result for an unknown request, or a line that cannot be read, is counted and ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Read};
@@ -15,42 +15,43 @@ use crate::http::response::{Failure, read};
 use crate::store::Store;
 use crate::text::{count, thousands};
 
-/// The longest line of results, in bytes.
+/// The maximum length of a line of results, in bytes.
 const MAX_LINE: u64 = 16 << 20;
-/// How many reasons are named.
+/// The maximum number of reasons to name.
 const MAX_NAMED: usize = 3;
 
-/// What results have said.
+/// A summary of the results that were read.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     /// Requests that were answered.
     pub(super) answered: BTreeSet<String>,
-    /// Those that were not.
+    /// Requests that were not answered.
     pub(super) failed: BTreeMap<String, Failed>,
-    /// What the server refuses of requests, as far as that was not known.
+    /// What the server rejects in requests, as far as that was not known.
     pub(super) refused: Vec<Rejection>,
-    /// Results of requests that were not asked for, and lines that are no results.
+    /// Results for unknown requests, and lines that are not results.
     pub(super) unknown: u64,
-    /// Tokens that the server has counted.
+    /// Tokens that the server counted.
     input: u64,
     output: u64,
 }
 
-/// What is known of the requests whose results are read.
+/// What is known about the requests whose results are read.
 #[derive(Debug)]
 pub(super) struct Sought<'s> {
     pub(super) endpoint: &'s Endpoint,
-    /// Parameters that they were sent without.
+    /// Parameters that were omitted from them.
     pub(super) left_out: &'s BTreeSet<String>,
-    /// What the server was known to refuse when they were sent.
+    /// What the server was known to reject when they were sent.
     pub(super) learned: &'s [Rejection],
 }
 
 impl Tally {
-    /// Reads all lines. `stores` gives the stores that a request is for; none: it is unknown. It is asked once for each.
+    /// Reads all lines. `stores` returns the stores that a request is for, or none if the request is unknown. It is called once for
+    /// each request.
     ///
     /// # Errors
-    /// When an answer cannot be kept, or `results` cannot be read.
+    /// If an answer cannot be stored, or `results` cannot be read.
     pub(super) fn read(
         &mut self,
         results: &mut dyn BufRead,
@@ -129,7 +130,7 @@ impl Tally {
         Ok(())
     }
 
-    /// What a failure of one request comes to.
+    /// Classifies the failure of a request.
     fn failed(&mut self, failure: Failure, sought: &Sought<'_>) -> Failed {
         let (why, kind) = match failure {
             Failure::PromptTooLong { why, excess } => (why, FailedKind::TooLong(excess)),

@@ -1,7 +1,7 @@
-//! Sends a batch: its record first, then its requests, then the name that the server gave it into the record.
+//! Sends a batch: first writes its record, then sends its requests, then adds the server's id to the record.
 //!
-//! Whatever ends the run in between, the record says that the batch may be there. It goes only where the server has said that it
-//! took nothing.
+//! Whatever ends the run in between, the record says that the batch may exist. It is removed only if the server said that it
+//! accepted nothing.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ use crate::http::response::Failure;
 use crate::store::Store;
 use crate::text::count;
 
-/// What is to be written down of a batch beside its requests.
+/// What to record about a batch besides its requests.
 #[derive(Debug)]
 pub(super) struct About<'a> {
     pub(super) model: &'a str,
@@ -33,7 +33,7 @@ impl Caller<'_> {
     /// Sends a batch of these requests.
     ///
     /// # Errors
-    /// When the server did not take it, or has not said whether it did.
+    /// If the server did not accept it, or did not say whether it did.
     pub(super) fn send(
         &self,
         store: &Store,
@@ -94,7 +94,7 @@ impl Caller<'_> {
         }
     }
 
-    /// Uploads a file, and makes a batch of it. The file alone costs nothing.
+    /// Uploads a file and creates a batch from it. The file alone costs nothing.
     fn of_file(
         &self,
         name: &str,

@@ -1,7 +1,7 @@
 //! The shapes of the two batch APIs: Anthropic's Message Batches, and OpenAI's, whose requests and results are files.
 //!
-//! PURE. What a server returns is data: an id becomes part of an address only if it is a plain word, and no address that a server
-//! names is ever asked, because the key would go there.
+//! PURE. What a server returns is data: an id becomes part of a URL only if it is a plain word, and no URL that a server names is
+//! ever requested, because that would send the key there.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -11,18 +11,18 @@ use crate::http::endpoint::Endpoint;
 use crate::http::provider::Provider;
 use crate::http::response::Response;
 
-/// The longest id that is taken for one, in bytes.
+/// The maximum length of an id, in bytes.
 const MAX_ID: usize = 128;
-/// How many batches a page of a list has.
+/// The number of batches on a page of a list.
 pub(super) const PAGE: u64 = 100;
-/// The line between the parts of an upload.
+/// The boundary between the parts of an upload.
 const BOUNDARY: &str = "ctxpack-requests-5f1c2a7e9d";
-/// The name of the metadata by which a batch is known again.
+/// The metadata key by which a batch is recognised.
 const TAG: &str = "ctxpack";
-/// What OpenAI's lines name as the address of their requests, whatever the server's own is.
+/// The path that OpenAI's lines name for their requests, whatever the server's own path is.
 const COMPLETIONS: &str = "/v1/chat/completions";
 
-/// The most that one batch may hold.
+/// The limits of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Most {
     pub(super) requests: usize,
@@ -30,7 +30,7 @@ pub(super) struct Most {
 }
 
 impl Most {
-    /// What the provider takes, with room for what is around the requests.
+    /// The provider's limits, minus some room for the envelope around the requests.
     pub(super) fn of(provider: Provider) -> Self {
         match provider {
             Provider::Anthropic => Most {
@@ -45,7 +45,7 @@ impl Most {
     }
 }
 
-/// Addresses of the batch API on an endpoint's server.
+/// URLs of the batch API on an endpoint's server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Addresses {
     provider: Provider,
@@ -53,10 +53,10 @@ pub(super) struct Addresses {
 }
 
 impl Addresses {
-    /// Those beside an endpoint.
+    /// The URLs beside an endpoint's.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`]: the endpoint has a deployment or a version in its address, and so no place beside it.
+    /// [`ErrorKind::Config`]: the endpoint's URL contains a deployment or a version, so there is no place beside it.
     pub(super) fn of(endpoint: &Endpoint) -> Result<Self> {
         let base = match endpoint.provider {
             Provider::Anthropic => Some(endpoint.url.as_str()),
@@ -80,12 +80,12 @@ impl Addresses {
         format!("{}/batches", self.base)
     }
 
-    /// One of them.
+    /// A single batch.
     pub(super) fn batch(&self, id: &str) -> String {
         format!("{}/batches/{id}", self.base)
     }
 
-    /// A page of them: the newest, or those after one.
+    /// A page of the list: the newest batches, or those after a given one.
     pub(super) fn page(&self, after: Option<&str>) -> String {
         let name = match self.provider {
             Provider::Anthropic => "after_id",
@@ -105,7 +105,7 @@ impl Addresses {
         format!("{}/files/{file}/content", self.base)
     }
 
-    /// The results of an Anthropic batch: the server's own `results_url` is not asked.
+    /// The results of an Anthropic batch; the server's own `results_url` is never requested.
     fn results(&self, id: &str) -> String {
         format!("{}/batches/{id}/results", self.base)
     }
@@ -117,7 +117,7 @@ pub(super) fn is_id(text: &str) -> bool {
     (1..=MAX_ID).contains(&text.len()) && text.bytes().all(is_plain)
 }
 
-/// A request as it stands in a batch, without a line end; `body` is JSON on one line.
+/// A request as it is written in a batch, without a line ending; `body` is JSON on one line.
 pub(super) fn request_line(provider: Provider, id: &str, body: &[u8]) -> Vec<u8> {
     let before = match provider {
         Provider::Anthropic => format!("{{\"custom_id\":\"{id}\",\"params\":"),
@@ -128,17 +128,17 @@ pub(super) fn request_line(provider: Provider, id: &str, body: &[u8]) -> Vec<u8>
     [before.as_bytes(), body, b"}"].concat()
 }
 
-/// What is before, between and after the requests of an upload.
+/// The bytes before, between and after the requests of an upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UploadEnvelope {
     pub(super) before: String,
     pub(super) between: &'static str,
     pub(super) after: String,
-    /// The kind of the content.
+    /// The content type.
     pub(super) kind: String,
 }
 
-/// For a provider: a JSON object, or a form with a file in it.
+/// The envelope for a provider: a JSON object, or a form that contains a file.
 pub(super) fn around(provider: Provider) -> UploadEnvelope {
     match provider {
         Provider::Anthropic => UploadEnvelope {
@@ -160,7 +160,7 @@ pub(super) fn around(provider: Provider) -> UploadEnvelope {
     }
 }
 
-/// The request that makes a batch of an uploaded file.
+/// The request that creates a batch from an uploaded file.
 pub(super) fn creation(file: &str, tag: &str) -> Vec<u8> {
     let metadata = json!({TAG: tag});
     json!({"input_file_id": file, "endpoint": COMPLETIONS, "completion_window": "24h", "metadata": metadata})
@@ -168,31 +168,31 @@ pub(super) fn creation(file: &str, tag: &str) -> Vec<u8> {
         .into_bytes()
 }
 
-/// A batch as its server tells of it.
+/// A batch as reported by its server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) id: String,
-    /// When it was made, in seconds.
+    /// When it was created, in seconds.
     pub(super) created: Option<i64>,
-    /// How many requests it has, as far as that is known.
+    /// The number of its requests, if known.
     pub(super) requests: Option<u64>,
-    /// The mark that it was given.
+    /// Its tag.
     pub(super) tag: Option<String>,
     pub(super) standing: BatchStatus,
 }
 
-/// How far a batch is.
+/// The status of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BatchStatus {
-    /// It is not done.
+    /// It is not finished.
     Working,
-    /// It has ended, and these are the addresses of its results; what is in none of them has none because of this.
+    /// It has ended: the URLs of its results, and the reason for requests without a result in any of them.
     Ended(Vec<String>, String),
-    /// The server took none of its requests; why.
+    /// The server accepted none of its requests; says why.
     Failed(String),
 }
 
-/// Reads what a server tells of a batch; `None` if that is not what it tells.
+/// Reads a server's description of a batch; `None` if the value is not one.
 pub(super) fn seen(addresses: &Addresses, batch: &Value) -> Option<Seen> {
     let id = batch["id"].as_str().filter(|id| is_id(id))?.to_owned();
     let counts = &batch["request_counts"];
@@ -250,15 +250,15 @@ fn errors(errors: &Value) -> String {
     format!("{code}: {said}{line}")
 }
 
-/// A result: what the server would have answered to the request alone, or why it has not looked at it.
+/// A result: what the server would have answered to the request alone, or why it did not process it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
     Response(Response),
     Without(String),
 }
 
-/// Reads a line of results: the request's name, and what came of it. Both providers' forms are known in any file, since other
-/// servers speak either.
+/// Reads a line of results: the request's name and its outcome. Accepts both providers' forms in any file, since other servers use
+/// either.
 pub(super) fn result(line: &[u8]) -> Option<(String, Outcome)> {
     let line: Value = serde_json::from_slice(line).ok()?;
     let id = line["custom_id"].as_str()?.to_owned();
@@ -296,7 +296,7 @@ pub(super) fn result(line: &[u8]) -> Option<(String, Outcome)> {
     Some((id, outcome))
 }
 
-/// The status that a kind of Anthropic's errors has where a request is answered by itself.
+/// The HTTP status that a type of Anthropic error has when a request is answered on its own.
 fn status_of(kind: &str) -> u16 {
     match kind {
         "authentication_error" => 401,

@@ -1,6 +1,6 @@
 //! The requests of a run, held back on disk until all of them are known, and how they are divided into batches.
 //!
-//! Only their names stay in memory: the requests of 100 000 conversations are 20 GB. Sends nothing.
+//! Only their names stay in memory: the requests of 100 000 conversations take 20 GB. Sends nothing.
 
 use std::io::{self, Write};
 
@@ -14,17 +14,17 @@ use crate::store::atomic::Scratch;
 pub(in crate::http) enum Earlier {
     /// No.
     None,
-    /// Yes, and it was not good enough.
+    /// Yes, but it was not good enough.
     NotGood,
 }
 
 /// A request in a spool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Held {
-    /// Its name: that of the answer in the store.
+    /// Its name, which is that of its answer in the store.
     pub(super) id: String,
     pub(super) earlier: Earlier,
-    /// Where it begins, and its length in bytes.
+    /// Its offset and its length in bytes.
     pub(super) place: (u64, u64),
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Spool {
 }
 
 impl Spool {
-    /// An empty one in this store.
+    /// Creates an empty spool in this store.
     ///
     /// # Errors
     /// The errors of [`Store::scratch`].
@@ -52,7 +52,7 @@ impl Spool {
     /// Adds a request.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub(super) fn add(&mut self, id: String, earlier: Earlier, request_line: &[u8]) -> Result<()> {
         let written = self.scratch.append(request_line);
         written.map_err(|e| Error::io("", "hold a request back", e))?;
@@ -62,7 +62,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Writes requests with what is around them.
+    /// Writes requests in their envelope.
     ///
     /// # Errors
     /// The errors of `out` and of the disk.
@@ -83,13 +83,13 @@ impl Spool {
     }
 }
 
-/// Divides requests, in their order, so that no batch has more than it may. One that alone is too large has a batch of its own, so
-/// that the server says so.
+/// Divides requests, in order, so that no batch exceeds its limits. A request that is too large on its own gets its own batch, so
+/// that the server reports it.
 pub(super) fn divided(held: Vec<Held>, most: Most) -> Vec<Vec<Held>> {
     let mut batches: Vec<Vec<Held>> = Vec::new();
     let mut bytes = 0;
     for one in held {
-        // With what is between two.
+        // Includes the separator.
         let size = one.place.1 + 2;
         match batches.last_mut() {
             Some(batch) if batch.len() < most.requests && bytes + size <= most.bytes => {

@@ -1,4 +1,4 @@
-//! A queue before scripted servers, in simulated time: how many requests a run needs, and what is left without an answer.
+//! A queue in front of scripted servers, in simulated time: how many requests a run needs, and what is left without an answer.
 
 use super::*;
 
@@ -16,7 +16,7 @@ struct Ran {
     took: Duration,
 }
 
-/// A server: what it makes of a request that arrives at this time after the start, by the number of the request.
+/// A server: its response to a request, given the time since the start and the number of the request.
 trait Server: FnMut(Duration, usize) -> Result<(), Failure> {}
 impl<F: FnMut(Duration, usize) -> Result<(), Failure>> Server for F {}
 
@@ -144,12 +144,12 @@ fn five_failures_in_a_second_lose_nothing() {
 fn a_minute_without_a_server_is_waited_for() {
     let away = Duration::from_secs(5)..Duration::from_secs(65);
     let ran = run(|now, _| match now {
-        // So slow that the minute falls into the run.
+        // Slow enough that the minute of trouble falls into the run.
         _ if now < away.start => busy(None),
         _ if away.contains(&now) => down(),
         _ => Ok(()),
     });
-    // The server never answered, so that the patience with it was short.
+    // The server never answered, so the patience with it was short.
     assert_eq!(ran.answered, 0, "{ran:?}");
     let mut answers = 0;
     let ran = run(|now, _| {
@@ -184,7 +184,7 @@ fn a_third_of_random_failures_loses_nothing() {
 
 #[test]
 fn a_limit_that_the_server_does_not_explain_is_learned() {
-    // Five requests in two seconds.
+    // At most five requests in two seconds.
     let mut taken: Vec<Duration> = Vec::new();
     let ran = run(|now, _| {
         taken.retain(|at| now - *at < Duration::from_secs(2));
@@ -198,13 +198,13 @@ fn a_limit_that_the_server_does_not_explain_is_learned() {
     });
     assert_eq!(ran.answered, 100, "{ran:?}");
     assert!(ran.requests <= 130, "{ran:?}");
-    // 38 s is what the limit itself takes.
+    // The limit alone accounts for 38 s.
     assert!(ran.took < Duration::from_secs(100), "{ran:?}");
 }
 
 #[test]
 fn a_limit_that_the_server_explains_is_kept() {
-    // Thirty a minute, of which there are thirty at first.
+    // Thirty a minute, starting with a full bucket of thirty.
     let (mut tokens, mut last) = (30.0_f64, Duration::ZERO);
     let ran = run(|now, _| {
         tokens = (tokens + (now - last).as_secs_f64() / 2.0).min(30.0);
@@ -263,7 +263,7 @@ fn a_probe_that_was_not_sent_leaves_its_turn_to_another() {
     assert_eq!(queue.admits(later), Admission::Now);
 }
 
-/// The first conversation is asked for alone: its server may be overloaded five times in a row.
+/// The first conversation is requested on its own: its server may be overloaded five times in a row.
 #[test]
 fn a_server_that_has_not_answered_yet_is_tried_more_than_five_times() {
     let (queue, start) = (Queue::new(4, PATIENT), Instant::now());

@@ -1,11 +1,11 @@
-//! Errors of real servers, in their words, and what is sent after them.
+//! Errors of real servers, verbatim, and what is sent after them.
 
 use serde_json::json;
 
 use super::*;
 use crate::http::endpoint::PlainHttp;
 
-/// What is refused by an error of this status and body.
+/// What an error with this status and body rejects.
 fn of(status: u16, error: &Value) -> Option<Rejection> {
     let said = error["message"]
         .as_str()
@@ -165,7 +165,7 @@ fn what_a_server_refuses_by_name_is_left_out_or_stands_elsewhere() {
             json!({"message": "openai does not support parameters: ['temperature'], for model=o1."}),
             without(&["temperature"]),
         ),
-        // Templates of models behind vLLM and llama.cpp
+        // Model templates behind vLLM and llama.cpp
         (
             400,
             json!({"message": "Conversation roles must alternate user/assistant/user/assistant/..."}),
@@ -187,7 +187,7 @@ fn what_a_server_refuses_by_name_is_left_out_or_stands_elsewhere() {
         usual.without(&limit, &endpoint(Provider::Anthropic), &extra),
         None
     );
-    // A limit that is refused under both names is not sent.
+    // A limit that is rejected under both names is not sent.
     let openai = endpoint(Provider::Openai);
     assert_eq!(second.limit(&openai), Some(NEW_LIMIT));
     let none = second.without(
@@ -217,7 +217,7 @@ fn other_errors_refuse_no_part_of_a_request() {
     ] {
         assert_eq!(of(status, &json!({"message": message})), None, "{message}");
     }
-    // One that names nothing that was sent asks for no other form.
+    // A rejection that names nothing that was sent asks for no other form.
     let refused = said("Image input is not supported by this model").unwrap();
     let endpoint = Endpoint::new(
         Provider::Openai,
@@ -245,7 +245,7 @@ fn what_one_request_has_learned_another_need_not() {
     let first = forms.of("m");
     assert_eq!(learn(&first), Learned::Something);
     let second = forms.of("m");
-    // The first form was still on its way.
+    // The rejected request still had the first form.
     assert_eq!(
         (learn(&first), forms.of("m")),
         (Learned::Something, second.clone())

@@ -1,4 +1,4 @@
-//! Responses of real servers, word for word.
+//! Responses of real servers, verbatim.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn openai(status: u16, body: &str) -> Result<Answer, Failure> {
     read(Provider::Openai, &response(status, body), None).0
 }
 
-/// What an answer of this body has cost.
+/// What an answer with this body cost.
 fn cost(provider: Provider, body: &str) -> (u64, u64) {
     let Usage { input, output } = read(provider, &response(200, body), None).1;
     (input, output)
@@ -258,7 +258,7 @@ fn statuses_are_transient_or_not() {
     for status in [408, 409, 500, 502, 503, 504, 529] {
         assert_eq!(kind(status, None), format!("transient: status {status}: x"));
     }
-    // A gateway gives the same answer for a server that is down; a server that names a wait is up.
+    // A gateway gives the same answer for a server that is down; a server that states a wait is up.
     assert_eq!(kind(429, None), "busy: status 429: x");
     let waits = Response {
         retry_after: Some("2".to_owned()),
@@ -366,7 +366,7 @@ fn an_error_inside_of_an_answer_is_one_with_its_own_code() {
     ] {
         assert_eq!(of(body), expected, "{body}");
     }
-    // One that says that there is none is an answer.
+    // An answer whose error is `null` is an answer.
     let none = r#"{"error":null,"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}"#;
     assert_eq!(openai(200, none).unwrap().text, "a");
     // Google's list, and what Anthropic's form of it is.

@@ -1,6 +1,6 @@
-//! How many conversations of a run have no summary by the model that was asked for, and why, in one sentence.
+//! Counts the conversations of a run without a summary by the requested model, and states why, in one sentence.
 //!
-//! PURE. Counts what the outcomes say; a run with one such request says it in its own words.
+//! PURE. Only counts outcomes; with a single such request, its own message is shown instead.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use crate::outcome::Outcome;
 use crate::policy::Source;
 use crate::text::{count, thousands};
 
-/// How many reasons are named.
+/// The maximum number of reasons that are named.
 const NAMED: usize = 5;
 
-/// How many reasons are told apart: the wordings of a server may have no end.
+/// The maximum number of reasons that are distinguished, since a server's wordings may be unlimited.
 const REASONS: usize = 1_000;
 
 /// The conversations without a model's summary.
@@ -20,16 +20,16 @@ const REASONS: usize = 1_000;
 pub(super) struct Unsummarised {
     /// The conversations for which a model was asked.
     asked: u64,
-    /// How many of them have none, for each reason, by what all of its wordings share.
+    /// The number of conversations without a summary for each reason, keyed by what its wordings have in common.
     reasons: BTreeMap<String, Reason>,
-    /// For further reasons.
+    /// The number for all further reasons.
     others: u64,
 }
 
 /// Why there is no summary.
 #[derive(Debug)]
 struct Reason {
-    /// As it was worded first.
+    /// Its first wording.
     why: String,
     conversations: u64,
 }
@@ -57,8 +57,8 @@ impl Unsummarised {
         }
     }
 
-    /// `7 of 45 conversations have no model's summary: status 529: Overloaded (5), the answer refuses to summarise (2)`; `None`
-    /// where only one was asked for.
+    /// `7 of 45 conversations have no model's summary: status 529: Overloaded (5), the answer refuses to summarise (2)`; `None` if
+    /// only one was requested.
     pub(super) fn sentence(&self) -> Option<String> {
         let known: u64 = self.reasons.values().map(|r| r.conversations).sum();
         let missing = known + self.others;

@@ -1,6 +1,6 @@
-//! How many conversations of a run wait for a model's summary, and for what, in a sentence for each batch.
+//! Counts the conversations of a run that wait for a model's summary, with one sentence per batch.
 //!
-//! PURE. Counts what the outcomes say; a run with one such request says it in its own words.
+//! PURE. Only counts outcomes; with a single such request, its own message is shown instead.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::text::{count, thousands};
 pub(super) struct Waiting {
     /// The conversations for which a model was asked.
     asked: u64,
-    /// How many of them wait, by what the file says that they wait for.
+    /// The number of waiting conversations, keyed by the message about what they wait for.
     waiting: BTreeMap<String, u64>,
 }
 
@@ -37,8 +37,8 @@ impl Waiting {
         }
     }
 
-    /// `7 of 45 conversations wait for batch msgbatch_1: run the same command with --batch collect`; `None` where only one was
-    /// asked for.
+    /// `7 of 45 conversations wait for batch msgbatch_1: run the same command with --batch collect`; `None` if only one was
+    /// requested.
     pub(super) fn sentence(&self, message: &str) -> Option<String> {
         let waiting = *self.waiting.get(message).filter(|waiting| **waiting > 0)?;
         let what = message.strip_prefix(WAITS_FOR)?;

@@ -4,9 +4,9 @@ use super::*;
 use crate::format::{Format, Warnings};
 use crate::policy::{Policy, preset};
 
-/// A message a letter: `s` system, `u` typed, `a` answer, `c` an answer with calls 1 and 2, `1` and `2` their results, `t`
-/// thinking, `p` a picture that a person sent, `i` the note that they interrupted the agent, `f` a call without an id, `x` its result, `v` a call that the provider runs, `w` its result; `S` and `A` are
-/// what an earlier compaction has left.
+/// One letter per message: `s` system, `u` typed, `a` answer, `c` an answer with calls 1 and 2, `1` and `2` their results, `t`
+/// thinking, `p` a picture that a person sent, `i` the note that they interrupted the agent, `f` a call without an id, `x` its
+/// result, `v` a call that the provider runs, `w` its result; `S` and `A` are what an earlier compaction has left.
 fn written(format: Format, letters: &str) -> Vec<u8> {
     let call = |id: u32| match format {
         Format::OpenAi => format!(
@@ -85,7 +85,7 @@ fn cut(format: Format, letters: &str, keys: fn(&mut Summary), tokens: &[u64]) ->
     (cut, cutter.has_span(cut))
 }
 
-/// Where each of these conversations is cut (`|`), and by how many messages that is earlier than asked.
+/// Checks where each of these conversations is cut (`|`), and by how many messages the cut moved back.
 fn check(format: Format, keys: fn(&mut Summary), expected: &[(&str, u64)]) {
     for (drawn, moved) in expected {
         let letters = drawn.replace('|', "");
@@ -187,7 +187,7 @@ fn turns_begin_with_what_a_person_typed() {
         &[
             ("ua|uaua", 0),
             ("|uaua", 0),
-            // Fewer turns all stay; only where one is kept, one alone may be cut.
+            // If there are fewer turns, all stay; a single turn may be cut only where one turn is kept.
             ("|uc12a", 0),
             ("S|aua", 0),
             ("S|auaua", 0),
@@ -239,7 +239,7 @@ fn a_cut_for_at_most_so_many_tokens_does_not_move_back_over_a_pair() {
     let origins = vec![MessageOrigin::Session; 5];
     let cutter = Cutter::new(&transcript, &transcript.conversations[0], origins);
     let tokens = [80, 20, 5, 10, 3];
-    // The last message stays in any case.
+    // The last message always stays.
     for (limit, tail, moved_tail) in [
         (2, 4, 4),
         (13, 3, 3),

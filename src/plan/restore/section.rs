@@ -1,7 +1,7 @@
 //! The section after a summary: restored files, the plan, the to-dos and skills, within their limits.
 //!
-//! An entry is a header and a content in a fence, exactly as the transcript or the file has it, from its beginning and without
-//! gaps. A content cannot imitate a header, because its fence is longer than any fence in it.
+//! An entry is a header and content in a fence, exactly as in the transcript or the file, from its beginning and without gaps.
+//! Content cannot imitate a header, because its fence is longer than any fence in it.
 
 use std::iter;
 
@@ -16,14 +16,14 @@ use crate::transcript::{Conversation, Shape, Transcript};
 
 use super::Recent;
 
-/// Follows a content that was cut.
+/// Follows content that was cut.
 const CUT: &str = "[Cut here: there is more]";
 /// Separates two entries.
 const GAP: &str = "\n\n";
-/// A content is not cut below this many tokens to fit the limits: less is of little use.
+/// Content is not cut below this many tokens to fit the limits: less is of little use.
 const USEFUL: u64 = 200;
 
-/// A text of entries within a number of tokens.
+/// The text of several entries, limited to a number of tokens.
 #[derive(Debug)]
 pub struct Section<'e> {
     estimator: &'e Estimator,
@@ -44,7 +44,7 @@ pub struct RestoredEntry {
     pub source: RestoredFrom,
 }
 
-/// The part of a content that an entry shows.
+/// The part of the content that an entry shows.
 struct Shown<'c> {
     text: &'c str,
     is_cut: bool,
@@ -67,12 +67,11 @@ impl<'e> Section<'e> {
         &self.text
     }
 
-    /// Restores the contents of files in the given order, and returns which.
+    /// Restores the contents of files in the given order, and returns the restored entries.
     ///
-    /// The limits are for contents alone: `tokens_per_file` for each, `tokens_total` for their sum. A content over the limit is
-    /// cut, at a line's end if there is one in the second half of what fits. If earlier files leave too little room for a file
-    /// to be useful, it is skipped; a smaller one may follow. Files whose content is unknown or blank are skipped and do not
-    /// count.
+    /// The limits are for contents alone: `tokens_per_file` for each, `tokens_total` for their sum. Content over the limit is cut,
+    /// at a line end if there is one in the second half of what fits. If earlier files leave too little room for a file to be
+    /// useful, it is skipped; a smaller one may follow. Files whose content is unknown or blank are skipped and do not count.
     pub fn put_back<'r>(
         &mut self,
         recents: impl IntoIterator<Item = &'r Recent>,
@@ -158,7 +157,7 @@ impl<'e> Section<'e> {
         extras
     }
 
-    /// Adds the entry of a content, cut to `most` tokens and to what is `left` in total. Returns the entry and the tokens of its
+    /// Adds an entry whose content is cut to `most` tokens and to what is `left` in total. Returns the entry and the tokens of its
     /// content; `None` if too little would fit.
     fn add(
         &mut self,
@@ -242,7 +241,7 @@ fn lines(content: &Content, shown: &Shown<'_>) -> String {
 fn cut<'c>(text: &'c str, most: u64, estimator: &Estimator) -> Shown<'c> {
     let tokens = |end: usize| estimator.tokens(estimator.text(&text[..end]));
     let character = |at: usize| floor_boundary(text, at);
-    // A file may be far longer than what is wanted: at most twice that is counted.
+    // A file may be far longer than needed, so at most twice that length is counted.
     let (mut fits, mut over) = (0, 64);
     loop {
         let end = character(over.min(text.len()));

@@ -6,7 +6,7 @@ use crate::policy::preset;
 /// A call: its tool, its input, and what its result says.
 type Call<'c> = (&'c str, &'c str, &'c str);
 
-/// Each call on a line, its result on the next one: call `n` is message `2 n`.
+/// Writes each call on a line and its result on the next one: call `n` is message `2 n`.
 fn transcript(calls: &[Call<'_>]) -> Transcript<'static> {
     let mut lines = String::new();
     for (number, (tool, input, said)) in calls.iter().enumerate() {
@@ -61,7 +61,7 @@ fn a_read_that_shows_no_file_as_its_tool_does_is_unclear() {
     assert_eq!(unclear(&[bare, A], 5), ["/w/r.rs"]);
     assert_eq!(unclear(&[bare, A], 1), [""; 0]);
     assert_eq!(unclear(&[read("     1→fn r() {}")], 5), [""; 0]);
-    // What came after it, or an earlier run, is another matter.
+    // A read that an earlier run has cleared, or that an edit follows, is not unclear.
     let cleared = read("[Output of Read cleared - run it again if needed]");
     let edit = (
         "Edit",

@@ -1,4 +1,4 @@
-//! Names and values in, settings or an error that names the variable out.
+//! From names and values to settings, or to an error that names the variable.
 
 use super::*;
 use crate::policy::{parse, preset, resolve};
@@ -23,7 +23,7 @@ fn shown(settings: &[Setting]) -> Vec<String> {
     settings.iter().map(show).collect()
 }
 
-/// What flags override, if nothing overrides flags.
+/// The settings that flags override; asserts that none overrides flags.
 #[track_caller]
 fn settings(env: &[(&str, &str)], vars: &[(&str, &str)]) -> Vec<String> {
     let environment = of(env, vars).unwrap();

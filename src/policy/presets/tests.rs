@@ -1,4 +1,4 @@
-//! Each published system's numbers and words, as its document gives them.
+//! The numbers and words of each published system, as documented.
 
 use serde_json::{Value, json};
 

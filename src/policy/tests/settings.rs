@@ -1,4 +1,4 @@
-//! Settings in, keys that are set or errors that name them out.
+//! From settings to keys that are set, or to errors that name them.
 
 use super::*;
 

@@ -1,9 +1,9 @@
-//! Secrets in another form than their own: which are masked, and what else stays.
+//! Secrets in encoded form: which are masked, and what stays unchanged.
 
 use super::planted::{encode, planted};
 use super::*;
 
-/// How a text is written otherwise.
+/// An encoding of a text.
 type Writes = fn(&str) -> String;
 
 fn hex(text: &str) -> String {
@@ -18,7 +18,7 @@ fn percent(text: &str) -> String {
     text.bytes().map(encoded).collect()
 }
 
-/// Lines of so many bytes, as tools print base64.
+/// Lines of `width` bytes, as tools print base64.
 fn lines(text: &str, width: usize, end: &str) -> String {
     let lines: Vec<&str> = (0..text.len())
         .step_by(width)
@@ -54,7 +54,7 @@ fn what_is_planted_is_masked_in_every_encoding() {
     for (form, writes) in forms {
         let mut missed = Vec::new();
         for plant in &plants {
-            // A text that is masked as it is: what is not found there is not found anywhere.
+            // A text whose plain form is masked: a secret that is not found there is not found in any encoding.
             let plain = format!(
                 "# settings of it\n{}{}{}",
                 plant.before, plant.secret, plant.after
@@ -150,7 +150,7 @@ fn escapes_of_json_stay_whole() {
     }
 }
 
-/// Were it not linear, one of these alone would take minutes, or hours in an unoptimised build.
+/// If decoding were not linear, a single one of these would take minutes, or hours in an unoptimised build.
 #[test]
 fn decoding_takes_linear_time() {
     let line = format!("{}\n", "QUJD".repeat(19));

@@ -1,6 +1,6 @@
 //! Generates secrets of every kind and plants them into text as agents see it.
 //!
-//! No secret is written out: each is generated from a seed, so that no scanner mistakes this file for a leak.
+//! Generates every secret from a seed instead of writing it out, so that no scanner mistakes this file for a leak.
 
 /// SplitMix64: small, and the same on every machine.
 pub(super) struct Rng(pub(super) u64);

@@ -1,4 +1,4 @@
-//! What two policies make of the same messages, for people: where they differ, and what each keeps.
+//! The results of two policies on the same messages, for people: where they differ, and what each keeps.
 
 use std::io::{self, Write};
 
@@ -10,10 +10,10 @@ use crate::diff::compare::{AddedComparison, Comparison, ConversationComparison, 
 use crate::report::{Ink, Screen};
 use crate::text::{count, printable, thousands};
 
-/// The fewest characters that are shown of a message's words.
+/// The minimum number of characters to show of a message's words.
 const LEAST_WORDS: usize = 20;
 
-/// Writes the listing with rows of at most `width` characters; texts are not cut.
+/// Writes the listing with rows of at most `width` characters; texts are not truncated.
 ///
 /// # Errors
 /// The writer's.
@@ -52,7 +52,7 @@ pub fn write(
     }
 }
 
-/// How many lines differ that no model reads, in words.
+/// A note on how many lines that no model reads differ.
 pub(super) fn outside(compared: &Comparison) -> Option<String> {
     let lines = compared.lines.len() as u64;
     let lines = (lines > 0).then(|| count(lines, "line"))?;
@@ -61,8 +61,8 @@ pub(super) fn outside(compared: &Comparison) -> Option<String> {
     ))
 }
 
-/// Writes what differs of two outputs of one input, which are called `names`; nothing if that is nothing but ids, times and links
-/// that follow from the content.
+/// Writes the differences between two outputs of one input, which are called `names`; writes nothing if only ids, times and links
+/// that follow from the content differ.
 ///
 /// # Errors
 /// The writer's.

@@ -1,4 +1,4 @@
-//! A diff for people: each message that is not as it was, in its order, with the text of what is new in full.
+//! A diff for people: each changed message, in order, with the full text of new ones.
 
 use std::io::{self, Write};
 
@@ -9,14 +9,14 @@ use crate::report::Ink;
 use crate::text::{count, printable, thousands};
 use crate::transcript::BlockKind;
 
-/// The fewest characters of a line that show a message's words.
+/// The minimum number of characters to show of a message's words.
 const LEAST_WORDS: usize = 20;
-/// The most lines that are shown of a text that took the place of a part.
+/// The maximum number of lines to show of the text that replaced a part.
 const REPLACEMENT_LINES: usize = 6;
-/// A part that most changes are of.
+/// The kind of part that most changes are about.
 const RESULT: &str = BlockKind::Result.name();
 
-/// Writes the listing with rows of at most `width` characters; texts of new messages are not cut.
+/// Writes the listing with rows of at most `width` characters; texts of new messages are not truncated.
 ///
 /// # Errors
 /// The writer's.
@@ -104,7 +104,7 @@ fn rows(
             continue;
         }
         for row in run {
-            // A reason that is that of many messages is said once.
+            // A reason shared by consecutive messages is given once.
             let why = row.reason.as_deref().filter(|why| reason != Some(why));
             if row.old.is_some() {
                 reason = row.reason.as_deref();
@@ -146,7 +146,7 @@ fn rows(
     Ok(())
 }
 
-/// Whether a whole message has left.
+/// Whether the whole message is gone.
 fn is_gone(fate: Fate) -> bool {
     match fate {
         Fate::Summarised | Fate::Dropped => true,
@@ -155,7 +155,7 @@ fn is_gone(fate: Fate) -> bool {
     }
 }
 
-/// What became of each part, with the text that is there now.
+/// The fate of each part, with its current text.
 fn changes(changes: &[Change], width: usize, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
     for change in changes {
         let why = change.reason.as_deref().map(printable);
@@ -170,7 +170,7 @@ fn changes(changes: &[Change], width: usize, ink: Ink, out: &mut dyn Write) -> i
             super::change(change.tokens_before, change.tokens_after),
             change.fate.name()
         );
-        // The line of the message says the rest of an only result.
+        // For a single result, the message's line already says the rest.
         let head = match (changes.len(), &*change.part, why) {
             (1, RESULT, why) => why.map(|why| format!("      {why}")),
             (_, _, Some(why)) => Some(format!("      {part}: {why}")),
@@ -195,7 +195,7 @@ fn changes(changes: &[Change], width: usize, ink: Ink, out: &mut dyn Write) -> i
     Ok(())
 }
 
-/// All that a new message says, and what was restored in it.
+/// The full text of a new message, and what was restored in it.
 fn new_text(row: &Row, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
     let Some(text) = &row.text else { return Ok(()) };
     for line in text.lines() {
@@ -212,7 +212,7 @@ fn new_text(row: &Row, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What became of the lines that no model sees.
+/// The fate of the lines that no model sees.
 fn outside(counts: &LineCounts, out: &mut dyn Write) -> io::Result<()> {
     let dropped = counts.lines_dropped();
     let mut parts = Vec::new();
@@ -247,7 +247,7 @@ fn tokens(row: &Row) -> String {
     }
 }
 
-/// The start of a text on one line, of at most `most` characters.
+/// The beginning of a text on one line, in at most `most` characters.
 pub(super) fn cut(text: &str, most: usize) -> String {
     let shown = printable(text);
     if shown.chars().count() <= most {

@@ -1,6 +1,6 @@
 //! The results of `diff`: of one compaction, and of two policies on the same input; for people, for programs, as a page.
 //!
-//! Writes only to the writer that it is given. Text from a transcript cannot steer the terminal that shows it.
+//! Writes only to the given writer. Text from a transcript cannot control the terminal that shows it.
 
 mod compared;
 mod listing;
@@ -28,25 +28,25 @@ pub(super) use read::{AboutFiles, AboutPolicies};
 pub(super) use render::CSV_HEADERS;
 pub use stat::{write_comparison_stat, write_diff_stat};
 
-/// What became of the messages of a transcript. The fields are the JSON's keys, in its order.
+/// The fates of the messages of a transcript. The fields are the JSON keys, in order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DiffReport {
     schema_version: u32,
     version: Cow<'static, str>,
-    /// The policy that tokens are counted by.
+    /// The policy by which tokens are counted.
     policy: PolicyRef,
     estimator: Cow<'static, str>,
     format: Cow<'static, str>,
     old: Compared,
     new: Compared,
-    /// The report that the reasons are from.
+    /// The report that provided the reasons.
     record: Option<String>,
     stat: Vec<Stat>,
     #[serde(flatten)]
     diff: Diff,
 }
 
-/// What two policies make of the same transcript. The fields are the JSON's keys, in its order.
+/// The results of two policies on the same transcript. The fields are the JSON keys, in order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparisonReport {
     schema_version: u32,
@@ -62,9 +62,9 @@ pub struct ComparisonReport {
 /// A file that is compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compared {
-    /// Its path as given, or what it is.
+    /// Its path as given, or a description.
     pub path: String,
-    /// Its hash on the disk; `None` for what was made in memory.
+    /// Its hash on disk; `None` if it was made in memory.
     pub hash: Option<String>,
     /// Its size in bytes, unpacked.
     pub bytes: u64,
@@ -106,7 +106,7 @@ impl DiffReport {
 }
 
 impl ComparisonReport {
-    /// The report on what these two policies make of an input.
+    /// The report on the results of these two policies on an input.
     pub fn new(
         policies: [PolicyRef; 2],
         estimator: &'static str,
@@ -144,7 +144,7 @@ impl ComparisonReport {
     }
 }
 
-/// Writes one indented JSON object, and a line end after it.
+/// Writes one indented JSON object, followed by a line ending.
 ///
 /// # Errors
 /// The writer's.
@@ -152,7 +152,7 @@ pub fn write_diff_json(report: &DiffReport, out: &mut dyn Write) -> io::Result<(
     write_pretty(report, out)
 }
 
-/// Writes one indented JSON object, and a line end after it.
+/// Writes one indented JSON object, followed by a line ending.
 ///
 /// # Errors
 /// The writer's.
@@ -165,7 +165,7 @@ fn change(before: u64, after: u64) -> String {
     format!("{} → {}", thousands(before), thousands(after))
 }
 
-/// By how much of itself an amount has changed: `−81.0%`.
+/// The relative change of an amount: `−81.0%`.
 fn share(before: u64, after: u64) -> String {
     if before == 0 {
         return "no tokens before".to_owned();
@@ -178,7 +178,7 @@ fn share(before: u64, after: u64) -> String {
     }
 }
 
-/// The sign in front of a line, as diffs have it.
+/// The sign in front of a line, as in diffs.
 fn sign(fate: Fate) -> char {
     match fate {
         Fate::Kept => ' ',

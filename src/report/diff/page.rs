@@ -1,4 +1,4 @@
-//! The pages of `diff`: what became of the tokens, and every message, with the text of what is new.
+//! The pages of `diff`: the fates of the tokens, and every message, with the text of new ones.
 
 use std::io::{self, Write};
 
@@ -96,7 +96,7 @@ fn facts(report: &DiffReport) -> Vec<Fact> {
     ]
 }
 
-/// A bar for each thing that became of messages.
+/// A bar for each fate of messages.
 fn bars(stats: &[Stat]) -> Option<Chart> {
     let bars = stats.iter().map(|stat| Bar {
         name: stat.fate.name().to_owned(),
@@ -193,7 +193,7 @@ fn name(conversation: &str, at: Option<At>, is_new: bool) -> String {
     }
 }
 
-/// A text, a line a row.
+/// A text as a table, one row per line.
 fn lines(title: String, text: &str) -> DetailTable {
     DetailTable {
         title,
@@ -203,7 +203,7 @@ fn lines(title: String, text: &str) -> DetailTable {
     }
 }
 
-/// Writes the page of what two policies make of the same transcript.
+/// Writes the page on the results of two policies on the same transcript.
 pub(super) fn write_of_two(report: &ComparisonReport, out: &mut dyn Write) -> io::Result<()> {
     let compared = &report.comparison;
     let [first, second] = report.names();

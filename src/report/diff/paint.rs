@@ -1,4 +1,4 @@
-//! Colour for listings: what is gone, what is new, what has changed, what says where one is.
+//! Colours for listings: gone, new, changed, and position.
 //!
 //! Only ever around text that was made safe for a terminal.
 
@@ -19,7 +19,7 @@ pub(super) enum Meaning {
 }
 
 impl Meaning {
-    /// What a message is shown as.
+    /// The meaning of a message with this fate.
     pub(super) fn of(fate: Fate) -> Self {
         match fate {
             Fate::Kept => Meaning::Faint,
@@ -29,7 +29,7 @@ impl Meaning {
         }
     }
 
-    /// What a line of a unified diff is shown as.
+    /// The meaning of a line of a unified diff.
     pub(super) fn of_line(line: &str) -> Self {
         match line.as_bytes().first() {
             Some(b'-') => Meaning::Gone,
@@ -41,7 +41,7 @@ impl Meaning {
 }
 
 impl Ink {
-    /// A line in its colour; the text is safe already.
+    /// A line in its colour; the text must already be safe.
     pub(super) fn line(self, meaning: Meaning, text: &str) -> Cow<'_, str> {
         let tint = match meaning {
             Meaning::Gone => Tint::Bad,

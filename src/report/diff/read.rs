@@ -1,6 +1,6 @@
-//! Reports of `diff` from what their JSON says of the run and from its conversations.
+//! Rebuilds reports of `diff` from what their JSON says about the run and from its conversations.
 //!
-//! Sums are computed again; a report whose own are others is refused.
+//! Sums are recomputed; a report with different sums is rejected.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::diff::compare::{Comparison, ConversationComparison};
 use crate::diff::{ConversationDiff, Diff, LineCounts, LineDifference};
 use crate::report::{PolicyRef, SCHEMA_VERSION};
 
-/// What a report on two files says beside its conversations. Lines do not hold the sums.
+/// What a report on two files says besides its conversations. JSON lines do not include the sums.
 #[derive(Deserialize)]
 pub(in crate::report) struct AboutFiles {
     version: String,
@@ -27,7 +27,7 @@ pub(in crate::report) struct AboutFiles {
     tokens_after: Option<u64>,
 }
 
-/// What a report on two policies says beside its conversations.
+/// What a report on two policies says besides its conversations.
 #[derive(Deserialize)]
 pub(in crate::report) struct AboutPolicies {
     version: String,

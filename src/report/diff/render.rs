@@ -1,6 +1,6 @@
 //! The report on `diff` in every format but the terminal's.
 //!
-//! Formats for programs have each message; Markdown has the sums, what differs, and the text of summaries.
+//! Formats for programs include every message; Markdown has the sums, the differences, and the text of summaries.
 
 use std::io::{self, Write};
 
@@ -20,9 +20,9 @@ use crate::report::rows::Table;
 use crate::report::{PolicyRef, Render, ReportFormat};
 use crate::text::{count, printable, thousands};
 
-/// The most messages that are listed in Markdown.
+/// The maximum number of messages to list in Markdown.
 const LISTED: usize = 50;
-/// A path or a text in Markdown is no longer, in characters.
+/// The maximum length of a path or a text in Markdown, in characters.
 const QUOTED: usize = 120;
 
 impl Render for DiffReport {
@@ -171,7 +171,7 @@ fn markdown(report: &DiffReport, out: &mut dyn Write) -> io::Result<()> {
     write_foot(std::slice::from_ref(&report.policy), out)
 }
 
-/// Text that unfolds: in a fence longer than any in it, so that it can end nothing.
+/// Text that unfolds, in a fence longer than any inside it, so that it cannot close the fence.
 fn folded(
     name: &str,
     language: &str,

@@ -1,4 +1,4 @@
-//! `--stat`: a line for each thing that became of messages, with a bar.
+//! `--stat`: a line for each fate of messages, with a bar.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -10,10 +10,10 @@ use crate::diff::Fate;
 use crate::report::Ink;
 use crate::text::{count, printable, thousands};
 
-/// The longest bar, in characters.
+/// The maximum length of a bar, in characters.
 const BAR: u64 = 30;
 
-/// Writes a line for each fate, and one of all: messages, tokens before and after, a bar of what is left and what is gone.
+/// Writes a line for each fate, and one for all: messages, tokens before and after, and a bar of what is left and what is gone.
 ///
 /// # Errors
 /// The writer's.
@@ -69,7 +69,7 @@ pub fn write_diff_stat(report: &DiffReport, ink: Ink, out: &mut dyn Write) -> io
     )
 }
 
-/// Writes a line for each pair of fates that differ, and one of all.
+/// Writes a line for each pair of different fates, and one for all.
 ///
 /// # Errors
 /// The writer's.
@@ -111,7 +111,7 @@ pub fn write_comparison_stat(report: &ComparisonReport, out: &mut dyn Write) -> 
     Ok(())
 }
 
-/// A length in characters; what is there has one.
+/// A length in characters, at least 1 for a nonzero amount.
 fn length(tokens: u64, most: u64) -> usize {
     match tokens {
         0 => 0,

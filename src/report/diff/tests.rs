@@ -1,4 +1,4 @@
-//! What is made of foreign text: it ends no fence, runs no formula, and steers no terminal.
+//! Tests with untrusted text: it must not close a fence, run a formula or control a terminal.
 
 use super::*;
 use crate::diff::compare::{Comparison, ConversationComparison, RowComparison};
@@ -6,7 +6,7 @@ use crate::diff::{At, ConversationDiff, LineCounts, Row};
 use crate::report::{CsvRows, Ink, Render, ReportFormat};
 use crate::transcript::Role;
 
-/// A message that took the place of nothing.
+/// A message that replaced nothing.
 fn summary(text: &str) -> Row {
     Row {
         fate: Fate::Summary,

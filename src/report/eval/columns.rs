@@ -1,6 +1,6 @@
 //! The columns of a report on `eval`: the scores of a method with a budget, over a session or over all.
 //!
-//! The tables, the Markdown report and the page show the method's name, then those with a heading.
+//! The tables, the Markdown report and the page show the method's name, then the columns with a heading.
 
 use crate::eval::{Budget, Kind, MethodScores, Metric};
 use crate::report::column::Column;
@@ -9,7 +9,7 @@ use crate::text::shown_name;
 
 /// A method's scores over a session, or over all of them.
 pub(super) struct Row<'r> {
-    /// Of a session; empty for all.
+    /// The path of a session's file; empty for all sessions.
     pub(super) path: &'r str,
     pub(super) session: &'r str,
     pub(super) of: &'r MethodScores,
@@ -39,7 +39,7 @@ pub(super) fn columns<'r>() -> Vec<Column<Row<'r>>> {
     columns
 }
 
-/// The place of what follows the metrics.
+/// The position after the metrics.
 const LAST: u8 = Metric::ALL.len() as u8 + 1;
 
 /// The heading of what was measured with a budget.

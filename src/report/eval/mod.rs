@@ -1,6 +1,6 @@
 //! The results of `eval`, for people (tables), for programs (JSON) and for data frames (CSV).
 //!
-//! Writes only to the writer that it is given. Text from a transcript cannot steer the terminal that shows it.
+//! Writes only to the given writer. Text from a transcript cannot control the terminal that shows it.
 
 mod columns;
 mod page;
@@ -25,26 +25,26 @@ use columns::{Row, columns};
 pub(super) use columns::csv_header;
 pub use table::write as write_eval_table;
 
-/// What a run has measured.
+/// The measurements of a run.
 pub type Evals = RunReport<EvalHeader, Totals, Examined<FileEval>>;
 
-/// How a run has measured. The fields are the JSON's keys, in its order.
+/// How a run measured. The fields are the JSON keys, in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvalHeader {
     /// The policies, without their budgets.
     pub policies: Vec<PolicyRef>,
     /// The vocabulary that counts for all of them.
     pub vocabulary: Cow<'static, str>,
-    /// Percent of the tokens before a cut; null for a policy with its own settings.
+    /// Budgets in percent of the tokens before a cut; null for a policy with its own settings.
     pub budgets: Vec<Budget>,
 }
 
-/// Which rows are shown.
+/// Which rows to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rows {
-    /// Those of the whole run.
+    /// The rows of the whole run.
     Totals,
-    /// Also those of each session.
+    /// Also the rows of each session.
     Sessions,
 }
 
@@ -63,7 +63,7 @@ impl Evals {
         RunReport::of(about, Totals::of(&files), files)
     }
 
-    /// The same report read back, with its means: those of its scores, which are rounded, may differ from them.
+    /// The same report read back, with its recorded means: means computed from its scores, which are rounded, may differ.
     pub(super) fn read_back(
         about: EvalHeader,
         totals: Totals,

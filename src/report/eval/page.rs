@@ -20,7 +20,7 @@ use crate::report::page::{
 };
 use crate::report::times::time;
 
-/// Why files were not examined, each reason with their number, the most frequent first.
+/// Why files were not examined: each reason with the number of files, the most frequent first.
 fn not_read(evals: &Evals) -> Vec<(u64, String)> {
     let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
     for file in &evals.files {
@@ -33,7 +33,7 @@ fn not_read(evals: &Evals) -> Vec<(u64, String)> {
         *reasons.entry(reason).or_default() += 1;
     }
     let mut reasons: Vec<_> = reasons.into_iter().map(|(why, n)| (n, why)).collect();
-    // Stable, so that equally frequent ones are in the order of their words.
+    // The sort is stable, so that equally frequent reasons stay in alphabetical order.
     reasons.sort_by_key(|(n, _)| Reverse(*n));
     reasons
 }
@@ -138,7 +138,7 @@ fn facts(evals: &Evals) -> Vec<Fact> {
     ]
 }
 
-/// What is kept of one kind, against the tokens that are kept, a line a method.
+/// What is kept of one kind, against the tokens that are kept, with a line for each method.
 fn curves(evals: &Evals, title: &'static str, metric: Metric, name: &'static str) -> Option<Chart> {
     let mut lines: Vec<Line> = Vec::new();
     for of in &evals.head.totals.scores {
@@ -179,7 +179,7 @@ fn curves(evals: &Evals, title: &'static str, metric: Metric, name: &'static str
     })
 }
 
-/// The name and what precedes the figures.
+/// The name and the columns before the figures.
 fn lead() -> Vec<Column> {
     vec![
         Column::new("method", ColumnKind::Name),

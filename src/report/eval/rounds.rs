@@ -1,6 +1,6 @@
 //! The tables of `eval --rounds` for people: what is left after each round, a table for each policy with each budget.
 //!
-//! Shares are means over the sessions that have the round; files, to-dos and sentences are counted over all of them.
+//! Shares are means over the sessions that have the round; files, to-dos and sentences are counted over all sessions.
 
 use super::Evals;
 use super::columns::title;

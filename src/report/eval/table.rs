@@ -86,7 +86,7 @@ fn table(title: String, scores: &[&MethodScores]) -> Table {
     let figures = shown(&all);
     let header = figures.iter().map(|column| column.heading().to_owned());
     let mut table = Table::new([title].into_iter().chain(header));
-    // That something is over its budget says more than what follows from the other figures.
+    // Being over budget says more than the columns that follow from other figures.
     table.spare = &["ends", "files", "far", "used", "over", "err", "mod", "cmd"];
     for of in scores {
         let row = Row {
@@ -106,7 +106,7 @@ fn table(title: String, scores: &[&MethodScores]) -> Table {
     table
 }
 
-/// The row below a policy: how far each mean may be off. The metrics come first among the figures.
+/// The row below a policy: the margin of error of each mean. The metrics come first among the figures.
 fn off(intervals: &Intervals, places: usize) -> Vec<String> {
     let half = |at: usize| {
         let interval = Metric::ALL

@@ -1,7 +1,7 @@
 //! The charts on `compact`: tokens before and after by role, by what was done, by tool, format, project and week, and how
 //! savings are spread.
 //!
-//! A chart with nothing to compare is left out, as that by role is of a report that a version without roles has written.
+//! A chart with nothing to compare is omitted, such as the one by role in a report from a version without roles.
 
 use std::io;
 
@@ -13,12 +13,12 @@ use crate::report::page::{Bar, Bars, Chart, Histogram, Tone, amount_of, figure};
 use crate::report::view::grouped;
 use crate::text::shown_name;
 
-/// The most outliers that are named.
+/// The maximum number of outliers to name.
 const OUTLIERS: usize = 8;
-/// Fewer values have no outliers.
+/// The minimum number of values for outliers.
 const SPREAD: u64 = 8;
 
-/// What charts are made of, of the entries so far.
+/// The data for the charts, from the entries so far.
 #[derive(Default)]
 pub(super) struct Seen {
     roles: Sums,
@@ -54,7 +54,7 @@ impl Seen {
         self.shares.see(outcome);
     }
 
-    /// The charts that have something to say. Asks for the entries once more, for those that are named.
+    /// The charts that have something to show. Goes through the entries again to find the outliers to name.
     pub(super) fn charts(&self, entries: &dyn Entries) -> io::Result<Vec<Chart>> {
         let mut charts = Vec::new();
         if !self.roles.is_empty() {
@@ -91,14 +91,14 @@ impl Seen {
     }
 }
 
-/// What an edit without a tool concerns.
+/// The name for edits without a tool.
 const NO_TOOL: &str = "(messages)";
 
 /// The text beside the name of a bar.
 #[derive(Clone, Copy)]
 enum Noted {
     Nothing,
-    /// How many of these it is about.
+    /// The number of these things.
     Times(&'static str),
 }
 
@@ -137,7 +137,7 @@ fn chart(title: &'static str, about: String, noted: Noted, sums: Vec<(String, Su
     })
 }
 
-/// The finest share that is told apart: a hundredth of a percent.
+/// The resolution of shares: a hundredth of a percent.
 const WHOLE: usize = 10_000;
 
 /// How many of the compacted files saved each share.
@@ -168,7 +168,7 @@ impl Shares {
         }
     }
 
-    /// The share of the file at a place in the order of shares, and how many files before it there have the same share.
+    /// The share of the file at a position in the order of shares, and how many files before it have the same share.
     fn at(&self, place: u64) -> (usize, u64) {
         let mut before = place;
         for (share, files) in self.files.iter().enumerate() {
@@ -207,7 +207,8 @@ impl Shares {
                 }
                 before = before.wrapping_sub(1);
             }
-            // More than one and a half of the middle half's width away from it; the farthest first, equal ones in path order.
+            // Outliers are more than 1.5 interquartile ranges away from the middle half; the farthest come first, equal ones in
+            // path order.
             let away = low.saturating_sub(share).max(share.saturating_sub(high));
             let rank = outliers.partition_point(|(other, ..)| *other >= away);
             let is_far = self.compacted >= SPREAD && away * 2 > (high - low) * 3;
@@ -234,7 +235,7 @@ impl Shares {
     }
 }
 
-/// What was saved of a compacted file, in hundredths of a percent; 0 where it grew.
+/// The share saved in a compacted file, in hundredths of a percent; 0 if it grew.
 fn share(outcome: &Outcome) -> Option<usize> {
     let (before, after) = (outcome.tokens_before(), outcome.tokens_after());
     let gone = u128::from(before.saturating_sub(after));

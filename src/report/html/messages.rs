@@ -1,11 +1,11 @@
-//! The messages of one compacted file on its page: each beside what became of it, in the order of the conversation.
+//! The messages of one compacted file on its page: each with its fate, in the order of the conversation.
 //!
 //! Shows first words only; the whole texts of what changed are on the page of `diff`.
 
 use crate::diff::{ConversationDiff, Diff, Row};
 use crate::report::page::{Align, DetailTable, amount_of, figure, unbroken};
 
-/// The most messages of a conversation.
+/// The maximum number of messages of a conversation.
 const MAX_MESSAGES: usize = 2_000;
 
 /// A table for each conversation.

@@ -1,6 +1,6 @@
 //! The page of a report on `compact`: what was saved, where, what was done and why, and every input with its edits.
 //!
-//! Only says what is on the page; how it looks and how it is made safe is the business of `page`.
+//! Only says what is on the page; `page` determines how it looks and makes it safe.
 
 mod charts;
 mod messages;
@@ -16,7 +16,7 @@ use super::times::time;
 use super::view::View;
 use crate::outcome::{Outcome, Status, Totals};
 
-/// Writes the page. Asks for each entry several times: for figures, for its row, and for what unfolds below it.
+/// Writes the page. Reads each entry several times: for figures, for its row, and for what unfolds below it.
 pub(super) fn write(report: View<'_>, out: &mut dyn Write) -> io::Result<()> {
     let View { head, entries, .. } = report;
     let totals = head.totals();
@@ -63,7 +63,7 @@ pub(super) fn write(report: View<'_>, out: &mut dyn Write) -> io::Result<()> {
     super::page::write(&page, out)
 }
 
-/// An amount that changed, as the parts of a bar.
+/// A changed amount as the parts of a bar.
 fn change(before: u64, after: u64) -> Vec<(Tone, u64)> {
     vec![
         (Tone::Stays, before.min(after)),
@@ -104,7 +104,7 @@ fn facts(totals: &Totals) -> Vec<Fact> {
             amount(totals.bytes_after),
             match totals.compressed {
                 0 => format!("{} saved", saved(totals.bytes_before, totals.bytes_after)),
-                // Sizes of packed and unpacked text are never mixed.
+                // Sizes of compressed and uncompressed text are never mixed.
                 _ => format!(
                     "{} saved, unpacked; on disk {} → {}",
                     saved(totals.bytes_before, totals.bytes_after),
@@ -142,14 +142,14 @@ fn facts(totals: &Totals) -> Vec<Fact> {
     facts
 }
 
-/// How many reasons are told apart: errors may name what they are about, so that there are as many as inputs.
+/// The maximum number of distinct reasons: errors may name what they are about, so there may be as many as inputs.
 const REASONS: usize = 10_000;
 
-/// Why inputs are as they were.
+/// Why inputs are unchanged.
 #[derive(Default)]
 struct Untouched {
     reasons: BTreeMap<String, u64>,
-    /// For further reasons.
+    /// The number of inputs with further reasons.
     others: u64,
 }
 
@@ -173,9 +173,9 @@ impl Untouched {
     fn list(self) -> Vec<(u64, String)> {
         let reasons = self.reasons.into_iter();
         let mut reasons: Vec<(u64, String)> = reasons.map(|(why, n)| (n, why)).collect();
-        // Stable, so that equally frequent ones are in the order of their words.
+        // The sort is stable, so that equally frequent reasons stay in alphabetical order.
         reasons.sort_by_key(|(n, _)| std::cmp::Reverse(*n));
-        // Too far down to be more than a number.
+        // Other reasons come last, as a number only.
         reasons.extend((self.others > 0).then(|| (self.others, "other reasons".to_owned())));
         reasons
     }

@@ -1,4 +1,4 @@
-//! The rows of the page on `compact`: an input each, and below it what was done to it and why.
+//! The rows of the page on `compact`: one for each input, and below it what was done to it and why.
 //!
 //! In a report on several inputs, edits of the same kind, tool and reason share a line; the JSON report has each.
 
@@ -20,11 +20,11 @@ use crate::report::times::phases;
 use crate::report::view::View;
 use crate::text::shown_name;
 
-/// Of a report on up to this many inputs, everything about each is there.
+/// A report on up to this many inputs includes everything about each.
 const WHOLE: usize = 2_000;
-/// The most lines of edits of a conversation and warnings of an input: in such a report, and in a longer one.
+/// The maximum number of lines for a conversation's edits and an input's warnings: in such a report, and in a longer one.
 const MOST: [usize; 2] = [500, 20];
-/// The most lines that a group names.
+/// The maximum number of lines that a group names.
 const LINES: usize = 8;
 
 /// The inputs of a report.
@@ -32,7 +32,7 @@ pub(super) struct Files<'r> {
     files: &'r dyn Entries,
     columns: Vec<Described<Outcome>>,
     most: usize,
-    /// What became of the messages of the only file.
+    /// The fates of the messages of the only file.
     diff: Option<&'r Diff>,
 }
 
@@ -124,7 +124,7 @@ impl Files<'_> {
     }
 }
 
-/// Why an input is as it is, in a sentence; empty where its status says all.
+/// Why an input has its status, in a sentence; empty if the status says everything.
 pub(super) fn why(outcome: &Outcome) -> String {
     if let Some(problems) = problems(outcome) {
         return problems;
@@ -280,11 +280,11 @@ fn summary(conversation: &ConversationOutcome) -> Vec<String> {
     said
 }
 
-/// Edits of the same kind and tool, whose reasons differ in numbers only.
+/// Edits of the same kind and tool whose reasons differ only in numbers.
 struct Group<'a> {
     like: &'a Action,
     times: u64,
-    /// The least and the greatest of each number of the reason.
+    /// The minimum and maximum of each number in the reason.
     numbers: Vec<(u64, u64)>,
     lines: Vec<u64>,
     before: u64,
@@ -304,7 +304,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The groups, those that save most first.
+    /// The groups, largest savings first.
     fn of(actions: &'a [Action]) -> Vec<Self> {
         type Key<'k> = (ActionKind, Option<&'k str>, Vec<&'k str>);
         let mut at: IdMap<Key<'a>, usize> = IdMap::default();
@@ -333,7 +333,7 @@ impl<'a> Group<'a> {
         groups
     }
 
-    /// The reason, in which a number that differs is a range.
+    /// The reason, with differing numbers shown as ranges.
     fn reason(&self) -> String {
         let mut reason = String::new();
         let mut rest = self.like.reason.as_str();
@@ -374,7 +374,7 @@ fn is_digit(c: char) -> bool {
     c.is_ascii_digit()
 }
 
-/// The numbers in a sentence; one too long to be a number counts as the greatest.
+/// The numbers in a sentence; one that overflows counts as the maximum.
 fn numbers(text: &str) -> impl Iterator<Item = u64> {
     let digits = text.split(|c| !is_digit(c)).filter(|s| !s.is_empty());
     digits.map(|digits| digits.parse().unwrap_or(u64::MAX))

@@ -1,4 +1,4 @@
-//! Charts as tables of HTML with small SVG pictures: they fit any width, print, and need no script.
+//! Charts as HTML tables with small SVG pictures: they fit any width, can be printed, and need no script.
 //!
 //! Lengths are percentages, so that nothing is scaled and text keeps its size. Every figure is also there as text.
 
@@ -8,10 +8,10 @@ use super::parts::{legend, picture};
 use super::safe::{escaped, unbroken};
 use super::{Bar, Bars, Chart, curves, histogram};
 
-/// A longer name is above its bar.
+/// Names longer than this are placed above their bar.
 const LONG_NAME: usize = 20;
 
-/// Writes a chart as a section; `number` tells its ids from those of others.
+/// Writes a chart as a section; `number` makes its ids unique.
 pub(super) fn write(chart: &Chart, number: usize, out: &mut dyn Write) -> io::Result<()> {
     let (title, about) = match chart {
         Chart::Bars(bars) => (bars.title, &bars.about),

@@ -1,7 +1,7 @@
 //! Lines over a common axis, with marks where something happened and limits across.
 //!
-//! Lines are stretched to the width by the browser; text, marks and axes are placed by percentages, and keep their size. The values of
-//! the axis stand to the left of it, where no line goes through them, and nothing at the edge is cut off.
+//! The browser stretches lines to the width; text, marks and axes are positioned by percentages, and keep their size. The values of
+//! the axis are to the left of it, where no line crosses them, and nothing at the edge is cut off.
 
 use std::io::{self, Write};
 
@@ -11,14 +11,14 @@ use super::{Axis, Curves, Line, Unit};
 
 /// The share of the height above the axis.
 const AXIS: f64 = 90.0;
-/// Above the highest value stays some room for its mark.
+/// Leaves some room above the highest value for its mark.
 const HEADROOM: f64 = 1.08;
-/// A line of up to this many points shows each.
+/// A line with up to this many points shows each of them.
 const POINTS_SHOWN: usize = 60;
-/// More room is left for values of more characters than this.
+/// Values longer than this many characters get more room.
 const NARROW: usize = 6;
 
-/// Where values are on the picture, in percent.
+/// Maps values to positions in the picture, in percent.
 struct Scale {
     x: (f64, f64),
     y: f64,
@@ -157,7 +157,7 @@ fn points(line: &Line, chart: &Curves, scale: &Scale, out: &mut dyn Write) -> io
     Ok(())
 }
 
-/// The round values at which lines go across.
+/// The round values at which grid lines are drawn.
 fn values(axis: &Axis, scale: &Scale) -> Vec<f64> {
     let top = match axis.unit {
         Unit::Percent => 100.0,
@@ -168,7 +168,7 @@ fn values(axis: &Axis, scale: &Scale) -> Vec<f64> {
     values.take_while(|value| *value <= top).collect()
 }
 
-/// Lines across at round values.
+/// Grid lines at round values.
 fn grid(axis: &Axis, scale: &Scale, out: &mut dyn Write) -> io::Result<()> {
     for value in values(axis, scale) {
         let y = scale.y(value);
@@ -195,7 +195,7 @@ fn ends(axis: &Axis, scale: &Scale, out: &mut dyn Write) -> io::Result<()> {
     )
 }
 
-/// A round distance between lines, of which there are three to six.
+/// A round distance between grid lines that yields three to six of them.
 fn step(top: f64) -> f64 {
     let rough = (top / 4.0).max(1.0);
     let mut power = 1.0;
@@ -209,7 +209,7 @@ fn step(top: f64) -> f64 {
     factor * power
 }
 
-/// The lines in words: where each begins, ends, and is highest.
+/// A description of the lines: where each begins, ends, and peaks.
 fn told(chart: &Curves) -> String {
     let line = |line: &Line| {
         let [first, .., last] = &line.points[..] else {

@@ -1,6 +1,6 @@
-//! A table's rows as data in the page: a line a row, and a line for what unfolds below it.
+//! A table's rows as data in the page: one line per row, and one line for the details that unfold below it.
 //!
-//! Never holds more than one row in memory. The lines of what unfolds are read by the script only when a row is unfolded.
+//! Never holds more than one row in memory. The script reads the lines with details only when a row is unfolded.
 
 use std::io::{self, Write};
 
@@ -58,7 +58,7 @@ impl Serialize for Cell<'_> {
         match self {
             Cell::Text(text) => serializer.serialize_str(&printable(text)),
             Cell::Number(n) => serializer.serialize_u64(*n),
-            // Four decimals say all that is shown.
+            // Four decimals are enough for what is shown.
             Cell::Share(share) => serializer.serialize_f64((share * 10_000.0).round() / 10_000.0),
             Cell::Fall(before, after) => {
                 serializer.serialize_i128(i128::from(*before) - i128::from(*after))

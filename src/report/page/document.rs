@@ -1,6 +1,6 @@
 //! The page as one HTML file, from its head with the content policy to the script at its end.
 //!
-//! Holds the style and the script with their hashes, which a test checks. Loads nothing and sends nothing.
+//! Contains the style and the script with their hashes, which a test checks. Loads nothing and sends nothing.
 
 use std::io::{self, Write};
 
@@ -11,13 +11,13 @@ use crate::report::PolicyRef;
 
 pub(super) const STYLE: &str = include_str!("page.css");
 pub(super) const SCRIPT: &str = include_str!("page.js");
-/// What the content policy allows: SHA-256 of the two, in base 64.
+/// What the content security policy allows: the base64-encoded SHA-256 hashes of the two.
 pub(super) const STYLE_HASH: &str = "99ZAOMcIPt4sHpHl6iKa8Y8JdDZB13fxttJ6Oohupg8=";
 pub(super) const SCRIPT_HASH: &str = "wECrkUZaUz6R/IDY1T4fYdjJCW0Wjh733+EuTcdLhF0=";
 
 /// Without a script, this many rows are shown.
 const ROWS_WITHOUT_SCRIPT: usize = 50;
-/// The most texts of a list.
+/// The maximum number of texts in a list.
 const LIST_SHOWN: usize = 12;
 
 /// Writes the page, row by row.

@@ -1,4 +1,4 @@
-//! A histogram over ten tenths, with its outliers by name.
+//! A histogram with ten buckets of ten percent each, with its outliers by name.
 //!
 //! Positions and heights are percentages; text keeps its size at any width.
 

@@ -1,8 +1,9 @@
-//! A report as a self-contained page: what any command's page consists of, and its writing as one HTML file.
+//! A report as a self-contained page: what any command's page consists of, and how it is written as a single HTML file.
 //!
-//! The model is closed and holds text, numbers and shares only: never markup. The page loads nothing, and its content policy
-//! allows one style and one script, by their hashes. Figures and charts are in the page itself, so that they are there on paper
-//! and without a script; a table's rows are data that the script shows as they are scrolled to, however many there are.
+//! The model is closed and holds text, numbers and shares only: never markup. The page loads nothing, and its content security
+//! policy allows one style and one script, by their hashes. Figures and charts are in the page itself, so that they also appear on
+//! paper and without a script; a table's rows are data that the script shows as they are scrolled into view, however many there
+//! are.
 
 mod charts;
 mod curves;
@@ -34,13 +35,13 @@ pub(super) struct Page<'r> {
     pub(super) bar: Option<Vec<(Tone, u64)>>,
     /// The most important figures.
     pub(super) facts: Vec<Fact>,
-    /// What is worth saying in words, such as why nothing was done.
+    /// What is worth explaining in words, such as why nothing was done.
     pub(super) lists: Vec<List>,
-    /// In the order of the page.
+    /// The charts, in page order.
     pub(super) charts: Vec<Chart>,
     /// The rows.
     pub(super) table: Table<'r>,
-    /// What was in force.
+    /// The policies in force.
     pub(super) policies: &'r [PolicyRef],
 }
 
@@ -52,7 +53,7 @@ pub(super) struct Fact {
     pub(super) note: String,
 }
 
-/// Texts, each with how often it holds.
+/// Texts, each with the number of times it applies.
 pub(super) struct List {
     pub(super) title: &'static str,
     pub(super) items: Vec<(u64, String)>,
@@ -73,7 +74,7 @@ pub(super) struct Bars {
     pub(super) title: &'static str,
     /// What is shown, in a sentence.
     pub(super) about: String,
-    /// The parts of a bar, in their order.
+    /// The parts of a bar, in order.
     pub(super) parts: Vec<(Tone, &'static str)>,
     pub(super) bars: Vec<Bar>,
 }
@@ -145,9 +146,9 @@ pub(super) enum Tone {
     Stays,
     /// What was there before.
     Gone,
-    /// What is there only afterwards.
+    /// What exists only afterwards.
     Added,
-    /// One of several that have no meaning but to be told apart, by its number.
+    /// One of several tones that only serve to distinguish things, by its number.
     Nth(usize),
 }
 
@@ -197,27 +198,27 @@ pub(super) trait Rows {
     /// The cells of a row, in the order of the columns.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// If it cannot be read.
     fn row(&self, at: usize) -> io::Result<Vec<Cell<'_>>>;
 
-    /// What unfolds below a row, if anything does.
+    /// The details that unfold below a row, if any.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// If it cannot be read.
     fn detail(&self, at: usize) -> io::Result<Option<Detail>>;
 
     /// Shows the cells of all rows.
     ///
     /// # Errors
-    /// The errors of `show`, and where one cannot be read.
+    /// The errors of `show`, or if a row cannot be read.
     fn each_row(&self, show: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
         (0..self.len()).try_for_each(|at| show(&self.row(at)?))
     }
 
-    /// Shows what unfolds below all rows.
+    /// Shows the details of all rows.
     ///
     /// # Errors
-    /// The errors of `show`, and where one cannot be read.
+    /// The errors of `show`, or if a row cannot be read.
     fn each_detail(
         &self,
         show: &mut dyn FnMut(Option<Detail>) -> io::Result<()>,
@@ -230,7 +231,7 @@ pub(super) trait Rows {
 pub(super) enum Cell<'r> {
     Text(Cow<'r, str>),
     Number(u64),
-    /// By how much a number fell, from the first to the second.
+    /// The decrease of a number from the first value to the second.
     Fall(u64, u64),
     /// A share of 1.
     Share(f64),
@@ -249,7 +250,7 @@ pub(super) struct Detail {
 /// A short table below a row.
 pub(super) struct DetailTable {
     pub(super) title: String,
-    /// Those of numbers are aligned to the right.
+    /// Headings of number columns are right-aligned.
     pub(super) headings: &'static [(&'static str, Align)],
     pub(super) rows: Vec<Vec<String>>,
     /// What is left out, in words; empty if nothing is.

@@ -24,7 +24,7 @@ pub(super) fn legend<'t>(
     writeln!(out, "</ul>")
 }
 
-/// The parts of a bar, side by side; `longest` is as wide as there is room.
+/// The parts of a bar, side by side; a bar of size `longest` takes the full width.
 pub(super) fn picture(
     parts: &[(Tone, u64)],
     longest: u64,
@@ -58,7 +58,7 @@ pub(super) fn percent(part: f64, whole: f64) -> f64 {
     }
 }
 
-/// How many tones without a meaning there are.
+/// The number of tones without a meaning.
 const NTH: usize = 8;
 
 impl Tone {

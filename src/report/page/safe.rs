@@ -1,4 +1,4 @@
-//! Text that may be foreign, made safe for the places where a page has it: elements, attributes, data. And numbers that never
+//! Makes untrusted text safe for the places where a page contains it: elements, attributes, data. Also formats numbers that never
 //! break across lines.
 //!
 //! Never writes markup of its own.
@@ -36,7 +36,7 @@ pub(in crate::report) fn amount(bytes: u64) -> String {
     size(bytes).replace(' ', NO_BREAK)
 }
 
-/// A count with its noun, of which the number stays on one line.
+/// A count with its noun, kept on one line up to the noun.
 pub(in crate::report) fn amount_of(n: u64, noun: &str) -> String {
     format!(
         "{}{NO_BREAK}{noun}{}",
@@ -62,12 +62,13 @@ pub(in crate::report) fn unbroken(text: &str) -> String {
     out
 }
 
-/// JSON for a `<script>` of data: nothing in it can end the element or begin a comment, and it parses to the same value.
+/// JSON for a `<script>` element with data: nothing in it can close the element or begin a comment, and it parses to the same
+/// value.
 pub(super) struct Inert<W>(pub(super) W);
 
 impl<W: Write> Write for Inert<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // In JSON, these occur in strings only.
+        // In JSON, these characters occur only in strings.
         let mut done = 0;
         for at in memchr::memchr3_iter(b'<', b'>', b'&', bytes) {
             self.0.write_all(&bytes[done..at])?;

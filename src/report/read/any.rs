@@ -1,4 +1,4 @@
-//! A report of whichever command: rendered again in every form.
+//! A report of any command, rendered again in any format.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use crate::report::{
     Rows, Screen, Stats, StreamedReport, write_eval_table, write_replay_table, write_stats_table,
 };
 
-/// A report of whichever command.
+/// A report of any command.
 #[expect(missing_debug_implementations, reason = "entries need not have one")]
 pub enum AnyReport<'e> {
     /// Of `compact`.
@@ -26,7 +26,7 @@ pub enum AnyReport<'e> {
 }
 
 impl AnyReport<'_> {
-    /// What a row of CSV can be beside a file.
+    /// What a CSV row can be besides a file.
     pub fn finer_rows(&self) -> &'static [CsvRows] {
         match self {
             AnyReport::Compact(_) => &[CsvRows::Action],
@@ -39,7 +39,7 @@ impl AnyReport<'_> {
     /// Writes the table for this screen.
     ///
     /// # Errors
-    /// The writer's, and where an entry cannot be read.
+    /// The writer's, or if an entry cannot be read.
     pub fn write_table(&self, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
         match self {
             AnyReport::Compact(report) => report.write_table(Depth::Sums, screen, out),

@@ -1,6 +1,6 @@
-//! What a report that was read back says besides its entries, and its report again, over the entries wherever they were put.
+//! What a report that was read back says besides its entries, and the rebuilt report over these entries, wherever they are stored.
 //!
-//! Refuses one whose own sums are not those of its entries.
+//! Rejects a report whose own sums differ from those of its entries.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::report::times::RunTimings;
 use crate::report::{CompactHeader, Stats, StatsHeader, StreamedReport};
 use crate::stats::FileStats;
 
-/// What the head of every report says beside what is its command's own.
+/// What the head of every report says besides the command's own data.
 #[derive(Debug, Deserialize)]
 pub(super) struct Common {
     pub(super) version: String,
@@ -27,14 +27,14 @@ pub(super) struct Common {
     pub(super) timings: Option<RunTimings>,
 }
 
-/// The sums that a report says, whatever they are of.
+/// The sums that a report states, whatever they are about.
 #[derive(Debug, Deserialize)]
 pub(super) struct Said {
     #[serde(default)]
     totals: Sums,
 }
 
-/// Sums that are numbers to count with, by their keys and in their order. Lists among them, which can be long, are not held.
+/// The numeric sums, by key and in order. Lists among them, which can be long, are not kept.
 #[derive(Debug, Default)]
 struct Sums(Vec<(String, u64)>);
 
@@ -68,11 +68,11 @@ impl<'de> Deserialize<'de> for Sums {
     }
 }
 
-/// What a report that was read back says of its run.
+/// What a report that was read back says about its run.
 #[derive(Debug)]
 pub struct Back<A> {
     pub(super) path: PathBuf,
-    /// That of its head.
+    /// The line of its head.
     pub(super) line: u64,
     pub(super) about: A,
     pub(super) left: Option<Interrupted>,
@@ -81,7 +81,7 @@ pub struct Back<A> {
 }
 
 impl<A> Back<A> {
-    /// Fails where the sums that it says are not those of its entries, which are `totals`.
+    /// Fails if the sums that it states differ from those of its entries, `totals`.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`].
@@ -103,7 +103,7 @@ impl<A> Back<A> {
         Ok(())
     }
 
-    /// The report with what every head says.
+    /// The report, completed with what every head says.
     pub(super) fn run<B, T, F>(self, mut report: RunReport<B, T, F>) -> RunReport<B, T, F> {
         self.common.put(&mut report.head);
         report
@@ -119,7 +119,7 @@ impl Common {
 }
 
 impl Back<CompactHeader> {
-    /// The report on these entries, which are its own, and whose sums are `totals`.
+    /// The report on these entries, which are its own and whose sums are `totals`.
     ///
     /// # Errors
     /// The errors of [`Back::check`].
@@ -141,7 +141,7 @@ impl Back<StatsHeader> {
     /// The report on these entries, which are its own.
     ///
     /// # Errors
-    /// The errors of [`Back::check`], and where an entry cannot be read.
+    /// The errors of [`Back::check`], or if an entry cannot be read.
     pub fn report(self, entries: &dyn Entries<Examined<FileStats>>) -> error::Result<Stats<'_>> {
         let StatsHeader {
             policy,

@@ -1,4 +1,4 @@
-//! The entries of a `.json` report as a parser of the whole finds them: slower than to take its text apart, and sure of what is wrong.
+//! Reads the entries of a `.json` report by parsing the whole: slower than splitting its text, but precise about errors.
 //!
 //! Holds one entry at a time.
 
@@ -14,7 +14,7 @@ use crate::error::{self, Error};
 /// The function that handles each entry.
 pub(super) type Keep<'k, F> = &'k mut dyn FnMut(F) -> error::Result<()>;
 
-/// The list of entries of an object, each handed on as it is parsed.
+/// The list of entries of an object; each is passed on as it is parsed.
 pub(super) struct Files<'k, F> {
     /// Its key.
     pub(super) key: &'static str,
@@ -93,7 +93,7 @@ impl<'de, F: Deserialize<'de>> Visitor<'de> for List<'_, F> {
     }
 }
 
-/// Something has failed, and who knows why says so.
+/// Something failed; the reason is reported elsewhere.
 #[derive(Debug)]
 pub(super) struct Stop;
 

@@ -1,7 +1,7 @@
-//! Several reports in one: those of `compact`, and those of `stats` by one way of counting.
+//! Merges several reports into one: those of `compact`, and those of `stats` that count in the same way.
 //!
-//! What cannot be added up is refused with its reason: shares, means and peaks of different runs are not sums. Of the reports only
-//! the heads are here.
+//! Reports that cannot be added up are rejected with a reason: shares, means and peaks of different runs are not sums. Only the
+//! heads of the reports are held here.
 
 use std::collections::BTreeSet;
 
@@ -12,18 +12,18 @@ use crate::report::times::RunTimings;
 use crate::report::{CompactHeader, PolicyRef, Stats, StatsHeader, StreamedReport};
 use crate::stats::{self, FileStats};
 
-/// The heads of reports that are to be merged.
+/// The heads of the reports to merge.
 #[derive(Debug, Default)]
 pub struct Parts {
     compact: Vec<Back<CompactHeader>>,
     stats: Vec<Back<StatsHeader>>,
-    /// The presets of each of these that has any.
+    /// The lists of presets of the `stats` reports that have any.
     presets: BTreeSet<Vec<String>>,
-    /// The first command whose reports do not add up.
+    /// The first command found whose reports do not add up.
     other: Option<Command>,
 }
 
-/// What reports add up to one report, by their command.
+/// Reports that add up to a single one, by command.
 #[derive(Debug)]
 pub enum Merged {
     /// Of `compact`.
@@ -73,10 +73,10 @@ impl Parts {
         self.other.get_or_insert(command);
     }
 
-    /// What they add up to.
+    /// The merged reports.
     ///
     /// # Errors
-    /// Reports that do not add up.
+    /// If the reports do not add up.
     pub fn merged(self) -> Result<Merged> {
         if let Some(command) = self.other {
             return Err(refused(format!(
@@ -109,7 +109,7 @@ impl Parts {
 }
 
 impl MergedCompact {
-    /// The report on all entries, whose sums are `totals`. Where they were made under different policies, it names them all.
+    /// The report on all entries, whose sums are `totals`. If they were made under different policies, it names them all.
     pub fn report(self, totals: Totals, entries: &dyn Entries) -> StreamedReport<'_> {
         let MergedCompact(parts) = self;
         let policies: Vec<&PolicyRef> = parts.iter().map(|part| &part.about.policy).collect();
@@ -133,7 +133,7 @@ impl MergedStats {
     /// The report on all entries.
     ///
     /// # Errors
-    /// Where an entry cannot be read.
+    /// If an entry cannot be read.
     pub fn report(self, entries: &dyn Entries<Examined<FileStats>>) -> Result<Stats<'_>> {
         let mut report = Stats::of(self.about, entries).map_err(unread)?;
         (report.head.not_read, report.head.timings) = common(self.parts);
@@ -141,7 +141,7 @@ impl MergedStats {
     }
 }
 
-/// How all of them were counted, with the most of the largest consumers.
+/// How all of them were counted, with the largest number of consumers.
 fn counting(parts: &[Back<StatsHeader>]) -> Result<StatsHeader> {
     let abouts = || parts.iter().map(|part| &part.about);
     let Some(first) = abouts().next().cloned() else {
@@ -170,7 +170,7 @@ fn counting(parts: &[Back<StatsHeader>]) -> Result<StatsHeader> {
     Ok(StatsHeader::new(policy, estimator, thresholds, top))
 }
 
-/// What none of them has read, and the times of all.
+/// What they did not read, and the times of all.
 fn common<A>(parts: Vec<Back<A>>) -> (Vec<NotRead>, Option<RunTimings>) {
     let timings = parts.iter().map(|part| part.common.timings.as_ref());
     let timings = RunTimings::of_all(timings);
@@ -197,7 +197,7 @@ fn joined(policies: &[&PolicyRef]) -> PolicyRef {
     }
 }
 
-/// Why a command's reports do not add up, as what they hold of one run.
+/// The parts of a command's reports that do not add up, as a phrase.
 fn holds(command: Command) -> &'static str {
     match command {
         Command::Compact | Command::Stats | Command::Replay | Command::Eval => "peaks and means",

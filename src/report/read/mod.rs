@@ -1,9 +1,9 @@
 //! Reports of every command read back from JSON or JSON lines.
 //!
-//! One reader for all: a head and entries, whose types are those of the command. Entries of `compact` and of `stats` are handed on
-//! one after the other, and are never all in memory. Sums are computed again and never taken from the file (but for the means of
-//! `eval`, whose parts are rounded), and a report whose own sums are others is refused: it has lost entries, or somebody has changed
-//! it. A report of a later version, or of a command whose reports are not read, is refused: nothing is guessed.
+//! There is one reader for all: it reads a head and entries, with the command's types. Entries of `compact` and `stats` are passed
+//! on one by one, and are never all in memory. Sums are recomputed and never taken from the file (except the means of `eval`, whose
+//! parts are rounded), and a report with different sums is rejected: it has lost entries, or somebody changed it. A report of a
+//! later version, or of a command whose reports are not supported, is rejected: nothing is guessed.
 
 mod any;
 mod back;
@@ -31,7 +31,7 @@ pub use back::Back;
 pub use merge::{Merged, Parts};
 pub use source::Text;
 
-/// What tells whether the rest can be understood, and whose it is.
+/// The keys that tell whether the rest can be understood, and which command wrote it.
 #[derive(Deserialize)]
 struct Mark {
     schema_version: Option<u64>,
@@ -40,20 +40,20 @@ struct Mark {
     thresholds: Option<IgnoredAny>,
     vocabulary: Option<IgnoredAny>,
     estimator: Option<IgnoredAny>,
-    /// The old one of two files.
+    /// Of a diff of two files: the old one.
     old: Option<IgnoredAny>,
-    /// The file of two policies.
+    /// Of a comparison of two policies: the input.
     input: Option<IgnoredAny>,
     totals: Option<MarkOfTotals>,
 }
 
-/// What tells apart whose totals they are.
+/// The keys that tell which command the totals belong to.
 #[derive(Deserialize)]
 struct MarkOfTotals {
     cases: Option<IgnoredAny>,
 }
 
-/// The commands whose reports are read.
+/// The commands whose reports can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// `compact`
@@ -95,7 +95,7 @@ impl Command {
     }
 }
 
-/// A report in a file, of which the head was read.
+/// A report in a file whose head has been read.
 #[expect(
     missing_debug_implementations,
     reason = "what it is read from need not have one"
@@ -106,10 +106,10 @@ pub struct Stored<'r> {
     command: Command,
 }
 
-/// The report that `text`, the content of `path`, is; its extension says in which format.
+/// Opens `text`, the content of `path`, as a report; the path's extension determines the format.
 ///
 /// # Errors
-/// What is not a report by this version of the format, with its line.
+/// If it is not a report in this version of the format; with the line.
 pub fn open<'r>(path: &'r Path, text: &'r mut dyn Text) -> Result<Stored<'r>> {
     let mut source = Source::of(path, text)?;
     let command = command_of(&mut source)?;
@@ -121,15 +121,15 @@ pub fn open<'r>(path: &'r Path, text: &'r mut dyn Text) -> Result<Stored<'r>> {
 }
 
 impl Stored<'_> {
-    /// Whose report it is.
+    /// The command that wrote it.
     pub fn command(&self) -> Command {
         self.command
     }
 
-    /// Hands on the entries of a report of `compact`, and gives what else it says.
+    /// Passes on the entries of a report of `compact`, and returns the rest of it.
     ///
     /// # Errors
-    /// The errors of `keep`, and what is no such report, with its line.
+    /// The errors of `keep`, or if it is not such a report; with the line.
     pub fn compact(
         mut self,
         keep: &mut dyn FnMut(Outcome) -> Result<()>,
@@ -139,7 +139,7 @@ impl Stored<'_> {
         self.back(about, left.totals.interrupted)
     }
 
-    /// The same of a report of `stats`.
+    /// The same for a report of `stats`.
     ///
     /// # Errors
     /// The errors of [`Stored::compact`].
@@ -151,10 +151,10 @@ impl Stored<'_> {
         self.back(about, None)
     }
 
-    /// A report of `replay`, in memory.
+    /// Reads a report of `replay` into memory.
     ///
     /// # Errors
-    /// What is no such report, with its line.
+    /// If it is not such a report; with the line.
     pub fn replay(mut self) -> Result<Replays> {
         let mut files = Vec::new();
         let about = self.parts(&mut |file| {
@@ -167,10 +167,10 @@ impl Stored<'_> {
         Ok(back.run(report))
     }
 
-    /// A report of `eval`, in memory.
+    /// Reads a report of `eval` into memory.
     ///
     /// # Errors
-    /// What is no such report, with its line.
+    /// If it is not such a report; with the line.
     pub fn eval(mut self) -> Result<Evals> {
         let mut files = Vec::new();
         let about = self.parts(&mut |file| {
@@ -185,26 +185,27 @@ impl Stored<'_> {
         Ok(back.run(report))
     }
 
-    /// A report of `diff` on two files, in memory.
+    /// Reads a report of `diff` on two files into memory.
     ///
     /// # Errors
-    /// What is no such report, with its line.
+    /// If it is not such a report; with the line.
     pub fn diff(self) -> Result<DiffReport> {
         self.made(|about: AboutFiles, entries| DiffReport::read_back(about, entries))
     }
 
-    /// A report of `diff` on two policies, in memory.
+    /// Reads a report of `diff` on two policies into memory.
     ///
     /// # Errors
-    /// What is no such report, with its line.
+    /// If it is not such a report; with the line.
     pub fn diff_of_two(self) -> Result<ComparisonReport> {
         self.made(|about: AboutPolicies, entries| ComparisonReport::read_back(about, entries))
     }
 
-    /// A report in memory that is `made` of what it says of the run and of its entries, or of which is said why it is refused.
+    /// Reads a report into memory: `made` builds it from what it says about the run and from its entries, or says why it is
+    /// rejected.
     ///
     /// # Errors
-    /// What is no such report, with its line.
+    /// If it is not such a report; with the line.
     pub fn made<A: DeserializeOwned, F: ReadBack + DeserializeOwned + Send, R>(
         mut self,
         made: impl FnOnce(A, Vec<F>) -> std::result::Result<R, String>,
@@ -224,7 +225,7 @@ impl Stored<'_> {
         self.source.head(self.command.name())
     }
 
-    /// What the command itself says of the run; the entries are handed on.
+    /// The command's own data about the run; the entries are passed on.
     fn parts<A: DeserializeOwned, F: ReadBack + DeserializeOwned + Send>(
         &mut self,
         keep: &mut dyn FnMut(F) -> Result<()>,
@@ -236,7 +237,7 @@ impl Stored<'_> {
         Ok(about)
     }
 
-    /// What every report says, with what is its command's own.
+    /// What every report says, combined with the command's own data.
     fn back<A>(mut self, about: A, left: Option<Interrupted>) -> Result<Back<A>> {
         let said = self.head()?;
         let common = self.head()?;
@@ -251,10 +252,10 @@ impl Stored<'_> {
     }
 }
 
-/// The report of `compact` that `bytes`, the content of `path`, are, in memory.
+/// Reads `bytes`, the content of `path`, as a report of `compact` into memory.
 ///
 /// # Errors
-/// The errors of [`open`], and a report of another command.
+/// The errors of [`open`], or if it is a report of another command.
 pub fn read_compact(path: &Path, bytes: &[u8]) -> Result<Report> {
     let mut text = Cursor::new(bytes);
     let stored = open(path, &mut text)?;
@@ -282,20 +283,20 @@ pub fn read_compact(path: &Path, bytes: &[u8]) -> Result<Report> {
     Ok(back.run(report))
 }
 
-/// What no entry says of an interrupted run.
+/// What an interrupted run did not reach, which no entry says.
 #[derive(Deserialize)]
 struct Left {
     #[serde(default)]
     interrupted: Option<Interrupted>,
 }
 
-/// Totals that are taken from the file.
+/// Totals taken from the file.
 #[derive(Deserialize)]
 struct TotalsOf<T> {
     totals: T,
 }
 
-/// Whose report it is. Fails for what has no version that is known.
+/// The command that wrote it. Fails if it has no known version.
 fn command_of(source: &mut Source<'_>) -> Result<Command> {
     let mark: Mark = source.head(source::ANY)?;
     let Some(version) = mark.schema_version else {

@@ -1,7 +1,7 @@
-//! A file that may hold a report: its head, and its entries one after the other.
+//! A file that may contain a report: its head, and its entries one by one.
 //!
-//! Holds the head and few entries at a time. Knows no command: who asks says what is to be read. An error names the line, and is
-//! the same however the file was read.
+//! Holds the head and a few entries at a time. Knows no command: callers say what to read. An error names the line, and does not
+//! depend on how the file was read.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::marker::PhantomData;
@@ -16,14 +16,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::ReadBack;
 use crate::report::ReportFormat;
 
-/// What is read whatever command a report is on.
+/// The name for reads that apply to a report of any command.
 pub(super) const ANY: &str = "any command";
 /// Size of the read buffer, in bytes.
 const READ_BUFFER: usize = 256 << 10;
-/// Bytes of entries that are parsed at once, and the number of entries from which several threads parse them.
+/// The number of bytes of entries to parse at once, and the number of entries from which several threads parse them.
 const BATCH_BYTES: usize = 1 << 20;
 const MIN_PARALLEL_ENTRIES: usize = 16;
-/// No line of a report is as long.
+/// Longer than any line of a report.
 const MOST_LINE: u64 = 4 << 30;
 
 /// What a report is read from.
@@ -36,23 +36,23 @@ pub(super) struct Source<'r> {
     path: &'r Path,
     text: &'r mut dyn Text,
     form: Form,
-    /// The head as JSON; empty where only a parser can find it.
+    /// The head as JSON; empty if only a parser can find it.
     head: Vec<u8>,
-    /// How many lines are before that of the head, once they are counted.
+    /// The number of lines before the head's, once they are counted.
     lines: Option<u64>,
 }
 
 /// Where the entries are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// Each on a line, before the line of the head, which begins here.
+    /// Each entry is on a line, before the line of the head, which begins at this offset.
     Lines(u64),
-    /// In the list of an object.
+    /// The entries are in a list in an object.
     List(Split),
 }
 
 impl<'r> Source<'r> {
-    /// The file's extension says in which format it is.
+    /// Opens a file; its extension determines the format.
     pub(super) fn of(path: &'r Path, text: &'r mut dyn Text) -> Result<Self> {
         let unread = |error| Error::io(path, "read", error);
         let (form, head) = match ReportFormat::from_path(path)? {
@@ -84,7 +84,7 @@ impl<'r> Source<'r> {
         })
     }
 
-    /// The head as what it is to be read as; `of` names the command in an error.
+    /// The head, parsed as `T`; `of` names the command in errors.
     pub(super) fn head<T: DeserializeOwned>(&mut self, of: &str) -> Result<T> {
         match (serde_json::from_slice(&self.head), self.form) {
             (Ok(head), _) => Ok(head),
@@ -106,10 +106,10 @@ impl<'r> Source<'r> {
         parsed.map_err(|error| self.parse_error(&error, 1, of))
     }
 
-    /// Shows the entries, in the order of the file; `key` is that of their list in an object.
+    /// Passes on the entries in file order; `key` is the key of their list in an object.
     ///
     /// # Errors
-    /// The errors of `keep`, and an entry that is none of these, with its line.
+    /// The errors of `keep`, or if an entry is not of this type; with its line.
     pub(super) fn entries<F: ReadBack + DeserializeOwned + Send>(
         &mut self,
         of: &str,
@@ -127,7 +127,7 @@ impl<'r> Source<'r> {
                 let done = shown.and_then(|_| batch.parse().map_err(io::Error::other));
                 match (batch.failed.take(), done) {
                     (Some(Failed::Consumer(error)), _) => Err(error),
-                    // Where it is in the file, and whether it is the first thing that is wrong, a parser of the whole says.
+                    // Parsing the whole file tells where the error is, and whether it is the first one.
                     (Some(Failed::Unfit(_, error)), _) => {
                         self.list::<F>(of, key, &mut |_| Ok(()))?;
                         Err(self.parse_error(&error, 1, of))
@@ -165,7 +165,7 @@ impl<'r> Source<'r> {
             }
         };
         if batch.failed.is_none() {
-            // What fails is said below.
+            // Failures are reported below.
             let _ = batch.parse();
         }
         match batch.failed.take() {
@@ -178,7 +178,7 @@ impl<'r> Source<'r> {
         }
     }
 
-    /// The entries of a list, parsed one by one with all that is around them.
+    /// The entries of a list, parsed one by one together with everything around them.
     fn list<F: DeserializeOwned>(
         &mut self,
         of: &str,
@@ -200,7 +200,7 @@ impl<'r> Source<'r> {
         }
     }
 
-    /// Why the report as a whole is refused.
+    /// The error that rejects the report as a whole.
     pub(super) fn refused(&mut self, why: impl Into<String>) -> Error {
         match self.line() {
             Ok(line) => Error::new(ErrorKind::Unsupported, why)
@@ -222,7 +222,7 @@ impl<'r> Source<'r> {
         }
     }
 
-    /// Why what was read, from this line on, is not what was expected.
+    /// The error for content that is not as expected, in a text that starts at line `first`.
     fn parse_error(&self, error: &serde_json::Error, first: u64, of: &str) -> Error {
         if let Some(kind) = error.io_error_kind() {
             return self.unread(kind.into());
@@ -246,14 +246,14 @@ impl<'r> Source<'r> {
 struct Batch<'k, F> {
     keep: Keep<'k, F>,
     bytes: Vec<u8>,
-    /// Where each ends, and its line.
+    /// The end offset of each entry, and its line.
     ends: Vec<(usize, u64)>,
     failed: Option<Failed>,
 }
 
 /// What went wrong.
 enum Failed {
-    /// What was on this line is no entry.
+    /// The content of this line is not an entry.
     Unfit(u64, serde_json::Error),
     Consumer(Error),
 }
@@ -277,7 +277,7 @@ impl<'k, F: ReadBack + Send> Batch<'k, F> {
         }
     }
 
-    /// Parses and keeps all that were added.
+    /// Parses all added entries and passes them on.
     fn parse(&mut self) -> std::result::Result<(), Stop> {
         let begins = std::iter::once(0).chain(self.ends.iter().map(|(end, _)| *end));
         let entries = begins.zip(&self.ends);
@@ -309,7 +309,7 @@ fn rewind(text: &mut dyn Text) -> io::Result<()> {
     text.seek(SeekFrom::Start(0)).map(drop)
 }
 
-/// The last line that is not empty, and where it begins.
+/// The last non-empty line, and its offset.
 fn last_line(text: &mut dyn Text) -> io::Result<Option<(u64, Vec<u8>)>> {
     let mut begin = text.seek(SeekFrom::End(0))?;
     // From `begin` on.
@@ -328,7 +328,7 @@ fn last_line(text: &mut dyn Text) -> io::Result<Option<(u64, Vec<u8>)>> {
         if end.len() as u64 > MOST_LINE {
             return Err(io::Error::other("its last line has no end"));
         }
-        // Twice as much each time, so that a long line is not copied again and again.
+        // Read twice as much each time, so that a long line is not copied over and over.
         let more = begin.min((end.len() as u64).max(READ_BUFFER as u64));
         begin -= more;
         text.seek(SeekFrom::Start(begin))?;
@@ -339,7 +339,7 @@ fn last_line(text: &mut dyn Text) -> io::Result<Option<(u64, Vec<u8>)>> {
     }
 }
 
-/// How many lines end before a place.
+/// The number of lines that end before an offset.
 fn lines_before(text: &mut dyn Text, end: u64) -> io::Result<u64> {
     rewind(text)?;
     let mut reader = BufReader::with_capacity(READ_BUFFER, Read::take(text, end));

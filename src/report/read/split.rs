@@ -1,23 +1,23 @@
-//! The text of a `.json` report taken apart while it is read: its head, and each entry of its `files`.
+//! Splits the text of a `.json` report while reading it: into its head, and each entry of its `files`.
 //!
-//! Finds where values end and checks nothing else: the parser of the parts does. What it does not know how to take apart, it says
-//! is odd, and says nothing more of it.
+//! Finds where values end and checks nothing else, which is left to the parser of the parts. Reports text that it cannot split as
+//! odd, without further detail.
 
 use std::io::{self, Read};
 
 /// Size of the read buffer, in bytes.
 const READ_BUFFER: usize = 256 << 10;
-/// No head of a report and no entry is as long.
+/// Longer than any head or entry of a report.
 const MOST: usize = 1 << 30;
 /// The key of the entries.
 const FILES: &[u8] = b"files";
 
-/// How far the text was taken apart.
+/// Whether the text could be split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Split {
-    /// It has a list of files, and all of it was shown.
+    /// It has a list of files, which was shown completely.
     Whole,
-    /// It is no report, or written in a way that takes a parser.
+    /// It is not a report, or is written in a way that requires a parser.
     Odd,
 }
 
@@ -32,11 +32,11 @@ enum At {
     List(Before),
     /// In an entry.
     Entry,
-    /// Behind the object.
+    /// After the object.
     End,
 }
 
-/// What is before a place in the list.
+/// What precedes a position in the list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     Nothing,
@@ -44,11 +44,11 @@ enum Before {
     Comma,
 }
 
-/// Where the text was read up to.
+/// The state of splitting, up to the current position.
 struct Splitter<'s> {
     at: At,
     depth: usize,
-    /// Whether a string has begun and not ended, and whether its next byte is escaped.
+    /// Set inside a string: whether its next byte is escaped.
     string: Option<Escape>,
     /// The last string among the keys and values of the head.
     key: Vec<u8>,
@@ -64,7 +64,7 @@ enum Escape {
     Yes,
 }
 
-/// Takes a text apart: shows each entry, and gives the rest of it, which is a report without entries.
+/// Splits a text: shows each entry, and returns the rest, which is a report without entries.
 ///
 /// # Errors
 /// The errors of the text and of `show`.
@@ -171,11 +171,11 @@ impl Splitter<'_> {
         }
     }
 
-    /// How many bytes belong to the string that has begun.
+    /// The number of bytes that belong to the open string.
     fn in_string(&mut self, bytes: &[u8]) -> usize {
         let mut at = 0;
         if self.string == Some(Escape::Yes) {
-            // Whatever it is, it ends nothing.
+            // An escaped byte ends nothing.
             self.string = Some(Escape::No);
             at = 1;
         }
@@ -194,7 +194,7 @@ impl Splitter<'_> {
         bytes.len()
     }
 
-    /// How many bytes belong to the entry, up to its end or to where a string begins in it.
+    /// The number of bytes that belong to the entry, up to its end or to the start of a string in it.
     fn in_entry(&mut self, bytes: &[u8]) -> usize {
         for (at, byte) in bytes.iter().enumerate() {
             match byte {
@@ -210,7 +210,7 @@ impl Splitter<'_> {
                         return at + 1;
                     }
                 }
-                // What is no object, and will be refused.
+                // An entry that is not an object; it will be rejected.
                 b',' | b'}' | b']' if self.depth == 2 => {
                     self.at = At::List(Before::Entry);
                     return at;
@@ -221,7 +221,7 @@ impl Splitter<'_> {
         bytes.len()
     }
 
-    /// A byte among the keys and values of the head, outside of strings.
+    /// Handles a byte among the keys and values of the head, outside strings.
     fn in_head(&mut self, byte: u8) -> Split {
         match byte {
             b'"' => {
@@ -245,7 +245,7 @@ impl Splitter<'_> {
                     self.at = At::End;
                 }
             }
-            // A key that is spelled in another way may mean the same.
+            // A key with escapes may mean the same.
             b':' if self.depth == 1 && self.key.contains(&b'\\') => return Split::Odd,
             _ => {}
         }
@@ -257,7 +257,7 @@ impl Splitter<'_> {
 mod tests {
     use super::*;
 
-    /// Gives a byte at a time.
+    /// Returns one byte at a time.
     struct Slow<'t>(&'t [u8]);
 
     impl Read for Slow<'_> {

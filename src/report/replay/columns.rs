@@ -1,6 +1,6 @@
 //! The columns of a report on `replay`: of a policy, over a session or over all, and of a turn.
 //!
-//! The tables, the Markdown report and the page show the session's or the policy's name, then those with a heading.
+//! The tables, the Markdown report and the page show the session's or the policy's name, then the columns with a heading.
 
 use super::Replays;
 use crate::replay::{Done, Figures, PolicyReplay, SessionReplay, TurnReplay};
@@ -10,7 +10,7 @@ use crate::text::shown_name;
 
 /// What a policy does to a session, or to all of them.
 pub(super) struct Row<'r> {
-    /// Of a session.
+    /// The path of a session's file.
     pub(super) path: &'r str,
     pub(super) session: &'r str,
     pub(super) policy: &'r str,

@@ -1,6 +1,6 @@
 //! The results of `replay`, for people (a table) and for programs (JSON).
 //!
-//! Writes only to the writer that it is given. Text from a transcript cannot steer the terminal that shows it.
+//! Writes only to the given writer. Text from a transcript cannot control the terminal that shows it.
 
 mod columns;
 mod page;
@@ -20,19 +20,19 @@ use crate::replay::{FileReplay, Totals};
 pub(super) use columns::csv_headers;
 pub use table::write as write_replay_table;
 
-/// What a run has replayed.
+/// The results of a replay run.
 pub type Replays = RunReport<ReplayHeader, Totals, Examined<FileReplay>>;
 
-/// How a run has replayed. The fields are the JSON's keys, in its order.
+/// How a run replayed. The fields are the JSON keys, in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReplayHeader {
-    /// The policies, in the order in which each session has them.
+    /// The policies, in the order used in each session.
     pub policies: Vec<PolicyRef>,
     /// The name of the estimator that counted for all of them.
     pub estimator: Cow<'static, str>,
 }
 
-/// How much is shown.
+/// How much to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// The sums for each policy.
@@ -56,7 +56,7 @@ impl Replays {
         };
         RunReport::of(about, totals, files)
     }
-    /// The same report read back. Says why, where its sessions do not fit its policies.
+    /// The same report read back; an error says why its sessions do not fit its policies.
     pub(super) fn read_back(
         about: ReplayHeader,
         files: Vec<Examined<FileReplay>>,

@@ -20,7 +20,7 @@ use crate::report::times::time;
 
 /// How many sessions have curves.
 const SESSIONS: usize = 4;
-/// The most events below a row.
+/// The maximum number of events below a row.
 const EVENTS: usize = 200;
 
 /// Writes the page.
@@ -122,11 +122,11 @@ fn charts(replays: &Replays) -> Vec<Chart> {
     })];
     let sessions = replays.files.iter();
     let sessions = sessions.flat_map(|f| f.found.sessions.iter().map(move |s| (f, s)));
-    // Versions before the sizes of requests wrote too few points for a curve.
+    // Versions that did not record request sizes wrote too few points for a curve.
     let is_measured = |s: &SessionReplay| s.policies.iter().all(|p| !p.windows.is_empty());
     let sessions = sessions.filter(|(_, s)| s.requests > 1 && is_measured(s));
     let mut sessions: Vec<_> = sessions.collect();
-    // Stable, so that equal ones come in path order.
+    // The sort is stable, so that equal sessions stay in path order.
     sessions.sort_by_key(|(_, session)| Reverse(session.whole.sent));
     for (file, session) in sessions.into_iter().take(SESSIONS) {
         charts.push(curves(&file.file.path, session));
@@ -184,7 +184,7 @@ fn points(policy: &PolicyReplay) -> Vec<(f64, f64)> {
     points.extend(steps.flat_map(sizes));
     let last = points.last().map_or(0.0, |point| point.0);
     points.push((last, policy.own.last as f64));
-    // What is said twice is one point.
+    // Repeated points are merged.
     points.dedup();
     points
 }
@@ -208,7 +208,7 @@ fn mark(step: &Step) -> Option<(f64, f64, String)> {
     Some((step.request as f64, step.after as f64, told))
 }
 
-/// The name and what precedes the figures.
+/// The name and the columns before the figures.
 fn lead() -> Vec<Column> {
     vec![
         Column::new("session", ColumnKind::Name),

@@ -1,6 +1,6 @@
-//! The report on `replay` in every format but the terminal's: JSON lines, a row a session and policy in CSV, Markdown.
+//! The report on `replay` in every format but the terminal's: JSON, one row per session and policy in CSV, Markdown.
 //!
-//! The turns are in JSON and on the page only.
+//! The turns are only in JSON and on the page.
 
 use std::io::{self, Write};
 

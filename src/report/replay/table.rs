@@ -1,6 +1,6 @@
 //! The tables for people: the sums for each policy, what it sends for each input, and the steps.
 //!
-//! Of many inputs, those with the highest costs are shown; the JSON has all.
+//! If there are many inputs, those with the highest costs are shown; the JSON has all.
 
 use std::cmp::Reverse;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use crate::report::column::shown;
 use crate::report::rows::Table;
 use crate::text::{count, printable, shown_name, thousands};
 
-/// A batch of up to this many inputs is shown whole; of a longer one, this many with the highest costs.
+/// A batch of up to this many inputs is shown in full; of a longer one, this many with the highest costs.
 const FILES_SHOWN: usize = 20;
 
 /// Writes the tables for this screen.
@@ -115,7 +115,7 @@ pub(super) fn files(replays: &Replays) -> Table {
             .sum::<u64>()
     };
     let mut shown: Vec<&Examined<FileReplay>> = replays.files.iter().collect();
-    // Stable, so that equal ones come in path order; then all of them do again.
+    // The sort is stable, so that equal inputs stay in path order; the selection is then sorted by path again.
     shown.sort_by_key(|file| Reverse(whole(file)));
     shown.truncate(FILES_SHOWN);
     shown.sort_by(|a, b| a.file.path.cmp(&b.file.path));

@@ -1,4 +1,4 @@
-//! Both forms of one replay.
+//! Tests of both forms of a replay.
 
 use std::path::Path;
 
@@ -206,7 +206,7 @@ fn a_curve_has_a_point_for_each_request() {
             "0,32.31 100,83.59 100,6.67"
         ]
     );
-    // Reports of versions that did not tell the sizes of requests have no curves.
+    // Reports of versions that did not record request sizes have no curves.
     for policy in &mut replays.files[0].found.sessions[0].policies {
         policy.windows.clear();
     }

@@ -1,6 +1,6 @@
 //! The columns of a report on `stats`: of an input, and of a turn.
 //!
-//! The table, the Markdown report and the page show an input's name and format, then those with a heading.
+//! The table, the Markdown report and the page show an input's name and format, then the columns with a heading.
 
 use crate::outcome::{Examined, FileStatus};
 use crate::report::column::{Column, Unit};
@@ -15,7 +15,7 @@ pub(super) type TurnRow<'r> = (&'r File, &'r ConversationStats, &'r Turn);
 /// A conversation, with its file.
 pub(super) type ConversationRow<'r> = (&'r File, &'r ConversationStats);
 
-/// The columns of inputs, in the order of the CSV report. What was not counted is empty, not 0.
+/// The columns of inputs, in the order of the CSV report. A figure that was not counted is empty, not 0.
 pub(super) fn columns() -> Vec<Column<File>> {
     type Of = Column<File>;
     let count = |name, read: fn(&Counts) -> u64| Of::amount(name, Unit::One, counted(read));

@@ -1,6 +1,6 @@
 //! The results of `stats`, for people (a table) and for programs (JSON).
 //!
-//! Writes only to the writer that it is given. Text from a transcript cannot steer the terminal that shows it.
+//! Writes only to the given writer. Text from a transcript cannot control the terminal that shows it.
 
 mod columns;
 mod page;
@@ -28,7 +28,7 @@ use seen::Seen;
 pub(super) use columns::csv_headers;
 pub use table::write as write_stats_table;
 
-/// What a run has counted. Its inputs are wherever they are, and were all looked at once.
+/// The counts of a run. Its inputs may be stored anywhere; all of them were read once.
 #[expect(missing_debug_implementations, reason = "entries need not have one")]
 pub struct Stats<'e> {
     pub(super) head: Head<StatsHeader, Totals>,
@@ -36,10 +36,10 @@ pub struct Stats<'e> {
     seen: Seen,
 }
 
-/// How a run has counted. The fields are the JSON's keys, in its order.
+/// How a run counted. The fields are the JSON keys, in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StatsHeader {
-    /// The policy that has counted.
+    /// The policy by which tokens were counted.
     pub policy: PolicyRef,
     /// The name of the estimator that counted the tokens.
     pub estimator: Cow<'static, str>,
@@ -47,44 +47,44 @@ pub struct StatsHeader {
     pub threshold: Option<u64>,
     /// All thresholds of the policy.
     pub thresholds: Thresholds,
-    /// The most consumers of an input and of all.
+    /// The maximum number of consumers to list, for an input and for all.
     #[serde(default = "usual_top")]
     pub top: usize,
 }
 
-/// The number of consumers where a report does not say it.
+/// The number of consumers if a report does not state it.
 fn usual_top() -> usize {
     10
 }
 
-/// How much of the counts is shown.
+/// How much of the counts to show.
 #[derive(Debug, Clone, Copy)]
 pub struct View {
     /// Where.
     pub screen: Screen,
-    /// The most tools, paths, consumers and conversations.
+    /// The maximum number of tools, paths, consumers and conversations.
     pub top: usize,
     /// Which turns.
     pub turns: Turns,
 }
 
-/// Which turns are shown.
+/// Which turns to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turns {
     /// Some, if there is only one conversation.
     Some,
-    /// All of each conversation that is shown.
+    /// All turns of each conversation shown.
     All,
 }
 
-/// The most tools, paths, consumers and conversations that a comment shows.
+/// The maximum number of tools, paths, consumers and conversations to show in a comment.
 const TOP_OF_MARKDOWN: usize = 10;
 
 impl<'e> Stats<'e> {
-    /// The sums over `entries`, which are in path order, with the largest consumers, as many as `about` says.
+    /// The sums over `entries`, which are in path order, with as many of the largest consumers as `about` says.
     ///
     /// # Errors
-    /// Where an entry cannot be read.
+    /// If an entry cannot be read.
     pub fn of(
         about: StatsHeader,
         entries: &'e dyn Entries<Examined<FileStats>>,
@@ -98,14 +98,14 @@ impl<'e> Stats<'e> {
         })
     }
 
-    /// The same report, which also says what was not read.
+    /// The same report, also saying what was not read.
     #[must_use]
     pub fn with_not_read(mut self, not_read: Vec<NotRead>) -> Self {
         self.head.not_read = not_read;
         self
     }
 
-    /// The same report, which also says how long the run took, and its phases together.
+    /// The same report, also saying how long the run and its phases took.
     #[must_use]
     pub fn with_timings(mut self, wall: Option<Duration>) -> Self {
         self.head.timings = wall.map(|wall| RunTimings::new(wall, self.seen.phases.clone()));
@@ -117,12 +117,12 @@ impl<'e> Stats<'e> {
         &self.head
     }
 
-    /// The folder that all inputs are in, with its `/` at the end; "" for a single one.
+    /// The folder that contains all inputs, with a trailing `/`; empty for a single input.
     fn folder(&self) -> &str {
         self.seen.folder.name()
     }
 
-    /// What is said of each input.
+    /// The columns shown for each input.
     fn columns(&self) -> Vec<Column<Examined<FileStats>>> {
         with_times(columns::columns(), self.head.timings())
     }
@@ -135,7 +135,7 @@ impl<'e> Stats<'e> {
     /// Shows every conversation with its file.
     ///
     /// # Errors
-    /// The errors of `show`, and where an entry cannot be read.
+    /// The errors of `show`, or if an entry cannot be read.
     pub fn each_conversation(
         &self,
         show: &mut dyn FnMut(&Examined<FileStats>, &ConversationStats) -> io::Result<()>,
@@ -148,7 +148,7 @@ impl<'e> Stats<'e> {
 }
 
 impl StatsHeader {
-    /// That by a policy with these thresholds, with the `top` largest consumers.
+    /// The header for a policy with these thresholds and the `top` largest consumers.
     pub fn new(
         policy: PolicyRef,
         estimator: impl Into<Cow<'static, str>>,

@@ -1,6 +1,6 @@
 //! The page of `stats`: what takes the tokens, by role, block, tool and file, and how the windows grew.
 //!
-//! A recorded compaction is marked on a curve where its summary is: what was before it is not in the live window.
+//! A recorded compaction is marked on a curve where its summary is: the history before it is not in the live window.
 
 use std::io::{self, Write};
 
@@ -19,9 +19,9 @@ use crate::report::page::{
 use crate::report::times::{phases, time};
 use crate::stats::{By, ConversationStats, FileStats, PathCount, Share, ToolCount, Weigh};
 
-/// The most bars of a chart; others are not shown.
+/// The maximum number of bars in a chart; others are not shown.
 const BARS: usize = 12;
-/// The most conversations and blocks below a row.
+/// The maximum number of conversations and blocks below a row.
 const MOST: usize = 50;
 
 /// Writes the page.
@@ -162,7 +162,7 @@ fn grouped(stats: &Stats<'_>, whole: u64) -> impl Iterator<Item = Chart> {
     charts.map(Chart::Bars).collect::<Vec<_>>().into_iter()
 }
 
-/// The largest of `by`, if there are any.
+/// A chart of the largest entries of `by`, if there are any.
 fn bars<T: Weigh + Default>(
     title: &'static str,
     about: &str,
@@ -248,7 +248,7 @@ fn growth(stats: &Stats<'_>) -> Option<Chart> {
     })
 }
 
-/// Which curves are drawn, and what they show, where there are `all` conversations.
+/// Which curves are drawn and what they show, if there are `all` conversations.
 fn about(all: u64, lines: &[Line]) -> String {
     let mut said = Vec::new();
     if all > CURVES as u64 {
@@ -276,7 +276,7 @@ fn marks(conversation: &ConversationStats) -> Vec<(f64, f64, String)> {
     marks.collect()
 }
 
-/// The name and what precedes the figures.
+/// The name and the columns before the figures.
 fn lead() -> Vec<Column> {
     vec![
         Column::new("file", ColumnKind::Name),

@@ -1,6 +1,6 @@
-//! The report on `stats` in every format but the terminal's: JSON lines, a row an input in CSV, Markdown for a comment.
+//! The report on `stats` in every format but the terminal's: JSON, one row per input in CSV, Markdown for a comment.
 //!
-//! Lists are cut in Markdown only.
+//! Lists are truncated only in Markdown.
 
 use std::io::{self, Write};
 
@@ -15,7 +15,7 @@ use crate::report::{CsvRows, Render, ReportFormat, Screen};
 use crate::report::{csv, left_out};
 use crate::text::{count, thousands};
 
-/// How much of the counts a comment shows.
+/// How much of the counts to show in a comment.
 const VIEW: View = View {
     screen: Screen::plain(usize::MAX),
     top: TOP_OF_MARKDOWN,

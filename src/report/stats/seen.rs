@@ -1,4 +1,4 @@
-//! What every rendering of a report on `stats` says of all inputs together, from one look at each of them.
+//! What every rendering of a report on `stats` says about all inputs together, collected in one pass over them.
 //!
 //! Holds sums and the largest few, however many inputs there are.
 
@@ -13,18 +13,18 @@ use crate::report::rows::Folder;
 use crate::report::times::{RunTimings, with_times};
 use crate::stats::{ConversationStats, FileStats, Standing, Totals};
 
-/// A batch of up to this many inputs is shown whole; of a longer one, this many of the largest.
+/// A batch of up to this many inputs is shown in full; of a longer one, this many of the largest.
 const FILES_SHOWN: usize = 20;
-/// The most curves.
+/// The maximum number of curves.
 pub(super) const CURVES: usize = 6;
 
 /// What was seen of all inputs, in path order.
 pub(super) struct Seen {
     pub(super) folder: Folder,
     pub(super) groups: Groups,
-    /// The phases of all of them together.
+    /// The phases of all inputs together.
     pub(super) phases: Timings,
-    /// The places of the largest inputs, the largest first; equal ones in path order.
+    /// The indices of the largest inputs, the largest first; equal ones in path order.
     pub(super) files: Vec<usize>,
     /// How many conversations there are.
     pub(super) conversations: u64,
@@ -35,11 +35,11 @@ pub(super) struct Seen {
     /// The largest of them.
     pub(super) largest_curves: Vec<Shown>,
     pub(super) standings: Standings,
-    /// Of the columns for people, in their order there; that of times comes last.
+    /// The sums of the columns for people, in order; times come last.
     sums: Vec<Sum>,
 }
 
-/// A conversation with what its name needs of its file.
+/// A conversation with what its name needs from its file.
 #[derive(Clone)]
 pub(super) struct Shown {
     pub(super) path: String,
@@ -51,20 +51,20 @@ pub(super) struct Shown {
 /// How all conversations compare with the thresholds.
 #[derive(Default)]
 pub(super) struct Standings {
-    /// Each limit of live tokens with the number of conversations that are over it.
+    /// For each limit on live tokens, the number of conversations over it.
     pub(super) trigger: u64,
     pub(super) target: u64,
     pub(super) offload: u64,
-    /// Each limit of results with the number of results that are over it.
+    /// For each limit on results, the number of results over it.
     pub(super) demote: u64,
     pub(super) clear: u64,
 }
 
 impl Seen {
-    /// Looks at all, and adds them up with the `top` largest consumers and conversations.
+    /// Reads all entries and adds them up, with the `top` largest consumers and conversations.
     ///
     /// # Errors
-    /// Where one cannot be read.
+    /// If an entry cannot be read.
     pub(super) fn of(
         entries: &dyn Entries<Examined<FileStats>>,
         top: usize,
@@ -146,7 +146,7 @@ impl Seen {
     }
 }
 
-/// The columns that are added up, with that of times, whether it is shown or not.
+/// The columns that are added up, including times, whether shown or not.
 fn summed() -> Vec<Column<Examined<FileStats>>> {
     with_times(columns::columns(), Some(&RunTimings::default()))
 }
@@ -183,11 +183,11 @@ impl Standings {
     }
 }
 
-/// The largest of many things that come one by one, the first of equals before the others.
+/// The largest of many things that arrive one by one; among equals, the first comes first.
 struct Largest<T> {
     most: usize,
     found: Vec<(u64, T)>,
-    /// What is not larger is not among them.
+    /// Anything not larger than this is not among them.
     least: Option<u64>,
 }
 
@@ -205,14 +205,14 @@ impl<T> Largest<T> {
             return;
         }
         self.found.push((weight, make()));
-        // Seldom, so that many cost little.
+        // Rarely, so that many things cost little.
         if self.found.len() / 2 >= self.most {
             self.cut();
         }
     }
 
     fn cut(&mut self) {
-        // Stable: those that are in their order already came before the others.
+        // A stable sort is right: the things already in order came before the others.
         self.found.sort_by_key(|(weight, _)| Reverse(*weight));
         self.found.truncate(self.most);
         if self.found.len() == self.most {

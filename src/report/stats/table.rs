@@ -1,6 +1,6 @@
 //! The tables for people: inputs, then the shares of all together, then their windows.
 //!
-//! Of long lists, the largest entries are shown; the JSON has all.
+//! In long lists, only the largest entries are shown; the JSON has all.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -46,7 +46,7 @@ pub fn write(stats: &Stats<'_>, view: View, out: &mut dyn Write) -> io::Result<(
     Ok(())
 }
 
-/// What a narrow screen leaves out first: what can be seen elsewhere, or matters less.
+/// The columns that a narrow screen omits first: those that can be seen elsewhere, or matter less.
 const SPARE: &[&str] = &[
     "dead tokens",
     "bytes",
@@ -68,14 +68,14 @@ const SPARE: &[&str] = &[
     "factor",
 ];
 
-/// The table of inputs; and those of what they hold, without empty ones.
+/// The table of inputs, and the non-empty tables of their contents.
 pub(super) fn parts(stats: &Stats<'_>, view: View) -> io::Result<[Vec<Table>; 2]> {
     let top = view.top;
     let counts = &stats.head.totals.counts;
     let shown = stats.seen.files.iter();
     let shown: io::Result<Vec<Cow<'_, _>>> = shown.map(|at| stats.entries.get(*at)).collect();
     let mut shown = shown?;
-    // Stable: equal paths stay as they are.
+    // The sort is stable: equal paths keep their order.
     shown.sort_by(|a, b| a.file.path.cmp(&b.file.path));
     let shown: Vec<&Examined<FileStats>> = shown.iter().map(|file| &**file).collect();
 

@@ -1,4 +1,4 @@
-//! Both forms of one count, whole; hostile text; long batches.
+//! Tests of both forms of a count in full, of hostile text, and of long batches.
 
 use std::path::Path;
 
@@ -133,7 +133,7 @@ fn counts_of_estimates() -> Estimates {
     }
 }
 
-/// By the thresholds of `auto`.
+/// A standing by the thresholds of `auto`.
 fn standing(since: Option<u64>) -> Standing {
     let window = |limit| Some(Window { limit, since });
     let results = |limit, results, since| {
@@ -288,7 +288,7 @@ fn long(path: &str, turns: u64) -> Examined<FileStats> {
     long
 }
 
-/// The rows of the table that begins so, without its header.
+/// The rows of the table whose header begins like this, without the header.
 fn rows<'t>(shown: &'t str, header: &str) -> Vec<&'t str> {
     let lines = shown.lines().skip_while(|line| !line.starts_with(header));
     lines.skip(1).take_while(|line| !line.is_empty()).collect()
@@ -306,7 +306,7 @@ fn of_many_turns_some_are_shown_with_the_first_and_the_last() {
         "1", "4", "8", "11", "15", "18", "22", "25", "29", "32", "36", "40",
     ];
     assert_eq!(numbers, expected);
-    // 24 signs are 40 000 tokens: 12 are within the limit of 20 000, and 1 000 are one.
+    // 24 characters are 40 000 tokens: 12 of them are within the limit of 20 000, and 1 000 tokens are one character.
     assert_eq!(cell(turns[0], 0), "=");
     assert_eq!(cell(turns[6], 0), "============##");
     assert_eq!(cell(turns[11], 0), "=".repeat(12) + &"#".repeat(12));
@@ -468,7 +468,7 @@ fn text_from_a_transcript_steers_no_terminal() {
     hostile.found.counts.largest[0].tool = Some(evil.to_owned());
     hostile.found.counts.largest[0].hint = Some(evil.to_owned());
     hostile.found.conversations[0].id = evil.to_owned();
-    // Of several conversations the ids are shown.
+    // If there are several conversations, their ids are shown.
     hostile
         .found
         .conversations

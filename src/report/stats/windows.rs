@@ -11,13 +11,13 @@ use crate::report::rows::{Foot, Table};
 use crate::stats::{ConversationStats, FileStats, ResultsOver, Standing, Thresholds, Turn, Window};
 use crate::text::{count, printable, thousands};
 
-/// The most turns of one conversation.
+/// The maximum number of turns to show for a conversation.
 const TURNS_SHOWN: usize = 12;
-/// The longest bar of a turn, in characters.
+/// The maximum length of a turn's bar, in characters.
 const BAR: u64 = 24;
-/// The longest row of steps of a conversation, in characters.
+/// The maximum length of a conversation's row of steps, in characters.
 const STEPS: usize = 16;
-/// A step, from an empty window to the whole one.
+/// The characters for steps, from an empty window to the full one.
 const LEVELS: [char; 8] = ['.', ':', '-', '=', '+', '*', '#', '@'];
 /// The text of an empty cell.
 const NONE: &str = "-";
@@ -55,7 +55,7 @@ pub(super) fn growth(stats: &Stats<'_>, view: View) -> Vec<Table> {
     tables
 }
 
-/// A conversation's file, without the folder of all, and its id where there are several in it.
+/// A conversation's file without the common folder, and its id if the file has several.
 pub(super) fn name_of(shown: &Shown, folder: &str) -> String {
     let path = &shown.path[folder.len()..];
     let name = match shown.of {
@@ -99,7 +99,7 @@ fn spread<T>(all: &[T], most: usize) -> Vec<&T> {
         .collect()
 }
 
-/// A window as a share of the whole one; what is over the limit is drawn with another sign.
+/// A window as a share of the full one; the part over the limit is drawn with another character.
 fn bar(context: u64, limit: Option<u64>, whole: u64) -> String {
     let part = |tokens: u64| {
         let tokens = u128::from(tokens.min(whole)) * u128::from(BAR);
@@ -274,7 +274,7 @@ pub(super) fn estimates(stats: &Stats<'_>, shown: &[&Examined<FileStats>]) -> Ta
             counts.estimates.named(),
         ));
         if let Some((conversation, usage)) = file.found.usage() {
-            // Beside the estimates of several conversations, it would seem to be of all.
+            // Next to the estimates of several conversations, it would seem to be for all of them.
             if conversations.len() > 1 {
                 let name = format!("  in {}", conversation.id);
                 table.rows.push(row(&name, conversation.estimates.named()));

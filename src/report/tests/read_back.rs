@@ -1,4 +1,4 @@
-//! Reports that are read again, merged, or refused.
+//! Tests of reports that are read back, merged, or rejected.
 
 use std::io::Cursor;
 use std::time::Duration;
@@ -111,7 +111,7 @@ fn merged_reports_have_new_totals() {
     assert_eq!(both.totals().tokens_before, 59_411);
     assert_eq!(both.files().last().unwrap().file.path, "z.jsonl");
 
-    // Times add up, where all have some.
+    // Times add up if all reports have some.
     let timed = |seconds| sample().with_timings(Some(Duration::from_secs(seconds)));
     let both = merged(vec![timed(2), timed(3)]);
     assert_eq!(

@@ -1,11 +1,11 @@
-//! Where there are no registers to read strings by: nothing is ever read here.
+//! The fallback for targets without wide registers: it never reads anything.
 
 use std::convert::Infallible;
 
 use super::Inside;
 use crate::scan::string::Found;
 
-/// Leave to read by registers, which nobody has.
+/// Proof that wide registers are available; never constructed here.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::scan) struct Wide(Infallible);
 

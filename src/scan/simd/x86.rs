@@ -1,6 +1,6 @@
-//! Strings by registers of 32 bytes: where they end, how many characters they have, and what is in them.
+//! Reads strings with 32-byte registers: where they end, how many characters they have, and what they contain.
 //!
-//! Holds the only `unsafe` of the scanner: calls whose condition is checked beside them, and a load of an array.
+//! Contains the scanner's only `unsafe` code: calls whose preconditions are checked next to them, and a load from an array.
 
 use std::arch::x86_64::*;
 
@@ -12,12 +12,12 @@ const WIDTH: usize = 32;
 /// Bytes in a block of two registers.
 const BLOCK: usize = 2 * WIDTH;
 
-/// Leave to read by registers: there is one only where the processor has AVX2, BMI1 and POPCNT.
+/// Proof that the processor has AVX2, BMI1 and POPCNT; exists only if it does.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::scan) struct Wide(());
 
 impl Wide {
-    /// Finds out whether it can be done here.
+    /// Detects whether this processor has the required features.
     #[inline]
     pub(in crate::scan) fn here() -> Option<Wide> {
         let has_all = is_x86_feature_detected!("avx2")
@@ -26,20 +26,19 @@ impl Wide {
         has_all.then_some(Wide(()))
     }
 
-    /// The end of the string whose first byte is at `start`, if it is a short one whose bytes are all characters, as most keys
-    /// are.
+    /// The end of the string whose first byte is at `start`, if it is short and each of its bytes is a character, as in most keys.
     #[inline]
     pub(in crate::scan) fn plain(self, line: &[u8], start: usize) -> Option<usize> {
-        // SAFETY: `plain_end` is unsafe to call only because it is compiled for processors with AVX2 and BMI1, and `here`, which
-        // alone makes a `Wide`, has seen that this is one. It takes and returns plain values and slices, and its body is safe
-        // code: it reads memory only by checked indexing.
+        // SAFETY: `plain_end` is unsafe to call only because it is compiled for processors with AVX2 and BMI1, and `here`, the only
+        // place that creates a `Wide`, has checked that this is one. It takes and returns plain values and slices, and its body is
+        // safe code: it reads memory only by checked indexing.
         #[allow(unsafe_code)]
         unsafe {
             plain_end(line, start)
         }
     }
 
-    /// Reads the string whose first byte is at `start`, if it is a whole and valid one.
+    /// Reads the string whose first byte is at `start`, if it is complete and valid.
     #[inline]
     pub(in crate::scan) fn find(self, line: &[u8], start: usize) -> Option<Found> {
         // SAFETY: as for `plain_end` in `plain`; `walk` is compiled for processors with POPCNT, too.
@@ -49,7 +48,7 @@ impl Wide {
         }
     }
 
-    /// The same, and counts what is in it; `units` gets the place of the backslash of every `\u`.
+    /// The same, and counts what it contains; `units` is called with the position of the backslash of every `\u`.
     pub(in crate::scan) fn inside(
         self,
         line: &[u8],
@@ -64,7 +63,7 @@ impl Wide {
     }
 }
 
-/// The bits of a register's bytes.
+/// The highest bit of each byte of a register, as a mask.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn bits(bytes: __m256i) -> u64 {
@@ -101,11 +100,11 @@ fn at_most(bytes: __m256i, most: u8) -> __m256i {
     _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, all(most)), bytes)
 }
 
-/// The bytes that may follow a backslash, but for `u`.
+/// The bytes that may follow a backslash, except `u`.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn simple(bytes: __m256i) -> __m256i {
-    // A bit for each upper half of such a byte (2, 5, 6, 7), by its lower half, and the other way round.
+    // Two lookup tables, indexed by the lower and the upper nibble, with one bit for each upper nibble of such a byte (2, 5, 6, 7).
     let lower = _mm256_broadcastsi128_si256(_mm_setr_epi8(
         0, 0, 13, 0, 8, 0, 4, 0, 0, 0, 0, 0, 2, 0, 4, 1,
     ));
@@ -126,28 +125,28 @@ fn simple(bytes: __m256i) -> __m256i {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn is_hex(bytes: __m256i) -> __m256i {
-    // Taken from each byte, digits and letters begin at 0, and what is below them is large.
+    // After the subtraction, digits and letters begin at 0, and bytes below them wrap to large values.
     let lower = _mm256_or_si256(bytes, all(0x20));
     let digit = at_most(_mm256_sub_epi8(bytes, all(b'0')), 9);
     let letter = at_most(_mm256_sub_epi8(lower, all(b'a')), 5);
     _mm256_or_si256(digit, letter)
 }
 
-/// The bytes that continue a character.
+/// UTF-8 continuation bytes.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn is_continuation(bytes: __m256i) -> __m256i {
     _mm256_cmpgt_epi8(all(0xc0), bytes)
 }
 
-/// The bytes that begin a character of four.
+/// Lead bytes of four-byte characters.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn is_four(bytes: __m256i) -> __m256i {
     _mm256_cmpeq_epi8(_mm256_max_epu8(bytes, all(0xf0)), bytes)
 }
 
-/// The bits of the bytes in a block for which `of` gives a byte with the highest bit.
+/// A mask of the bytes in a block for which `of` sets the highest bit.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn bits_of(block: &[__m256i; 2], of: impl Fn(__m256i) -> __m256i) -> u64 {
@@ -155,14 +154,14 @@ fn bits_of(block: &[__m256i; 2], of: impl Fn(__m256i) -> __m256i) -> u64 {
     bits(of(low)) | bits(of(high)) << WIDTH
 }
 
-/// The end of a string within one register in which every byte is a character.
+/// The end of a string that fits in one register and in which every byte is a character.
 #[target_feature(enable = "avx2,bmi1")]
 fn plain_end(line: &[u8], start: usize) -> Option<usize> {
     let bytes = load(line.get(start..)?.first_chunk()?);
     let ends = bits(equal(bytes, b'"'));
     let inside = ends.wrapping_sub(1) & !ends;
     let odd = _mm256_or_si256(equal(bytes, b'\\'), at_most(bytes, 0x1f));
-    // Of a byte beyond ASCII, the highest bit is its own.
+    // A non-ASCII byte already has its highest bit set.
     let odd = bits(_mm256_or_si256(bytes, odd));
     (ends != 0 && odd & inside == 0).then(|| start + ends.trailing_zeros() as usize)
 }
@@ -171,9 +170,9 @@ fn plain_end(line: &[u8], start: usize) -> Option<usize> {
 struct Looked {
     /// Its first byte.
     at: usize,
-    /// The bytes before the string's end.
+    /// A mask of the bytes before the string's end.
     inside: u64,
-    /// Of these, those that a backslash before them escapes.
+    /// A mask of those among them that a preceding backslash escapes.
     escaped: u64,
 }
 
@@ -212,7 +211,7 @@ fn counted(line: &[u8], start: usize, units: &mut impl FnMut(usize)) -> Option<I
     Some(all)
 }
 
-/// Reads a string; `each` gets every block of it.
+/// Reads a string; `each` is called with every block of it.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 #[inline]
 fn walk(line: &[u8], start: usize, mut each: impl FnMut(&[__m256i; 2], Looked)) -> Option<Found> {
@@ -245,18 +244,18 @@ enum Next {
     End,
 }
 
-/// What is known of a string up to a block.
+/// The state of reading a string, up to the next block.
 #[derive(Default)]
 struct String {
     found: Found,
-    /// 1 if the first byte of the next block is escaped by the last one before.
+    /// 1 if the last byte of the previous block escapes the first byte of the next one.
     carry: u64,
-    /// Where the second half of a surrogate pair ends that was counted with the first.
+    /// Where the second half of a surrogate pair ends, which was counted with the first.
     pair_end: usize,
 }
 
 impl String {
-    /// Looks at the next block, which begins at `at`; `None` where the string is not valid.
+    /// Processes the next block, which begins at `at`; `None` if the string is not valid.
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     #[inline]
     fn goes_on(
@@ -272,7 +271,7 @@ impl String {
         let controls = bits_of(block, |bytes| at_most(bytes, 0x1f));
         let escaped = self.escaped(slashes);
         let ends = quotes & !escaped;
-        // The bytes before the end.
+        // The bytes before the closing quote.
         let inside = ends.wrapping_sub(1) & !ends;
         if controls & inside != 0 {
             return None;
@@ -305,7 +304,7 @@ impl String {
         Some(Next::End)
     }
 
-    /// Counts the escapes whose letters are `letters`, which are `\u` or wrong; `None` where one is.
+    /// Counts the escapes whose letters are at `letters`: each is `\u` or invalid. `None` if one is invalid.
     #[target_feature(enable = "avx2,popcnt")]
     #[inline]
     fn unicode(
@@ -323,7 +322,7 @@ impl String {
         });
         let four = hex >> 1 & hex >> 2 & hex >> 3 & hex >> 4;
         let plain = letters & units & four & !(ds >> 1);
-        // Of each, two of six bytes were counted.
+        // Two of the six bytes of each escape are already accounted for.
         self.found.surplus += 4 * plain.count_ones() as usize;
         let mut others = letters & !plain;
         while others != 0 {
@@ -334,7 +333,7 @@ impl String {
             }
             let escape = escape(line, letter - 1).ok()?;
             let is_pair = escape.value > 0xffff;
-            // One of its bytes was counted; of a pair, two.
+            // One of its bytes is already accounted for, or two for a pair.
             self.found.surplus += escape.len - if is_pair { 3 } else { 2 };
             self.found.astral += u32::from(is_pair);
             self.found.has_lone_surrogate |= escape.is_lone_surrogate();
@@ -343,7 +342,7 @@ impl String {
         Some(())
     }
 
-    /// The bytes of a block that a backslash before them escapes.
+    /// A mask of the bytes in a block that a preceding backslash escapes.
     #[inline]
     fn escaped(&mut self, slashes: u64) -> u64 {
         const EVEN: u64 = 0x5555_5555_5555_5555;

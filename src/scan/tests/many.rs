@@ -1,7 +1,8 @@
-//! Many generated and mutated lines: the verdict on each is that of `serde_json`, and strings are read alike by wide registers and
-//! without.
+//! Many generated and mutated lines: the verdict on each is that of `serde_json`, and strings are read the same way with and
+//! without wide registers.
 //!
-//! `SCAN_LINES=10000000 cargo test --release --lib -- scan::tests::many` takes some minutes; without the variable, it is a sample.
+//! `SCAN_LINES=10000000 cargo test --release --lib -- scan::tests::many` takes some minutes; without the variable, it runs a
+//! sample.
 
 use serde_json::value::RawValue;
 
@@ -10,7 +11,7 @@ use crate::scan::defects::Anomalies;
 use crate::scan::simd::Wide;
 use crate::scan::string::{Bytes, Text, scan_scalar};
 
-/// Small and the same on every machine.
+/// A small random number generator, the same on every machine.
 struct Dice(u64);
 
 impl Dice {
@@ -123,7 +124,7 @@ fn many_lines_are_read_as_serde_json_reads_them_in_both_ways() {
                 line.push(b' ');
             }
         }
-        // Where strings may begin, and in their middle.
+        // Start after every quote: where strings may begin, and in the middle of them.
         for start in memchr::memchr_iter(b'"', &line).map(|quote| quote + 1) {
             strings += 1;
             let mut odd = Anomalies::default();

@@ -32,7 +32,7 @@ fn answer(text: &str, recorded: Option<u64>) -> Value {
     }
 }
 
-/// A system prompt, a summary that this program wrote, two turns with a call, one without an answer.
+/// A system prompt, a summary by this program, two turns with a call, and one without an answer.
 fn turns_of_openai() -> Vec<Value> {
     let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}});
     let mut calling = answer("1", Some(100));
@@ -223,7 +223,7 @@ fn layers_that_are_off_have_no_thresholds() {
 
 #[test]
 fn estimates_stand_side_by_side_and_exact_ones_only_where_they_were_asked_for() {
-    // Sixteen characters; digits are encoded three by three, so that 6 tokens are exact.
+    // Sixteen characters; digits are encoded in groups of three, so 6 tokens are exact.
     let lines = [user("1234567812345678")];
     let estimates = |toml: &str, exact: Exact| {
         let policy = policy::parse("test", toml).unwrap();

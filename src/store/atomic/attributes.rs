@@ -1,7 +1,7 @@
 //! Copies what a file has besides its bytes, mode and owner: user-defined extended attributes, access control lists, security
 //! labels.
 //!
-//! Does not copy what grants rights to a program, or what certifies bytes that are replaced.
+//! Does not copy attributes that grant privileges to a program, or that certify the replaced bytes.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -36,7 +36,7 @@ pub(super) fn copy(from: &File, to: &File) -> Vec<String> {
             lost.push(name.to_string_lossy().into_owned());
         }
     }
-    // A new file may inherit one from its folder.
+    // A new file may inherit an access control list from its folder.
     let has_acl = wanted.iter().any(|name| name.as_c_str() == ACL);
     if !has_acl && get(to, ACL).is_ok() && fremovexattr(to, ACL).is_err() {
         lost.push("the absence of an access control list".to_owned());
@@ -69,7 +69,7 @@ fn get(file: &File, name: &CStr) -> Result<Vec<u8>, Errno> {
     whole(|buffer| fgetxattr(file, name, buffer))
 }
 
-/// Everything that `read` returns, with a buffer that is large enough.
+/// Everything that `read` returns, using a sufficiently large buffer.
 fn whole(mut read: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
     // The most bytes that Linux allows for an attribute or a list of names.
     const MOST: usize = 64 << 10;

@@ -24,9 +24,9 @@ pub(super) struct Lease<'f>(&'f File);
 /// Which opens must wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Against {
-    /// Writers; the handle must be one for reading.
+    /// Only opens for writing; the handle must itself be open for reading only.
     Writers,
-    /// All; the handle may be one for writing.
+    /// All opens; the handle may be open for writing.
     All,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn hold(file: &File, against: Against) -> Hold<'_> {
 }
 
 impl Lease<'_> {
-    /// Whether another process waits for its end, or it was revoked.
+    /// Whether another process is waiting for the lease to end, or the lease was revoked.
     #[cfg(target_os = "linux")]
     pub(super) fn is_wanted(&self) -> bool {
         !matches!(
@@ -76,7 +76,7 @@ impl Drop for Lease<'_> {
     }
 }
 
-/// Linux's number for it; `libc` has no name for it.
+/// Linux's number for this command; `libc` has no name for it.
 #[cfg(target_os = "linux")]
 const F_SETSIG: libc::c_int = 10;
 
@@ -85,8 +85,8 @@ const F_SETSIG: libc::c_int = 10;
 #[allow(unsafe_code)]
 fn fcntl(file: &File, command: libc::c_int, argument: libc::c_int) -> std::io::Result<libc::c_int> {
     use std::os::fd::AsRawFd;
-    // SAFETY: the descriptor is open as long as `file` is borrowed, and the three commands that this file uses take a
-    // number or nothing and touch no memory of this process.
+    // SAFETY: the descriptor is open as long as `file` is borrowed, and the three commands used in this file take a number or
+    // nothing and touch no memory of this process.
     match unsafe { libc::fcntl(file.as_raw_fd(), command, argument) } {
         -1 => Err(std::io::Error::last_os_error()),
         answer => Ok(answer),

@@ -9,7 +9,7 @@
 //!    the end of the new file before any other process can append to it, so lines keep their order.
 //! 4. A process that does not close the file by then is an agent that has just started: the names are exchanged back, and the
 //!    old file is not replaced. Lines that other processes wanted to append are late, but not lost.
-//! 5. A process can be suspended between looking up a name and opening the file, and cannot be detected then. So a file that
+//! 5. A process can be suspended between looking up a name and opening the file, and cannot be detected while it is. So a file that
 //!    was written to recently is watched for a moment after it has lost its name.
 //!
 //! This works on Linux if the file system has leases and the file belongs to the user. Otherwise (1) detects only changes, not
@@ -34,8 +34,8 @@ const AFTER: Duration = Duration::from_secs(1);
 /// The time for an agent if it cannot be known whether it has finished.
 const BLIND: Duration = Duration::from_millis(5);
 /// How long a process may take from looking up a name to opening the file: a microsecond, unless it is suspended in between. On a
-/// loaded machine, about one exchange in a hundred meets that while thousands of lines a second are appended. Other processes
-/// that want to append wait meanwhile.
+/// loaded machine, about one exchange in a hundred encounters this while thousands of lines per second are appended. Other
+/// processes that want to append wait meanwhile.
 const GRACE: Duration = Duration::from_millis(50);
 /// A file is not watched if its last change is older than this: then a write in that moment is unlikely.
 const RECENT: Duration = Duration::from_secs(2);
@@ -47,7 +47,7 @@ const RECENT: Duration = Duration::from_secs(2);
 /// The system's. The old file has its name then, with everything that was appended, unless the file system cannot exchange
 /// names.
 pub(super) fn put(temp: TempFile, target: &OsStr, stamp: &FileVersion) -> io::Result<Option<Why>> {
-    // The handle is closed before the end; the name stays until then.
+    // The handle is closed before the end of this function; the name is kept until then.
     let TempFile {
         file: new,
         mut name,
@@ -93,7 +93,7 @@ pub(super) fn put(temp: TempFile, target: &OsStr, stamp: &FileVersion) -> io::Re
     done.map(Result::err)
 }
 
-/// Whether the file of a name in a folder is as `wanted` requires.
+/// Whether the file with this name in a folder satisfies `wanted`.
 fn is(folder: &Folder, name: &OsStr, wanted: impl FnOnce(FileVersion) -> bool) -> io::Result<bool> {
     let seen = folder.look(name)?;
     Ok(seen.is_some_and(|seen| wanted(FileVersion::of(&seen))))
@@ -119,7 +119,7 @@ fn settle(
     append(old, stamp.bytes, new)
 }
 
-/// Appends to `heir` what others still write to `file`, which no longer has its name, after its first `seen` bytes. `file` must
+/// Appends to `heir` what other processes still write after the first `seen` bytes of `file`, which has lost its name. `file` must
 /// be open for reading only.
 fn watch(file: &File, mut seen: u64, heir: &File) -> io::Result<()> {
     let age = file.metadata()?.modified()?.elapsed().unwrap_or_default();
@@ -130,7 +130,7 @@ fn watch(file: &File, mut seen: u64, heir: &File) -> io::Result<()> {
         let Hold::Held { lease } = hold else {
             return Ok(());
         };
-        // A late process waits for the lease, which is noticed.
+        // A late process waits for the lease, and that can be detected.
         while !lease.is_wanted() {
             if Instant::now() >= end {
                 return Ok(());

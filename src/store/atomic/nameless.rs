@@ -1,4 +1,4 @@
-//! Files with a temporary name, and the list of those of this process.
+//! Files with temporary names, and the list of those created by this process.
 //!
 //! Locked while they exist, so that a sweep can tell them from leftovers of a killed run.
 
@@ -18,7 +18,7 @@ static LIVE: Mutex<Live> = Mutex::new(Live {
     files: BTreeMap::new(),
 });
 /// Locked for reading while a file is renamed, and for writing by [`halt`]: in the middle of a rename, the old file has the
-/// temporary name. To be locked before [`LIVE`].
+/// temporary name. Must be locked before [`LIVE`].
 pub(super) static NAMING: RwLock<()> = RwLock::new(());
 
 /// Temporary files, numbered in the order of creation.
@@ -36,7 +36,7 @@ pub struct Halted {
     _live: MutexGuard<'static, Live>,
 }
 
-/// Removes the temporary files of all threads, for a process that ends immediately. Waits for those that are being renamed.
+/// Removes the temporary files of all threads, for a process that ends immediately. Waits for renames that are in progress.
 pub fn halt() -> Halted {
     let naming = NAMING.write().unwrap_or_else(PoisonError::into_inner);
     let live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,7 +69,7 @@ pub(super) struct TempName {
 }
 
 impl TempFile {
-    /// A new file with an unpredictable name, locked while it is open so that [`super::remove_leftover`] does not remove it.
+    /// Creates a file with an unpredictable name, locked while it is open so that [`super::remove_leftover`] does not remove it.
     pub(super) fn create(folder: &Folder, access: Access) -> io::Result<Self> {
         loop {
             let made = {

@@ -1,4 +1,4 @@
-//! A file for what is too large for memory: it has a temporary name in a folder of ours, and is gone when it is dropped.
+//! A file for data that is too large for memory: it has a temporary name in one of our folders, and is removed when it is dropped.
 //!
 //! Never gets a lasting name.
 
@@ -13,7 +13,7 @@ use crate::store::folder::{Access, Folder};
 pub struct Scratch(TempFile);
 
 impl Scratch {
-    /// A new one in `folder`.
+    /// Creates a new one in `folder`.
     pub(in crate::store) fn create(folder: &Folder) -> io::Result<Self> {
         TempFile::create(folder, Access::Private).map(Scratch)
     }
@@ -28,7 +28,7 @@ impl Scratch {
         self.0.file.write_all(bytes)
     }
 
-    /// Copies `bytes` bytes from `at` on to the end of another one.
+    /// Copies `bytes` bytes, starting at `at`, to the end of another file.
     ///
     /// # Errors
     ///
@@ -42,7 +42,7 @@ impl Scratch {
         }
     }
 
-    /// The file from its beginning, to be read or written by somebody else. Handles share their place in it.
+    /// A handle at the beginning of the file, for someone else to read or write. Handles share their position in the file.
     ///
     /// # Errors
     ///

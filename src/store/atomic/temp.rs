@@ -14,7 +14,7 @@ use super::nameless::{NAMING, TempFile};
 use super::{Committed, Durability, FileVersion, Mode, Why, Written, put};
 use crate::store::folder::{Access, Folder};
 
-/// Collects the many small slices of an edited transcript into few system calls.
+/// Combines the many small slices of an edited transcript into a few system calls.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// What a rename does if the name is taken.
@@ -24,7 +24,7 @@ pub(in crate::store) enum IfTaken {
     Fail,
 }
 
-/// Whether a file was replaced, which must not have changed.
+/// Whether a file, which must not have changed, was replaced.
 pub(super) enum Replaced {
     Done(Committed),
     Not(Why),
@@ -43,7 +43,7 @@ pub(in crate::store) struct Temp {
 }
 
 impl Temp {
-    /// A new file in `folder`, with the mode and owner of `old`, which it will replace.
+    /// Creates a file in `folder`, with the mode and owner of `old`, which it will replace.
     pub(in crate::store) fn create(
         folder: &Folder,
         mode: Mode,
@@ -221,7 +221,7 @@ fn dress_like(file: &File, old: &Metadata, opened: Option<&File>) -> io::Result<
     let mut lost = Vec::new();
     let new = file.metadata()?;
     if (old.uid(), old.gid()) != (new.uid(), new.gid()) {
-        // Only root may change an owner; for others the file becomes the writer's, as with cp.
+        // Only root may change an owner; for others the file belongs to whoever writes it, as with cp.
         let owned = fchown(file, Some(old.uid()), Some(old.gid()));
         if owned.is_err() {
             lost.push("its owner".to_owned());

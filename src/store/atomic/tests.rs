@@ -23,7 +23,7 @@ fn lazy(path: &Path, existing: Existing) -> Result<AtomicWriter> {
     AtomicWriter::create(spot, existing, Mode::Default, Durability::Lazy)
 }
 
-/// What the function of this name does, at a path.
+/// Calls the function of the same name, with a path.
 fn write(
     path: &Path,
     bytes: &[u8],
@@ -159,7 +159,7 @@ fn errors_do_not_show_temporary_names() {
     let dir = tempdir().unwrap();
     let error = lazy(&dir.path().join("missing/out"), Existing::Refuse).unwrap_err();
     assert!(!error.message.contains(TEMP_PREFIX), "{error}");
-    // So that a caller sees the system's message.
+    // The caller should see the system's message.
     assert!(error.source.unwrap().raw_os_error().is_some());
 }
 
@@ -183,7 +183,7 @@ fn no_line_is_lost_or_moved_while_a_file_is_replaced() {
                     if i % held == 0 {
                         drop(file.take());
                         if i % (7 * 30) == 0 {
-                            // Otherwise it changes again before anybody can replace it.
+                            // Otherwise it changes again before it can be replaced.
                             std::thread::sleep(Duration::from_millis(1));
                         }
                         file = Some(File::options().append(true).open(&path).unwrap());
@@ -323,7 +323,7 @@ mod unix {
             let metadata = fs::metadata(path).unwrap();
             (metadata.uid(), metadata.gid())
         };
-        // Only root can make a file somebody else's; the others still test that nothing changes.
+        // Only root can give a file to another user; others still test that nothing changes.
         let _ = std::os::unix::fs::chown(&path, Some(65534), Some(65534));
         let before = owner(&path);
 
@@ -372,7 +372,7 @@ mod unix {
             fs::remove_file(&link).unwrap();
         }
 
-        // One that appears late is not written through either.
+        // A link that appears late is not written through either.
         let file = lazy(&link, Existing::Refuse).unwrap();
         symlink("nowhere", &link).unwrap();
         assert_eq!(file.commit().unwrap_err().kind, ErrorKind::Exists);

@@ -1,8 +1,7 @@
-//! What other runs of the same command note while this one is at work: asked where an output is there that this run did not
-//! expect.
+//! What other runs of the same command note while this one is running: consulted if an output exists that this run did not expect.
 //!
-//! Only what was noted since this run began. Each line is read once, however often is asked; some bytes are held for each. Lines
-//! are trusted no more than those of earlier runs: input and output are checked before one is taken over.
+//! Only what was noted since this run began. Each line is read once, however often it is looked up; a few bytes are held for each.
+//! Lines are trusted no more than those of earlier runs: input and output are checked before one is taken over.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -36,17 +35,17 @@ pub enum Noted {
 #[derive(Debug, Default)]
 struct Notes {
     files: Vec<Followed>,
-    /// By the keys of the inputs' names, the newest line of each.
+    /// The newest line of each input, by the key of the input's name.
     places: HashMap<u64, Place>,
 }
 
 /// A file that its run may still append to.
 #[derive(Debug)]
 struct Followed {
-    /// The name that it has when its run has come to its end.
+    /// The name that it will have once its run has completed.
     name: OsString,
     file: File,
-    /// The bytes of it that were read.
+    /// The number of bytes of it that were read.
     read: u64,
 }
 
@@ -58,7 +57,7 @@ struct Place {
 }
 
 impl Store {
-    /// What runs of the same command have noted of an input of this name since `known` was read, up to now.
+    /// What runs of the same command have noted about the input with this name, from when `known` was read up to now.
     ///
     /// # Errors
     /// The system's, and those of [`Store::finished_work`].
@@ -87,7 +86,7 @@ impl Store {
             }
             // What was there when this run began is known.
             let read = known.read_of(&as_whole);
-            // One that was renamed since it was listed is found the next time.
+            // A file that was renamed since it was listed is found the next time.
             if let Ok(file) = folder.read(name) {
                 notes.files.push(Followed {
                     name: as_whole,
@@ -108,7 +107,7 @@ impl Store {
 }
 
 impl Notes {
-    /// A run that has just noted an output has come so far with it.
+    /// A run that has just noted an output has finished that input, so its note counts like that of a completed run.
     fn of(&self, input: &str) -> Option<Note> {
         let place = self.places.get(&key_of(input))?;
         let mut line = vec![0; usize::try_from(place.bytes).ok()?];
@@ -124,7 +123,7 @@ impl Notes {
         note.glance().is_some_and(is_of).then_some(note)
     }
 
-    /// Reads the lines that were added; one that is not whole yet is read the next time.
+    /// Reads the lines that were added; an incomplete line is read the next time.
     fn read_on(&mut self) -> io::Result<()> {
         for (number, followed) in self.files.iter_mut().enumerate() {
             if followed.file.metadata()?.len() <= followed.read {

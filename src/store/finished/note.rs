@@ -1,10 +1,10 @@
-//! What is noted of one input: as it is written, and as far as it is read again.
+//! The note on one input, as it is written, and as much of it as is read back.
 //!
 //! A line is `{"check":"<8 digits>","head":[…],"outcome":{…}}`. The check is a checksum of the rest of the line; a corrupted line
-//! counts as missing. The head has what a run needs of an input that it takes over: where the outcome goes to a report as it is,
-//! it is not parsed.
+//! counts as missing. The head contains what a run needs to know of an input that it takes over: if the outcome goes to a report
+//! unchanged, it is not parsed.
 //!
-//! Plain data. The caller checks first that a note still holds.
+//! Plain data. The caller first checks whether a note is still valid.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -20,35 +20,35 @@ use super::window::LineBytes;
 use crate::outcome::{Figures, Outcome};
 use crate::store::FileIdentity;
 
-/// How lines begin.
+/// The beginning of every line.
 const CHECK: &[u8] = br#"{"check":""#;
 const DIGITS: usize = 8;
 const HEAD: &[u8] = br#"","head":"#;
-/// Not within a text: a quotation mark in there has a backslash before it.
+/// Cannot occur within a string: quotation marks in a string are preceded by a backslash.
 const OUTCOME: &[u8] = br#","outcome":"#;
 const END: &[u8] = b"}\n";
-/// More bytes than most lines have.
+/// More bytes than a typical line.
 const TYPICAL_LINE_BYTES: usize = 2 << 10;
 
-/// One input that a run has finished. Names are by [`name_of`](crate::store::Store::name_of).
+/// One input that a run has finished. Names are in the form of [`name_of`](crate::store::Store::name_of).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finished {
     /// The input's name.
     pub input: String,
-    /// What it was when it was read.
+    /// Its identity when it was read.
     pub input_seen: FileIdentity,
     /// The output's name; `None` if none was written.
     pub output: Option<String>,
-    /// What it was when it was written.
+    /// The output's identity when it was written.
     pub output_seen: Option<FileIdentity>,
-    /// The names of what the store keeps for it, and what each was then.
+    /// The names of what the store keeps for it, with the identity of each at that time.
     pub contents: Vec<(String, FileIdentity)>,
-    /// What the report says of it, with the hashes of both.
+    /// Its outcome for the report, with the hashes of input and output.
     pub outcome: Outcome,
 }
 
 impl Finished {
-    /// The line that says this.
+    /// The line for this note.
     pub(super) fn line(&self) -> serde_json::Result<Vec<u8>> {
         let Finished {
             input,
@@ -81,7 +81,7 @@ impl Finished {
     }
 }
 
-/// The name of the input of a whole line. The rest is read where it is asked for: a line that is nothing else then counts as none.
+/// The name of the input in a complete line. The rest is read only when needed; if that fails, the line counts as missing.
 pub(super) fn named(line: &[u8]) -> Option<JsonText<'_>> {
     let head = line.get(CHECK.len() + DIGITS + HEAD.len()..)?;
     let input = head.strip_prefix(b"[")?;
@@ -96,10 +96,10 @@ fn sum_of(bytes: &[u8]) -> String {
     format!("{:08x}", sum.sum())
 }
 
-/// Whether the run that finished an input came to its own end.
+/// Whether the run that finished an input completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ended {
-    /// It did.
+    /// It completed.
     Whole,
     /// It was interrupted, or is still active.
     Interrupted,
@@ -109,15 +109,15 @@ pub enum Ended {
 #[derive(Debug)]
 pub struct Note {
     pub(super) line: LineBytes,
-    /// Whether the run that wrote it came to its own end.
+    /// Whether the run that wrote it completed.
     pub ended: Ended,
-    /// When something was last noted in the file that has it, in milliseconds from 1970, if that is known.
+    /// When a line was last written to the file that contains it, in milliseconds since 1970, if known.
     pub(super) noted: Option<u64>,
-    /// The file that has it, and where, unless a run that is active wrote it.
+    /// The file that contains it, and its offset, unless it was written by an active run.
     pub(super) place: Option<(Arc<File>, u64)>,
 }
 
-/// What a note says: see [`Finished`]. The head of a line is a row of the first fields, without keys.
+/// The contents of a note: see [`Finished`]. The head of a line is an array of the first fields, without keys.
 #[derive(Debug, Deserialize)]
 pub struct NoteHeader<'n> {
     /// As there.
@@ -155,7 +155,7 @@ impl Deref for JsonText<'_> {
 }
 
 impl<'n> NoteHeader<'n> {
-    /// What a line says; `None` for one that is not as it was written.
+    /// Parses a line; `None` if it is not as it was written.
     pub fn of(line: &'n [u8]) -> Option<Self> {
         let (sum, said) = line.strip_prefix(CHECK)?.split_at_checked(DIGITS)?;
         if sum_of(said).as_bytes() != sum {
@@ -170,7 +170,7 @@ impl<'n> NoteHeader<'n> {
         })
     }
 
-    /// The outcome; `None` for what no run of ours can have written.
+    /// The outcome; `None` if no run of ours can have written it.
     pub fn outcome(&self) -> Option<Outcome> {
         let outcome = serde_json::from_slice(self.outcome).ok()?;
         (Figures::of(&outcome) == self.figures).then_some(outcome)
@@ -178,19 +178,19 @@ impl<'n> NoteHeader<'n> {
 }
 
 impl Note {
-    /// What it says; what cannot be read is as if it were not there.
+    /// Its contents; `None` if they cannot be read.
     pub fn glance(&self) -> Option<NoteHeader<'_>> {
         NoteHeader::of(&self.line)
     }
 
-    /// Whether an output that looks like `now` is the one that this note has `seen`, and it has not been touched since.
+    /// Whether an output with the identity `now` is the one that this note has `seen`, and has not been touched since.
     pub fn is_untouched_output(&self, seen: FileIdentity, now: FileIdentity) -> bool {
         self.noted
             .is_some_and(|noted| seen.is_untouched_output(now, noted))
     }
 
-    /// Where the JSON of its outcome is; `None` if the file is not known, or if that is no JSON: a store is not trusted, and a report
-    /// has it as it is.
+    /// The location of its outcome's JSON; `None` if the file is not known, or the JSON is not valid: a store is not trusted, and a
+    /// report includes the JSON unchanged.
     pub fn place_of(&self, glance: &NoteHeader<'_>) -> Option<Elsewhere> {
         let (file, offset) = self.place.as_ref()?;
         serde_json::from_slice::<&RawValue>(glance.outcome).ok()?;
@@ -203,13 +203,13 @@ impl Note {
     }
 }
 
-/// Where the JSON of an outcome is.
+/// The location of an outcome's JSON.
 #[derive(Debug, Clone)]
 pub struct Elsewhere {
     /// The file; it may have lost its name.
     pub file: Arc<File>,
-    /// Where the JSON begins there.
+    /// The offset at which the JSON begins.
     pub offset: u64,
-    /// How long it is.
+    /// Its length.
     pub bytes: u32,
 }

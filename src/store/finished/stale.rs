@@ -1,6 +1,6 @@
-//! Files of finished work that say nothing any more: neither an input nor an output of any of their lines is as it was.
+//! Files of finished work that are no longer of use: for none of their lines are input and output as they were.
 //!
-//! Looks at sizes, and reads no input. A file with one line that may still count stays whole.
+//! Compares sizes only, and reads no input. A file with even one line that may still be valid is kept whole.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::store::line_file::{names, next_line};
 use crate::store::{FileIdentity, Store};
 
 impl Store {
-    /// The names of such files relative to the store, with their sizes. No run may be active.
+    /// The names of such files relative to the store, with their sizes. There must be no active run.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Io`] when the system refuses; [`crate::ErrorKind::Store`] for anything that no run of ours can have made.

@@ -1,4 +1,4 @@
-//! What is noted of finished work, and what is found of it.
+//! What is noted about finished work, and how it is found again.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -32,7 +32,7 @@ fn of(known: &FinishedWork, input: &str) -> Option<(Finished, Ended)> {
     let note = known.line(input)?.read()?;
     let glance = note.glance()?;
     let outcome = glance.outcome()?;
-    // Its JSON is where it is said to be.
+    // Its JSON is at the stated location.
     let place = note.place_of(&glance)?;
     let mut json = vec![0; place.bytes as usize];
     read_exact_at(&place.file, &mut json, place.offset).ok()?;
@@ -168,7 +168,7 @@ fn a_file_is_untouched_until_anything_of_it_changes() {
         assert!(!before.is_untouched_output(seen(), now()));
         let noted = now() + 30;
         assert!(before.is_untouched_output(seen(), noted));
-        // Longer than the system's clock takes from one time of a file to the next.
+        // Longer than the resolution of the system's file times.
         sleep(Duration::from_millis(20));
         touch();
         let file = File::options().write(true).open(&path).unwrap();
@@ -186,10 +186,10 @@ fn a_file_is_untouched_until_anything_of_it_changes() {
         fs::write(dir.path().join("b"), "b").unwrap();
         fs::rename(dir.path().join("b"), &path).unwrap();
     }));
-    // As a look into an open folder tells it.
+    // As seen through an open folder.
     let folder = Folder::open(dir.path()).unwrap();
     assert_eq!(folder.seen(OsStr::new("a")).unwrap(), seen());
-    // What proves nothing is not trusted.
+    // An identity that proves nothing is not trusted.
     let unknown = FileIdentity::of(&fs::metadata(&path).unwrap());
     assert!(!unknown.is_untouched_output(unknown, u64::MAX));
 }

@@ -1,6 +1,6 @@
-//! Pieces of a file of finished work: inputs come in about the same order as last time, so their lines are near each other.
+//! Pieces of a file of finished work: inputs come in about the same order as last time, so their lines are close together.
 //!
-//! Knows nothing of what lines say.
+//! Knows nothing about the contents of lines.
 
 use std::fs::File;
 use std::ops::{Deref, Range};
@@ -9,11 +9,11 @@ use std::sync::Arc;
 use crate::store::folder::read_exact_at;
 use crate::store::line_file::Place;
 
-/// So many bytes are read around a line that is near the one before, and so many of them are before it.
+/// The number of bytes read around a line that is near the previous one, and the number of these that precede it.
 pub(super) const WINDOW_BYTES: u64 = 256 << 10;
 const BEFORE: u64 = WINDOW_BYTES / 4;
 
-/// The bytes of a line, which may be those of a piece.
+/// The bytes of a line, possibly as part of a piece.
 #[derive(Debug)]
 pub(super) struct LineBytes {
     of: Arc<Vec<u8>>,
@@ -37,19 +37,19 @@ impl Deref for LineBytes {
     }
 }
 
-/// A piece of a file, for lines that are asked for in about their order: the inputs of most runs are met as they were the last time,
-/// by threads that are some lines apart.
+/// A piece of a file, for lines that are looked up in about their order: most runs meet their inputs in the same order as last
+/// time, in threads that are a few lines apart.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     bytes: Arc<Vec<u8>>,
-    /// Where it begins.
+    /// Where the piece begins.
     offset: u64,
-    /// Where the line is that was asked for last.
+    /// The offset of the line that was last looked up.
     last: u64,
 }
 
 impl Window {
-    /// A line of a file that has so many bytes; `None` if it is far from the one before, so that nothing is read for nothing.
+    /// A line of a file with `end` bytes; `None` if it is far from the previous one, so that no piece is read in vain.
     pub(super) fn line(&mut self, (file, end): (&File, u64), place: Place) -> Option<LineBytes> {
         let is_near = place.offset.abs_diff(self.last) < WINDOW_BYTES;
         self.last = place.offset;

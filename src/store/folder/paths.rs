@@ -1,4 +1,4 @@
-//! Folders on systems without calls relative to an open folder: by paths, and each file is examined before it is opened.
+//! Folders on systems without calls relative to an open folder: uses paths, and examines each file before it is opened.
 //!
 //! Existing links are refused here too, but a link that is created between the examination and the opening is not noticed.
 

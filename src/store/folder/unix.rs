@@ -18,7 +18,7 @@ use crate::store::identity::{FileIdentity, touched_by};
 
 pub(super) type Handle = OwnedFd;
 
-/// A handle that names can be looked up in; on Linux it takes no permission to list the folder.
+/// A handle in which names can be looked up; on Linux, this does not require permission to list the folder.
 #[cfg(target_os = "linux")]
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 #[cfg(not(target_os = "linux"))]
@@ -31,7 +31,7 @@ const FILE: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
-/// How long to wait for another run that holds a file while it renames it.
+/// How long to wait for another run that holds a lease on a file while it renames it.
 const HELD: Duration = Duration::from_secs(10);
 
 pub(super) fn open(path: &Path) -> io::Result<Handle> {
@@ -71,7 +71,7 @@ pub(super) fn make_folder(above: &Handle, name: &OsStr, access: Access) -> io::R
     Ok(rustix::fs::mkdirat(above, name, Mode::from_raw_mode(mode))?)
 }
 
-/// Through a handle to the file itself, even if it is a link, so that the result has the standard library's type.
+/// Uses a handle to the file itself, even if it is a link, so that the result has the standard library's type.
 #[cfg(target_os = "linux")]
 pub(super) fn look(folder: &Handle, name: &OsStr) -> io::Result<Metadata> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -91,7 +91,7 @@ pub(super) fn read(folder: &Handle, name: &OsStr) -> io::Result<File> {
     plain(folder, name, OFlags::RDONLY)
 }
 
-/// That of a regular file. A time before 1970 is none.
+/// The identity of a regular file. A time before 1970 counts as unknown.
 pub(super) fn seen(folder: &Handle, name: &OsStr) -> io::Result<FileIdentity> {
     let seen = regular(folder, name)?;
     let seconds = u64::try_from(seen.st_mtime).ok();
@@ -100,14 +100,14 @@ pub(super) fn seen(folder: &Handle, name: &OsStr) -> io::Result<FileIdentity> {
         .ok()
         .zip(u32::try_from(seen.st_ctime_nsec).ok());
     Ok(FileIdentity {
-        // That of a regular file is never negative.
+        // The size of a regular file is never negative.
         bytes: seen.st_size.unsigned_abs(),
         modified: seconds.zip(nanos),
         touched: changed.and_then(|changed| touched_by(seen.st_ino, changed)),
     })
 }
 
-/// Opens what was just seen to be a regular file, without another look.
+/// Opens what was just seen to be a regular file, without checking again.
 pub(super) fn read_seen(folder: &Handle, name: &OsStr) -> io::Result<File> {
     let how = OFlags::RDONLY | FILE;
     Ok(File::from(unheld(|| {
@@ -198,8 +198,7 @@ pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     })?))
 }
 
-/// The folder and the name of a file, of a path that is spelled plainly: the standard library takes any path apart, for ten times
-/// the price.
+/// The folder and file name of a plainly spelled path: the standard library handles any path, at ten times the cost.
 pub(super) fn split(path: &Path) -> Option<(&Path, &OsStr)> {
     let bytes = path.as_os_str().as_bytes();
     let at = memchr::memrchr(b'/', bytes)?;
@@ -211,7 +210,7 @@ pub(super) fn split(path: &Path) -> Option<(&Path, &OsStr)> {
     is_plain.then(|| (Path::new(OsStr::from_bytes(above)), OsStr::from_bytes(name)))
 }
 
-/// What of a path is below `folder`, where both are spelled alike and plainly: for a tenth of the price, too.
+/// The part of a path below `folder`, if both are spelled plainly and in the same way: also at a tenth of the cost.
 pub(super) fn below<'p>(path: &'p Path, folder: &Path) -> Option<&'p Path> {
     let (path, folder) = (path.as_os_str().as_bytes(), folder.as_os_str().as_bytes());
     let rest = path.strip_prefix(folder)?.strip_prefix(b"/")?;
@@ -225,7 +224,7 @@ pub(super) fn read_exact_at(file: &File, into: &mut [u8], offset: u64) -> io::Re
     std::os::unix::fs::FileExt::read_exact_at(file, into, offset)
 }
 
-/// Opens a name in a folder; tries again if a signal interrupted it.
+/// Opens a name in a folder; retries if interrupted by a signal.
 fn openat(
     folder: impl AsFd,
     name: impl Arg + Copy,
@@ -240,7 +239,7 @@ fn kind(folder: &Handle, name: &OsStr) -> Result<FileType, Errno> {
     Ok(FileType::from_raw_mode(seen.st_mode))
 }
 
-/// Looks at a regular file.
+/// Checks that a name is a regular file, and returns its metadata.
 fn regular(folder: &Handle, name: &OsStr) -> io::Result<Stat> {
     let seen = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match FileType::from_raw_mode(seen.st_mode) {
@@ -261,7 +260,7 @@ fn plain(folder: &Handle, name: &OsStr, how: OFlags) -> io::Result<File> {
     }
 }
 
-/// Waits while another run holds the file, since a non-blocking open does not.
+/// Waits while another run holds a lease on the file, since a non-blocking open does not wait.
 fn unheld<T>(open: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
     let end = Instant::now() + HELD;
     loop {

@@ -1,7 +1,7 @@
 //! An index from outputs (by name or hash) and offloaded contents to the positions of their records; a query reads only the
 //! records that it needs.
 //!
-//! Holds some bytes a record, however long the records are, and no file open but those of runs that have not ended.
+//! Holds a few bytes per record, however long the records are, and keeps no file open except those of runs that have not ended.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -19,16 +19,16 @@ use crate::store::keys::key_of;
 use crate::store::line_file::Place;
 use crate::store::table::{Filling, Table};
 
-/// The records of a store by their outputs.
+/// An index of a store's records, by their outputs.
 #[derive(Debug)]
 pub struct RecordIndex {
     by: By,
     files: Vec<Indexed>,
-    /// A [`Place`] each, by the number of what a record is found by.
+    /// The rows are [`Place`]s, by the key of what a record is looked up by.
     places: Table<3>,
 }
 
-/// What records are found by.
+/// What records are looked up by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
     /// The names of their outputs.
@@ -46,14 +46,15 @@ impl By {
     }
 }
 
-/// The outputs that need each offloaded content of a store: of each pair the numbers of their names.
+/// The outputs that need each offloaded content of a store: the keys of both names, in pairs.
 #[derive(Debug, Default)]
 pub struct OffloadOwners(Table<2>);
 
 impl OffloadOwners {
-    /// Whether only the output of this name was made with this offloaded content. What cannot be read may be another one's.
+    /// Whether only the output of this name was made with this offloaded content. If the owners cannot be read, there may be
+    /// others.
     pub fn is_offload_of(&self, offload: &str, output: &str) -> bool {
-        // Owners are in the order of their numbers: if the first and the last are one, there is no other.
+        // Owners are sorted by key: if the first and the last are the same, there is no other.
         let ends = || {
             let owners = self.0.of(key_of(offload)).ok()?;
             let last = owners
@@ -66,14 +67,14 @@ impl OffloadOwners {
     }
 }
 
-/// What is recorded of the outputs of a store, to be asked of many inputs: of each record the number of the output's name with the
-/// hashes of both, and that of the input's name.
+/// What is recorded about the outputs of a store, to be looked up for many inputs: for each record, a key of the output's name with
+/// both hashes, and the key of the input's name.
 #[derive(Debug, Default)]
 pub struct RecordedOutputs(Table<2>);
 
 impl RecordedOutputs {
-    /// Whether an output of this name, with the first of these hashes, was made of an input with the second one. What cannot be
-    /// read is as if it were not there.
+    /// Whether an output with this name and the first of these hashes was made from an input with the second one. A record that
+    /// cannot be read counts as missing.
     pub fn has(&self, output: &str, hashes: (&str, &str)) -> bool {
         let records = self.0.of(output_key(output, hashes));
         records.is_ok_and(|few| !few.is_empty())
@@ -86,7 +87,7 @@ impl RecordedOutputs {
     }
 }
 
-/// Has the last digits of each hash: as many as the number has bits, so that more would tell no more apart.
+/// Uses the last digits of each hash: as many as a key has bits, so that more would not distinguish any better.
 fn output_key(output: &str, (after, before): (&str, &str)) -> u64 {
     key_of(&[last_digits(after), " ", last_digits(before), " ", output].concat())
 }
@@ -126,7 +127,7 @@ impl Store {
         Ok(OffloadOwners(owners.map_err(|e| self.unsorted(e))?))
     }
 
-    /// What is recorded of the outputs of the store, read by the threads of the pool in which this is called.
+    /// What is recorded about the outputs of the store, read using the threads of the pool in which this is called.
     ///
     /// # Errors
     ///
@@ -144,7 +145,7 @@ impl Store {
         Ok(RecordedOutputs(all))
     }
 
-    /// Where the records of the store are.
+    /// Indexes the records of the store.
     ///
     /// # Errors
     ///
@@ -153,7 +154,7 @@ impl Store {
         let mut files = Vec::new();
         let mut places = Filling::new(self.root());
         let mut pushed = Ok(());
-        // Journals first, as for all records.
+        // Journals first, as whenever all records are read.
         for part in [JOURNAL, MANIFESTS] {
             for source in self.sources(part)? {
                 let failed = |e| not_plain(&source.path, "read", e);
@@ -210,7 +211,7 @@ impl RecordIndex {
             };
             let line = indexed.line(&place);
             let line = line.map_err(|e| Error::io(&indexed.path, "read", e))?;
-            // That of a run which ends meanwhile is in its journal and in its manifest.
+            // A record of a run that ends in the meantime is both in its journal and in its manifest.
             if let Ok(record) = serde_json::from_slice::<Record>(&line)
                 && self.by.of(&record) == output
                 && record.is_ours()
@@ -222,8 +223,8 @@ impl RecordIndex {
         Ok(records)
     }
 
-    /// The newest record by which a run wrote a file of this name (by [`Store::name_of`]) with these bytes, as an output or by undoing
-    /// one, so that it may be replaced.
+    /// The newest record according to which a run wrote a file with this name (by [`Store::name_of`]) and these bytes, as an output
+    /// or by undoing one, so that it may be replaced.
     ///
     /// # Errors
     ///
@@ -236,7 +237,7 @@ impl RecordIndex {
         Ok(records.max_by_key(|record| record.sequence))
     }
 
-    /// Whether the newest record of this output is the same except for its turn.
+    /// Whether the newest record of this output is the same except for its run's number.
     ///
     /// # Errors
     ///
@@ -249,8 +250,8 @@ impl RecordIndex {
         Ok(ends_with(&here.collect::<Vec<_>>(), record))
     }
 
-    /// The newest record of an output of this name with these bytes, if conversations of it have no model's summary because the
-    /// model failed.
+    /// The newest record of an output with this name and these bytes, if some of its conversations have no model's summary because
+    /// the model failed.
     ///
     /// # Errors
     ///

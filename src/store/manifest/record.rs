@@ -1,6 +1,6 @@
 //! What is recorded of an output: its names, its hashes, and what its original needs.
 //!
-//! PURE. Says whether a record is one that a run of ours would write, and which of several is the newest; reads and writes none.
+//! PURE. Determines whether one of our runs would write a record, and which of several is the newest; reads and writes none.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub struct Record {
     pub output: String,
     /// Hash of its bytes.
     pub output_hash: String,
-    /// Length in bytes: anything after that was appended later.
+    /// Length in bytes: anything beyond it was appended later.
     pub output_bytes: u64,
     /// The input, named by [`name_of`](crate::store::Store::name_of); `-` is the standard input.
     pub input: String,
@@ -49,7 +49,7 @@ pub struct Record {
     pub failed_summaries: u64,
     /// Hash of the effective policy.
     pub policy_hash: String,
-    /// The number of the run in its store, from 1; runs that began at the same moment can have the same. 0: written before
+    /// The number of the run in its store, from 1; runs that began at the same moment can have the same number. 0: written before
     /// there were numbers. Clocks and file times are not used: a copy, a checkout or a coarse file system makes them equal.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub sequence: u64,
@@ -101,7 +101,7 @@ impl Record {
         self.sequence < other.overlaps.unwrap_or(other.sequence)
     }
 
-    /// Whether one of our runs could have written this: its names have the right forms and fit each other.
+    /// Whether one of our runs could have written this: its names are well formed and consistent.
     pub(super) fn is_ours(&self) -> bool {
         let archived = match (self.original, &self.archive) {
             (Original::Archive, Some(archive)) => *archive == archive_name(&self.input_hash),
@@ -129,7 +129,7 @@ impl Record {
     }
 }
 
-/// Whether the newest of these records is another one except for its turn.
+/// Whether the newest of these records equals `record` except for the run's number.
 pub(super) fn ends_with(records: &[&Record], record: &Record) -> bool {
     newest(records).is_some_and(|newest| {
         *record
@@ -153,7 +153,7 @@ pub(in crate::store) fn newest<'r>(records: &[&'r Record]) -> Option<&'r Record>
     last.max_by_key(|last| last.sequence).copied()
 }
 
-/// How records name a file in a folder, from there on. `None` where no text can name it.
+/// The name in records of a file, relative to a folder. `None` if no text can name it.
 pub fn name_in_folder(relative: &Path) -> Option<String> {
     let text = name::to_text(relative)?;
     Some(if cfg!(windows) {
@@ -198,7 +198,7 @@ fn is_path(text: &str) -> bool {
         && is_file(&path)
 }
 
-/// Whether a path names a file and has no part that begins with a dot, and no escape: to know more of it, it has to be taken apart.
+/// Whether a path names a file, and has no component that begins with a dot and no escape: other paths have to be parsed.
 fn is_spelled_plainly(text: &str) -> bool {
     let bytes = text.as_bytes();
     !matches!(bytes, [] | [b'.', ..] | [.., b'/'])

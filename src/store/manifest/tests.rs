@@ -109,7 +109,7 @@ fn the_manifest_depends_on_its_records_alone() {
         seen.push((fs::read(run.root().join(&name)).unwrap(), name));
     }
     assert_eq!(seen[0].0, seen[1].0);
-    // Its name is not known.
+    // Its name is unpredictable.
     assert_ne!(seen[0].1, seen[1].1);
     let lines: Vec<Record> = lines(&seen[0].0)
         .map(|line| serde_json::from_slice(line).unwrap())
@@ -164,7 +164,7 @@ fn a_line_that_a_kill_cut_short_costs_only_itself() {
     let journal = files(&run.root().join(JOURNAL)).remove(0);
     let mut bytes = fs::read(&journal).unwrap();
     let whole = bytes.clone();
-    // Every place where the second line can end; the complete line is a record also without its line end.
+    // Every position at which the second line can end; the complete line is a record even without its line end.
     for cut in 1..whole.len() - 1 {
         bytes.truncate(whole.len());
         bytes.extend_from_slice(&whole[..cut]);
@@ -414,12 +414,12 @@ fn a_record_that_no_run_writes_is_damaged() {
             archive: Some("archive/../../x".to_owned()),
             ..archived.clone()
         },
-        // No hash, and cut within a character where its digits would end.
+        // Not a hash, and cut within a character where its digits would end.
         Record {
             input_hash: format!("blake3:{}é", "a".repeat(31)),
             ..archived.clone()
         },
-        // Of another content.
+        // The archive of another content.
         Record {
             archive: Some(archive_name(&super::super::hash(b"y"))),
             ..archived.clone()

@@ -1,6 +1,6 @@
-//! Which original records agree on.
+//! Determines the original that records agree on.
 //!
-//! PURE. Guesses nothing: where records name several originals and none is certainly the last, that is an error.
+//! PURE. Never guesses: if records name several originals and none is certainly the last one, that is an error.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::manifest::{Original, Record, newest};
 
-/// Of one original, at most this many records are kept: enough places to find its bytes, and few enough that thousands of equal
+/// At most this many records of one original are kept: enough places to find its bytes, and few enough that thousands of equal
 /// files do not each hold thousands of records.
 const MOST_PLACES: usize = 64;
 
@@ -51,7 +51,7 @@ pub(super) fn one_original(
     Ok(Some(same.take(MOST_PLACES).cloned().collect()))
 }
 
-/// The different originals of `records`.
+/// The error that lists the different originals of `records`.
 fn several(file: &Path, message: &str, records: &[&Record], hint: &str) -> Error {
     let originals: BTreeSet<String> = records
         .iter()

@@ -1,7 +1,7 @@
-//! Restores the bytes that an output was made from, where they were found.
+//! Restores the bytes that an output was made from, from where they were found.
 //!
-//! Nothing is written to a file before the whole original has been hashed and found to be the recorded one. Searches for
-//! nothing.
+//! Nothing is written to a file before the whole original has been hashed and its hash matches the record. Does not search for
+//! anything.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -22,7 +22,7 @@ use crate::text::count;
 /// No tool output is larger. (The unpacked size of a cleaned-up offload is not recorded.)
 const MOST_CLEANED: u64 = 1 << 30;
 
-/// The folders that contain no leftovers of a killed run any more: each is listed only once, however many files it has.
+/// The folders already cleared of leftovers of killed runs: each folder is listed only once, however many files it contains.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Swept(Arc<Mutex<BTreeSet<PathBuf>>>);
 
@@ -58,7 +58,7 @@ pub enum State {
     Compacted,
     /// It is as it was written, with this many bytes appended since.
     Grown(u64),
-    /// It is the original of another file, or equals its own: there is nothing to undo.
+    /// It is the original of another file, or equals its own original: there is nothing to undo.
     AlreadyOriginal(Written),
 }
 
@@ -137,10 +137,10 @@ impl Found {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Changed`] when bytes were appended and are not to be discarded, when the file changed
-    /// since it was found, or when the original is no longer what was recorded; [`ErrorKind::NotFound`] when
-    /// the original no longer exists; [`ErrorKind::Store`] when its archive is missing or damaged;
-    /// [`ErrorKind::Exists`] for a `Dest::Path` that is taken; [`ErrorKind::Io`] when the system refuses.
+    /// [`ErrorKind::Changed`] when bytes were appended and are not to be discarded, when the file changed since it was found, or
+    /// when the original is no longer what was recorded; [`ErrorKind::NotFound`] when the original no longer exists;
+    /// [`ErrorKind::Store`] when its archive is missing or damaged; [`ErrorKind::Exists`] when the name of a `Dest::Path` is taken;
+    /// [`ErrorKind::Io`] when the system refuses.
     pub fn restore(&self, dest: Dest<'_>, appended: Appended) -> Result<Undone> {
         if let Some(fork) = self.fork() {
             return Err(self.not_undone(fork));
@@ -169,7 +169,7 @@ impl Found {
         let mode = Mode::Like(self.rights.clone());
         let mut file = match dest {
             Dest::InPlace => {
-                // A killed run may have left its file where there is nothing to undo any more.
+                // A killed run may have left a temporary file even where there is nothing left to undo.
                 self.swept.sweep_beside(&self.spot);
                 if matches!(self.state, State::AlreadyOriginal(_)) {
                     return Ok(done);
@@ -202,7 +202,7 @@ impl Found {
         Ok(Undone { lost, ..done })
     }
 
-    /// Why a fork is not undone. It may be removed if its session has all that it had.
+    /// The error for a fork, which is not undone. It may be removed if its session still has everything that it was made from.
     fn not_undone(&self, fork: &Record) -> Error {
         let original = Written {
             hash: fork.input_hash.clone(),
@@ -231,8 +231,8 @@ impl Found {
         !self.records.is_empty()
     }
 
-    /// Writes the original bytes to `to` and changes nothing else; for a fork, those of the session that it was made from. What
-    /// was appended since does not matter.
+    /// Writes the original bytes to `to` and changes nothing else; for a fork, those of the session that it was made from. Bytes
+    /// appended since do not matter.
     ///
     /// # Errors
     ///
@@ -315,8 +315,8 @@ impl Found {
                 let path = store.path_of(name);
                 let (file, metadata) =
                     open_transcript(&path).map_err(|e| gone(e, &path, original))?;
-                // Its agent may have gone on: then it begins with the original. How long it is now depends on who wrote the record,
-                // so the rest is not read.
+                // Its agent may have continued it: it then begins with the original. The current length depends on whoever wrote
+                // the record, so the rest is not read.
                 let written = pour(&mut (&file).take(original.bytes), to, |e| {
                     Error::io(&path, "read", e)
                 })?;
@@ -362,7 +362,7 @@ enum Source<'a> {
     File,
 }
 
-/// The error for an original that is longer now, and does not begin with what it was.
+/// The error for an original that is longer now, and no longer begins with its old bytes.
 fn grown_since(path: &Path, original: &Written, bytes: u64) -> Error {
     Error::new(
         ErrorKind::Changed,

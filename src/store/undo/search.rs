@@ -65,11 +65,10 @@ pub(super) struct ByBytes<'u> {
 /// Searches the outputs with a file's bytes.
 pub(super) fn by_bytes<'u>(file: &Searched<'_>, stores: &[Known<'u>]) -> Result<ByBytes<'u>> {
     let mut unchanged = None;
-    // What was written to this very path counts more than equal bytes elsewhere, in whatever store.
+    // What was written to this very path takes precedence over equal bytes elsewhere, in any store.
     for reached in [Match::AtPath, Match::ByContent] {
         for store in stores {
-            // An output that equals its input says nothing about equal files elsewhere, nor about an earlier compaction of
-            // its own.
+            // An output that equals its input says nothing about equal files elsewhere, nor about an earlier compaction of itself.
             let of_these_bytes = store.ledger.with_output(&file.written.hash);
             let (mut records, equal): (Vec<&Record>, Vec<&Record>) =
                 of_these_bytes.partition(|record| record.output_hash != record.input_hash);
@@ -123,7 +122,7 @@ pub(super) fn by_beginning<'u>(
     Ok(None)
 }
 
-/// Where an output was written that has a file's bytes.
+/// Where an output with the file's bytes was written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Match {
     AtPath,
@@ -162,7 +161,7 @@ impl<'u> Known<'u> {
     }
 }
 
-/// The longest recorded output that `file` begins with, and its records.
+/// The longest recorded output that is a prefix of `file`, and its records.
 ///
 /// Outputs elsewhere that are equal to their inputs do not count: a growing transcript begins with each older copy of itself and
 /// has nothing to undo. Nor do outputs that were made from the file's current bytes: an original can begin with its own output.
@@ -206,7 +205,7 @@ fn grown(
     }
 }
 
-/// The hashes of the first bytes of the file for each of these lengths, in one reading.
+/// The hashes of the file's prefixes with these lengths, read in one pass.
 fn prefix_hashes(spot: &OpenPath, lengths: &BTreeSet<u64>) -> Result<Vec<(u64, String)>> {
     let file = spot.read()?;
     let mut hasher = blake3::Hasher::new();
@@ -228,7 +227,7 @@ fn prefix_hashes(spot: &OpenPath, lengths: &BTreeSet<u64>) -> Result<Vec<(u64, S
     Ok(hashes)
 }
 
-/// Whether the file is what was recorded as the original of its path, with something appended: its agent continued after an undo.
+/// Whether the file is the recorded original of its path with something appended: its agent continued after an undo.
 pub(super) fn is_continued(file: &Searched<'_>, stores: &[Known<'_>]) -> Result<bool> {
     let records = || stores.iter().flat_map(Known::records);
     let lengths = records().map(|record| record.input_bytes);

@@ -503,7 +503,7 @@ fn below_a_folder_what_no_record_knows_is_no_error() {
 
     b.append("s", " and more");
     assert_eq!(state("s").unwrap(), Some(State::Grown(9)));
-    // Its beginning is only compared with records of its own path.
+    // Its prefixes are compared only with records of its own path.
     fs::rename(b.path("s"), b.path("moved")).unwrap();
     assert_eq!(state("moved").unwrap(), None);
     assert_eq!(*b.find("moved").unwrap().state(), State::Grown(9));

@@ -1,7 +1,7 @@
 //! The probability that the agent will use a name again before it is shown again.
 //!
-//! A logistic model of a few features of a name, fitted over recorded sessions. The arithmetic is exact on every machine: no
-//! logarithms or exponentials of the system's library.
+//! A logistic model of a few features of a name, fitted over recorded sessions. The arithmetic gives the same results on every
+//! machine: it uses no logarithms or exponentials of the system's library.
 
 use super::entities::Class;
 use super::names::{Name, Speaker};
@@ -12,14 +12,15 @@ use crate::ids::IdMap;
 /// How many features there are.
 pub const FEATURES: usize = NameWeights::NAMES.len();
 
-/// After this many messages a mention counts half.
+/// The number of messages after which a mention counts half.
 const SOON: f64 = 4.0;
 const LATER: f64 = 32.0;
 
-/// How many lines before and after one are around it.
+/// The number of lines before and after a line that count as around it.
 const AROUND: usize = 3;
 
-/// What is known of a word of names: how lately an author mentioned a name with it, the latest one and the latest other one.
+/// What is known about a word that occurs in names: how recently an author mentioned a name with it, for the most recent name and
+/// the most recent other one.
 #[derive(Debug, Clone, Copy, Default)]
 struct Word {
     name: u32,
@@ -33,7 +34,7 @@ pub(super) fn features(found: &Units, end: usize) -> Vec<[f64; FEATURES]> {
     of_features(found, end, |features| *features)
 }
 
-/// What `make` makes of the features of each name: together they can take as much memory as what the names are in.
+/// Applies `make` to the features of each name in turn: all features together could take as much memory as the text.
 fn of_features<T>(found: &Units, end: usize, make: impl Fn(&[f64; FEATURES]) -> T) -> Vec<T> {
     let names = &found.names;
     let around = around(found, end);
@@ -58,7 +59,7 @@ fn of_features<T>(found: &Units, end: usize, make: impl Fn(&[f64; FEATURES]) -> 
                 true => word.other,
                 false => word.latest,
             };
-            // What many names are made of says little about one.
+            // A word shared by many names says little about one.
             lately * 4.0 / (3.0 + f64::from(word.names))
         };
         let sum: f64 = parts.iter().map(of).sum();
@@ -108,7 +109,7 @@ fn of_features<T>(found: &Units, end: usize, make: impl Fn(&[f64; FEATURES]) -> 
     .collect()
 }
 
-/// The chance of each name to be needed.
+/// The probability of each name to be needed.
 pub(super) fn chances(found: &Units, end: usize, weights: &NameWeights) -> Vec<f64> {
     let weights = weights.list();
     of_features(found, end, |features| {
@@ -117,7 +118,7 @@ pub(super) fn chances(found: &Units, end: usize, weights: &NameWeights) -> Vec<f
     })
 }
 
-/// How lately an author mentioned a name of the lines around those that each name is in.
+/// For each name, how recently an author mentioned a name from the lines around it.
 fn around(found: &Units, end: usize) -> Vec<f64> {
     let names = &found.names;
     let mut around = vec![0.0_f64; names.len()];
@@ -151,7 +152,7 @@ fn by_authors(name: &Name) -> u32 {
     last.into_iter().max().unwrap_or(0)
 }
 
-/// From 1 for the last message before `end` down to 0 for no message; half after `half` messages. `last` counts from 1.
+/// The recency of a mention: 1 for the last message before `end`, 1/2 after `half` messages, 0 for none. `last` counts from 1.
 fn recency(last: u32, end: usize, half: f64) -> f64 {
     match last {
         0 => 0.0,
@@ -159,7 +160,7 @@ fn recency(last: u32, end: usize, half: f64) -> f64 {
     }
 }
 
-/// About the logarithm of `count` + 1 to the base 2.
+/// An approximation of log2(`count` + 1).
 fn log(count: u32) -> f64 {
     let one_more = u64::from(count) + 1;
     let whole = one_more.ilog2();

@@ -1,8 +1,8 @@
 //! Chooses the units of a summary within a budget of tokens.
 //!
-//! First units with a claim, each kind up to its part of the budget. Then the others by their value for their length: a name
-//! counts fully the first time and little the second time, so that a summary covers much instead of repeating what is
-//! frequent. Values only fall while units are taken, so the next best unit is found without evaluating all of them again.
+//! First come units with a claim, each kind up to its part of the budget; then the others by value per length. A name counts fully
+//! the first time and little the second time, so that a summary covers many names instead of repeating frequent ones. Values only
+//! fall while units are taken, so the next best unit is found without re-evaluating all of them.
 
 mod last;
 mod render;
@@ -34,10 +34,10 @@ const EARLIER: u64 = 20;
 /// The tokens of a summary below which paths are short from the start.
 const SMALL: u64 = 3_000;
 
-/// About how many bytes of a transcript are a token.
+/// The approximate number of bytes per token in a transcript.
 const BYTES_OF_A_TOKEN: f64 = 4.0;
 
-/// A text that is smaller than the sum of its rows has room for more rows if it leaves 1/64 of the budget.
+/// If the text is smaller than the sum of its rows, more rows are added if more than 1/64 of the budget is left.
 const WORTH_FILLING: u64 = 64;
 
 pub(super) fn choose(
@@ -53,7 +53,7 @@ pub(super) fn choose(
         choice.mentioned_names = names_in(extract, narrative.unwrap_or_default());
         choice.requests(words);
         if tokens > 0 {
-            // Before files: a session with many of them has little room else.
+            // Before files: many files would leave little room otherwise.
             choice.todos();
             choice.first_sentences();
         }
@@ -113,9 +113,9 @@ struct Choice<'c> {
     limit: u64,
     files: FileRows,
     used: Size,
-    /// The sections that have a row already.
+    /// The sections that already have a row.
     open_sections: [bool; Section::ALL.len()],
-    /// The rows that others are joined to.
+    /// The rows to which further units can be joined.
     open_rows: IdSet<(Section, u32, Mark)>,
     /// What was done to the chosen files.
     labels: Vec<&'c str>,
@@ -123,15 +123,15 @@ struct Choice<'c> {
     mentioned_names: IdSet<u32>,
     /// How often each name occurs in chosen units.
     occurrences: Vec<u8>,
-    /// The names that occur among words of the transcript there.
+    /// The names that chosen units show among words of the transcript.
     is_grounded: Vec<bool>,
     /// The chosen units, in the order of choice.
     chosen: Vec<Chosen<'c>>,
-    /// Those of them that show what was said and done last.
+    /// The range of `chosen` that shows what was said and done last.
     state: Range<usize>,
     /// The units that are chosen or excluded.
     is_settled: Vec<bool>,
-    /// The tokens of a byte of each unit's text.
+    /// The tokens per byte of each unit's text.
     densities: &'c Densities,
     /// How near the summary is to a large one, from 0 to 1.
     size_factor: f64,
@@ -153,7 +153,7 @@ enum Counts {
     No,
 }
 
-/// A part of the budget, and how much of it is used.
+/// A part of the budget, and how much of it has been used.
 struct Part {
     limit: u64,
     used: Size,
@@ -235,7 +235,7 @@ impl<'c> Choice<'c> {
             .unwrap_or(&row.text)
     }
 
-    /// The names of an index that do not occur yet.
+    /// The names of an index that have not occurred yet.
     fn new_names(&self, index: &str) -> String {
         let names = &self.extract.found.names;
         let is_new = |name: &&str| {
@@ -296,7 +296,7 @@ impl<'c> Choice<'c> {
         });
     }
 
-    /// The size of a row, with the heading if it is the first one of its section; of a joined row, of its lines alone.
+    /// The size of a row, including the heading for the first row of a section; for a joined row, only the size of its lines.
     fn size(&self, unit: &Unit, text: &str) -> Size {
         let section = unit.row.section;
         let mut row = String::new();
@@ -320,7 +320,7 @@ impl<'c> Choice<'c> {
     }
 }
 
-/// What units must have in common to be joined into one row, in sections without labels.
+/// The key that units must share to be joined into one row, in sections without labels.
 fn row_group(unit: &Unit) -> (Section, u32, Mark) {
     (unit.row.section, unit.message, unit.row.mark)
 }

@@ -22,14 +22,14 @@ pub(super) fn clip(text: &str, most: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{} {CUT}", text[..cut(text, most)].trim_end()))
 }
 
-/// `text` if it has at most `most` tokens, else its start and its end: a long text was mostly pasted between a person's own
-/// words.
+/// `text` if it has at most `most` tokens, otherwise its start and its end: the middle of a long text was mostly pasted between a
+/// person's own words.
 pub(super) fn clip_to_tokens<'t>(text: &'t str, most: u64, estimator: &Estimator) -> Cow<'t, str> {
     clip_by(text, most, estimator, |bytes| joined(around(text, bytes)))
 }
 
-/// The same in whole sentences and lines, so that no two halves read as one: "The user … proceed" is not what "The user doesn't want
-/// to proceed" says.
+/// As `clip_to_tokens`, in whole sentences and lines, so that no two halves read as one: "The user … proceed" does not mean "The
+/// user doesn't want to proceed".
 pub(super) fn clip_to_sentences<'t>(
     text: &'t str,
     most: u64,
@@ -48,7 +48,7 @@ pub(super) fn clip_to_sentences<'t>(
     })
 }
 
-/// Where sentences and lines of a text start, but for the first one.
+/// The start positions of the sentences and lines of a text, except the first one.
 fn starts(text: &str) -> impl DoubleEndedIterator<Item = usize> {
     let is_end = |c: char| matches!(c, '.' | '!' | '?' | '。' | '！' | '？' | '\n');
     text.match_indices(is_end).filter_map(|(at, end)| {
@@ -59,7 +59,8 @@ fn starts(text: &str) -> impl DoubleEndedIterator<Item = usize> {
     })
 }
 
-/// `text` if it has at most `most` tokens, else the longest of what `shorter` makes of numbers of its bytes.
+/// `text` if it has at most `most` tokens, otherwise the longest fitting result of `shorter`, which shortens it to a number of
+/// bytes.
 fn clip_by<'t>(
     text: &'t str,
     most: u64,
@@ -71,7 +72,7 @@ fn clip_by<'t>(
         return Cow::Borrowed(text);
     }
     let (mut clipped, mut low) = (CUT.to_owned(), 0);
-    // No counting method has more bytes of meaningful text for one token.
+    // No counting method has more bytes of meaningful text per token.
     let mut high = text.len().min(
         usize::try_from(most)
             .unwrap_or(usize::MAX)
@@ -101,7 +102,7 @@ fn joined((head, tail): (&str, &str)) -> String {
     format!("{head}{}{CUT}{}{tail}", between(head), between(tail))
 }
 
-/// The last place at or before `most` between two names, or at least between two characters.
+/// The last position at or before `most` between two names, or at least between two characters.
 fn cut(text: &str, most: usize) -> usize {
     let most = floor_boundary(text, most);
     let mut next = text[most..].chars().next();

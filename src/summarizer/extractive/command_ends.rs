@@ -1,11 +1,12 @@
-//! What became of commands that an earlier summary says were running.
+//! What became of commands that were running according to an earlier summary.
 
 use super::form::{Row, Section};
 use super::gather::Gather;
 use super::label::{AS, IN, WAS_RUNNING, label, running};
 use crate::facts::{Ending, endings};
 
-/// A command of an earlier summary that had not ended then: what is said of its end since, or that nothing is.
+/// Updates the row of a command that had not ended in an earlier summary: with its end if that was stated since, otherwise as one
+/// that was running.
 pub(super) fn settle(gather: &Gather<'_, '_>, row: &mut Row) {
     if row.section != Section::Commands {
         return;
@@ -17,8 +18,8 @@ pub(super) fn settle(gather: &Gather<'_, '_>, row: &mut Row) {
     let Some(name) = running(label_only) else {
         return;
     };
-    // The agent may describe a command instead of repeating it; then only its name tells which it is. Another run of the same
-    // command may have ended before.
+    // The agent may describe a command instead of repeating it; then only its name identifies it. Another run of the same command
+    // may have ended before.
     let is_later = |ending: &Ending| gather.mark(ending.at.line).line > row.mark.line;
     let is_its = |ending: &&Ending| match (name, &ending.text) {
         (Some(name), _) => ending.name == name && is_later(ending),

@@ -1,4 +1,4 @@
-//! Commands as units: each once, with how it ended last, and with the folder that it ran in where that matters.
+//! Commands as units: each once, with its last status, and with the folder that it ran in if that matters.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,10 +13,10 @@ use crate::facts::{
     CommandStatus, Exchange, commands, commands_of_user, names_its_folder, spelled,
 };
 
-/// How much of a command is quoted, in bytes.
+/// The maximum length of a quoted command, in bytes.
 pub(super) const LONGEST_COMMAND: usize = 240;
 
-/// How many characters of a command are always quoted.
+/// The number of characters of a command that are always quoted.
 const HEAD: usize = 56;
 
 /// The value of a command besides its names.
@@ -55,7 +55,7 @@ pub(super) fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange], later:
             | CommandStatus::Unanswered
             | CommandStatus::Unknown => false,
         };
-        // What failed elsewhere is not done because it is done here.
+        // A failure elsewhere is not fixed by a success here.
         if let Some(folder) = folder
             && (folders.get(&text).is_some_and(|folders| *folders > 1)
                 || is_elsewhere && has_failed)
@@ -83,7 +83,7 @@ fn label_in(gather: &Gather<'_, '_>, label: &str, folder: &str) -> String {
     let rest = base.and_then(|base| folder.strip_prefix(base)?.strip_prefix('/'));
     let rest = rest.filter(|rest| !rest.is_empty()).map(Cow::Borrowed);
     let shown = rest.unwrap_or_else(|| gather.found.separator.shown(folder));
-    // It would not be read as a label.
+    // It could not be parsed as a label.
     match shown.contains('\n') || shown.contains(": ") {
         true => label.to_owned(),
         false => format!("{label}{IN}{shown}"),
@@ -92,7 +92,8 @@ fn label_in(gather: &Gather<'_, '_>, label: &str, folder: &str) -> String {
 
 /// Whether a command of an earlier summary was run again since; that summary's paths are relative to `folder`.
 ///
-/// What failed names its folder, or ran in `folder`. Of what did not, the folder may not be told, so any counts.
+/// The row of a failed command names its folder, or the command ran in `folder`. Rows of other commands may omit the folder, so any
+/// folder counts.
 pub(super) fn is_run_again(gather: &Gather<'_, '_>, row: &Row, folder: Option<&str>) -> bool {
     let named = folder_named(row, folder);
     let is_there = |ran_in: Option<&str>| match &named {
@@ -108,7 +109,7 @@ pub(super) fn is_run_again(gather: &Gather<'_, '_>, row: &Row, folder: Option<&s
     ran.any(|(text, ran_in)| is_there(ran_in.as_deref()) && is_it(text))
 }
 
-/// Names the folder of a command of an earlier summary, where paths are relative to another one now, or the same command ran in
+/// Adds the folder to a command of an earlier summary if paths are now relative to another folder, or the same command ran in
 /// another one since.
 pub(super) fn name_folder(gather: &Gather<'_, '_>, row: &mut Row, folder: Option<&str>) {
     if names_its_folder(&row.text) {
@@ -131,18 +132,18 @@ pub(super) fn name_folder(gather: &Gather<'_, '_>, row: &mut Row, folder: Option
     };
 }
 
-/// The folder that the label of a command names, where paths are relative to `folder`.
+/// The folder named by a command's label, given that paths are relative to `folder`.
 fn folder_named(row: &Row, folder: Option<&str>) -> Option<String> {
     let (_, named) = row.label.split_once(IN)?;
     Some(spelled(named, folder))
 }
 
-/// Whether the label of a command says that it has failed.
+/// Whether a command's label says that it failed.
 fn has_failed(row: &Row) -> bool {
     row.label.starts_with("exit ") || row.label.starts_with("failed")
 }
 
-/// The commands of exchanges, as they are quoted.
+/// The commands of exchanges, in quoted form.
 fn commands_of(gather: &Gather<'_, '_>, exchanges: &[Exchange]) -> Vec<String> {
     let commands = commands(gather.transcript, exchanges);
     let quoted = commands
@@ -151,7 +152,7 @@ fn commands_of(gather: &Gather<'_, '_>, exchanges: &[Exchange]) -> Vec<String> {
     quoted.map(Cow::into_owned).collect()
 }
 
-/// How many bytes of a command are needed to know it: some words, and what tells it from all others.
+/// The number of bytes that identify a command: some words, and enough to distinguish it from all others.
 fn head(text: &str, all: &BTreeSet<String>) -> usize {
     let same = |other: &String| {
         let pairs = text.chars().zip(other.chars());

@@ -1,7 +1,7 @@
 //! The names in a text: paths, symbols, addresses, ids, errors, flags, numbers.
 //!
-//! Later steps of an agent refer to these names, so a summary is measured by the names that it covers. A hand-written pass over
-//! the bytes, because every byte of a transcript is processed. Names are ASCII; the text around them may be in any language.
+//! Later steps of an agent refer to these names, so a summary is measured by the names that it covers. A hand-written pass over the
+//! bytes for speed, because it processes every byte of a transcript. Names are ASCII; the text around them may be in any language.
 
 /// The kind of thing that a name refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +102,7 @@ pub(super) fn scan<'t>(text: &'t str, mut found: impl FnMut(Class, &'t str)) {
 enum Escaped {
     No,
     Yes,
-    /// `a\next_line` has a line break, or is a path of Windows where the text has others.
+    /// `a\next_line` has a line break, or is a Windows path if the text has others.
     Perhaps,
 }
 
@@ -111,7 +111,7 @@ fn escaped(bytes: &[u8], start: usize) -> Escaped {
     if start == 0 || bytes[start - 1] != b'\\' || !is_letter(bytes[start]) {
         return Escaped::No;
     }
-    // What is before it, and before other escapes.
+    // The text before it and any preceding escapes.
     let mut before = &bytes[..start - 1];
     while let [rest @ .., b'\\', letter] = before
         && is_letter(*letter)
@@ -125,7 +125,7 @@ fn escaped(bytes: &[u8], start: usize) -> Escaped {
     }
 }
 
-/// Whether a text may have paths of Windows: a drive, or a backslash before a letter that no escape has, in strings or in patterns.
+/// Whether a text may have Windows paths: a drive, or a backslash before a letter that no escape in strings or patterns uses.
 fn has_paths_of_windows(bytes: &[u8]) -> bool {
     const OF_ESCAPES: &[u8] = b"ntrbfvuxUNdDwWsSBzZAaeGkpPcqhH";
     let is_drive = |part: &[u8]| match part {

@@ -19,23 +19,23 @@ use crate::policy::ToolKind;
 use crate::text::count;
 use crate::transcript::{Message, Transcript};
 
-/// How much of a plan is quoted, in bytes.
+/// The maximum length of a quoted plan, in bytes.
 const LONGEST_PLAN: usize = 2_400;
 
-/// How the label of calls that are not described ends, and how many of their tools are named.
+/// The end of the label for undescribed calls, and the maximum number of their tools that are named.
 const MISSED: &str = " not described";
 const TOOLS: usize = 3;
 
-/// How much of a line of an error is quoted, in bytes.
+/// The maximum length of a quoted error line, in bytes.
 const LONGEST_ERROR: usize = 200;
 
-/// The most parts of a file: those that were read last.
+/// The maximum number of parts of a file: those read last.
 const PARTS_OF_A_FILE: usize = 32;
 
 /// The values of facts besides their names.
 pub(super) const FAILED: f64 = 4.0;
 
-/// What the blocks of calls and results are.
+/// The roles of the blocks of calls and results.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
     /// What results show.
@@ -49,9 +49,9 @@ pub(super) struct Blocks {
 pub(super) enum Output {
     /// A file or a part of it, and no later result shows as much.
     File,
-    /// One that a later result shows.
+    /// A file that a later result also shows.
     OldFile,
-    /// A list of to-dos, of which the last one is told.
+    /// A list of to-dos; only the last list is summarised.
     Todos,
     /// The output of a command.
     Command,
@@ -60,7 +60,7 @@ pub(super) enum Output {
 }
 
 /// Adds the facts of `own`, the exchanges of the span; to-dos and plans only if the exchanges after the span, `later`, do not
-/// rewrite them. Returns what the blocks of files and commands are.
+/// rewrite them. Returns the roles of the blocks of files and commands.
 pub(super) fn gather(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exchange]) -> Blocks {
     let transcript = gather.transcript;
     let files = gather.acts.files_of(gather.span.clone());
@@ -93,8 +93,8 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exc
     }
 }
 
-/// Facts that an earlier summary may repeat only if nothing newer is known: the to-dos, the plan. Files are identified by their
-/// paths, and commands by their texts and folders.
+/// The key of a fact that is carried over from an earlier summary only if nothing newer is known: to-dos and the plan. Files are
+/// identified by path, and commands by text and folder.
 pub(super) fn key(row: &Row) -> Option<(Section, u64)> {
     match row.section {
         Section::Plan if is_plan(row) => Some(PROPOSAL),
@@ -179,7 +179,7 @@ fn outputs(transcript: &Transcript<'_>, own: &[Exchange], files: &[File]) -> IdM
 }
 
 /// The folder that paths in a summary may be relative to: the agent's working folder at the end of the span, which the summary's
-/// record names, if it is still the same at the end of the conversation.
+/// record states, if it is the same at the end of the conversation.
 fn folder_of_summary(gather: &Gather<'_, '_>) -> Option<String> {
     let conversation = gather.conversation;
     let folder_at = |message: &Message| {
@@ -191,7 +191,7 @@ fn folder_of_summary(gather: &Gather<'_, '_>) -> Option<String> {
     (end == last).then_some(end)
 }
 
-/// Says of how many calls the summary tells nothing, where these are many.
+/// Adds a row that states how many calls the summary does not describe, if there are many.
 fn add_missed(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
     let missed = missed(gather.transcript, own, &gather.policy.tools);
     for UnrecognizedCalls {
@@ -214,14 +214,14 @@ fn add_missed(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
     }
 }
 
-/// Each line of an error once, ignoring numbers: where it occurred last.
+/// Adds each error line once, ignoring numbers, at its last occurrence.
 fn add_failures(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
     let mut seen = IdSet::default();
     for failure in failures(gather.transcript, own).iter().rev() {
         let mut new: Vec<Cow<'_, str>> = Vec::new();
         for line in &failure.lines {
             let line = clip(line, LONGEST_ERROR);
-            // A line that is an error need not be a detail of an output too.
+            // An error line need not also be a detail of an output.
             gather.lines.insert(hash(&line));
             let kind: String = line.chars().filter(|c| !c.is_ascii_digit()).collect();
             if seen.insert(hash(&kind)) {

@@ -1,4 +1,4 @@
-//! Files as units: what was done last to each, what an earlier summary says of it, and the lines that the last edits added.
+//! Files as units: the last operation on each, its state in an earlier summary, and the lines that the last edits added.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -12,18 +12,18 @@ use crate::facts::{
 };
 use crate::ids::IdSet;
 
-/// The values of files besides their names: of a changed one, and of one that was only looked at.
+/// The values of files besides their names: of a changed file, and of one that was only read.
 pub(super) const CHANGED: f64 = 3.0;
 pub(super) const SEEN: f64 = 0.6;
 
 /// Separates a change of a file from a later read of it.
 const BEFORE: &str = " before";
 
-/// The label of a file whose changes are in a stash, and those of all that git may have taken back.
+/// The label of a file whose changes are in a stash, and all labels for changes that git may have reverted.
 const STASHED: &str = "stashed";
 const UNDONE: [&str; 3] = ["reverted", STASHED, "unstashed"];
 
-/// The most lines of one edit or write.
+/// The maximum number of lines taken from one edit or write.
 const ADDED_LINES: usize = 400;
 
 /// The path of a file in a summary: as written, unless it is relative to another folder.
@@ -35,7 +35,7 @@ fn path_of<'f>(gather: &Gather<'_, '_>, file: &'f File, written: &'f str) -> Cow
     }
 }
 
-/// Adds what was done last to a file.
+/// Adds a file with its last operation.
 pub(super) fn add_file(gather: &mut Gather<'_, '_>, file: &File) {
     let Some(last) = file.last().or(file.operations.last()) else {
         return;
@@ -70,7 +70,7 @@ pub(super) fn add_file(gather: &mut Gather<'_, '_>, file: &File) {
     }
 }
 
-/// Whether a file may still be what was made of it before this, or what that was matters to whoever reads of this.
+/// Whether the state before this operation may still exist, or matters for understanding it.
 fn leaves_open(operation: &Operation) -> bool {
     match operation.what {
         FileAction::Revert | FileAction::Stash | FileAction::Unstash => true,
@@ -83,13 +83,14 @@ fn leaves_open(operation: &Operation) -> bool {
     }
 }
 
-/// A file of an earlier summary that a command has deleted, moved or taken back since, itself or a folder that it is in.
+/// Updates the row of a file from an earlier summary if a command has since deleted, moved or reverted it or a folder that contains
+/// it.
 pub(super) fn removed_since(gather: &Gather<'_, '_>, path: &str, row: &mut Row) {
     let is_it = |stray: &&UnmatchedOperation| {
         let operation = &stray.operation;
         let concerns = match operation.what {
             FileAction::Stash => is_change(&row.label),
-            // A file that was not changed is as git has it, unless it is named.
+            // An unchanged file is not affected by a revert, unless it is named.
             FileAction::Revert => stray.names(path) || is_change(&row.label),
             FileAction::Unstash => row.label.starts_with(STASHED),
             FileAction::Read(_)
@@ -117,16 +118,16 @@ pub(super) fn removed_since(gather: &Gather<'_, '_>, path: &str, row: &mut Row) 
     row.label = text;
     let named = row.mark.line;
     row.mark = gather.mark_of(operation.call, operation.result.map(Into::into), &row.label);
-    // Of a folder, the command does not name what is in it.
+    // A command on a folder does not name the files in it.
     if !stray.names(path) {
         row.mark.and = Some(named);
     }
 }
 
-/// What labels say of unknown outcomes.
+/// The words of labels for unknown outcomes.
 const OPEN: [&str; 2] = ["outcome unknown", "unanswered"];
 
-/// The first change that a label tells, with what it says of its outcome.
+/// The first change in a label, with its outcome.
 fn change_in(label: &str) -> Option<String> {
     let bare = |words: &str| words.strip_suffix(BEFORE).unwrap_or(words).to_owned();
     let mut parts = label.split(", ").skip_while(|words| !is_change(words));
@@ -139,7 +140,7 @@ fn change_in(label: &str) -> Option<String> {
     })
 }
 
-/// A file that was changed according to an earlier summary: it stays marked as changed even if it was read since.
+/// Keeps a file marked as changed if it was so in an earlier summary, even if it was read since.
 pub(super) fn changed_before(unit: &mut Unit, earlier: &Row) {
     let label = &unit.row.label;
     let is_bare = || UNDONE.iter().any(|what| label.starts_with(what)) && !label.ends_with(BEFORE);
@@ -151,7 +152,7 @@ pub(super) fn changed_before(unit: &mut Unit, earlier: &Row) {
     }
 }
 
-/// What was done, with the line numbers of a read if the transcript names them.
+/// The label of an operation, with the line numbers of a read if the transcript states them.
 fn label(gather: &Gather<'_, '_>, operation: &Operation) -> String {
     let what = match (operation.what, operation.done) {
         (FileAction::Read(_), Done::Failed) => "read failed",
@@ -209,7 +210,7 @@ fn is_said(gather: &Gather<'_, '_>, operation: &Operation, numbers: &[u64]) -> b
     })
 }
 
-/// Whether a number is there, and not only as a part of another.
+/// Whether a number occurs on its own, not only as part of another.
 fn contains_number(bytes: &[u8], digits: &str) -> bool {
     let is_digit = |at: Option<usize>| {
         at.and_then(|at| bytes.get(at))
@@ -219,7 +220,7 @@ fn contains_number(bytes: &[u8], digits: &str) -> bool {
     places.any(|at| !is_digit(at.checked_sub(1)) && !is_digit(at.checked_add(digits.len())))
 }
 
-/// Lines that edits and writes added and no later one of the same file removed.
+/// Adds lines that edits and writes added and that no later one of the same file removed.
 pub(super) fn add_edits(gather: &mut Gather<'_, '_>, files: &[File]) {
     let transcript = gather.transcript;
     let mut added: Vec<(FactLocation, Vec<String>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! The instructions for a summary, as words to look for. They influence what is chosen, and never appear in a summary.
+//! The instructions for a summary, as words to look for. They influence the choice, and never appear in a summary.
 
 /// Words that make a statement worth more.
 #[derive(Debug, Default)]

@@ -14,10 +14,10 @@
 //!  do cargo test $t; done
 //! ```
 //!
-//! Only headings, marks and fences are at the start of a line. The lines of a row after its first are indented by a blank.
-//! The user's words are not indented: if they have more than one line, or blanks around them, they are between fences that are
-//! longer than any fence in them. So no text can be mistaken for structure. Labels are from a fixed list, in sections that have
-//! labels, and that of a command may name its folder; a file without one has that of the file above it: it was only looked at.
+//! Only headings, marks and fences are at the start of a line. The lines of a row after its first are indented by a blank. The
+//! user's words are not indented: if they have more than one line, or blanks around them, they are between fences that are longer
+//! than any fence in them. So no text can be mistaken for structure. In sections with labels, these are from a fixed list; a
+//! command's label may name its folder, and a file without a label has that of the file above: it was only read or searched.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ pub enum Section {
     Earlier,
     /// To-dos, and a plan that was shown.
     Plan,
-    /// Files, with what was done to them last.
+    /// Files, with the last operation on each.
     Files,
     /// Commands, with how they ended.
     Commands,
@@ -58,7 +58,7 @@ impl Section {
         Section::State,
     ];
 
-    /// The line that it begins with.
+    /// The heading line of the section.
     pub fn heading(self) -> &'static str {
         match self {
             Section::Requests => "## User requests",
@@ -79,7 +79,7 @@ impl Section {
         all.find(|section| section.heading() == line)
     }
 
-    /// Whether its rows begin with a label.
+    /// Whether the section's rows begin with a label.
     pub(super) fn labels(self) -> Labels {
         match self {
             Section::Plan | Section::Files | Section::Commands | Section::State => Labels::Each,
@@ -102,7 +102,7 @@ pub(super) enum Labels {
 /// Follows a label.
 const AFTER_LABEL: &str = ": ";
 
-/// The labels of files that were only looked at: those that are written once for several files in a row.
+/// The labels of files that were only read or searched: written once for several consecutive files.
 const LOOKS: [&str; 2] = ["read", "searched"];
 
 /// How files are listed.
@@ -110,14 +110,14 @@ const LOOKS: [&str; 2] = ["read", "searched"];
 pub(super) enum FileRows {
     /// Each with its label and its path as written.
     Whole,
-    /// That several files in a row were looked at is written once; paths are relative to the working folder.
+    /// One label for several consecutive files that were only read or searched; paths are relative to the working folder.
     Short,
 }
 
 impl FileRows {
-    /// The label of `row` with the text `text` as it is written below a row with the label `above` of the same section.
+    /// The label to write for `row` with the text `text` below a row of the same section with the label `above`.
     pub(super) fn label<'r>(self, row: &'r Row, text: &str, above: Option<&str>) -> &'r str {
-        // Without its label, a file that is gone would look like one that is there.
+        // Without its label, a deleted file would look like an existing one.
         let is_known = above == Some(row.label.as_str())
             && LOOKS.contains(&&row.label[..])
             && !text.contains(AFTER_LABEL);
@@ -143,8 +143,8 @@ impl Mark {
         Mark { line, and: None }
     }
 
-    /// The mark that a row begins with, and what follows it. Older versions wrote marks in brackets, and some of them no letter before
-    /// the second number.
+    /// Reads the mark at the beginning of a row; returns it with the rest. Older versions wrote marks in brackets, some without a
+    /// letter before the second number.
     fn read(row: &str) -> Option<(Mark, &str)> {
         let (mark, rest) = match row.strip_prefix("[L") {
             Some(older) => older.split_once(']')?,
@@ -187,14 +187,14 @@ pub struct Row {
     pub section: Section,
     /// Where it comes from.
     pub mark: Mark,
-    /// What was done or how it ended, from a fixed list, and perhaps in which folder; empty in sections without labels.
+    /// The operation or outcome, from a fixed list, perhaps with the folder; empty in sections without labels.
     pub label: String,
     /// Text of the transcript, not empty: the user's words exactly, other text trimmed.
     pub text: String,
 }
 
 impl Row {
-    /// Appends the row as written in a summary, with this label and a line break, and with `text` as its text.
+    /// Appends the row in its written form, with this label, `text` as its text, and a line break.
     pub(super) fn write_to(&self, out: &mut String, label: &str, text: &str) {
         out.push_str(&self.mark.to_string());
         if !self.is_fenced(text) {
@@ -207,7 +207,7 @@ impl Row {
         self.section == Section::Requests && needs_fence(text)
     }
 
-    /// The same without the mark.
+    /// As `write_to`, without the mark.
     fn write_unmarked(&self, out: &mut String, label: &str, text: &str) {
         if self.is_fenced(text) {
             let fence = fence(text);
@@ -229,15 +229,15 @@ impl Row {
     }
 }
 
-/// What is before the lines of a text after its first: a blank, which most often is a token with the word behind it. Two if each of
-/// the lines has blanks of its own, so that these are told from ours when they are read, as two were in summaries by older versions.
+/// The indentation of the lines of a text after its first: one blank, which mostly forms one token with the following word. Two if
+/// every line is itself indented, so that a reader can tell its own blanks from ours; older versions always wrote two.
 fn indent<'l>(lines: impl Iterator<Item = &'l str>) -> &'static str {
     let mut lines = lines.filter(|line| !line.is_empty()).peekable();
     let are_indented = lines.peek().is_some() && lines.all(|line| line.starts_with(' '));
     if are_indented { "  " } else { " " }
 }
 
-/// The character of a fence, and its shortest length.
+/// The character of a fence, and its minimum length.
 const FENCE: char = '~';
 const SHORTEST_FENCE: usize = 3;
 
@@ -245,10 +245,10 @@ fn needs_fence(text: &str) -> bool {
     text.contains('\n') || text.trim() != text || breaks_lines(text)
 }
 
-/// What some readers take for the end of a line, besides `\n`: a heading could stand behind it.
+/// Characters besides `\n` that some readers treat as a line end, after which a heading could follow.
 const BREAKS: [char; 6] = ['\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
 
-/// The text with blanks in their places, as many as they have bytes: places in it stay the same.
+/// The text with these characters replaced by as many blanks as they have bytes, so that offsets stay the same.
 pub(super) fn without_breaks(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -260,7 +260,7 @@ pub(super) fn without_breaks(text: &str) -> String {
     out
 }
 
-/// Whether a text has one of them.
+/// Whether a text contains any of these characters.
 pub(super) fn breaks_lines(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_likely = memchr::memchr3(b'\r', 0xb, 0xc, bytes).is_some() || !text.is_ascii();
@@ -288,14 +288,14 @@ pub(super) fn write<'r>(rows: impl IntoIterator<Item = &'r Row>, files: FileRows
     })
 }
 
-/// The same without marks, for a reader who does not have the transcript that their lines are of.
+/// The same without marks, for a reader who does not have the transcript that they refer to.
 pub(in crate::summarizer) fn write_unmarked(rows: &[Row]) -> String {
     below_headings(rows, |out, row, _| {
         row.write_unmarked(out, &row.label, &row.text);
     })
 }
 
-/// What `write` writes of each row, given the one above it in its section, below the headings.
+/// Calls `write` for each row below its heading, with the previous row of the section.
 fn below_headings<'r>(
     rows: impl IntoIterator<Item = &'r Row>,
     write: impl Fn(&mut String, &'r Row, Option<&'r Row>),
@@ -318,7 +318,7 @@ fn below_headings<'r>(
     out
 }
 
-/// A text without a line that could be read as one of the headings: these become smaller headings.
+/// The text with every line that could be read as a section heading turned into a smaller heading.
 pub fn as_prose(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -337,12 +337,12 @@ pub struct Parsed<'t> {
     pub before: &'t str,
     /// Its rows.
     pub rows: Vec<Row>,
-    /// The text after the last row, which does not belong to it.
+    /// The text after the last row, which does not belong to the summary.
     pub after: &'t str,
 }
 
-/// Reads the first summary in `text`. It begins with a heading that is followed by a row, and ends with the last row: other
-/// text may have the same headings, or surround it.
+/// Reads the first summary in `text`. It begins with a heading followed by a row, and ends with the last row: other text may
+/// contain the same headings or surround the summary.
 pub fn parse(text: &str) -> Parsed<'_> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -366,7 +366,7 @@ pub fn parse(text: &str) -> Parsed<'_> {
     }
 }
 
-/// The rows that `text` begins with, under their headings, and what follows them.
+/// Reads the rows under headings at the beginning of `text`; returns them with the rest.
 fn rows(text: &str) -> (Vec<Row>, &str) {
     let mut rows: Vec<Row> = Vec::new();
     let mut section = None;
@@ -396,7 +396,7 @@ fn line_of(text: &str) -> (&str, &str) {
     text.split_once('\n').unwrap_or((text, ""))
 }
 
-/// The row that `text` begins with below the row `above` of the same section, and what follows it.
+/// Reads the row at the beginning of `text`, below the row `above` of the same section; returns it with the rest.
 fn row<'t>(section: Section, above: Option<&Row>, text: &'t str) -> Option<(Row, &'t str)> {
     let (first, after) = line_of(text);
     let (mark, content) = Mark::read(first)?;
@@ -435,10 +435,10 @@ fn row<'t>(section: Section, above: Option<&Row>, text: &'t str) -> Option<(Row,
     Some((of(label, text), after))
 }
 
-/// The first line with the indented lines that `rest` begins with, and what follows these.
+/// Joins the first line and the indented lines at the beginning of `rest`; returns the text and what follows.
 fn indented<'t>(first: &str, rest: &'t str) -> (String, &'t str) {
     let mut lines = Vec::new();
-    // Empty lines belong to it if indented lines follow.
+    // Empty lines belong to the row if indented lines follow.
     let (mut end, mut count, mut looked_at) = (rest, 0, rest);
     while !looked_at.is_empty() {
         let (line, after) = line_of(looked_at);

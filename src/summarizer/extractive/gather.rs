@@ -26,19 +26,19 @@ use crate::transcript::{Block, Conversation, Transcript};
 /// The longest statement of any kind but the user's, in bytes.
 pub(super) const LONGEST: usize = 320;
 
-/// The longest line that is looked through; of a long one, only a part can be told.
+/// The maximum length of a line that is scanned; only a part of a long line can be taken.
 const LONGEST_LINE: usize = 2_000;
 
 /// The shortest line of an output that is worth a unit, in bytes.
 const SHORTEST: usize = 6;
 
-/// The most names in a line of an index.
+/// The maximum number of names in a line of an index.
 const IN_A_LINE: usize = 6;
 
 /// Separates the names of an index.
 pub(super) const BETWEEN: &str = ", ";
 
-/// The span and what has been gathered of it.
+/// The span and what has been gathered from it.
 pub(super) struct Gather<'g, 'a> {
     pub(super) transcript: &'g Transcript<'a>,
     pub(super) conversation: &'g Conversation,
@@ -52,19 +52,19 @@ pub(super) struct Gather<'g, 'a> {
     pub(super) focus: Focus,
     pub(super) found: Units,
     pub(super) index: Index,
-    /// Lines of outputs that are units already.
+    /// Lines of outputs that already are units.
     pub(super) lines: IdSet<u64>,
-    /// Texts of the user that are units already.
+    /// Texts of the user that already are units.
     pub(super) user_texts: IdSet<u64>,
     /// The units of files, by the hashes of their normalised paths.
     pub(super) files: IdMap<u64, usize>,
     /// Facts that an earlier summary must not repeat, because something newer is known.
     pub(super) known: IdSet<(Section, u64)>,
-    /// Changes of tasks that were made before the span.
+    /// Changes of tasks that were created before the span.
     pub(super) task_changes: TaskChanges,
-    /// The ends of commands that are told later, once they are asked for.
+    /// The ends of commands that are stated later; computed on demand.
     pub(super) endings: OnceCell<Vec<Ending>>,
-    /// The commands of the span, as they are quoted, and the folders that they ran in.
+    /// The commands of the span in quoted form, with the folders that they ran in.
     pub(super) ran: Vec<(String, Option<String>)>,
     pub(super) weights: &'g Weights,
 }
@@ -80,7 +80,7 @@ pub(super) struct Index {
 /// A name for an index, and where it occurred first.
 #[derive(Debug)]
 struct Indexed {
-    /// Its place in the index's text.
+    /// Its range in the index's text.
     name: Range<usize>,
     number: u32,
     message: u32,
@@ -142,12 +142,12 @@ impl Gather<'_, '_> {
         }
     }
 
-    /// The number of a line in its file.
+    /// The mark of a line by its number in its file.
     pub(super) fn mark(&self, line: u32) -> Mark {
         Mark::line(self.first_line + u64::from(line))
     }
 
-    /// The line of a call; and that of its result if the label has a number, which may occur only there.
+    /// The mark of a call: its line, and the result's line if the label has a word that may occur only there.
     pub(super) fn mark_of(
         &self,
         call: FactLocation,
@@ -162,7 +162,7 @@ impl Gather<'_, '_> {
         }
     }
 
-    /// Counts the names of a text, and collects those for an index.
+    /// Counts the names of a text, and collects new ones for an index.
     pub(super) fn count<'t>(
         &mut self,
         text: &'t str,
@@ -218,7 +218,8 @@ impl Gather<'_, '_> {
         }
     }
 
-    /// Adds a line of an output or a file, unless it occurred before; if it has no value of its own, only if it contains a name.
+    /// Adds a line of an output or a file, unless it occurred before. A line without value of its own is added only if it contains
+    /// a name.
     pub(super) fn detail(&mut self, line: &str, message: u32, at: u32, base: f64) {
         self.line(line, None, message, at, base);
     }
@@ -244,7 +245,7 @@ impl Gather<'_, '_> {
         if !names.is_empty() && is_outline(&line) {
             self.found.names.note(&names, |name| name.is_defined = true);
         }
-        // A line without value here may have one when it comes again at the end of an output.
+        // A line without value here may gain one if it occurs again at the end of an output.
         if base + focus <= 0.0 && names.is_empty() || !self.lines.insert(hash(&line)) {
             return;
         }
@@ -262,7 +263,7 @@ impl Gather<'_, '_> {
     }
 }
 
-/// A line as far as it is looked through: a long one only if there are blanks to cut it at.
+/// The part of a line that is scanned: a long line only if it has blanks at which it can be cut.
 pub(super) fn line_of(line: &str) -> Cow<'_, str> {
     let has_words = line.bytes().take(LONGEST / 2).any(|b| b == b' ');
     clip(line, if has_words { LONGEST_LINE } else { LONGEST })
@@ -273,7 +274,7 @@ pub(super) fn input<'t>(transcript: &'t Transcript<'_>, call: &Block) -> Cow<'t,
     let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match transcript.bytes(call.line, call.content) {
         [b'"', inside @ .., b'"'] => {
-            // JSON in a string, or just a text.
+            // JSON in a string, or plain text.
             let text = unescape(inside);
             Cow::Owned(match text.first() {
                 Some(b'{') => lossy(&unescape(&text)),

@@ -1,4 +1,4 @@
-//! How the rows of commands say how these ended: the words of their labels.
+//! The words in the labels of command rows that state how the commands ended.
 
 use crate::facts::{Command, CommandStatus};
 
@@ -6,12 +6,12 @@ use crate::facts::{Command, CommandStatus};
 const IS_RUNNING: &str = "running";
 pub(super) const WAS_RUNNING: &str = "was running";
 const HAS_RUN: &str = "ran";
-/// What is before the name by which the agent can ask how a command goes on.
+/// Precedes the name by which the agent can poll a command.
 pub(super) const AS: &str = " as ";
-/// Stands before the folder that a command ran in.
+/// Precedes the folder that a command ran in.
 pub(super) const IN: &str = " in ";
 
-/// How a command ended, in this program's wording, with its status if it failed and that is known.
+/// How a command ended, in this program's wording, with the exit status of a failure if known.
 pub(super) fn ended(command: &Command) -> String {
     let name = command.name.as_deref().filter(|name| is_plain(name));
     match name {
@@ -36,19 +36,19 @@ pub(super) fn label(exit: CommandStatus) -> String {
     }
 }
 
-/// Whether a name is one word, which cannot be taken for another part of its row.
+/// Whether a name is a single word, which cannot be mistaken for another part of its row.
 fn is_plain(name: &str) -> bool {
     name.bytes()
         .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
 
-/// Whether a label has a word of a result: a number, or the name of a command that goes on.
+/// Whether a label has a word from a result: a number, or the name of a running command.
 pub(super) fn is_of_result(label: &str) -> bool {
     label.contains(|c: char| c.is_ascii_digit())
         || running(label).is_some_and(|name| name.is_some())
 }
 
-/// Of the label of a command that had not ended, its name if that is known.
+/// The name in the label of a command that had not ended, if known; `None` for any other label.
 pub(super) fn running(label: &str) -> Option<Option<&str>> {
     let rest = label
         .strip_prefix(WAS_RUNNING)

@@ -1,6 +1,6 @@
-//! The note that stands under the user's words of how many messages nothing is told.
+//! The note below the user's words that states how many messages are left out.
 //!
-//! A later summary reads it back and adds to it, so that no message is lost without a trace. It is no word of the user.
+//! A later summary reads it back and adds to it, so that no message is lost without a trace. It is not part of the user's words.
 
 /// What is around the number.
 const BEFORE: &str = "[";

@@ -1,9 +1,9 @@
 //! Selects the most informative lines of an output or a file.
 
-/// How many lines from the start and from the end of an output are examined.
+/// The number of lines examined at the start and at the end of an output.
 const LOOKED_AT: usize = 200;
 
-/// The lines of an output, and its last two lines that are not blank: results are at the end.
+/// The lines of an output, and separately its last two non-blank lines, since results are at the end.
 pub(super) fn key_lines(text: &str) -> (impl Iterator<Item = &str>, impl Iterator<Item = &str>) {
     let lines: Vec<&str> = text.split('\n').filter(|l| !l.trim().is_empty()).collect();
     let mut others = lines;
@@ -19,7 +19,7 @@ pub(super) fn key_lines(text: &str) -> (impl Iterator<Item = &str>, impl Iterato
 
 /// The lines of a file without the line numbers of a tool.
 pub(super) fn without_numbers(text: &str) -> impl Iterator<Item = &str> {
-    // OpenCode tells in tags which file it is.
+    // OpenCode names the file in tags.
     let tags = text
         .split_inclusive('\n')
         .take_while(|line| line.starts_with('<'));
@@ -41,7 +41,7 @@ pub(super) fn without_numbers(text: &str) -> impl Iterator<Item = &str> {
 /// The number that a line begins with, before a sign and a blank, and the rest of it.
 fn numbered(line: &str, sign: char) -> Option<(u64, &str)> {
     let (number, rest) = line.split_once(sign)?;
-    // A wider number than any file has lines would overflow what it is counted with.
+    // A number wider than any line count would overflow the counter.
     let number: u32 = number.parse().ok()?;
     Some((u64::from(number), rest.strip_prefix(' ')?))
 }

@@ -63,13 +63,13 @@ pub use words_in_results::words_with_results;
 #[derive(Debug)]
 pub struct Extract {
     found: Units,
-    /// The bytes of what it is an extract of.
+    /// The size of the source, in bytes.
     bytes: u64,
     weights: Weights,
-    /// The number of messages, also of those after the span.
+    /// The number of messages, including those after the span.
     end: usize,
     user_message_max: u64,
-    /// What is looked up in the text of each unit, once it is.
+    /// What is looked up in the text of each unit; computed on demand.
     places: Vec<OnceCell<Box<Places>>>,
 }
 
@@ -179,9 +179,9 @@ impl Extract {
         }
     }
 
-    /// A summary of at most `tokens` tokens, besides what must be quoted: all typed messages with `UserWords::Verbatim`, else the
-    /// last typed message of the conversation if it is in the span; each up to `summary.user_message_max`. With 0 tokens it
-    /// consists of these alone.
+    /// A summary of at most `tokens` tokens, not counting what must be quoted: all typed messages with `UserWords::Verbatim`,
+    /// otherwise the last typed message of the conversation if it is in the span; each up to `summary.user_message_max`. With 0
+    /// tokens, it consists of these alone.
     pub fn summary(
         &self,
         tokens: u64,
@@ -191,8 +191,8 @@ impl Extract {
         choose::choose(self, None, tokens, words, estimator)
     }
 
-    /// The same to follow a `narrative` by another writer, which is not part of it. Names that the narrative mentions are told
-    /// already, and so is an earlier summary, which its writer has read.
+    /// The rows to follow a `narrative` by another writer, which is not part of the result. Names in the narrative are already
+    /// covered, and so is an earlier summary, which its writer has read.
     pub fn rows_after(
         &self,
         narrative: &str,
@@ -205,7 +205,7 @@ impl Extract {
 }
 
 impl Extract {
-    /// The features of each name of the span that is not mentioned after it, and whether it is one of `needed`: for those who fit
+    /// The features of each name of the span that is not mentioned after it, and whether it is one of `needed`: for fitting
     /// [`NameWeights`].
     #[doc(hidden)]
     pub fn labelled<'n>(

@@ -1,6 +1,6 @@
 //! Counts the names of a conversation: how often, how recently and by whom each was mentioned.
 //!
-//! Does not score names.
+//! Never scores names.
 
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use foldhash::fast::FixedState;
 use super::entities::{Class, is_within_word, scan};
 use crate::ids::IdMap;
 
-/// About how many bytes of a text there are for each of its names.
+/// The approximate number of bytes of text per name.
 const BYTES_FOR_A_NAME: usize = 48;
 
 /// Who mentions a name.
@@ -27,14 +27,14 @@ pub(super) enum Speaker {
 }
 
 impl Speaker {
-    /// Those who choose what they mention.
+    /// The speakers that choose what they mention.
     pub(super) const AUTHORS: [Speaker; 3] = [Speaker::User, Speaker::Agent, Speaker::Call];
 }
 
 /// All names, and those of each unit.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    /// By a hash of the name, which is the same in every run.
+    /// Keyed by a hash of the name that is the same in every run.
     numbers: IdMap<u64, u32>,
     names: Vec<Name>,
     /// The folders that paths may be relative to.
@@ -45,28 +45,28 @@ pub(super) struct Names {
     of_units: Vec<u32>,
 }
 
-/// What is known of a name.
+/// What is known about a name.
 #[derive(Debug, Clone)]
 pub(super) struct Name {
     pub(super) class: Class,
     /// How often each speaker mentions it.
     pub(super) counts: [u32; 4],
-    /// In which message each speaker mentioned it last, from 1; 0 = never.
+    /// The last message in which each speaker mentioned it, from 1; 0 = never.
     pub(super) last: [u32; 4],
     /// The first message with it, from 0.
     pub(super) first: u32,
-    /// In how many messages it occurs, and the last one of them, from 1.
+    /// The number of messages in which it occurs, and the last of them, from 1.
     pub(super) messages: u32,
     pub(super) seen: u32,
-    /// How many other names are new in the text that it occurs in first.
+    /// The number of other new names in the text of its first occurrence.
     pub(super) crowd: u32,
-    /// Whether a line that defines something has it.
+    /// Whether it occurs in a line that defines something.
     pub(super) is_defined: bool,
-    /// Whether a write or an edit has it.
+    /// Whether it occurs in a write or an edit.
     pub(super) is_written: bool,
-    /// Whether a file as it was read last has it.
+    /// Whether it occurs in a file as last read.
     pub(super) is_in_file: bool,
-    /// The words that it is made of, as a part of a list of all.
+    /// Its words, as a range of the list of all words.
     pub(super) parts: Range<u32>,
     /// Its length, in bytes.
     pub(super) length: u32,
@@ -74,19 +74,19 @@ pub(super) struct Name {
     is_indexed: bool,
 }
 
-/// The names of a unit, each once, as a part of a list of all.
+/// The distinct names of a unit, as a range of the list of all.
 pub(super) type NamesOf = Range<u32>;
 
-/// A text whose names are known, so that its parts need not be searched again.
+/// A text whose names are known, so that its parts need not be scanned again.
 #[derive(Debug)]
 pub(super) struct Counted<'t> {
     text: &'t str,
-    /// Where each of its names begins, and its number.
+    /// The start and number of each of its names.
     names: Vec<(usize, u32)>,
 }
 
 impl<'t> Counted<'t> {
-    /// The names of a part; `None` if it is not a part of the text, or begins or ends within a word.
+    /// The names of a part; `None` if it is not a slice of the text, or begins or ends within a word.
     fn within(&self, part: &str) -> Option<&[(usize, u32)]> {
         let from = offset(self.text, part).filter(|from| from + part.len() <= self.text.len())?;
         let to = from + part.len();
@@ -107,8 +107,8 @@ fn offset(text: &str, part: &str) -> Option<usize> {
 }
 
 impl Names {
-    /// Counts the names of a text of message `message`. Calls `index` with each name that is in no index yet, and its number; it
-    /// returns whether it has added the name to one.
+    /// Counts the names of a text of message `message`. Calls `index` with each name that is in no index yet and its number;
+    /// `index` returns whether it added the name to one.
     pub(super) fn count<'t>(
         &mut self,
         text: &'t str,
@@ -165,7 +165,7 @@ impl Names {
         self.sorted(start)
     }
 
-    /// Makes the names from `start` on those of one unit, each once.
+    /// Turns the names from `start` on into those of one unit, sorted and without duplicates.
     fn sorted(&mut self, start: usize) -> NamesOf {
         self.of_units[start..].sort_unstable();
         let mut end = start;
@@ -180,7 +180,7 @@ impl Names {
         start as u32..end as u32
     }
 
-    /// Calls `found` with the number of each name in a text that does not count.
+    /// Calls `found` with the number of each name in a text, without counting it.
     pub(super) fn each(&mut self, text: &str, mut found: impl FnMut(u32)) {
         scan(text, |class, name| found(self.number(class, name)));
     }
@@ -196,33 +196,33 @@ impl Names {
         self.numbers.get(&hash(name)).copied()
     }
 
-    /// Makes paths below a folder the same names as those relative to it; before any name is counted.
+    /// Treats paths below a folder as the same names as those relative to it. Must be called before any name is counted.
     pub(super) fn relative_to(&mut self, folder: String) {
         if folder.len() > 1 && !self.folders.contains(&folder) {
             self.folders.push(folder);
         }
     }
 
-    /// How many names there are.
+    /// The number of names.
     pub(super) fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Notes something of the names of a unit.
+    /// Calls `note` for each name of a unit.
     pub(super) fn note(&mut self, of: &NamesOf, note: impl Fn(&mut Name)) {
         for name in &self.of_units[of.start as usize..of.end as usize] {
             note(&mut self.names[*name as usize]);
         }
     }
 
-    /// Notes something of the names of a text.
+    /// Calls `note` for each name of a text.
     pub(super) fn note_all(&mut self, of: &Counted<'_>, note: impl Fn(&mut Name)) {
         for (_, name) in &of.names {
             note(&mut self.names[*name as usize]);
         }
     }
 
-    /// All of them, by their numbers.
+    /// All names, indexed by number.
     pub(super) fn all(&self) -> &[Name] {
         &self.names
     }
@@ -277,7 +277,7 @@ fn below<'n>(folders: &[String], name: &'n str) -> &'n str {
     inside.min_by_key(|path| path.len()).unwrap_or(name)
 }
 
-/// Calls `found` with a hash of each word of three letters or more that a name is made of: `get` and `names` of `getNames`.
+/// Calls `found` with a hash of each word of at least three letters in a name: `get` and `names` in `getNames`.
 fn words_of(name: &str, mut found: impl FnMut(u32)) {
     let bytes = name.as_bytes();
     let (mut start, mut hash) = (0, FIRST);
@@ -299,7 +299,7 @@ fn words_of(name: &str, mut found: impl FnMut(u32)) {
     }
 }
 
-/// The start of a hash of a word, and the fewest letters of one.
+/// The initial value of a word's hash, and the minimum length of a word.
 const FIRST: u32 = 0x811c_9dc5;
 const SHORTEST_WORD: usize = 3;
 
@@ -326,7 +326,7 @@ mod tests {
                 assert_eq!(looked_up, alone, "{part:?}");
             }
         }
-        // A copy is not a part.
+        // A copy is not a slice of the text.
         let copy = text.to_owned();
         assert_eq!(counted.within(&copy), None);
     }

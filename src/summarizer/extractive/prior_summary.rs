@@ -1,7 +1,7 @@
-//! Repeats an earlier summary: its rows if it has our form, else its lines.
+//! Carries over an earlier summary: its rows if it has our form, otherwise its lines.
 //!
-//! The source of these rows is the line of that summary now, since their old line numbers belong to another file. Text after a
-//! summary in its message does not belong to it: it is the user's.
+//! The source of these rows is now the line of that summary, since their old line numbers belong to another file. Text after the
+//! summary in the same message is the user's.
 
 use super::clip::clip;
 use super::form::{self, Mark, Row, Section};
@@ -31,7 +31,7 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, number: u32, message: &Message
             after,
         } = form::parse(gather.earlier.summary_in(&text));
         prose(gather, before, number, mark);
-        // Nothing of ours stands there but restored entries: these are words of whoever quotes a summary.
+        // We write nothing there but restored entries, so this is text of someone who quotes a summary.
         let after = after.trim();
         if message.role == Role::User && !after.is_empty() && !is_restored_header(after) {
             requests::carry(gather, after, number, mark);
@@ -42,7 +42,7 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, number: u32, message: &Message
     }
 }
 
-/// A summary that an agent or a model wrote, line by line. The lines that it cites are of another file.
+/// Adds a summary by an agent or a model, line by line. The lines that it cites belong to another file.
 fn prose(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark) {
     for line in without_citations(text)
         .split('\n')
@@ -60,7 +60,7 @@ fn prose(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark) {
     }
 }
 
-/// A row of our form, from a summary with paths relative to `folder`, if nothing newer is known about it.
+/// Adds a row of our form, from a summary with paths relative to `folder`, unless something newer is known.
 fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option<&str>) {
     if row.section == Section::Requests {
         requests::carry(gather, &row.text, message, row.mark);
@@ -101,12 +101,12 @@ fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option
         }
         Section::Files => (Section::Files, Claim::Free, file_units::SEEN),
         Section::Commands => (Section::Commands, Claim::Free, command_units::RAN),
-        // What is done needs no place of its own beside what is open.
+        // A closed to-do has no claim besides the open ones.
         Section::Plan if todo_units::is_closed(&row) => {
             (Section::Plan, Claim::Free, todo_units::PLANNED / 2.0)
         }
         Section::Plan => (Section::Plan, Claim::Plan, todo_units::PLANNED),
-        // It is not known to be mended, however long ago it was.
+        // However old, the error is not known to be fixed.
         Section::Errors => (Section::Errors, Claim::Free, fact_units::FAILED),
         Section::Earlier => (Section::Earlier, Claim::Earlier, 0.5),
         Section::Findings => (Section::Findings, Claim::Free, 0.5),

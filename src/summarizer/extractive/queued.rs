@@ -1,7 +1,7 @@
 //! Words of the user that are not messages: what was typed while the agent was working.
 //!
-//! Claude Code records them when they are queued, and sends them as an attachment or not at all; a message with the same words
-//! counts as the same.
+//! Claude Code records such words when they are queued, and sends them as an attachment or not at all. A message with the same
+//! words counts as the same.
 
 use super::gather::Gather;
 use super::requests;
@@ -9,7 +9,7 @@ use crate::facts::{queued_on, queued_pictures};
 use crate::scan::{Kind, Value};
 use crate::transcript::Block;
 
-/// Adds what was queued on the lines of the span.
+/// Adds the words queued on the lines of the span.
 pub(super) fn gather(gather: &mut Gather<'_, '_>) {
     let (transcript, conversation) = (gather.transcript, gather.conversation);
     let messages = &conversation.messages[gather.span.clone()];
@@ -39,7 +39,7 @@ pub(super) fn attached(gather: &mut Gather<'_, '_>, message: u32, block: &Block)
     if kind.string() != Some(b"queued_command") {
         return;
     }
-    // Words, or the blocks of a message.
+    // Plain words, or the blocks of a message.
     match prompt.kind() {
         Some(Kind::Array) => prompt.elements(|part| {
             let [text] = strings(part.raw(), ["text"]);
@@ -63,7 +63,7 @@ fn add(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
     }
 }
 
-/// Whether a text is an event of a task that runs in the background: some versions queue it as an object.
+/// Whether a text is an event of a background task: some versions queue it as an object.
 fn is_event(text: &str) -> bool {
     let ids = || strings(text.trim().as_bytes(), ["task_id", "task_type"]);
     text.starts_with('{') && ids().iter().all(|id| !id.is_empty())

@@ -1,5 +1,5 @@
-//! The user's words. Each message is a unit as a whole, and so is each sentence of it: which of the two fits is known only when
-//! the size of the summary is.
+//! The user's words. Each message is a unit, and so is each of its sentences: which of the two fits depends on the size of the
+//! summary.
 //!
 //! Words are quoted exactly, with blanks around a message and empty lines in it.
 
@@ -18,7 +18,7 @@ use crate::transcript::{Transcript, Typed, typed_in};
 /// The value of the user's words besides their names.
 pub(super) const BASE: f64 = 2.0;
 
-/// What a sentence is worth more that refuses or corrects: the agent did or would have done otherwise.
+/// The extra value of a sentence that refuses or corrects: the agent acted, or would have acted, differently.
 const AGAINST: f64 = 1.0;
 
 /// The value of a line of a notice besides its names.
@@ -109,7 +109,7 @@ fn command(echo: &str) -> Option<&str> {
     (name.starts_with('/') && !OF_THE_PROGRAM.contains(&name)).then_some(name)
 }
 
-/// Whether a text begins with what hooks or other agents say: that is told, but not as the user's words.
+/// Whether a text begins with a message of a hook or another agent, which is summarised, but not as the user's words.
 pub(super) fn is_said_by_others(text: &str) -> bool {
     const TAGS: [&str; 5] = [
         "<agent-message",
@@ -122,7 +122,7 @@ pub(super) fn is_said_by_others(text: &str) -> bool {
     TAGS.iter().any(|tag| begin.starts_with(tag))
 }
 
-/// The echo of a command in a text, perhaps behind elements of the agent's own: what others say may only look like one.
+/// The echo of a command in a text, perhaps after the agent's own elements. Messages of others may only look like one.
 fn echo(text: &str) -> Option<&str> {
     let mut rest = text.trim_start();
     while !rest.starts_with("<command-") {
@@ -135,8 +135,8 @@ fn echo(text: &str) -> Option<&str> {
     Some(rest)
 }
 
-/// Adds what an agent wrote as a user message: the echo of a command with the user's arguments, or a notice, whose text outside
-/// of its elements says what to do.
+/// Adds what an agent wrote as a user message: the echo of a command with the user's arguments, or a notice with instructions
+/// outside of its elements.
 pub(super) fn add_echo(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
     if !text.trim_start().starts_with('<') {
         return;
@@ -158,7 +158,7 @@ pub(super) fn add_echo(gather: &mut Gather<'_, '_>, text: &str, message: u32, li
     }
 }
 
-/// Adds words that may be those of a message, too, unless they were added before.
+/// Adds words that may also occur as a message, unless they were added before.
 pub(super) fn add_once(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
     if !gather.user_texts.contains(&hash(text.trim())) {
         add(gather, text, message, line);
@@ -181,7 +181,7 @@ pub(super) fn add_pictures(gather: &mut Gather<'_, '_>, blocks: &[u32], message:
     describe(gather, &pictures, message, line);
 }
 
-/// Adds what is known of pictures whose words were added before.
+/// Adds descriptions of pictures whose words were added before.
 pub(super) fn describe(gather: &mut Gather<'_, '_>, pictures: &[Picture], message: u32, line: u32) {
     let mark = gather.mark(line);
     for picture in pictures {
@@ -254,20 +254,20 @@ fn push(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark, origi
         };
         gather.add(row(sentence), message, Claim::Sentence(number), base);
     }
-    // No token has less than a byte.
+    // Every token has at least one byte.
     if text.len() as u64 > gather.policy.summary.user_message_max {
         pasted(gather, text, message, mark, number);
     }
 }
 
-/// A text in its sentences, each with all that stands between it and the next one: together they are the text, and lines of code keep
+/// Splits a text into sentences, each including everything up to the next one: joined, they are the text, and lines of code keep
 /// their blanks.
 fn pieces(text: &str) -> Vec<&str> {
     let mut starts: Vec<usize> = Vec::new();
     let mut end = 0;
     for sentence in sentences(text) {
         let at = sentence.as_ptr() as usize - text.as_ptr() as usize;
-        // With the blanks that its line begins with.
+        // Includes the blanks at the start of its line.
         let between = &text[end..at];
         let line = between.rfind('\n').map(|line| end + line + 1);
         let start = line.filter(|line| text[*line..at].trim().is_empty());
@@ -277,7 +277,7 @@ fn pieces(text: &str) -> Vec<&str> {
         });
         end = at + sentence.len();
     }
-    // Signs alone say something, too, and are all that the user has said.
+    // A text of symbols alone is still something that the user said.
     if starts.is_empty() {
         return vec![text];
     }
@@ -289,7 +289,7 @@ fn pieces(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Adds the lines of a message that may be too long to be quoted: of those left out, some are worth telling.
+/// Adds the lines of a message that may be too long to be quoted whole: some of those left out are worth including.
 fn pasted(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark, number: u32) {
     for line in text.lines() {
         let text = line_of(line).into_owned();

@@ -1,8 +1,8 @@
-//! The numbers that a call was given: how long it may run, how much it may print, where it begins to read.
+//! The numeric settings of a call: how long it may run, how much it may print, where it begins to read.
 //!
 //! Found by their form, a key and a number, in JSON and in code alike. Does not know what they mean.
 
-/// The fewest digits: shorter numbers are no names.
+/// The minimum number of digits: shorter numbers are not names.
 const DIGITS: usize = 3;
 
 /// Calls `found` with each key and its number in a call's input, repeated ones included.
@@ -20,10 +20,10 @@ pub(super) fn settings<'t>(input: &'t str, mut found: impl FnMut(&'t str, &'t st
         let before = before.trim_end_matches(['"', '\\']);
         let is_of_key = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let (lead, key) = before.split_at(before.trim_end_matches(is_of_key).len());
-        // In a sentence it may be what was not to be set.
+        // In a sentence, it may be a value that was not to be set.
         let lead = lead.trim_end_matches(['"', '\\']).trim_ascii_end();
         let is_member = lead.ends_with(['{', ',']);
-        // The number of a session or a process is no setting: results name those that are still there.
+        // The id of a session or a process is not a setting: results name those that still exist.
         let is_id = ["_id", "Id", "ID"].iter().any(|end| key.ends_with(end));
         if is_member && !is_id && key.starts_with(|c: char| c.is_ascii_alphabetic()) {
             found(key, &after[..digits]);

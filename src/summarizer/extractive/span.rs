@@ -1,6 +1,6 @@
 //! The units of a span, from its messages and its facts.
 //!
-//! One pass over the messages. Of the messages after the span, only their names are used: the reader still sees them.
+//! One pass over the messages. Of the messages after the span, only the names are used, since the reader still sees them.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ use crate::policy::Replacement;
 use crate::scan::{Cursor, Kind, Parse, unescape};
 use crate::transcript::{Block, BlockKind, Message, Role, Transcript, Typed};
 
-/// The most lines of a file besides its outline.
+/// The maximum number of lines of a file besides its outline.
 const LINES_OF_A_FILE: usize = 400;
 
 /// The value of a line of a file's outline besides its names.
@@ -30,7 +30,7 @@ const OUTLINE: f64 = 0.1;
 /// How a project's instructions begin. Codex inserts them before every conversation, so they need not be summarised.
 const PROJECT: &str = "# AGENTS.md instructions for ";
 
-/// How deep a call's input is searched for values.
+/// The maximum depth to which a call's input is searched for values.
 const DEEPEST: u8 = 8;
 
 /// Inputs of more bytes than this are texts rather than settings.
@@ -39,7 +39,7 @@ const LONGEST_SETTINGS: u32 = 4_000;
 /// The value of a sentence that states a decision or a reason or leaves something open, besides its names.
 const DECIDES: f64 = 0.5;
 
-/// Whether words of the user say something only together with what they answer.
+/// Whether words of the user are meaningful only with the question that they answer.
 fn is_short_answer(words: &str) -> bool {
     const WORDS: usize = 5;
     const BYTES: usize = 40;
@@ -171,7 +171,7 @@ impl Gather<'_, '_> {
                         self.settings(number, block);
                     }
                 }
-                // What the user said there is told already.
+                // The user's words in it have already been added.
                 (BlockKind::Result, _) if self.acts.answers.contains_key(number_of_block) => {}
                 (BlockKind::Result, _) => {
                     let output = known.outputs.get(number_of_block).copied();
@@ -191,7 +191,7 @@ impl Gather<'_, '_> {
         }
     }
 
-    /// Has the question told with which the agent ended before a short answer: without it, the answer says nothing.
+    /// Claims a place for the question before a short answer: without it, the answer is meaningless.
     fn keep_question(&mut self, answer: u32) {
         let (transcript, conversation) = (self.transcript, self.conversation);
         let is_text = |block: &u32| transcript.block(*block).kind == BlockKind::Text;
@@ -212,14 +212,14 @@ impl Gather<'_, '_> {
                 .trim_end_matches(['*', '_', ')', '"', '”', '`', ' ']);
             unit.row.section == Section::Findings && text.ends_with(['?', '？', '؟'])
         };
-        // Of a question that is asked once more, only the first is told: what it asked then was answered then.
+        // A repeated question has a unit only at its first occurrence, which was answered then.
         let is_of_now = |unit: &&mut Unit| Some(unit.message as usize) == asked;
         if let Some(asks) = last.filter(is_of_now).filter(is_question) {
             asks.claim = Claim::Asked;
         }
     }
 
-    /// Adds the numbers that a call was given, each with its key, unless an earlier one was given the same.
+    /// Adds the numeric settings of a call, each with its key, unless an earlier call had the same.
     fn settings(&mut self, message: u32, call: &Block) {
         if call.content.len > LONGEST_SETTINGS {
             return;
@@ -233,7 +233,7 @@ impl Gather<'_, '_> {
         });
         if !new.is_empty() {
             let row = self.row(Section::Details, call.line, &new.join(BETWEEN));
-            // Its words are not in a row in the transcript.
+            // Its words are not adjacent in the transcript.
             if let Some(unit) = self.add(row, message, Claim::Free, 0.0) {
                 unit.kind = UnitKind::Names;
             }
@@ -267,11 +267,11 @@ impl Gather<'_, '_> {
             }
             let names = self.found.names.of_part(&sentence, &counted);
             let base = match kind {
-                // Apart from the lines around it, a line of code without a name tells nothing.
+                // Without its context, a line of code without a name is meaningless.
                 Stated::Code if names.is_empty() => 0.0,
                 Stated::Code => base,
                 Stated::Words if names.is_empty() && is_too_short(&sentence) => 0.0,
-                // Reasons are found nowhere else, nor is what the agent has yet to do.
+                // Reasons and open work are found nowhere else.
                 Stated::Words if decides(&sentence) || leaves_open(&sentence) => base + DECIDES,
                 Stated::Words => base,
             };
@@ -295,7 +295,7 @@ impl Gather<'_, '_> {
         match self.policy.replacements_in(text).next() {
             Some((Replacement::Superseded | Replacement::Cleared, _)) => "",
             Some((Replacement::Demoted, values)) => values.preview,
-            // A note where the output is, or that it was removed.
+            // A note that states where the output is, or that it was removed.
             Some((Replacement::Offloaded | Replacement::Unavailable, _)) | None => text,
         }
     }
@@ -382,7 +382,7 @@ impl Gather<'_, '_> {
     }
 }
 
-/// What a statement of the agent is.
+/// The kind of a statement of the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stated {
     /// A sentence.
@@ -391,13 +391,14 @@ enum Stated {
     Code,
 }
 
-/// Whether a sentence is a single word, which tells nothing apart from its neighbours. Scripts without blanks have none to count.
+/// Whether a sentence is a single word, which is meaningless without its neighbours. Words cannot be counted in scripts without
+/// blanks.
 fn is_too_short(sentence: &str) -> bool {
     const FEWEST: usize = 2;
     sentence.is_ascii() && sentence.split_ascii_whitespace().nth(FEWEST - 1).is_none()
 }
 
-/// The sentences of a text and the lines of its code blocks, without the fences around these.
+/// The sentences of a text and the lines of its code blocks, without the fences.
 fn statements(text: &str) -> Vec<(&str, Stated)> {
     let mut all = Vec::new();
     let mut kind = Stated::Words;

@@ -15,11 +15,11 @@ pub(super) const SAID: &str = "said";
 /// The label of a call.
 pub(super) const CALL: &str = "call";
 
-/// How much is quoted of a text, and of a call or a result, in bytes.
+/// The maximum quoted length of a text, and of a call or a result, in bytes.
 const WORDS: usize = 1_600;
 const GLANCE: usize = 400;
 
-/// The most blocks: as many as a large budget has room for.
+/// The maximum number of blocks: as many as fit a large budget.
 const BLOCKS: usize = 60;
 
 /// Adds the last blocks, up to an earlier summary.

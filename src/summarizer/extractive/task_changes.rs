@@ -1,6 +1,6 @@
-//! What changed of tasks that an earlier summary tells, and the labels of their states.
+//! Changes of tasks from an earlier summary, and the labels of task states.
 //!
-//! PURE. Whether a row is one of these tasks is for others to say.
+//! PURE. Does not decide whether a row is one of these tasks.
 
 use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
@@ -14,14 +14,14 @@ pub(super) const IN_PROGRESS: &str = "in progress";
 pub(super) const DONE: &str = "done";
 pub(super) const CANCELLED: &str = "cancelled";
 
-/// What was changed of tasks that were made before the span.
+/// The changes of tasks that were created before the span.
 #[derive(Debug, Default)]
 pub(super) struct TaskChanges {
-    /// All that was changed of each.
+    /// The combined changes of each task, keyed by number.
     pub(super) by_number: IdMap<String, TaskChange>,
-    /// Whether a call has changed one.
+    /// Whether a call changed a task.
     has_calls: bool,
-    /// The labels of those that a list tells.
+    /// The labels of tasks in a list.
     listed: BTreeSet<&'static str>,
 }
 
@@ -38,7 +38,7 @@ impl TaskChanges {
             match all.by_number.entry(change.number.clone()) {
                 Entry::Occupied(mut before) => {
                     let before = before.get_mut();
-                    // One that was deleted stays so.
+                    // A deleted task stays deleted.
                     match (before.state, change.state) {
                         (StateChange::Deleted, _) | (_, StateChange::Unchanged) => {}
                         (StateChange::Unchanged | StateChange::To(_), state) => {
@@ -55,7 +55,7 @@ impl TaskChanges {
         all
     }
 
-    /// Whether one without a number, with that label, may be one of those that were changed. A list may only repeat its state.
+    /// Whether a task without a number, with this label, may have been changed. A list may merely repeat its state.
     pub(super) fn may_concern(&self, label: &str) -> bool {
         self.has_calls || self.listed.iter().any(|listed| *listed != label)
     }

@@ -1,4 +1,4 @@
-//! Summaries of whole transcripts: their texts, and what holds for all of them.
+//! Summaries of whole transcripts: their texts, and their common properties.
 
 mod checks;
 mod contents;
@@ -13,7 +13,7 @@ use super::*;
 use crate::format::{Format, Warnings};
 use crate::policy::preset;
 
-/// A transcript for as long as the tests run.
+/// A transcript that lives as long as the tests run.
 pub(super) fn read_as(format: Format, bytes: &[u8]) -> Transcript<'static> {
     let bytes = bytes.to_vec().leak();
     format.read(bytes, 1, &mut Warnings::default())

@@ -1,7 +1,7 @@
-//! To-dos as units, and what became of those that an earlier summary tells.
+//! To-dos as units, and what became of those in an earlier summary.
 //!
-//! A list that is written as a whole replaces all others. Tasks are made and changed one by one, so each is told with the number
-//! by which the agent changes it, and a row of an earlier summary is found by that.
+//! A list that is written as a whole replaces all others. Tasks are created and changed one by one, so each is listed with the
+//! number by which the agent changes it, which also identifies its row in an earlier summary.
 
 use super::clip::clip;
 use super::command_units::LONGEST_COMMAND;
@@ -18,13 +18,13 @@ pub(super) const PLAN: &str = "plan";
 /// The value of a plan besides its names; of a to-do, half of it.
 pub(super) const PLANNED: f64 = 1.0;
 
-/// What begins the label of one whose state was another one later, but it is unknown which.
+/// The prefix of the label of a to-do whose state may have changed since.
 const WAS: &str = "was ";
 
-/// All to-dos, where rows are compared with what is newer.
+/// The key of all to-dos, for comparing rows with newer ones.
 const ALL: (Section, u64) = (Section::Plan, 1);
 
-/// Adds the to-dos of the span as they are at the end, unless a list after it replaces them.
+/// Adds the to-dos of the span in their final state, unless a list after it replaces them.
 pub(super) fn gather(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exchange]) {
     let (transcript, conversation) = (gather.transcript, gather.conversation);
     let span = gather.span.clone();
@@ -36,7 +36,7 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, own: &[Exchange], later: &[Exc
         gather.known.insert(ALL);
         return;
     }
-    // A list that a tool keeps comes before one in a text.
+    // A list kept by a tool takes precedence over one in a text.
     let kept = last_todos(transcript, own.iter().chain(later));
     let Some(todos) = kept.or_else(|| listed(transcript, conversation, span)) else {
         return;
@@ -75,12 +75,12 @@ pub(super) fn is_plan(row: &Row) -> bool {
     row.section == Section::Plan && row.label.starts_with(PLAN)
 }
 
-/// Whether a row is a to-do that is not open any more.
+/// Whether a row is a to-do that is no longer open.
 pub(super) fn is_closed(row: &Row) -> bool {
     row.section == Section::Plan && !is_open(&row.label)
 }
 
-/// What a newer row of the same to-do has in common with it: the number of a task, else that it is one of the list.
+/// The key that a to-do shares with a newer row of itself: the number of a task, otherwise the list as a whole.
 pub(super) fn key(row: &Row) -> (Section, u64) {
     match number(&row.text) {
         Some(number) => (Section::Plan, hash(number)),
@@ -105,7 +105,7 @@ pub(super) fn carried(gather: &Gather<'_, '_>, mut row: Row) -> Option<Row> {
         return None;
     }
     let Some(number) = number(&row.text).map(str::to_owned) else {
-        // Summaries of other versions tell no numbers, so this may be one of those that were changed.
+        // Summaries by other versions contain no numbers, so this may be a changed task.
         let is_of_list = [PENDING, IN_PROGRESS].contains(&&row.label[..]);
         if is_of_list && gather.task_changes.may_concern(&row.label) {
             row.label.insert_str(0, WAS);

@@ -14,11 +14,11 @@ pub(super) struct Unit {
     pub(super) claim: Claim,
     /// Its value besides its names.
     pub(super) base: f64,
-    /// Its value for the instructions.
+    /// Its value with regard to the instructions.
     pub(super) focus: f64,
     pub(super) kind: UnitKind,
     pub(super) names: NamesOf,
-    /// The fewest bytes of a command that tell it from all others; 0 = it stays whole.
+    /// The minimum number of bytes that distinguish a command from all others; 0 = it stays whole.
     pub(super) head: usize,
 }
 
@@ -35,7 +35,7 @@ impl Unit {
     }
 }
 
-/// Whether names occur among words of the transcript: three in a row, so that they say more than the name does.
+/// Whether names occur among words of the transcript: at least three adjacent words, which say more than the name alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grounding {
     Words,
@@ -51,18 +51,18 @@ pub(super) enum UnitKind {
     Names,
 }
 
-/// The part of a budget that a unit has a claim to, before all compete for the rest.
+/// The part of a budget that a unit has a claim to before all units compete for the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Claim {
-    /// A whole message of the user, by its number among the requests.
+    /// A whole message of the user, by its index in the requests.
     Request(u32),
     /// A sentence of that message.
     Sentence(u32),
-    /// A line of that message, which is so long that it may be quoted in part.
+    /// A line of that message, which is long enough that it may be quoted in part.
     Pasted(u32),
-    /// A picture beside the words of that message.
+    /// A picture next to the words of that message.
     Picture(u32),
-    /// A question that the user has answered in a few words.
+    /// A question that the user answered in a few words.
     Asked,
     /// What was said and done last.
     State,
@@ -106,11 +106,11 @@ pub(super) struct Units {
     /// The last request of the conversation, if it is in the span; and the last typed message, if that request is words in a
     /// message of another kind.
     pub(super) last_requests: Vec<u32>,
-    /// Of how many messages an earlier summary tells nothing, and the line of that summary, counted from 1.
+    /// The number of messages that an earlier summary leaves out, and the line of that summary, from 1.
     pub(super) left_out: Option<(u64, u64)>,
     /// The folder that paths may be relative to, normalised.
     pub(super) folder: Option<String>,
-    /// What the agent writes between the names of a path.
+    /// The path separator that the agent uses.
     pub(super) separator: Separator,
     /// Names that occur in messages after the span.
     pub(super) seen_after: Vec<u32>,
@@ -125,7 +125,7 @@ pub(super) enum Separator {
 }
 
 impl Separator {
-    /// A normalised path as the agent writes it: another spelling would be a name that nobody has used.
+    /// A normalised path as the agent writes it: another spelling would be a name that nobody has used before.
     pub(super) fn shown(self, path: &str) -> Cow<'_, str> {
         match self {
             Separator::Slash => Cow::Borrowed(path),

@@ -1,21 +1,21 @@
-//! The numbers by which units are chosen.
+//! The weights by which units are chosen.
 //!
-//! The chances of names are those that `scripts/fit-summary CORPUS --only-chances` found on 43 sessions of 19 repositories (157
-//! cuts, 166 000 names; those that are needed are told from others with an AUC of 83.8 % in fold, and 82.9 % out of fold). The
-//! weights of units were chosen by hand, by what `ctxpack eval` measures on the 37 of these sessions that have 10 000 tokens and are
-//! lines: one at a time among about 80 settings, then a few together. With chances that no session of the same repository had a part
-//! in, need is 0.6/0.8/0.4 less at 5/10/20 %, and grounded 0.3/0.6/0.6.
+//! The weights of names were fitted by `scripts/fit-summary CORPUS --only-chances` on 43 sessions of 19 repositories (157 cuts, 166
+//! 000 names; AUC for needed names 83.8 % in fold, 82.9 % out of fold). The weights of units were chosen by hand, by the
+//! measurements of `ctxpack eval` on the 37 of these sessions that have 10 000 tokens and consist of lines: one at a time among
+//! about 80 settings, then a few together. With name weights fitted without any session of the same repository, need is 0.6/0.8/0.4
+//! lower at 5/10/20 %, and grounded 0.3/0.6/0.6.
 //!
-//! Weights of other sessions come from a file of this form, so that no session is measured with weights that it had a part in:
+//! Held-out weights come from a file of this form, so that no session is measured with weights fitted on it:
 //!
 //! ```json
 //! { "folds": [ { "fold": "marot/spotter", "paths": ["claude-code/a.jsonl"], "weights": { "units": { "again": 0.2 } } } ] }
 //! ```
 //!
-//! A path is that of an input from some folder on: `claude-code/a.jsonl` is also `corpus/claude-code/a.jsonl`. A weight that is not
-//! named is as it ships; one that does not exist is an error.
+//! A path is the tail of an input's path: `claude-code/a.jsonl` also matches `corpus/claude-code/a.jsonl`. A weight that is not
+//! named has its shipped value; an unknown weight is an error.
 //!
-//! Chooses nothing, and reads no file.
+//! Chooses nothing, and reads no files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Weights of sessions by the fold that they are in.
+/// The weights for sessions, by fold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeldOut {
@@ -32,23 +32,23 @@ pub struct HeldOut {
     pub folds: Vec<Fold>,
 }
 
-/// Sessions that were left out of a fit, and what was fitted without them.
+/// Sessions that were left out of a fit, and the weights fitted without them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fold {
     /// Its name: a repository.
     pub fold: String,
-    /// The ends of the paths of its sessions, whole names.
+    /// The tails of its sessions' paths, in whole components.
     pub paths: Vec<String>,
-    /// Weights that none of its sessions had a part in.
+    /// Weights fitted without its sessions.
     pub weights: Weights,
 }
 
 impl HeldOut {
-    /// The folds in the text of a file.
+    /// Parses the folds in the text of a file.
     ///
     /// # Errors
-    /// If it is not such a file, with the line; if a session is in two folds, whose weights would both be its own.
+    /// If the text is not such a file, with the line; if a session is in two folds, so that its weights would be ambiguous.
     pub fn parse(text: &str) -> Result<HeldOut> {
         let held_out: HeldOut = serde_json::from_str(text).map_err(|e| {
             let what = format!("not a file of held-out weights: {e}");
@@ -83,7 +83,7 @@ impl HeldOut {
     }
 }
 
-/// Declares a struct of weights with their names, and the ones that ship.
+/// Declares a struct of weights with their names and shipped values.
 macro_rules! weights {
     ($(#[$doc:meta])* $table:ident, $shipped:ident { $($(#[$of:meta])* $name:ident: $value:expr,)+ }) => {
         $(#[$doc])*
@@ -120,13 +120,13 @@ macro_rules! weights {
     };
 }
 
-/// What units are worth.
+/// The values of units.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Weights {
-    /// How likely names are needed.
+    /// How likely names are to be needed.
     pub names: NameWeights,
-    /// How units are chosen by that.
+    /// How units are chosen on that basis.
     pub units: UnitWeights,
 }
 
@@ -137,46 +137,46 @@ pub static WEIGHTS: Weights = Weights {
 };
 
 weights! {
-    /// What the chance of a name to be needed depends on, as logarithms of odds.
+    /// What the probability of a name to be needed depends on, as log odds.
     NameWeights, NAMES {
         /// Of any name.
         any: -7.020,
-        /// Of a path, and so on by the kind of name.
+        /// For a path, and so on by the kind of name.
         path: 1.739,
         symbol: 1.402,
         url: 0.338,
         id: 1.620,
         error: 1.426,
         flag: 2.091,
-        /// If the user mentions it, the assistant does in words, or in a call.
+        /// If it is mentioned by the user, by the assistant in words, or in a call.
         user: -0.545,
         agent: 1.188,
         call: 1.417,
-        /// For each doubling of how often they, and tools, do.
+        /// For each doubling of the number of mentions by these and by tools.
         user_count: 0.375,
         agent_count: -0.019,
         call_count: 0.232,
         tool_count: -0.028,
         /// For each doubling of the messages that have it.
         messages: 0.102,
-        /// If the last mention was just now, or not long ago.
+        /// If the last mention was just now, or recent.
         just_now: 0.261,
         lately: 2.725,
         /// If the last mention was at the very start.
         age: 1.036,
-        /// If the last mention by the assistant was not long ago; the last call with it just now, or not long ago.
+        /// If the last mention by the assistant was recent; if the last call with it was just now, or recent.
         agent_lately: -0.400,
         call_just_now: 0.088,
         call_lately: -0.214,
         /// For each doubling of the names that were new with it.
         crowd: -0.189,
-        /// If a line that defines something has it.
+        /// If it occurs in a line that defines something.
         defined: 0.144,
-        /// If it is made of words of other names that authors mentioned lately.
+        /// If it consists of words of other names that authors mentioned recently.
         near: 0.476,
-        /// If an author mentioned a name of the lines around one that has it lately.
+        /// If an author recently mentioned a name from the lines around it.
         around: 0.604,
-        /// If a write or an edit has it; a file as it was read last.
+        /// If it occurs in a write or an edit; in a file as last read.
         written: -0.900,
         in_file: 0.357,
         /// If it is a number in a call.
@@ -191,13 +191,13 @@ weights! {
 weights! {
     /// How units are chosen, in needed names.
     UnitWeights, UNITS {
-        /// The share of a name's value that it has where it occurs among words of the transcript; the same in a large summary, which
-        /// has room for them.
+        /// The share of a name's value for occurring among words of the transcript; the same in a large summary, which has room for
+        /// them.
         grounded: 0.50,
         grounded_large: 0.68,
         /// The share of a name's value the second time.
         again: 0.03,
-        /// What units are worth besides their names: a factor for commands, errors, the assistant's sentences, and all others.
+        /// The values of units besides their names: a factor for commands, errors, the assistant's sentences, and all others.
         ran: 0.04,
         failed: 0.06,
         said: 0.01,
@@ -206,18 +206,19 @@ weights! {
         overhead: 3.4,
         /// The part of a budget that what was said and done last has a claim to, in percent.
         state: 10.0,
-        /// The same where the summary is small.
+        /// The same in a small summary.
         ran_small: 0.042,
         state_small: 2.0,
     }
 }
 
 impl UnitWeights {
-    /// The weights for a summary that has this share of the tokens that it stands for: between those of a small one and the others.
+    /// The weights for a summary with this share of the tokens that it replaces, interpolated between those of a small and a large
+    /// one.
     pub(super) fn of_share(&self, share: f64) -> UnitWeights {
         let at = UnitWeights::size_factor(share);
         let between = |small: f64, large: f64| small + (large - small) * at;
-        // Only near the large end: words cost names, which a smaller summary has none to spare.
+        // Only near the large end: words take the room of names, which a smaller summary cannot spare.
         let words = at * at * at * at;
         UnitWeights {
             grounded: self.grounded + (self.grounded_large - self.grounded) * words,
@@ -227,7 +228,7 @@ impl UnitWeights {
         }
     }
 
-    /// How near a summary of this share is to a large one, from 0 to 1.
+    /// How close a summary of this share is to a large one, from 0 to 1.
     pub(super) fn size_factor(share: f64) -> f64 {
         const SMALL: f64 = 0.04;
         const LARGE: f64 = 0.16;

@@ -1,6 +1,6 @@
 //! User text in messages with tool results: next to them, or delivered inside one.
 //!
-//! What the agent added itself is none of it: notices in tags, and notes that the user interrupted something.
+//! Excludes what the agent itself added: notices in tags, and notes that the user interrupted something.
 
 use crate::facts::{Activity, block_text};
 use crate::transcript::{BlockKind, Conversation, Message, Role, Transcript, Typed, typed_in};
@@ -36,7 +36,7 @@ pub fn words_with_results(
         .collect()
 }
 
-/// What of a text beside results is the user's.
+/// The user's part of a text next to results.
 fn by_user(text: &str) -> Option<&str> {
     typed_in(text).filter(|words| !words.trim_start().starts_with('<'))
 }

@@ -1,6 +1,6 @@
-//! Checks the citations of a model's summary: whether the lines exist, and hold what is said of them.
+//! Checks the citations of a model's summary: whether the lines exist and contain what the sentence names.
 //!
-//! PURE. A wrong citation is taken out and its sentence stays: its names are checked by themselves.
+//! PURE. Removes a wrong citation but keeps its sentence: the names in it are checked separately.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use crate::summarizer::cite::{Citation, citations, without_citations};
 #[derive(Debug, Default)]
 pub struct CitedLines(BTreeMap<u64, Given>);
 
-/// A summary with its right citations.
+/// A summary with only its correct citations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cited {
     /// The summary without the wrong ones.
     pub text: String,
-    /// How many lines are cited rightly.
+    /// The number of correct citations of lines.
     pub kept: u64,
-    /// How many citations of lines were taken out.
+    /// The number of citations of lines that were removed.
     pub removed: u64,
 }
 
@@ -38,8 +38,7 @@ impl CitedLines {
         )
     }
 
-    /// Whether the lines `from` to `to` are there, and hold one of the names that a sentence has; a sentence without names can be
-    /// of any line.
+    /// Whether the lines `from` to `to` exist and contain one of a sentence's names; a sentence without names may cite any line.
     fn hold(&self, (from, to): (u64, u64), names: &[&str]) -> bool {
         if from > to || !self.0.contains_key(&from) || !self.0.contains_key(&to) {
             return false;
@@ -74,7 +73,7 @@ impl CitedLines {
         cited
     }
 
-    /// Copies a part of a sentence that is `about` something, without the wrong citations in it.
+    /// Copies a part of a sentence without its wrong citations; `about` is the text that they refer to.
     fn check_part(&self, part: &str, about: &str, cited: &mut Cited) {
         let names = checked_names(about);
         let mut end = 0;
@@ -88,7 +87,7 @@ impl CitedLines {
                 cited.text.push_str(&written(&right));
                 continue;
             }
-            // With the blank before it; at the start of a line, with the one after it.
+            // Also removes the blank before it; at the start of a line, the one after it.
             if cited.text.ends_with(' ') {
                 cited.text.pop();
             } else if (cited.text.is_empty() || cited.text.ends_with('\n'))
@@ -101,7 +100,7 @@ impl CitedLines {
     }
 }
 
-/// A sentence in one part, or in two: citations at its beginning are about the sentence before it.
+/// Splits a sentence into one or two parts: citations at its beginning refer to the previous sentence.
 fn parts<'t>(sentence: &'t str, before: &'t str, said: &'t str) -> Vec<(&'t str, &'t str)> {
     let mut end = 0;
     for Citation { at, .. } in citations(sentence) {

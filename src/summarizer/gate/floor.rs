@@ -1,30 +1,30 @@
 //! Rejects answers that are not summaries (refusals, echoes), in any language.
 //!
-//! PURE. Knows refusals and echoes by their form; what is merely a bad summary passes.
+//! PURE. Recognises refusals and echoes by their form; a merely bad summary passes.
 
 use super::{Given, checked_names};
 
-/// The fewest letters and digits of a summary.
+/// The minimum number of letters and digits in a summary.
 const FEWEST: usize = 12;
-/// For a long record as many bytes of it may stand behind each letter of the summary, up to [`MOST_ASKED`] letters.
+/// For a long record, the summary needs one letter per this many bytes, up to [`MOST_ASKED`] letters.
 const BYTES_A_LETTER: usize = 2_000;
-/// No summary needs more letters than these.
+/// The maximum number of letters that a summary is required to have.
 const MOST_ASKED: usize = 400;
 /// A refusal is shorter than this, in characters.
 const LONGEST_REFUSAL: usize = 600;
 /// A record with fewer names may have a summary without any.
 const FEW_NAMES: usize = 10;
-/// A line of fewer characters says nothing of where it comes from.
+/// A shorter line, in characters, does not reveal its origin.
 const SHORT_LINE: usize = 20;
 
-/// Why an answer is no summary.
+/// Why an answer is not a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoSummary {
     /// Nothing, or nearly nothing.
     TooShort,
     /// The model says that it will not, or cannot.
     Refusal,
-    /// The instructions, or the record itself, once more.
+    /// It repeats the instructions or the record itself.
     Echo,
     /// It names nothing that the record names.
     Unrelated,
@@ -42,7 +42,7 @@ impl NoSummary {
     }
 }
 
-/// Fails for an answer that is no summary of what was `given`, as asked for by `prompt`.
+/// Fails for an answer that is not a summary of what was `given`, as requested by `prompt`.
 ///
 /// # Errors
 /// What it is instead.
@@ -98,14 +98,14 @@ fn is_refusal(text: &str) -> bool {
     is_short && REFUSALS.iter().any(|refusal| start.starts_with(refusal))
 }
 
-/// Most of its lines are those of the prompt, or it has the labels of the record.
+/// Whether most lines of a text are from the prompt, or it has the labels of the record.
 fn is_echo(text: &str, prompt: &str) -> bool {
     let long = |line: &&str| line.chars().nth(SHORT_LINE).is_some();
     let lines: Vec<&str> = text.lines().map(str::trim).filter(long).collect();
     let of_prompt = lines.iter().filter(|line| prompt.contains(**line)).count();
     let labels = ["[user]", "[assistant]", "[call ", "[result "];
     let is_label = |line: &&str| {
-        // `[L12 user]`: where lines can be cited, a label says which one it is of.
+        // `[L12 user]`: if lines can be cited, labels contain their line number.
         let cited = line.strip_prefix("[L");
         let after = cited.map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
         let plain = after.and_then(|rest| rest.strip_prefix(' '));
@@ -165,7 +165,7 @@ mod tests {
         ] {
             assert_eq!(judged(text), Ok(()), "{text}");
         }
-        // One part of a record may be told without any.
+        // The summary of one part of a record may lack names.
         let part = Given::of_part((0..30).map(|n| format!("edited src/file_{n}.rs")));
         let text = "The user had many files edited, one after the other, and thanked for it.";
         assert_eq!(floor(text, PROMPT, &part), Ok(()));

@@ -1,6 +1,6 @@
-//! What the writer of a summary was given, for looking names up in it.
+//! The input of a summary's writer, for looking up names in it.
 //!
-//! PURE. Letters are compared without their case: `Range.intersectsNode` is no invention where `range.intersectsNode` was read.
+//! PURE. Comparisons ignore case: `Range.intersectsNode` is not an invention if `range.intersectsNode` was in the input.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::checked_names;
 #[derive(Debug)]
 pub struct Given(String, Naming);
 
-/// Whether what is said of the texts has to name something.
+/// Whether a summary of the texts has to contain a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Naming {
     Needed,
@@ -25,14 +25,14 @@ impl Given {
         let mut all = String::new();
         for text in texts {
             all.push_str(text.as_ref());
-            // No name goes across two texts.
+            // No name spans two texts.
             all.push('\n');
         }
         all.make_ascii_lowercase();
         Given(all, Naming::Needed)
     }
 
-    /// Those of one part of a conversation, which may be told without a name: the summary of all parts has to name something.
+    /// The texts of one part of a conversation, whose summary may lack names: only the summary of all parts must contain one.
     pub fn of_part<S: AsRef<str>>(texts: impl IntoIterator<Item = S>) -> Self {
         let Given(all, _) = Given::new(texts);
         Given(all, Naming::NotNeeded)
@@ -43,14 +43,14 @@ impl Given {
         self.0.len()
     }
 
-    /// Whether the texts have at least so many different names, and what is said of them needs one.
+    /// Whether the texts have at least `least` different names and a summary of them needs one.
     pub(super) fn needs_name(&self, least: usize) -> bool {
         if self.1 == Naming::NotNeeded {
             return false;
         }
         let mut names = BTreeSet::new();
         let mut rest = &self.0[..];
-        // The first names suffice: a record can be long.
+        // Stops after enough names, since a record can be long.
         while names.len() < least && !rest.is_empty() {
             let end = rest.find('\n').map_or(rest.len(), |end| end + 1);
             names.extend(checked_names(&rest[..end]));
@@ -59,7 +59,7 @@ impl Given {
         names.len() >= least
     }
 
-    /// Whether a name is in the texts, and not as a part of a longer word.
+    /// Whether a name occurs in the texts other than as part of a longer word.
     pub(super) fn has(&self, name: &str) -> bool {
         let name = name.to_ascii_lowercase();
         if self.has_word(&name) {
@@ -99,7 +99,8 @@ impl Given {
     }
 }
 
-/// Words around slashes, such as `compiled/tested/committed`: what could be a path, and has neither a root nor an extension.
+/// Whether a name is only words around slashes, such as `compiled/tested/committed`: it could be a path but has neither a root nor
+/// an extension.
 fn is_words(name: &str) -> bool {
     let last = name.rsplit('/').next().unwrap_or_default();
     name.contains('/')

@@ -1,7 +1,8 @@
 //! Judges a model's summary before it is used: a summary may omit things, and must not add any.
 //!
-//! PURE. A name that the model was not given cannot come from the transcript, however plausible it looks: the sentences that
-//! hold one are taken out. Whether what is left is a summary at all, `floor` says. Asks nobody, and rewrites no sentence.
+//! PURE. A name that is not in the model's input cannot come from the transcript, however plausible it looks: sentences that
+//! contain one are removed. `floor` decides whether the rest is a summary at all. Never queries a model, and never rewrites a
+//! sentence.
 
 mod cited;
 mod floor;
@@ -19,18 +20,18 @@ pub use given::Given;
 /// A summary and what is wrong with it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checked {
-    /// The summary without the sentences that hold a name that was not given.
+    /// The summary without the sentences that contain an invented name.
     pub text: String,
-    /// Those names, each once, in order.
+    /// The invented names, each once, in order.
     pub invented: Vec<String>,
-    /// How many different names were looked up.
+    /// The number of different names looked up.
     pub names: u64,
-    /// How many sentences were taken out.
+    /// The number of sentences removed.
     pub dropped: u64,
 }
 
 impl Checked {
-    /// The part of the names that is invented, from 0 to 1.
+    /// The share of invented names, from 0 to 1.
     pub fn share(&self) -> f64 {
         match self.names {
             0 => 0.0,
@@ -39,7 +40,7 @@ impl Checked {
     }
 }
 
-/// Looks each name of a summary up in what its writer was given.
+/// Looks up each name of a summary in its writer's input.
 pub fn check(summary: &str, given: &Given) -> Checked {
     let mut names = BTreeSet::new();
     let mut invented = Vec::new();

@@ -1,8 +1,8 @@
-//! Takes sentences out of a text.
+//! Removes sentences from a text.
 //!
-//! PURE. A list item of which nothing is left goes with its mark. Nothing else is changed, and no sentence is rewritten.
+//! PURE. Removes the mark of a list item that becomes empty. Changes nothing else, and never rewrites a sentence.
 
-/// The text without the sentences that are bad, and how many those were.
+/// The text without the bad sentences, and the number of these.
 pub(super) fn without(text: &str, is_bad: impl Fn(&str) -> bool) -> (String, u64) {
     let mut out = String::new();
     let mut dropped = 0;
@@ -36,7 +36,7 @@ pub(super) fn without(text: &str, is_bad: impl Fn(&str) -> bool) -> (String, u64
     (out.trim_end().to_owned(), dropped)
 }
 
-/// The sentences that stay, and how many do not.
+/// The sentences that stay, and the number of those that do not.
 fn kept(body: &str, is_bad: impl Fn(&str) -> bool) -> (Vec<&str>, u64) {
     let all = sentences(body);
     let before = all.len();
@@ -58,7 +58,7 @@ fn marked(line: &str) -> (&str, &str) {
     line.split_at(indent + if is_mark { mark.len() } else { 0 })
 }
 
-/// The sentences of a line, each with the space after it. Inside of quoted code and brackets none ends.
+/// The sentences of a line, each with the space after it. No sentence ends inside quoted code or brackets.
 pub(super) fn sentences(line: &str) -> Vec<&str> {
     let mut all = Vec::new();
     let (mut start, mut depth, mut in_code) = (0, 0_u32, false);
@@ -90,7 +90,7 @@ pub(super) fn sentences(line: &str) -> Vec<&str> {
     all
 }
 
-/// Whether a full stop after this text ends a short form and no sentence.
+/// Whether a full stop after this text ends an abbreviation rather than a sentence.
 fn is_short(before: &str) -> bool {
     let word = before.rsplit([' ', '(']).next().unwrap_or_default();
     matches!(

@@ -1,12 +1,12 @@
 //! The `classes` estimate: the weight of a character is its average cost in tokens after the previous character.
 //!
-//! Tokens tend to begin with a word, a group of digits, or a run of punctuation. The previous character shows whether one begins,
-//! so a weight belongs to a pair of classes, or to a pair of letters inside a word: `th` is mostly within a token, `xq` hardly
-//! ever, which distinguishes prose from base64. A sum over pairs needs only the previous character as state, takes one look-up
-//! for each byte, and never decreases when text is added.
+//! Tokens tend to begin with a word, a group of digits, or a run of punctuation. The previous character shows whether a token
+//! begins, so a weight belongs to a pair of classes, or to a pair of letters inside a word: `th` is mostly within a token, `xq`
+//! hardly ever, which distinguishes prose from base64. A sum over pairs needs only the previous character as state, takes one
+//! lookup per byte, and never decreases when text is added.
 //!
-//! Weights are integers, in ten-thousandths of a token, so sums are the same on every machine. `scripts/fit-classes` fits them
-//! to exact o200k counts and writes `weights.rs`.
+//! Weights are integers in ten-thousandths of a token, so sums are the same on every machine. `scripts/fit-classes` fits them to
+//! exact o200k counts and writes `weights.rs`.
 
 mod weights;
 
@@ -20,7 +20,7 @@ pub(super) const CLASSES: usize = 60;
 
 /// The class before the first character.
 pub(super) const START: u8 = 0;
-/// a to z; inside a word the letter pair counts.
+/// a to z; inside a word, the weight is that of the letter pair.
 pub(super) const LOWER: u8 = 1;
 const UPPER: u8 = 2;
 const DIGIT: u8 = 3;
@@ -59,13 +59,13 @@ pub(super) const fn class(c: u32) -> u8 {
         0x600..0x900 | 0xfb50..0xfe00 | 0xfe70..0xff00 => BEYOND + 5,
         0x900..0xe00 => BEYOND + 6,
         0xe00..0x1100 | 0x1780..0x1800 => BEYOND + 7,
-        // What joins, widens and chooses forms; typographic marks; arrows and signs; frames; shapes and dingbats.
+        // Joiners, spaces and variation selectors; typographic marks; arrows and signs; box drawing; shapes and dingbats.
         0x2000..0x2010 | 0xfe00..0xfe10 => BEYOND + 8,
         0x2010..0x2070 => BEYOND + 9,
         0x2070..0x2500 => BEYOND + 10,
         0x2500..0x2580 => BEYOND + 11,
         0x2580..0x2e80 => BEYOND + 12,
-        // Marks of CJK and wide forms, hiragana, katakana, Han, Hangul.
+        // CJK punctuation and full-width forms, hiragana, katakana, Han, Hangul.
         0x3000..0x3040 | 0xff00..0xfff0 => BEYOND + 13,
         0x3040..0x30a0 => BEYOND + 14,
         0x30a0..0x3100 => BEYOND + 15,
@@ -88,7 +88,7 @@ const ASCII: [u8; 128] = {
     classes
 };
 
-/// The classes of the basic plane beyond ASCII: their limits are multiples of 16.
+/// The classes of the basic plane beyond ASCII, one entry per 16 code points: class boundaries are multiples of 16.
 static BASIC: [u8; 1 << 12] = {
     let mut classes = [0; 1 << 12];
     let mut c = 0x80;
@@ -101,7 +101,7 @@ static BASIC: [u8; 1 << 12] = {
 
 /// The weight of an ASCII character after another: `later << 8 | earlier`, as two bytes lie in a little-endian word.
 ///
-/// Half of it is never read, which costs memory but saves the innermost loop a shift.
+/// Half of the table is never read: it costs memory but saves the innermost loop a shift.
 static PAIRS: [u16; 1 << 15] = {
     let mut pairs = [0; 1 << 15];
     let mut later = 0;
@@ -134,7 +134,7 @@ pub(super) fn written(raw: &[u8]) -> u64 {
     let mut at = 0;
     while let Some(slash) = next_special(raw, at) {
         if raw[slash] == b'"' {
-            // A value that is no string is a text of some formats.
+            // In some formats, a value that is not a string is a text.
             sum.add(&raw[at..=slash]);
             at = slash + 1;
             continue;
@@ -146,7 +146,7 @@ pub(super) fn written(raw: &[u8]) -> u64 {
             Some(c @ (b'"' | b'\\' | b'/')) => *c,
             _ => {
                 let Some((c, len)) = unescape_at(raw, slash) else {
-                    // What was read has only whole escapes; the rest counts as it is.
+                    // Strings that were read have only complete escapes; otherwise, the rest counts as it is.
                     at = slash;
                     break;
                 };
@@ -162,7 +162,7 @@ pub(super) fn written(raw: &[u8]) -> u64 {
     sum.weight
 }
 
-/// The weight of a text in pieces, each of which ends between characters.
+/// The weight of a text added in pieces, each of which ends at a character boundary.
 struct Sum {
     weight: u64,
     /// The class of the last character.
@@ -190,7 +190,7 @@ impl Sum {
         }
     }
 
-    /// Adds the run of ASCII that follows the first byte of `text`, which was added already; returns its length.
+    /// Adds the run of ASCII after the first byte of `text`, which was already added; returns its length.
     fn ascii(&mut self, text: &[u8]) -> usize {
         const HIGHS: u64 = 0x8080_8080_8080_8080;
         let mut at = 0;

@@ -1,4 +1,4 @@
-//! Lengths, compared with what is written.
+//! Lengths, compared with the written text.
 
 use proptest::prelude::*;
 

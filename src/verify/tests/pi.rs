@@ -6,7 +6,7 @@ fn header() -> String {
     r#"{"type":"session","version":3,"id":"s","cwd":"/w"}"#.to_owned()
 }
 
-/// An entry with an id, on the parent before it in the alphabet; `a` is a root.
+/// An entry with an id, whose parent is the preceding letter of the alphabet; `a` is a root.
 fn entry(id: char, message: &str) -> String {
     let parent = match id {
         'a' => "null".to_owned(),

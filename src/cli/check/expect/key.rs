@@ -13,7 +13,7 @@ pub(in crate::cli::check) enum What {
     Findings(Vec<String>),
     /// A model still reads these.
     Kept(Vec<String>),
-    /// A model does not read these any more.
+    /// A model no longer reads these.
     Gone(Vec<String>),
     Restored(Vec<String>),
     LastTurnsIdentical(usize),
@@ -88,7 +88,7 @@ impl Key {
         }
     }
 
-    /// What it takes, for people.
+    /// The values that it takes, in words.
     pub(super) fn takes(self) -> &'static str {
         match self {
             Key::TokensBefore | Key::MessagesBefore | Key::Invented => {

@@ -1,7 +1,7 @@
-//! `expect.toml`: what a case expects where no golden says it byte for byte.
+//! `expect.toml`: what a case expects besides byte-for-byte goldens.
 //!
-//! Reads the text alone; what holds of a result is `met`'s to say. A key that does not exist is an error, since a misspelt
-//! expectation would expect nothing.
+//! Only reads the text; `met` checks it against a result. A key that does not exist is an error, since a misspelt expectation would
+//! expect nothing.
 
 mod key;
 
@@ -17,7 +17,7 @@ use key::limit;
 pub(in crate::cli) use key::Key;
 pub(super) use key::{Figure, What};
 
-/// The percentage of tokens to which `need` and its like compact.
+/// The percentage of tokens to which `need` and similar figures compact.
 const BUDGET: f64 = 10.0;
 
 /// What a case's `expect.toml` says.
@@ -25,7 +25,7 @@ const BUDGET: f64 = 10.0;
 pub(super) struct Expect {
     /// The command that it asks for.
     pub(super) command: Option<CaseCommand>,
-    /// To how many percent of the tokens figures of `eval` compact.
+    /// The percentage of tokens to which figures of `eval` compact.
     pub(super) budget: f64,
     /// In the order of its lines.
     pub(super) all: Vec<Expectation>,
@@ -42,15 +42,15 @@ pub(in crate::cli) enum CaseCommand {
 /// One thing that must hold.
 #[derive(Debug, PartialEq)]
 pub(super) struct Expectation {
-    /// What it is called in the file.
+    /// Its name in the file.
     pub(super) name: &'static str,
-    /// From 1.
+    /// Its line in the file, from 1.
     pub(super) line: u64,
     pub(super) what: What,
 }
 
 impl Expect {
-    /// What `text` says; `path` is named in errors.
+    /// Parses `text`; `path` is named in errors.
     pub(super) fn parse(text: &str, path: &Path) -> Result<Expect> {
         let wrong = |at: usize, message: String| {
             let before = text.as_bytes().get(..at).unwrap_or_default();
@@ -103,7 +103,7 @@ impl Expect {
             return Err(wrong(at, "budget has no effect without need".to_owned())
                 .hint("budget is the size to which a session is compacted to measure need"));
         }
-        // The parser sorts by name.
+        // The parser sorts by name, so the order of lines is restored.
         expect.all.sort_by_key(|expectation| expectation.line);
         Ok(expect)
     }

@@ -7,7 +7,7 @@ use crate::outcome::path_text;
 use crate::text::printable;
 
 impl Checked {
-    /// Errors are the writer's.
+    /// Errors are those of the writer.
     pub(super) fn write_github(&self, out: &mut dyn Write) -> io::Result<()> {
         for wrong in self.wrong() {
             writeln!(
@@ -25,7 +25,7 @@ impl Checked {
     }
 }
 
-/// The text of a workflow command: lines, without what would steer the reader of a log.
+/// The text of a workflow command: its lines, made safe for a log.
 fn data(text: &str) -> String {
     let lines: Vec<String> = text
         .split('\n')
@@ -34,7 +34,7 @@ fn data(text: &str) -> String {
     lines.join("%0A")
 }
 
-/// A property of one.
+/// A property of a workflow command.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,7 +1,7 @@
-//! The result of a check as a report on Code Quality for GitLab: one array with an entry for each case that is not as expected.
+//! The result of a check as a Code Quality report for GitLab: an array with one entry for each case that is not as expected.
 //!
-//! An entry is known again by its fingerprint, so that a merge request shows what is new on its branch. It follows from the case
-//! and what is wrong with it, not from how the difference reads.
+//! An entry is recognised by its fingerprint, so that a merge request shows what is new on its branch. The fingerprint depends on
+//! the case and the kind of problem, not on the wording of the difference.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use crate::outcome::path_text;
 use crate::text::PrintableJson;
 
 impl Checked {
-    /// Errors are the writer's.
+    /// Errors are those of the writer.
     pub(super) fn write_gitlab(&self, out: &mut dyn Write) -> io::Result<()> {
         let entries: Vec<Value> = self.wrong().map(|wrong| entry(&wrong)).collect();
         serde_json::to_writer_pretty(PrintableJson(&mut *out), &entries)?;
@@ -23,12 +23,12 @@ impl Checked {
 
 fn entry(wrong: &Wrong<'_>) -> Value {
     let path = path_text(&wrong.file);
-    // GitLab takes paths from the repository's root alone.
+    // GitLab only accepts paths relative to the repository's root.
     let path = path.trim_start_matches("./");
     let case = path_text(wrong.case.path());
     let name = format!("ctxpack check: {}", wrong.kind);
     let fingerprint = blake3::hash(format!("{path}\n{case}\n{}", wrong.kind).as_bytes());
-    // Of what could not be run, nothing at all was checked.
+    // If a case could not be run, nothing at all was checked.
     let severity = match wrong.severity {
         Severity::Differs => "major",
         Severity::Failed => "critical",

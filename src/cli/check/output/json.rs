@@ -9,11 +9,11 @@ use crate::cli::check::verdict::{Checked, Verdict};
 use crate::outcome::path_text;
 use crate::text::PrintableJson;
 
-/// It rises when a key changes its meaning or goes.
+/// Incremented when a key changes its meaning or is removed.
 const SCHEMA_VERSION: u32 = 1;
 
 impl Checked {
-    /// Errors are the writer's.
+    /// Errors are those of the writer.
     pub(super) fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
         serde_json::to_writer_pretty(PrintableJson(&mut *out), &self.json())?;
         writeln!(out)
@@ -46,7 +46,7 @@ impl Checked {
     }
 }
 
-/// What is said of a case.
+/// The entry for a case.
 pub(super) fn entry(case: &Case, verdict: &Verdict) -> Value {
     let (status, difference, error) = match verdict {
         Verdict::Same => ("same", None, None),

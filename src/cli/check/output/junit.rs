@@ -7,7 +7,7 @@ use crate::outcome::{FaultKind, path_text};
 use crate::text::printable;
 
 impl Checked {
-    /// Errors are the writer's.
+    /// Errors are those of the writer.
     pub(super) fn write_junit(&self, out: &mut dyn Write) -> io::Result<()> {
         let [_, _, differ, failed] = self.numbers();
         let numbers = format!(
@@ -52,13 +52,13 @@ impl Checked {
     }
 }
 
-/// Text that is safe in an element and in an attribute; what XML cannot hold is shown as on a terminal.
+/// Text that is safe in elements and attributes; characters that XML does not allow are shown as on a terminal.
 fn xml(text: &str) -> String {
     let lines: Vec<String> = text
         .split('\n')
         .map(|line| {
             printable(line)
-                // The only ones that a text can hold and XML cannot, besides controls.
+                // Besides control characters, the only ones that a text can contain and XML cannot.
                 .replace('\u{fffe}', "\\u{fffe}")
                 .replace('\u{ffff}', "\\u{ffff}")
                 .replace('&', "&amp;")

@@ -16,13 +16,13 @@ use crate::text::{count, thousands};
 const CASES: usize = 60;
 /// The most messages that are listed.
 const MESSAGES: usize = 100;
-/// The most characters of a name that a table shows.
+/// The maximum number of characters of a name shown in a table.
 const NAME_MAX: usize = 200;
-/// The most characters of a name that the table of messages shows.
+/// The maximum number of characters of a name shown in the table of messages.
 const SHORT: usize = 80;
 
 impl Checked {
-    /// Errors are the writer's.
+    /// Errors are those of the writer.
     pub(super) fn markdown(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "**ctxpack check**: {}", self.counted())?;
         self.cases_in_markdown(out)?;

@@ -1,4 +1,4 @@
-//! What `check` prints: for people, for programs, for JUnit's readers, for GitHub's annotations, for GitLab's report on quality.
+//! What `check` prints: for people, for programs, for JUnit readers, for GitHub's annotations, for GitLab's Code Quality reports.
 //!
 //! Names and texts from a case are made safe for each of these.
 
@@ -39,7 +39,7 @@ pub(super) enum OutputFormat {
     Gitlab,
 }
 
-/// What to do where a case differs on purpose.
+/// What to do if a case differs on purpose.
 const ACCEPT: &str =
     "hint: ctxpack check --update PATH accepts what differs, --review asks about each";
 
@@ -48,11 +48,11 @@ const ACCEPT: &str =
 pub(super) enum Listing {
     All,
     Some,
-    /// Nor the closing lines.
+    /// Not even the closing lines are printed.
     Bare,
 }
 
-/// A case that is not as expected: what is said of it, and of which file.
+/// A case that is not as expected: the message, and the file that it is about.
 struct Wrong<'c> {
     case: &'c Case,
     file: PathBuf,
@@ -106,7 +106,7 @@ impl Checked {
         })
     }
 
-    /// Errors are the writer's.
+    /// Errors are those of the writer.
     pub(super) fn write(
         &self,
         format: OutputFormat,
@@ -148,7 +148,7 @@ impl Checked {
         writeln!(out, "policy: {}", self.under(policy))?;
         let mut cases = self.cases.iter();
         let can_be_accepted = cases.any(|(_, verdict)| match verdict {
-            // A missing input is mended by no golden.
+            // No golden fixes a missing input.
             Verdict::Differs(difference) => difference.can_be_accepted(),
             Verdict::Same | Verdict::Updated | Verdict::Failed(_) => false,
         });
@@ -158,14 +158,14 @@ impl Checked {
         }
     }
 
-    /// How many cases there are of each verdict.
+    /// The number of cases with each verdict.
     fn counted(&self) -> String {
         let [same, updated, differ, failed] = self.numbers();
         let cases = count(self.cases.len() as u64, "case");
         format!("{cases}: {same} as expected, {updated} updated, {differ} differ, {failed} failed")
     }
 
-    /// Under which policies they ran, where `policy` is the one in effect.
+    /// The policies under which the cases ran; `policy` is the one in effect.
     fn under(&self, policy: String) -> String {
         match self.own {
             0 => policy,

@@ -1,4 +1,4 @@
-//! The result of a check as a page: what it says of each case. How it looks is `report`'s.
+//! The result of a check as a page: the contents for each case. `report` determines the layout.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::outcome::path_text;
 use crate::report::{CheckPage, CheckedCase, CheckedMessage, write_check_page};
 
 impl Checked {
-    /// Errors are the writer's.
+    /// Errors are those of the writer.
     pub(super) fn page(&self, out: &mut dyn Write) -> io::Result<()> {
         let page = CheckPage {
             cases: self

@@ -1,6 +1,6 @@
-//! `--report FILE`: the result of a check as a file, by its ending.
+//! `--report FILE`: the result of a check as a file, in the format of its extension.
 //!
-//! What may be replaced, and how files are written, is for all reports alike (`cli::reports`); JUnit's XML is `check`'s own.
+//! `cli::reports` determines, for all reports alike, what may be replaced and how files are written; only `check` writes JUnit XML.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -17,21 +17,21 @@ use crate::store::folder::Durability;
 use crate::store::{Missing, OpenPath, read_regular};
 use crate::text::printable;
 
-/// How every XML report of this program begins.
+/// The beginning of every XML report of this program.
 const XML_BEGINS: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites ";
 /// What every such report contains.
 const XML_HAS: &[u8] = b"<testsuite name=\"ctxpack check\" ";
-/// Larger than any report that is replaced.
+/// The size limit of reports that are replaced.
 const MAX_REPORT_BYTES: u64 = 1 << 30;
 
-/// The reports that were asked for.
+/// The requested reports.
 pub(in crate::cli::check) struct CheckReports {
     planned: Vec<Planned>,
     junit: Vec<PathBuf>,
 }
 
 impl CheckReports {
-    /// The reports of these names; what cannot be written is an error before the work begins.
+    /// The reports with these names; a report that cannot be written is an error before the work begins.
     pub(in crate::cli::check) fn checked(files: &[PathBuf]) -> Result<Self> {
         let is_junit = |file: &&PathBuf| {
             let ending = file.extension().unwrap_or_default();
@@ -53,7 +53,7 @@ impl CheckReports {
         Ok(CheckReports { planned, ..self })
     }
 
-    /// Writes all of them, and says what went wrong; whether all were written.
+    /// Writes all of them, and prints what went wrong; returns whether all were written.
     pub(in crate::cli::check) fn write(&self, context: &Context, checked: &Checked) -> bool {
         let mut all = write_all(context, &self.planned, checked);
         for file in &self.junit {

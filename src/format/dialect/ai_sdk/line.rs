@@ -1,8 +1,8 @@
 //! Model messages of the Vercel AI SDK, one per line: `{"role", "content"}` with parts for calls and results.
 //!
-//! A tool message holds results of several calls, each with an `output` that states its type. The fourth version of the SDK
-//! uses `args` for a call's `input` and `result` for the `output`; both are read. Calls that a provider has made and
-//! answered by itself stay as they are.
+//! A tool message holds results of several calls, each with an `output` that states its type. The fourth version of the SDK uses
+//! `args` for a call's `input` and `result` for the `output`; both are read. Calls that a provider made and answered itself stay as
+//! they are.
 
 use crate::format::shapes::blocks::{self, Content, quoted};
 use crate::scan::{Cursor, Kind, Parse, Span, Text, unescape};
@@ -58,7 +58,7 @@ fn contents(c: &mut Cursor<'_>, role: Role, record: &mut Record<'_, '_>) -> Pars
     }
 }
 
-/// The values of the keys of a part.
+/// The values of a part's keys.
 #[derive(Default)]
 struct Part<'a> {
     kind: &'a [u8],
@@ -71,7 +71,7 @@ struct Part<'a> {
     is_error: bool,
 }
 
-/// One part. Its `type` may be its last key, so all keys are read before the kind of the part is decided.
+/// Reads one part. Its `type` may be its last key, so all keys are read before the kind of the part is decided.
 fn part(c: &mut Cursor<'_>, role: Role, record: &mut Record<'_, '_>) -> Parse<()> {
     let texts = record.text_mark();
     if c.kind()? != Kind::Object {
@@ -183,7 +183,7 @@ fn output(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<(Content, Ou
     Ok((content, outcome))
 }
 
-/// A JSON value as the model reads it. Its replacement is a string, which is also a JSON value.
+/// Reads a JSON value as the model sees it. Its replacement is a string, which is also a JSON value.
 fn json(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
     let mut content = Content::of(Shape::String);
     let line = c.line();
@@ -214,7 +214,7 @@ fn json(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
     Ok(content)
 }
 
-/// The parts of an output of the type `content`.
+/// Reads the parts of an output of type `content`.
 fn listed(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
     if c.kind()? != Kind::Array {
         return json(c, record);

@@ -1,7 +1,7 @@
-//! What the AI SDK requires of a list of model messages before it sends them, and the provider that it sends them to.
+//! What the AI SDK and the provider require of a list of model messages.
 //!
-//! Calls stay open until the next message of the user or the system, or the end of the messages: calls without a result at
-//! that point are refused by the SDK. A call that waits for an approval is not open. Never looks at lines without a message.
+//! Calls stay open until the next user or system message, or the end of the messages: the SDK rejects calls without a result at
+//! that point. A call that waits for an approval is not open. Never looks at lines without a message.
 
 use std::borrow::Cow;
 
@@ -43,13 +43,13 @@ pub(super) fn check(f: &mut Findings<'_, '_>, conversation: &Conversation) {
 struct Check<'c, 't, 'a> {
     f: &'c mut Findings<'t, 'a>,
     conversation: &'c Conversation,
-    /// The calls since the last message of the user or the system.
+    /// The calls since the last user or system message.
     open: Vec<(&'t Block, Cow<'t, [u8]>)>,
     /// The ids of `open`.
     open_ids: IdSet<Cow<'t, [u8]>>,
-    /// The ids of those open calls that have a result.
+    /// The ids of the open calls that have a result.
     answered: IdSet<Cow<'t, [u8]>>,
-    /// The ids of those open calls that wait for an approval.
+    /// The ids of the open calls that wait for an approval.
     waiting: IdSet<Cow<'t, [u8]>>,
     /// The ids of all calls so far.
     known: IdSet<Cow<'t, [u8]>>,
@@ -89,7 +89,7 @@ impl<'t> Check<'_, 't, '_> {
                     if self.open_ids.contains(&id) {
                         self.f.call_error(Rule::DuplicateCall, block);
                     } else if !self.known.insert(id.clone()) {
-                        // Some models number their calls from 0 in every answer; not every provider refuses that.
+                        // Some models number their calls from 0 in every answer; not every provider rejects that.
                         let raw = self.f.id_of(block);
                         self.f.warning(Rule::DuplicateCall, block.line, raw);
                     }
@@ -126,7 +126,7 @@ impl<'t> Check<'_, 't, '_> {
         }
     }
 
-    /// The user or the system sends a message: calls that are still open will not get a result.
+    /// Handles a user or system message: calls that are still open will not get a result.
     fn close(&mut self) {
         for (call, id) in self.open.drain(..) {
             if !self.answered.contains(&id) && !self.waiting.contains(&id) {

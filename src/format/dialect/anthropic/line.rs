@@ -1,6 +1,6 @@
-//! Anthropic messages, one per line: `{"role", "content"}` and other keys that an exporter added. Of these, only
-//! `"isMeta": true` is read: it marks a user message that the agent itself wrote. Or a conversation per line:
-//! `{"messages": […]}`, perhaps with its `system`, which is no message and stays as it is.
+//! Anthropic messages, one per line: `{"role", "content"}` and other keys that an exporter added. Of the latter, only `"isMeta":
+//! true` is read: it marks a user message that the agent itself wrote. Alternatively, one conversation per line: `{"messages":
+//! […]}`, optionally with a `system`, which is not a message and stays as it is.
 
 use crate::format::shapes::{blocks, conversation};
 use crate::scan::{Cursor, Kind, Parse, Span};
@@ -8,7 +8,7 @@ use crate::transcript::{LineKind, Record, Role, Source};
 
 /// Reads one line: a message, a conversation, or an object that only looks like either.
 pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
-    // Most lines are a message, and read once.
+    // Most lines are a message, which this reads in one pass.
     let before = c.clone();
     if let Some(kind) = message(c, record, Place::Line)? {
         return Ok(kind);
@@ -28,11 +28,11 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
 enum Place {
     /// It is a line.
     Line,
-    /// It is one of the messages of a line.
+    /// It is one of several messages on a line.
     List,
 }
 
-/// Reads a message; `None`, and nothing is recorded, where the object is a line that has a list of messages.
+/// Reads a message. Returns `None` without recording anything if the object is a line with a list of messages.
 fn message(
     c: &mut Cursor<'_>,
     record: &mut Record<'_, '_>,

@@ -11,7 +11,7 @@ use crate::scan::{Span, Value};
 
 /// The variable that replaces `~/.claude`.
 const FOLDER: &str = "CLAUDE_CONFIG_DIR";
-/// The longest name of a project's folder; a longer one is cut, and ends in a hash.
+/// The maximum length of a project folder's name; a longer one is cut and ends in a hash.
 const MOST_NAME: usize = 200;
 
 /// The agent.
@@ -31,7 +31,7 @@ impl Agent for ClaudeCodeAgent {
             .collect()
     }
 
-    /// Files in deeper folders are of subagents, which are not sessions of their own.
+    /// Files in deeper folders belong to subagents, which are not sessions of their own.
     fn id<'p>(&self, below: &'p Path) -> Option<&'p str> {
         if below.components().count() != 2 {
             return None;

@@ -1,9 +1,9 @@
-//! Writes a summary as Claude Code does: a `compact_boundary` line, its child, the `isCompactSummary` line, and as its
-//! descendants the messages that are kept.
+//! Writes a summary as Claude Code does: a `compact_boundary` line, its child, the `isCompactSummary` line, and as descendants of
+//! that, the messages that are kept.
 //!
 //! The agents only follow `parentUuid`, so the first kept line has to name the summary; if it named a removed line, everything
-//! before it would silently be lost. Where no line is kept, the summary takes the id of the last line: an agent that has the
-//! session open continues after that line. Which lines are dead afterwards is decided in `history`.
+//! before it would silently be lost. If no line is kept, the summary takes the id of the last line: an agent that has the session
+//! open continues after that line. Which lines are dead afterwards is decided in `history`.
 
 use super::history::relinked;
 use super::tree::Tree;
@@ -14,7 +14,7 @@ use crate::scan::Value;
 use crate::text::push_json_string;
 use crate::transcript::{ChangeSet, Conversation, ConversationId, Replace, Transcript};
 
-/// The keys that a new line copies from the line that it follows: where and with which version the session is run.
+/// The keys that a new line copies from the line it follows: where, and by which version, the session is run.
 const IDENTITY: [&str; 8] = [
     "userType",
     "entrypoint",
@@ -26,8 +26,8 @@ const IDENTITY: [&str; 8] = [
     "agentId",
 ];
 
-/// Inserts a summary into a session; `None` where the first kept line has no link that could name it, or where a sidechain's
-/// summary would cancel the pointer that the session follows.
+/// Inserts a summary into a session; `None` if the first kept line has no link that could name it, or if a sidechain's summary
+/// would cancel the pointer that the session follows.
 pub(super) fn splice(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -62,7 +62,7 @@ pub(super) fn splice(
         };
         records(&tree, &place, summary)
     });
-    // Without a summary, the parent of the first kept line is that of the conversation.
+    // Without a summary, the first kept line gets the parent of the conversation.
     let parent = match &new {
         Some(new) => Some(new.summary_id.as_bytes()),
         None => above,
@@ -93,7 +93,7 @@ pub(super) fn splice(
         // A boundary, even a sidechain's, cancels the pointers before it, and the newer branch must still end the file.
         let main = transcript.conversations.first();
         if let Some(last) = main.and_then(|main| older_leaf(&tree, main)) {
-            // A sidechain is found from its last line: a summary of all of it cannot be before that line.
+            // A sidechain is found from its last line: a summary of the whole sidechain cannot come before that line.
             if is_sidechain && kept.is_empty() {
                 return None;
             }
@@ -142,8 +142,7 @@ fn relink<'t: 'p, 'p>(
     before.map(id_of).or(parent)
 }
 
-/// Removes blocks from a session, and the lines that have no other content; the children of these lines get the parents of
-/// these lines.
+/// Removes blocks from a session, and the lines that have no other content; children of a removed line get that line's parent.
 pub(super) fn without(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -155,7 +154,7 @@ pub(super) fn without(
     changes
 }
 
-/// The line after the last recorded compaction of the conversation that the line `of` belongs to.
+/// The line after the last recorded compaction of the conversation that line `of` belongs to.
 fn after_compactions(tree: &Tree<'_, '_>, of: u32) -> u32 {
     let links = (0u32..).zip(tree.transcript.links());
     let recorded = links.filter(|(line, link)| {
@@ -191,7 +190,7 @@ fn older_leaf(tree: &Tree<'_, '_>, conversation: &Conversation) -> Option<u32> {
     is_older.then_some(leaf)
 }
 
-/// Where the new lines are inserted.
+/// How the new lines fit into the session.
 struct InsertionPoint<'t> {
     /// The line from which they copy common keys.
     model: u32,

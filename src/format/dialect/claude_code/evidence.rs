@@ -1,5 +1,4 @@
-//! By what a line of Claude Code is recognised: its ids. Qwen Code uses the same envelope and is recognised by what
-//! only it writes.
+//! Recognises lines of Claude Code by their ids. Qwen Code uses the same envelope and is recognised by what only it writes.
 
 use crate::format::Format;
 use crate::format::detect::{
@@ -40,7 +39,7 @@ fn chained<'a>(line: &Line<'a>) -> Evidence<'a> {
     }
 }
 
-/// Whether a line of this type is outside of the chain. Copies of requests are not such notes: they hold messages.
+/// Whether a line of this type is outside the chain. Copies of requests are not such notes: they contain messages.
 fn is_note(kind: &[u8]) -> bool {
     kind == b"queue-operation" || kind.starts_with(b"api-request")
 }

@@ -1,7 +1,7 @@
 //! The lines of a session that no model will ever see again, and how the other lines are linked without them.
 //!
-//! Dead are chained lines outside of every live window, with the lines attached to them, and the sidechains of dead tasks.
-//! Lines outside of the chain (titles, snapshots, queue operations) describe the session and are kept.
+//! Chained lines outside every live window are dead, and so are the lines attached to them and the sidechains of dead tasks. Lines
+//! outside the chain (titles, snapshots, queue operations) describe the session and are kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,13 +15,13 @@ use crate::transcript::{
 
 /// The dead lines of a session.
 ///
-/// None where no line has a parent, or where the main conversation has no messages: an agent does not write such a file, and
-/// to remove all but its last line would be a guess.
+/// Empty if no line has a parent, or if the main conversation has no messages: no agent writes such a file, and removing all but
+/// its last line would be a guess.
 pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let tree = Tree::new(transcript);
     let follows = |line| tree.parent(line) != NONE;
     let speaks = |main: &Conversation| main.messages.iter().any(|m| !main.blocks(m).is_empty());
-    // Lines at the end that could not be read have no links.
+    // Unreadable lines at the end have no links.
     if !(0..transcript.links().len() as u32).any(follows)
         || !transcript.conversations.first().is_some_and(speaks)
     {
@@ -35,9 +35,9 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
             live.extend(&conversation.mirrors);
         }
     }
-    // The agent looks up the lines that a live compaction names, even where the chain no longer leads there.
+    // The agent looks up the lines that a live compaction names, even if the chain no longer leads there.
     let boundaries = live.iter().filter(|line| tree.link(**line).is_boundary());
-    // Its parent is kept, too, where no other line records the model.
+    // A compaction's parent is also kept if no other line records the model.
     let main = transcript.conversations.first();
     let has_answer = main.is_some_and(|main| main.path.iter().any(|line| tree.is_answer(*line)));
     let answers = boundaries
@@ -74,10 +74,10 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     }
 }
 
-/// The messages outside of every live window, and the lines that are attached only to them.
+/// The messages outside every live window, and the lines attached only to them.
 ///
-/// A line without a message is kept if it is attached to a live line. One without a parent is removed if a dead line is
-/// attached to it.
+/// A line without a message is kept if it is attached to a live line. A line without a parent is removed if a dead line is attached
+/// to it.
 fn dead_lines(tree: &Tree<'_, '_>, live: &BTreeSet<u32>) -> BTreeSet<u32> {
     let speaks = |line: u32| {
         let is_compaction = tree.link(line).is_boundary() || tree.link(line).is_summary;
@@ -110,7 +110,7 @@ fn dead_lines(tree: &Tree<'_, '_>, live: &BTreeSet<u32>) -> BTreeSet<u32> {
     dead
 }
 
-/// New links for the lines that are kept, where their old links name `dead` lines.
+/// New links for the kept lines whose old links name `dead` lines.
 pub(super) fn relinked(tree: &Tree<'_, '_>, dead: &BTreeSet<u32>) -> Vec<Replace> {
     let transcript = tree.transcript;
     let main = transcript.conversations.first();
@@ -132,8 +132,8 @@ pub(super) fn relinked(tree: &Tree<'_, '_>, dead: &BTreeSet<u32>) -> Vec<Replace
             }
             leaf
         } else {
-            // For a missing parent the agent bridges to the line before, which may now be another one: the parent that
-            // it finds at present, or none, is written down.
+            // For a missing parent, the agent bridges to the line before, which may now be a different one: so write down the
+            // parent that it finds at present, or none.
             if link.id.is_empty() || named.is_some_and(|parent| !dead.contains(&parent)) {
                 continue;
             }
@@ -148,8 +148,8 @@ pub(super) fn relinked(tree: &Tree<'_, '_>, dead: &BTreeSet<u32>) -> Vec<Replace
 
 /// Which conversations may be needed again: the main one, and all sidechains except those of tasks whose calls are dead.
 ///
-/// Inline sidechains name no call: their first message is the task's prompt, and several with the same prompt belong to the
-/// calls in the same order.
+/// Inline sidechains name no call: their first message is the task's prompt, and several sidechains with the same prompt belong to
+/// the calls in the same order.
 fn alive(transcript: &Transcript<'_>) -> Vec<bool> {
     let conversations = &transcript.conversations;
     let mut owners: IdMap<u32, usize> = IdMap::default();
@@ -191,14 +191,14 @@ fn alive(transcript: &Transcript<'_>) -> Vec<bool> {
     alive
 }
 
-/// Sidechains with the calls that keep them: each of these keeps all of them.
+/// Sidechains with the calls that keep them alive: each of the calls keeps all of the sidechains.
 struct Group {
     sidechains: Vec<usize>,
     /// The lines of the calls.
     lines: Vec<u32>,
 }
 
-/// The sidechains of tasks with their calls, one by one; together where the calls cannot be assigned.
+/// The sidechains of tasks with their calls: one group each, or a joint group if the calls cannot be assigned.
 fn groups(sidechains: &BTreeMap<Vec<u8>, Vec<usize>>, tasks: &Tasks<'_>) -> Vec<Group> {
     let mut groups = Vec::new();
     for (prompt, sidechains) in sidechains {
@@ -221,8 +221,8 @@ fn groups(sidechains: &BTreeMap<Vec<u8>, Vec<usize>>, tasks: &Tasks<'_>) -> Vec<
     groups
 }
 
-/// The calls of tasks by their prompts, in the order of the file: the id of each, and its lines, since history may be in the
-/// file twice.
+/// The calls of tasks by their prompts, in the order of the file: the id of each, and its lines, since the file may contain the
+/// same history twice.
 type Tasks<'t> = BTreeMap<Vec<u8>, Vec<(&'t [u8], Vec<u32>)>>;
 
 /// The text of the first message of a sidechain.

@@ -1,12 +1,12 @@
 //! Which lines of a session file form a live window.
 //!
-//! A window is found from the leaf by a walk to the root; then lines beside this path that are sent with it are added. A
-//! recorded compaction ends the walk; the lines that it preserved come after its summary. Where two versions of the agent
-//! differ, what either of them sends is live.
+//! A window is found from the leaf by a walk to the root; then lines beside this path that are sent with it are added. A recorded
+//! compaction ends the walk; the lines that it preserved come after its summary. Where two versions of the agent differ, everything
+//! that either of them sends is live.
 //!
-//! The leaf is the last line of the file, as in all versions (2.1.112), or the line that a pointer names, in those that follow
-//! pointers (2.1.330). These stop there, even if the line has descendants; if the last line of the file is one of them, that
-//! is the leaf.
+//! The leaf is the last line of the file, as in all versions (2.1.112), or the line that a pointer names, in versions that follow
+//! pointers (2.1.330). The latter stop there, even if the line has descendants; but if the last line of the file is one of these
+//! descendants, it is the leaf.
 
 use super::preserved::Preserved;
 use super::tree::{Above, NONE, Tree};
@@ -70,11 +70,11 @@ pub(super) enum Branch {
 pub(super) struct Window {
     /// In the order of the conversation.
     pub(super) lines: Vec<u32>,
-    /// The line at which it would continue.
+    /// The line from which it would continue.
     pub(super) leaf: Option<u32>,
-    /// Those of the lines that are beside the path.
+    /// The lines among them that are beside the path.
     pub(super) gathered: IdSet<u32>,
-    /// The window of an agent that does not follow pointers, where a pointer leads elsewhere.
+    /// The window of an agent that does not follow pointers, if a pointer leads elsewhere.
     pub(super) beside: Vec<u32>,
 }
 
@@ -143,11 +143,11 @@ impl Tree<'_, '_> {
     fn last(&self, lines: &[u32]) -> Option<u32> {
         let mut last = self.last_node(lines)?;
         if !self.is_spoken(last) {
-            // A note without a parent: the newest message is the end.
+            // The last node is a note without a parent, so the newest message is the end.
             last = lines.iter().copied().rfind(|line| self.speaks(*line))?;
         }
-        // Where lines are out of order, descendants of the last line may be before it: the highest line that has it as its
-        // parent, and so on.
+        // If lines are out of order, descendants of the last line may precede it: go to the last line in the file that has it as
+        // its parent, and so on.
         let mut newest: IdMap<u32, u32> = IdMap::default();
         for line in lines {
             newest.insert(self.parent(*line), *line);
@@ -167,13 +167,13 @@ impl Tree<'_, '_> {
         self.link(line).role.is_some()
     }
 
-    /// Whether a line or an ancestor of it is a message.
+    /// Whether a line or one of its ancestors is a message.
     fn is_spoken(&self, line: u32) -> bool {
         let path = self.walk(line, |_| false);
         path.into_iter().any(|line| self.speaks(line))
     }
 
-    /// The line that the last pointer names, if an agent continues there and not at the end of the `newest` window.
+    /// The line that the last pointer names, if an agent continues there rather than at the end of the `newest` window.
     ///
     /// A pointer that names nothing cancels those before it, and so does a compaction. A line of the newest window (on its path,
     /// or a parallel call or result) leads to that window's end, unless the user went back to the line and has sent no message
@@ -211,7 +211,7 @@ impl Tree<'_, '_> {
         (preserved.is_empty() || is_there && is_end).then_some(line)
     }
 
-    /// The path to `leaf` from its root, from the last compaction, or from its nearest ancestor that is an end.
+    /// The path to `leaf` from its root, from the last compaction, or from its nearest ancestor for which `is_end` holds.
     fn walk(&self, leaf: u32, is_end: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut path = vec![leaf];
         let mut seen = IdSet::from_iter([leaf]);
@@ -255,7 +255,7 @@ impl Tree<'_, '_> {
 
     /// The window of a path, with the lines beside it: lines of the same API messages and results of their calls.
     ///
-    /// These are inserted after the last line of their message on the path, as the agents do.
+    /// They are inserted after the last line of their message on the path, as the agents do.
     pub(super) fn gather(&self, branch: &[u32], leaf: u32, path: Vec<u32>) -> Window {
         let leaf = Some(leaf);
         let on_path: IdSet<u32> = path.iter().copied().collect();

@@ -1,7 +1,7 @@
-//! Forms messages from live lines.
+//! Builds messages from live lines.
 //!
-//! An answer is spread over lines, one block per line, and interleaved with the results of its calls. Where a file contains a
-//! part twice, the agent sends one of the two; the other is a copy.
+//! An answer is spread over lines, one block per line, and interleaved with the results of its calls. If a file contains a part
+//! twice, the agent sends one of the two; the other is a copy.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use crate::transcript::{
 };
 
 impl Tree<'_, '_> {
-    /// Forms messages from live lines.
+    /// Builds messages from live lines.
     pub(super) fn conversation(&self, id: ConversationId, window: &Window) -> Conversation {
         let mut groups: Vec<Group> = Vec::new();
-        // The last group that is no attachment, which may be between results and does not end a group; and the last that is none of
-        // these either.
+        // The last group that is not an attachment (an attachment may stand between results and does not end a group), and the last
+        // that is neither an attachment nor results.
         let (mut last, mut last_words) = (None, None);
         for line in window.lines.iter().copied() {
             if self.line(line).kind != LineKind::Message {
@@ -75,7 +75,7 @@ impl Tree<'_, '_> {
             };
             let first = self.link(lines[0]);
             let is_agents = first.is_injected || first.is_summary || first.is_echo;
-            // Without the copies of results, a message can begin with other words than its line.
+            // Without the copies of results, a message may begin with different words than its line.
             let is_echo = || self.begins_as_echo(&blocks[0]);
             let typed = if kind == GroupKind::Words && !is_agents && !is_echo() {
                 self.transcript.is_typed(role, &blocks[0])
@@ -103,8 +103,8 @@ impl Tree<'_, '_> {
 
     /// The calls and results that are in the window twice, and the copy of each that is sent.
     ///
-    /// Where history was written again with the ids of its API messages, the agents send the texts of both copies, but each
-    /// call and each result only once. Versions differ in which they take; here it is the one on the path, else the first.
+    /// If history was written again with the same API message ids, the agents send the texts of both copies, but each call and each
+    /// result only once. Versions differ in which copy they take; here it is the one on the path, or else the first.
     fn copies(&self, window: &Window) -> BTreeMap<u32, u32> {
         let mut copies = BTreeMap::new();
         if window.gathered.is_empty() {

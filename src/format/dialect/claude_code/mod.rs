@@ -140,7 +140,7 @@ impl Dialect for ClaudeCode {
                 Answer::Given => {
                     recorded::recorded(line, &["message", "usage"], recorded::ANTHROPIC)
                 }
-                // There was no request for an answer that the agent itself wrote.
+                // An answer that the agent itself wrote had no request.
                 Answer::Uncounted | Answer::ApiError => None,
             }
         })

@@ -1,8 +1,8 @@
 //! An empty assistant line that preserves the session's model when no answer is kept.
 //!
-//! 2.1.330 takes the model from the newest answer on the chain, even across compactions; without an answer it uses its own
-//! default. So the parent of a compaction is an empty copy of the last answer's line: no model sees what is before a
-//! compaction. A copy with only calls and thinking would not be accepted, but one with an empty list is.
+//! Version 2.1.330 takes the model from the newest answer on the chain, even across compactions; without an answer it uses its own
+//! default. So the parent of a compaction becomes an empty copy of the last answer's line, which no model sees because it precedes
+//! the compaction. The agent would not accept a copy with only calls and thinking, but accepts one with an empty list.
 
 use super::tree::{NONE, Tree};
 use crate::scan::Value;
@@ -36,7 +36,7 @@ impl Tree<'_, '_> {
         lines.any(|other| !id(other).is_empty() && parent(other) == id(line))
     }
 
-    /// Whether the answer on a line is from a model, not written by the agent.
+    /// Whether a line is an answer from a model rather than one that the agent wrote.
     pub(super) fn is_answer(&self, line: u32) -> bool {
         self.link(line).role == Some(Role::Assistant)
             && self.link(line).answer == Answer::Given

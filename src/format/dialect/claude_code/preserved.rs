@@ -1,4 +1,4 @@
-//! What a recorded compaction states about the messages before it that remain in the window.
+//! What a recorded compaction states about the earlier messages that remain in the window.
 
 use crate::scan::Value;
 

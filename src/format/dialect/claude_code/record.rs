@@ -134,7 +134,7 @@ fn without_message(line: &[u8], record: &mut Record<'_, '_>, parts: Parts<'_>) -
                 parent: parts.leaf,
                 ..Link::default()
             };
-            // Without a leaf it is not a pointer, unless the user went back to before the first message.
+            // A line without a leaf is not a pointer, unless the user went back to before the first message.
             if parts.is_chosen {
                 link.kind = LinkKind::ChosenPointer;
             } else if !parts.leaf.is_empty() {
@@ -160,7 +160,7 @@ fn without_message(line: &[u8], record: &mut Record<'_, '_>, parts: Parts<'_>) -
         | b"tools-used"
         | b"cost-state"
         | b"atis-latch" => {
-            // Its ids do not matter: the agents do not follow the chain through it.
+            // The ids of such a line do not matter: the agents do not follow the chain through it.
             link = Link::default();
             LineKind::Session
         }

@@ -1,8 +1,8 @@
-//! What Claude Code requires of a session file that it is to resume, beyond what the API requires of the messages.
+//! What Claude Code requires of a session file to resume it, beyond what the API requires of the messages.
 //!
-//! The agent walks from a leaf to a root and silently ignores what it misses on the way: a parent that does not exist, a
-//! summary that is not on the path. So each of these is an error here. Never looks at dates or at the order of lines, except
-//! for what comes after the last compaction.
+//! The agent walks from a leaf to a root and silently ignores anything missing on the way: a parent that does not exist, a summary
+//! that is not on the path. So each of these is an error here. Never looks at dates or at the order of lines, except for what comes
+//! after the last compaction.
 
 use crate::ids::{IdMap, IdSet};
 use crate::scan::{Kind, Value};
@@ -28,7 +28,7 @@ pub(super) fn check(f: &mut Findings<'_, '_>) {
 /// How the lines of a session are linked.
 struct Chain<'t, 'a> {
     transcript: &'t Transcript<'a>,
-    /// The line of each uuid; of a uuid that occurs twice, the last line.
+    /// The line of each uuid; if a uuid occurs twice, the last line.
     by_id: IdMap<&'t [u8], u32>,
     /// Lines that a model sees.
     live: IdSet<u32>,
@@ -38,7 +38,7 @@ struct Chain<'t, 'a> {
     last_boundary: Option<u32>,
     /// Lines that a compaction moves elsewhere: their parents are not followed.
     moved: IdSet<u32>,
-    /// Whether there are only sidechain lines: then these are the main conversation.
+    /// Whether all lines are sidechain lines: then they form the main conversation.
     all_aside: bool,
 }
 
@@ -48,7 +48,7 @@ struct Named<'t> {
     reach: Reach,
 }
 
-/// How an agent reaches a line that a compaction names.
+/// How the agent reaches a line that a compaction names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
     /// By its id, or as the end of a walk.

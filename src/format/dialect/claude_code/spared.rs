@@ -1,4 +1,4 @@
-//! Why lines outside of every live window may be needed after all.
+//! Why lines outside every live window may be needed after all.
 
 use super::tree::{NONE, Tree};
 use crate::ids::IdSet;
@@ -16,7 +16,7 @@ impl Tree<'_, '_> {
         })
     }
 
-    /// Where the chain to `first` begins, followed across compactions: one replaced only what was sent then.
+    /// Where the chain to `first` begins, followed across compactions: a compaction replaced only what was sent at the time.
     fn beginning(&self, first: u32) -> u32 {
         let mut seen = IdSet::default();
         let mut root = first;
@@ -41,8 +41,8 @@ impl Tree<'_, '_> {
         is_broken && (0..root).any(is_beside)
     }
 
-    /// The first line of a session that is not that of the line `last`, whose chain begins at `root`: no branch of it. (A session
-    /// that was continued under another id has one beginning.)
+    /// The first line of a session other than that of line `last`, whose chain begins at `root`; branches of that chain do not
+    /// count. (A session that was continued under another id has one beginning.)
     fn other_session(&self, last: u32, root: u32) -> Option<u32> {
         let session_of = |line: u32| {
             let line = Value::of(self.transcript.line(line));

@@ -1,4 +1,4 @@
-//! Sessions with odd links: which of their lines are live, and what they would be without compactions.
+//! Tests of sessions with odd links: which of their lines are live, and what they would be without compactions.
 
 use crate::format::{Format, Warnings};
 use crate::transcript::{Conversation, Transcript, Typed};
@@ -204,7 +204,7 @@ fn the_leaf_pointer_decides_where_it_points_into_the_file() {
     ]);
     assert_eq!(live(&lines), ["main: u1 other"]);
     let pointed = format!("{lines}{{\"type\":\"last-prompt\",\"leafUuid\":\"u2\"}}\n");
-    // It leads to its line, and not to a descendant of it.
+    // The pointer leads to its line, not to a descendant of it.
     assert_eq!(live(&pointed), ["main: u1 u2"]);
     let above = format!("{lines}{{\"type\":\"last-prompt\",\"leafUuid\":\"u1\"}}\n");
     assert_eq!(live(&above), ["main: u1 other"]);
@@ -325,7 +325,7 @@ fn a_session_goes_on_across_its_compactions() {
     };
     let expected = ["main: u1 u2 u3", "s1: s1"];
     assert_eq!(across("u2", ""), expected);
-    // Where that is missing, the line before it in the file.
+    // If that line is missing, the line before the compaction in the file is used.
     assert_eq!(across("gone", ""), expected);
     // Its summary is omitted, and the preserved lines occur once.
     assert_eq!(across("x", ""), ["main: u1 x u3", "s1: s1"]);

@@ -1,8 +1,8 @@
 //! How the lines of a session are linked: which line is the parent of another, and which sidechain a line is on.
 //!
-//! The agents find a parent by its id. Where no line has that id they continue with the line before it in the file, if that
-//! was written at most five seconds earlier. Lines that describe the session are outside of the chain, even if they have
-//! ids; a line of an unknown type is part of it, because a newer agent may well follow the chain through it.
+//! The agents find a parent by its id. If no line has that id, they continue with the preceding line in the file, provided it was
+//! written at most five seconds earlier. Lines that describe the session are outside the chain, even if they have ids; a line of an
+//! unknown type is part of the chain, because a newer agent may follow the chain through it.
 //!
 //! Never decides what a model sees: that is `link`.
 
@@ -16,8 +16,8 @@ use crate::ids::IdMap;
 use crate::scan::Value;
 use crate::transcript::{BlockKind, Line, LineKind, Link, Transcript};
 
-/// How much earlier the line before may have been written for it to replace a missing parent (as both 2.1.112 and 2.1.330
-/// behave: 5.000 s is bridged, 5.100 s is not).
+/// How much earlier the preceding line may have been written to still replace a missing parent (as both 2.1.112 and 2.1.330 behave:
+/// 5.000 s is bridged, 5.100 s is not).
 const BRIDGE: SignedDuration = SignedDuration::from_secs(5);
 
 /// The chained lines of a session.
@@ -33,7 +33,7 @@ impl<'t, 'a> Tree<'t, 'a> {
         let mut by_id = IdMap::default();
         for (line, link) in (0u32..).zip(transcript.links()) {
             if !link.id.is_empty() {
-                // Of a line that was written twice, the last one counts.
+                // If a line was written twice, the last one counts.
                 by_id.insert(transcript.bytes(line, link.id), line);
             }
         }
@@ -42,7 +42,7 @@ impl<'t, 'a> Tree<'t, 'a> {
             parents: Vec::with_capacity(transcript.links().len()),
             by_id,
         };
-        // The newest line so far, of the main conversation and of the sidechains.
+        // The newest line so far in the main conversation and in the sidechains.
         let mut before = [NONE; 2];
         for (line, link) in (0u32..).zip(transcript.links()) {
             if link.id.is_empty() || tree.comes_again(line) {
@@ -104,7 +104,7 @@ impl<'t, 'a> Tree<'t, 'a> {
         self.by_id.get(id).copied()
     }
 
-    /// Whether a later line has the same id, and counts instead of this one.
+    /// Whether a later line has the same id and therefore counts instead.
     pub(super) fn comes_again(&self, line: u32) -> bool {
         self.named(self.transcript.bytes(line, self.link(line).id)) != Some(line)
     }
@@ -147,7 +147,7 @@ impl<'t, 'a> Tree<'t, 'a> {
 
     /// The chained lines of the main conversation (`None`) and of each sidechain by its first line.
     ///
-    /// A file with only sidechain lines is one conversation. A line that comes again later is on no branch.
+    /// A file with only sidechain lines is one conversation. A line that is repeated later is on no branch.
     pub(super) fn branches(&self) -> BTreeMap<Option<u32>, Vec<u32>> {
         let chained = || {
             (0u32..)
@@ -172,7 +172,7 @@ impl<'t, 'a> Tree<'t, 'a> {
             .last
     }
 
-    /// Goes from parent to parent up to a line that `stops`. `known` caches what was found, and is valid only for this `stops`.
+    /// Walks from parent to parent up to a line that `stops` it. `known` caches the results, and is valid only for this `stops`.
     pub(super) fn climb(
         &self,
         line: u32,

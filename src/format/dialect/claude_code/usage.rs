@@ -1,14 +1,14 @@
 //! The tokens that a provider counted for the last answer of a conversation, and what it would count now.
 //!
-//! Agents compact again at once when this figure shows that the window is full, and a compaction makes it wrong. It is
-//! lowered by the share of the window that was removed: first the tokens read from a cache, then those written to one, then
-//! the rest.
+//! Agents immediately compact again when this figure shows that the window is full, and a compaction makes the figure wrong. So it
+//! is reduced by the share of the window that was removed: first the tokens read from a cache, then those written to one, then the
+//! rest.
 
 use crate::format::usage::{Share, lowered};
 use crate::scan::Value;
 use crate::transcript::{Answer, Conversation, Replace, Role, Transcript};
 
-/// The parts of a recorded usage that fill the window, in the order in which they are lowered.
+/// The parts of a recorded usage that fill the window, in the order in which they are reduced.
 const PARTS: [&str; 3] = [
     "cache_read_input_tokens",
     "cache_creation_input_tokens",

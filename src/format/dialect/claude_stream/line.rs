@@ -1,4 +1,4 @@
-//! Reads one line: blocks of a message, or a note about the run.
+//! Reads one line: blocks of a message, or an event about the run.
 
 use crate::format::shapes::blocks;
 use crate::scan::{Cursor, Kind, Parse, Span};
@@ -16,7 +16,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
             (b"isSynthetic", _) => link.is_injected = c.is_true()?,
             (b"tool_use_result", _) => result = c.skip()?,
             (b"message", kind) => {
-                // What it means depends on the type, which may follow.
+                // Its meaning depends on the type, which may come later.
                 message = (kind == Kind::Object).then(|| c.clone());
                 c.skip()?;
             }

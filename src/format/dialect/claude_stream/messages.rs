@@ -1,4 +1,4 @@
-//! The messages of a log: those of the run, and those of each subagent, which is named by the call that began it.
+//! The messages of a log: those of the run, and those of each subagent, identified by the call that started it.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ pub(super) fn conversations(transcript: &Transcript<'_>) -> Vec<Conversation> {
 fn conversation(transcript: &Transcript<'_>, id: ConversationId, lines: &[u32]) -> Conversation {
     let links = transcript.links();
     let mut conversation = Conversation::new(id);
-    // Blocks of an answer are lines of their own, and so are the results of its calls.
+    // Each block of an answer is on a line of its own, and so is each result of its calls.
     let is_one = |a: &u32, b: &u32| {
         let [one, other] = [a, b].map(|line| &links[*line as usize]);
         let [id, same] = [(a, one), (b, other)].map(|(l, link)| transcript.bytes(*l, link.message));

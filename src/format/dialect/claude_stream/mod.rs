@@ -1,8 +1,8 @@
 //! The event log of Claude Code (`--output-format stream-json`): the events of a run, one per line, in order.
 //!
-//! An answer is written block by block: lines of one message id are one message. Results follow as messages of the user.
-//! `system`, `stream_event` (pieces of what follows as a whole) and `result` describe the run. Lines of a subagent name the call
-//! that began it. Claude Code continues from its session files, never from such a log, so it is only read.
+//! An answer is written block by block: lines with the same message id form one message. Results follow as user messages. `system`,
+//! `stream_event` (fragments of what follows in full) and `result` describe the run. Lines of a subagent name the call that started
+//! it. Claude Code continues from its session files, never from such a log, so it is only read.
 
 mod line;
 mod messages;

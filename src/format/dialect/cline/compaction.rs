@@ -1,8 +1,8 @@
-//! Writes a summary as the agent's own compaction does: a message of the user that says in its metadata what it is. It takes the
-//! place of the messages before the first kept one.
+//! Writes a summary as the agent's own compaction does: a user message whose metadata say what it is. It replaces the messages
+//! before the first kept one.
 //!
-//! Its content is a string, which is what a summary is reckoned to take. The metadata repeat the text, from which the agent makes
-//! its next summary, and count the prompts that are in it.
+//! Its content is a string, since that is how a summary's size is estimated. The metadata repeat the text, from which the agent
+//! makes its next summary, and count the prompts that it covers.
 
 use crate::format::shapes::splice::Summary;
 use crate::scan::Value;

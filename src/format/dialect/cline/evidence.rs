@@ -1,4 +1,4 @@
-//! By what a session is recognised: the keys around its messages, and messages of known roles and blocks.
+//! Recognises a session by the keys around its messages, and by messages of known roles and blocks.
 
 use crate::format::Format;
 use crate::format::detect::{
@@ -6,7 +6,7 @@ use crate::format::detect::{
 };
 use crate::scan::Value;
 
-/// The version of the layout that is read.
+/// The supported version of the layout.
 const LAYOUT: u64 = 1;
 
 /// Whether a document is a session, by its keys.
@@ -15,7 +15,7 @@ pub(super) fn is_document(document: &Line<'_>) -> bool {
     document.has(SESSION_ID | VERSION | ORIGIN | MESSAGES) && document.has_messages && !is_other
 }
 
-/// What is not understood around the messages.
+/// What the reader does not understand around the messages.
 pub(super) fn unrecognised_around(document: Value<'_>) -> Option<Unrecognised<'_>> {
     let [version, updated, agent] = document.fields(["version", "updated_at", "agent"]);
     match (version.number(), updated.string(), agent.string()) {
@@ -25,7 +25,7 @@ pub(super) fn unrecognised_around(document: Value<'_>) -> Option<Unrecognised<'_
     }
 }
 
-/// What is not understood in a message.
+/// What the reader does not understand in a message.
 pub(super) fn unrecognised(message: Value<'_>) -> Option<Unrecognised<'_>> {
     match Line::read(message.raw()) {
         Some(line) if line.own.role.is_empty() => Some(Unrecognised::Line(line.kind)),

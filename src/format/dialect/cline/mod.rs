@@ -1,8 +1,8 @@
 //! Sessions of Cline (its command line, version 3): one document, `{version, updated_at, agent, sessionId, origin, messages}`.
 //!
 //! Messages have Anthropic's roles and blocks. A result is a list with an object for each command, file or search of its call. The
-//! agent sends all messages but those for the user alone, and goes on from this file; what its own compactions left is in another
-//! file, which it passes over once these messages have changed.
+//! agent sends all messages except those meant only for the user, and continues from this file. The result of its own compactions
+//! is in another file, which it ignores once these messages have changed.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -63,7 +63,7 @@ impl Dialect for Cline {
         vec![conversation(transcript, Taken::All)]
     }
 
-    /// A summary takes the place of what it was made from: there is no more than the window, without summaries.
+    /// A summary replaces its source, so the full history is the window without summaries.
     fn full_history(&self, transcript: &Transcript<'_>) -> Vec<Conversation> {
         vec![conversation(transcript, Taken::Own)]
     }
@@ -133,7 +133,7 @@ impl Dialect for Cline {
         findings.conversations(paired_calls::messages);
     }
 
-    /// Also those of the agent in an editor, which knows them by other names.
+    /// Includes the tools of the agent's editor extension, which have other names.
     fn tools(&self) -> ToolNames {
         ToolNames {
             shell: &["run_commands", "execute_command"],
@@ -163,7 +163,7 @@ impl Dialect for Cline {
 /// Which messages a conversation has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Taken {
-    /// All that the agent sends: all but those for the user alone.
+    /// All that the agent sends: all except those meant only for the user.
     All,
     /// The same without summaries.
     Own,
@@ -176,7 +176,7 @@ fn conversation(transcript: &Transcript<'_>, taken: Taken) -> Conversation {
         if is_summary && taken == Taken::Own {
             continue;
         }
-        // What is around its content, no model sees.
+        // No model sees what is around the content.
         let message = conversation.push(unit.role, Span::default(), unit.content);
         let blocks: Vec<u32> = (unit.blocks.0..unit.blocks.1).collect();
         let message = &mut conversation.messages[message];

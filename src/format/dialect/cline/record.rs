@@ -1,6 +1,6 @@
 //! Reads one message: `{id, role, content, ts, metadata}`.
 //!
-//! A message for the user alone (`displayOnly`) is not sent. Of what the user typed, the agent sends what is within
+//! A message meant only for the user (`displayOnly`) is not sent. Of what the user typed, the agent sends the part inside
 //! `<user_input>`. Never decides what is live.
 
 use super::result;
@@ -182,7 +182,7 @@ fn block(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
     Ok(())
 }
 
-/// What the user typed of a text, without the tag around it.
+/// The part of a text that the user typed, without the tag around it.
 fn typed(text: Text, line: &[u8]) -> Text {
     let raw = text.span.of(line);
     let opened = memchr::memchr(b'>', raw).map(|at| at + 1);

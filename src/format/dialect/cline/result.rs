@@ -1,20 +1,20 @@
-//! Reads the content of a tool's result: a text, blocks, or what each of several commands, files or searches gave,
-//! `{query, result, error, success}`.
+//! Reads the content of a tool's result: a text, blocks, or the output of each of several commands, files or searches, `{query,
+//! result, error, success}`.
 //!
-//! A result counts as failed where one of them says so: which of them, no report could tell. A tool with only one answer has it as
+//! A result counts as failed if one of its parts says so: a report could not say which. A tool with a single answer writes it as
 //! the JSON of such an object, in a text.
 
 use crate::format::shapes::blocks::quoted;
 use crate::scan::{Cursor, Kind, Parse, Span, Text};
 use crate::transcript::{Block, Outcome, Record, Shape};
 
-/// How a text ends, as it is escaped, that is the JSON of one failed answer, and how each of them begins.
+/// The end of a text that is the JSON of one failed answer, and the beginning of any answer, in escaped form.
 const FAILED: &[u8] = br#"\"success\":false}"#;
 /// The same before a reason. A text within the answer has its quotes escaped twice.
 const FAILED_WITH: &[u8] = br#",\"success\":false,\"error\":"#;
 const ANSWER: &[u8] = br#"{\"query\":"#;
 
-/// The content at the cursor becomes that of `block`.
+/// Reads the content at the cursor into `block`.
 pub(super) fn content(
     c: &mut Cursor<'_>,
     record: &mut Record<'_, '_>,
@@ -44,7 +44,7 @@ pub(super) fn content(
     Ok(())
 }
 
-/// One of several.
+/// Reads one of several parts.
 fn item(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, block: &mut Block) -> Parse<()> {
     let line = c.line();
     match c.kind()? {

@@ -1,4 +1,4 @@
-//! Tests of sessions of Cline: what is live, what calls and results say, what a summary leaves.
+//! Tests of Cline sessions: what is live, how calls and results are read, what a summary leaves.
 
 use crate::apply::apply;
 use crate::facts::{
@@ -9,7 +9,7 @@ use crate::format::{Detected, Detector, Format, Layout, Warnings};
 use crate::policy::Tools;
 use crate::transcript::{BlockKind, Outcome, Role, Transcript, Typed};
 
-/// A session of these messages, a message on each line.
+/// A session of these messages, one per line.
 fn session(messages: &[String]) -> String {
     format!(
         r#"{{"version":1,"updated_at":"t","agent":"lead","sessionId":"s","origin":{{"source":"cli"}},"messages":[
@@ -312,7 +312,7 @@ fn what_is_only_like_a_session_is_refused() {
         let other = text.replacen(from, to, 1);
         assert!(matches!(detected(&other), Detected::Unsupported(_)), "{to}");
     }
-    // Without the origin it could be anybody's.
+    // Without the origin, it could be any program's.
     let other = text.replace("origin", "from");
     assert!(!matches!(
         detected(&other),

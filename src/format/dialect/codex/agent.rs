@@ -47,7 +47,7 @@ impl Agent for CodexAgent {
         Naming::Header
     }
 
-    /// A session from which others were forked names itself twice.
+    /// The header of a session that others were forked from contains its id twice.
     fn ids_on(&self, line: &[u8]) -> Vec<Span> {
         let Some(header) = header(line) else {
             return Vec::new();
@@ -68,8 +68,8 @@ impl Agent for CodexAgent {
     }
 }
 
-/// Whether the header says that an agent of another session has begun this one. It is long, and need not be whole: the quotes of a
-/// key stand in no string.
+/// Whether the header says that another session's agent spawned this one. The header is long and may be incomplete here, so it is
+/// searched rather than parsed: unescaped quotes around a key cannot occur inside a string.
 fn is_spawned(head: &[u8]) -> bool {
     let header = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let has = |key: &[u8]| memchr::memmem::find(header, key).is_some();

@@ -1,9 +1,9 @@
 //! Writes a summary as Codex does: a `compacted` line whose `replacement_history` is the summary, followed by the kept items.
 //!
-//! The agent starts a new history with that line and sends its own context to the model again. The line belongs before the
-//! event that begins the first kept turn: otherwise, a user who later removed back to before that turn would also take back the
-//! summary. Items without envelopes are not resumed by any agent: there a summary is a bare message, and what it replaces is
-//! removed. Which lines are dead afterwards is decided in `history`.
+//! The agent starts a new history with that line and sends its own context to the model again. The line belongs before the event
+//! that begins the first kept turn: otherwise, a user who later rolled back to before that turn would also roll back the summary.
+//! No agent resumes items without envelopes: there, a summary is a bare message, and what it replaces is removed. Which lines are
+//! dead afterwards is decided in `history`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,7 +87,7 @@ pub(super) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32>) -> Chang
     remove_items(transcript, &removed.map(|(number, _)| number).collect())
 }
 
-/// Removes items: with their lines, or from the replacement history that they are in.
+/// Removes items: as whole lines, or from the replacement history that contains them.
 fn remove_items(transcript: &Transcript<'_>, removed: &IdSet<usize>) -> ChangeSet {
     let mut changes = ChangeSet::default();
     let mut listed: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
@@ -121,7 +121,7 @@ fn items_on(line: &[u8]) -> Vec<Span> {
     items
 }
 
-/// The line of the event that begins the turn of `line`, if no part of the conversation is between the two; otherwise `line`.
+/// The line of the event that begins the turn of `line`, if no part of the conversation lies between the two; otherwise `line`.
 fn before_turn(transcript: &Transcript<'_>, line: u32) -> u32 {
     let is_item = |line: &u32| transcript.lines()[*line as usize].kind == LineKind::Message;
     let mut above = (0..line).rev().take_while(|line| !is_item(line));
@@ -135,7 +135,7 @@ fn begins_turn(line: &[u8]) -> bool {
     matches!(kind, Some(b"task_started" | b"turn_started"))
 }
 
-/// A message of the user with this text.
+/// A user message with this text.
 fn item(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + 128);
     out.extend_from_slice(

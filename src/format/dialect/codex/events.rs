@@ -1,4 +1,4 @@
-//! What an event contains: copies of tool outputs, for a viewer, and a provider's token counts.
+//! What an event contains: copies of tool outputs for a viewer, and a provider's token counts.
 //!
 //! Newer versions write an item within an event, older ones have one type of event per kind. Never decides what is live.
 

@@ -1,4 +1,4 @@
-//! By what a line of a rollout is recognised: its envelope, or, without one, an item that no other API has.
+//! Recognises a line of a rollout by its envelope or, without one, by an item type that no other API has.
 
 use crate::format::Format;
 use crate::format::detect::{

@@ -1,13 +1,13 @@
 //! The lines of a rollout that no model will ever see again.
 //!
-//! These are items before a compaction that starts a new history; items, except the user's messages, before a compaction
-//! that keeps those messages; and turns that were taken back; each with its events. Headers, contexts, world states, messages
-//! that the agent sends to a model anyway and lines of unknown types describe the session and are kept.
+//! These are items before a compaction that starts a new history; items other than the user's messages before a compaction that
+//! keeps those messages; and turns that were rolled back; each with its events. Headers, contexts, world states, messages that the
+//! agent sends to a model anyway, and lines of unknown types describe the session and are kept.
 
 use super::link::{Compactions, History};
 use crate::transcript::{ChangeSet, LineKind, Transcript};
 
-/// The dead lines of a rollout; none where the rest would contain no message.
+/// The dead lines of a rollout, or none if the rest would contain no message.
 pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let now = History::of(transcript, Compactions::Apply);
     if now.live.is_empty() {
@@ -46,8 +46,8 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     }
 }
 
-/// Ranges of lines, each by its first and its last one, joined where they overlap. They are in the order of their last ones, and
-/// stay so.
+/// Merges overlapping ranges of lines, each given by its first and last line. The ranges are sorted by their last line, and stay
+/// so.
 fn merged(ranges: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
     let mut merged: Vec<(u32, u32)> = Vec::new();
     for (mut first, last) in ranges {

@@ -1,8 +1,8 @@
 //! Which items of a rollout form the live window, and what messages they form.
 //!
-//! The file is scanned once, as the agent does when it resumes: a compaction replaces what was before it, and where the user
-//! went back by some turns, the state before the first of these turns is restored, compactions included. What the agent
-//! answered between two outputs is one message, reasoning and calls together.
+//! The file is scanned once, as the agent does when it resumes: a compaction replaces everything before it, and when the user went
+//! back by some turns, the state before the first of these turns is restored, including compactions. Everything the agent answered
+//! between two outputs is one message, with its reasoning and calls.
 
 use std::iter;
 
@@ -46,9 +46,9 @@ pub(super) enum Compactions {
 /// What a model sees at some point of the file.
 #[derive(Clone, Copy, Default)]
 struct Seen {
-    /// The last step to what it sees.
+    /// The last step of the units it sees.
     live: Option<usize>,
-    /// The last step to the user's messages among that.
+    /// The last step of the user's messages among them.
     words: Option<usize>,
     /// The last compaction that started a new history.
     restart: Option<u32>,
@@ -56,8 +56,8 @@ struct Seen {
     rebuilt: Option<u32>,
 }
 
-/// A unit, and the step to the unit before it. States have their beginnings in common: one for each turn, as a list of its own,
-/// would take memory for turns times units.
+/// A unit, and the step of the unit before it. States share their beginnings: a separate list for each turn would take memory
+/// proportional to turns times units.
 #[derive(Clone, Copy)]
 struct Step {
     unit: usize,
@@ -72,7 +72,7 @@ pub(super) struct History {
     pub(super) restart: Option<u32>,
     /// The last compaction that kept the user's messages.
     pub(super) rebuilt: Option<u32>,
-    /// The first and the last line of turns that were taken back.
+    /// The first and the last line of each range of turns that was rolled back.
     pub(super) rolled_back: Vec<(u32, u32)>,
 }
 
@@ -175,7 +175,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         }
     }
 
-    /// Takes back the number of turns that a line states.
+    /// Rolls back the number of turns that a line states.
     fn go_back(&mut self, line: u32) {
         let number = self.transcript.links()[line as usize].content;
         let number = std::str::from_utf8(self.transcript.bytes(line, number)).ok();
@@ -184,7 +184,8 @@ impl<'t, 'a> Walk<'t, 'a> {
         let Some((mut first, mut before)) = self.turns.drain(at..).next() else {
             return;
         };
-        // What the agent inserted before the turn is removed with it, but not what it inserted before the first turn.
+        // Messages that the agent inserted before the turn are removed with it, but not those that it inserted before the first
+        // turn.
         if at > 0 {
             let units = self.transcript.units();
             let steps = iter::successors(before.live, |step| self.steps[*step].before);
@@ -256,8 +257,8 @@ fn conversation(transcript: &Transcript<'_>, live: &[usize]) -> Conversation {
     conversation
 }
 
-/// Whether a message is a summary. One beside messages that a compaction kept is recognised by the compaction's own message, which
-/// repeats it, or by its beginning.
+/// Whether a message is a summary. A summary next to messages that a compaction kept is recognised by the compaction's own message,
+/// which repeats it, or by its beginning.
 fn is_summary(transcript: &Transcript<'_>, unit: &Unit) -> bool {
     let Some(link) = transcript.links().get(unit.line as usize) else {
         return false;
@@ -321,7 +322,7 @@ mod tests {
         let mut text = item("session_meta", r#""id":"s","cwd":"/w""#);
         for n in 0..LINES {
             text += &said(n);
-            // One in the way of the older agent: it keeps the user's messages.
+            // A compaction like that of the older agent: it keeps the user's messages.
             if n % 2 == 0 {
                 text += &item("compacted", r#""message":"as it was""#);
             }

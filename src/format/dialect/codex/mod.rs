@@ -1,9 +1,9 @@
 //! Codex CLI rollouts: one item of the Responses API per line, in an envelope (`payload`) or, until August 2025, bare.
 //!
 //! Only `response_item` and `compacted` lines form what a model sees. A compaction with a `replacement_history` starts a new
-//! history with it; one without keeps the user's messages. Events repeat the items for a viewer, and record that the user
-//! went back. Developer messages hold what the agent sends to a model before the first request, and sends again after every
-//! compaction: like the base instructions in the header they are not part of the conversation, and stay where they are.
+//! history with it; one without it keeps the user's messages. Events repeat the items for a viewer, and record that the user went
+//! back. Developer messages contain what the agent sends to a model before the first request and again after every compaction: like
+//! the base instructions in the header, they are not part of the conversation and stay where they are.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -148,7 +148,7 @@ impl Dialect for Codex {
         usage::recorded(transcript, conversation, answer)
     }
 
-    /// An answer holds neither a model nor a reason.
+    /// An answer records neither a model nor a stop reason.
     fn answer<'t>(
         &self,
         _transcript: &'t Transcript<'_>,

@@ -1,22 +1,22 @@
 //! The header of an output: when the command ran, how long it took, how it ended.
 //!
-//! Codex writes a few lines of its own before what a command printed, and `Output:` between the two. These are kept when the
-//! output is removed: they show that the command ran, and how it ended. Older versions wrote a JSON object in a string, which
-//! has no such header.
+//! Codex writes a few lines of its own before a command's output, separated from it by `Output:`. These lines are kept when the
+//! output is removed: they show that the command ran, and how it ended. Older versions wrote a JSON object in a string, which has
+//! no such header.
 
 use crate::scan::Text;
 use crate::transcript::Outcome;
 
-/// How the lines of a header begin.
+/// The beginnings of header lines.
 const BEGINNINGS: [&[u8]; 4] = [b"Chunk ID: ", b"Wall time: ", b"Exit code: ", b"Script "];
 /// The end of a header, as written in a JSON string.
 const END: &[u8] = b"\\nOutput:\\n";
-/// The longest header, in bytes.
+/// The maximum length of a header, in bytes.
 const LONGEST: usize = 600;
 
 /// The text before an exit status.
 const STATUS: [&[u8]; 2] = [b"Process exited with code ", b"Exit code: "];
-/// The same in an older output; its quotes are escaped.
+/// The same in an older output, where the quotes are escaped.
 const OLD_STATUS: &[u8] = b"\\\"exit_code\\\":";
 
 /// How many bytes of the string `raw` (as written between its quotes) precede the output itself.
@@ -45,7 +45,7 @@ const NOT_DONE: [&[u8]; 13] = [
     b"invalid agent id ",
 ];
 
-/// What it writes where a call never got an output.
+/// What it writes for a call that never got an output.
 const NO_OUTPUT: &[u8] = b"aborted";
 
 /// Whether an output shows that its command failed.
@@ -140,7 +140,7 @@ mod tests {
         let rest = body(text, line, header(text.span.of(line)));
         assert_eq!(rest.span.of(line), "é🎉".as_bytes());
         assert_eq!((rest.scalars, rest.astral), (2, 1));
-        // Bytes before it that are not UTF-8, and half of a surrogate pair.
+        // Invalid UTF-8 and a lone surrogate in the header.
         let line = b"\"Exit code: 0 \x9f\x9f\xff\\ud83d\\nOutput:\\nok\xf0\x9f\x8e\x89\"";
         let text = crate::scan::Cursor::new(line).string().unwrap();
         let rest = body(text, line, header(text.span.of(line)));

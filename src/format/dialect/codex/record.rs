@@ -26,7 +26,7 @@ const INJECTED: [(&[u8], &[u8]); 11] = [
     (b"<goal_context>", b"</goal_context>"),
 ];
 
-/// The name of the tool whose call has its own type; the type begins with this name.
+/// The name of the tool whose calls have a type of their own, which begins with this name.
 const LOCAL_SHELL: &[u8] = b"local_shell";
 
 /// One line.
@@ -91,7 +91,7 @@ fn envelope(
             }
             LineKind::Session
         }
-        // The usage of one request, for the agent's own sums.
+        // The usage of one request, for the agent's own totals.
         b"world_state" | b"token_usage_record" => LineKind::Session,
         _ => LineKind::Unknown,
     };
@@ -108,7 +108,7 @@ fn bare(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
     item(c, record)
 }
 
-/// The line of a compaction. The agent ignores it where it has no time or no message.
+/// Reads the line of a compaction. The agent ignores a line without a time or a message.
 fn compacted(
     c: &mut Cursor<'_>,
     record: &mut Record<'_, '_>,
@@ -166,13 +166,13 @@ fn compacted(
 /// The role of an item in the conversation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
-    /// A message of the user, or with the user's role.
+    /// A message with the user's role.
     User,
     /// An earlier compaction, encrypted so that only the provider can read it.
     Opaque,
     /// Another part of the conversation.
     Part,
-    /// Context that the agent sends to a model again and again.
+    /// Context that the agent sends to a model repeatedly.
     Context,
     /// Not a known part of the conversation.
     Nothing,
@@ -209,7 +209,7 @@ struct Output {
     outcome: Outcome,
 }
 
-/// Reads one item of the Responses API; if it is a part of the conversation, it becomes a unit.
+/// Reads one item of the Responses API; an item that is part of the conversation becomes a unit.
 fn read_item(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Found> {
     let line = c.line();
     let kind = type_of(c)?;
@@ -241,7 +241,7 @@ fn read_item(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Found> {
                 return Ok(Found::Nothing);
             };
             if read.call.is_empty() && !read.name.is_empty() {
-                // It answers no call: the agent adds context in the form of an output, such as the goal that it works for.
+                // It answers no call: the agent adds context in the form of an output, such as its current goal.
                 let mut block = Block::bare(BlockKind::Text, output.content.span);
                 block.take(Some(output.content));
                 let content = block.content;

@@ -1,7 +1,7 @@
-//! What the Responses API requires of a list of items, and Codex of a rollout that it is to resume.
+//! What the Responses API requires of a list of items, and what Codex requires of a rollout to resume it.
 //!
-//! A call's output may be anywhere after it. A rollout that was copied while its agent worked ends with calls that have no
-//! output yet: these are not errors. The agent silently ignores a compaction that it cannot read, and continues with what was
+//! A call's output may be anywhere after it. A rollout that was copied while its agent was working ends with calls that have no
+//! output yet: these are not errors. The agent silently ignores a compaction that it cannot read, and continues with the history
 //! before it. Never looks at events.
 
 use std::borrow::Cow;
@@ -81,7 +81,7 @@ fn is_function(f: &Findings<'_, '_>, call: &Block) -> bool {
     f.transcript.bytes(call.line, call.tool) != b"local_shell"
 }
 
-/// Reasoning must be followed by the item that it led to; at the end of the conversation it need not be.
+/// Checks that reasoning is followed by the item that it led to, except at the end of the conversation.
 fn thoughts(f: &mut Findings<'_, '_>, conversation: &Conversation, last: Option<usize>) {
     let transcript = f.transcript;
     for (number, message) in conversation.messages.iter().enumerate() {

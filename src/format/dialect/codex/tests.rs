@@ -1,4 +1,4 @@
-//! Tests with rollouts written by hand: whose words items are, and which of them failed.
+//! Tests with hand-written rollouts: who wrote an item, and which calls failed.
 
 use crate::format::{Format, Warnings};
 use crate::transcript::{BlockKind, LineKind, Outcome, Role, Transcript, Typed};
@@ -108,7 +108,7 @@ fn each_of_many_turns_that_were_taken_back_is_dead() {
     for _ in 0..MANY {
         lines.extend([said("left"), back.clone()]);
     }
-    // Turns of which the last ones are taken back one by one.
+    // Turns, the last of which are rolled back one by one.
     lines.extend(vec![said("left"); 3]);
     lines.extend(vec![back; 3]);
     lines.push(said("on"));

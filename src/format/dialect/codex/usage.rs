@@ -1,7 +1,7 @@
 //! The tokens that a provider counted, and what it would count now.
 //!
-//! Codex compacts before the next turn when the last count in the file shows that the window is full, whatever follows it.
-//! The sums over the whole session are never looked at.
+//! Codex compacts before the next turn when the last count in the file shows that the window is full, whatever follows it. It never
+//! looks at the totals of the whole session.
 
 use crate::format::usage::Share;
 use crate::scan::{Span, Value};
@@ -46,7 +46,7 @@ pub(super) fn recorded(
     input.map(|(_, tokens)| tokens)
 }
 
-/// How many tokens the model reads at once, by the last count that says so; a count of 0 says nothing.
+/// The size of the model's context window in tokens, from the last count that records one; 0 means none.
 pub(super) fn context_window(transcript: &Transcript<'_>) -> Option<u64> {
     let links = transcript.links().iter().enumerate().rev();
     let mut counts = links.filter(|(_, link)| link.kind == LinkKind::Count);
@@ -57,8 +57,8 @@ pub(super) fn context_window(transcript: &Transcript<'_>) -> Option<u64> {
     })
 }
 
-/// The figures of the last request in the `info` of a count. Tokens read from a cache are a part of the input, which is a
-/// part of the total.
+/// The figures of the last request in the `info` of a count. Tokens read from a cache are part of the input, which is part of the
+/// total.
 fn counted(line: &[u8], info: Span) -> [Option<(Span, u64)>; 3] {
     let usage = Value::part(line, info).field("last_token_usage");
     let figures = usage.fields(["cached_input_tokens", "input_tokens", "total_tokens"]);

@@ -70,7 +70,7 @@ impl Agent for CopilotAgent {
     }
 }
 
-/// The data of the event that a session begins with.
+/// The data of a session's first event.
 fn header(line: &[u8]) -> Option<Value<'_>> {
     memchr::memmem::find(line, b"\"session.start\"")?;
     let [kind, data] = Value::of(line).fields(["type", "data"]);

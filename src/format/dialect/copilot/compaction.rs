@@ -1,9 +1,9 @@
 //! Writes a summary as Copilot does: a `session.compaction_start` before the first kept message and, next to it, the
 //! `session.compaction_complete` with the summary.
 //!
-//! The first of the two is needed: an earlier one that is still pending would decide what stays. A compaction that ended after
-//! the first kept message would be applied after this one; it is removed, since its summary is among what was summarised. In a
-//! subagent's conversation no place can be recorded: the agent continues none.
+//! The start event is needed: otherwise an earlier one that is still pending would decide what stays. A compaction that ended after
+//! the first kept message would be applied after this one; it is removed, since its summary is part of what was summarised. A
+//! subagent's conversation cannot record the place of a summary: the agent does not continue it.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +19,8 @@ use crate::transcript::{
     ChangeSet, Compaction, Conversation, ConversationId, LinkKind, Message, Replace, Transcript,
 };
 
-/// Inserts a summary into a session. Without one the old messages are removed at once, since no event could tell the agent to
-/// ignore them.
+/// Inserts a summary into a session. Without a summary, the old messages are removed at once, since no event could tell the agent
+/// to ignore them.
 pub(super) fn splice(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -77,7 +77,7 @@ fn with_summary(
     let place = first.unwrap_or(transcript.lines().len() as u32);
     let mut changes = history::without(transcript, superseded(transcript, place));
     let parent = match first {
-        // The new parent is that of the old one, if that was removed.
+        // If the old parent was removed, its own new parent takes its place.
         Some(first) => {
             let link = &links[first as usize];
             let at = changes
@@ -128,7 +128,7 @@ fn with_summary(
     }
 }
 
-/// The compactions that would be applied after one at `place`.
+/// The compactions that would be applied after a compaction at `place`.
 fn superseded(transcript: &Transcript<'_>, place: u32) -> BTreeSet<u32> {
     let links = transcript.links();
     let later = (place..links.len() as u32).filter(|line| is_compaction(&links[*line as usize]));
@@ -168,7 +168,7 @@ fn event(kind: &str, data: &[u8], id: &str, time: &[u8], parent: &[u8]) -> Vec<u
     .concat()
 }
 
-/// A link as a JSON value.
+/// A link's id as a JSON value.
 fn of_link(id: &[u8]) -> Vec<u8> {
     match id {
         b"" => b"null".to_vec(),
@@ -176,7 +176,7 @@ fn of_link(id: &[u8]) -> Vec<u8> {
     }
 }
 
-/// When a line was written, or the nearest line before it that says so; with the quotes.
+/// The timestamp of a line, or of the nearest line before it that has one, with its quotes.
 fn timestamp(transcript: &Transcript<'_>, line: u32) -> Vec<u8> {
     let times = (0..=line).rev().find_map(|line| {
         let time = Value::of(transcript.line(line)).field("timestamp");

@@ -1,7 +1,7 @@
-//! Reads the data of the events that a model sees, and of those that say where it was and what was compacted.
+//! Reads the data of the events that a model sees, and of those that record working folders and compactions.
 //!
-//! Of a user's message the agent sends a version of its own, in which the words stand between a date and reminders: the words
-//! are one text, what is around them another. Reasoning is not read: the agent does not send it again.
+//! The agent sends its own version of a user message, in which the user's words are between a date and reminders: the words are one
+//! text, the parts around them another. Reasoning is not read: the agent does not send it again.
 
 use crate::format::shapes::blocks::{self, quoted};
 use crate::scan::{Cursor, Kind, Parse, Span, Text, Value};
@@ -9,7 +9,7 @@ use crate::transcript::{
     Author, Block, BlockKind, Compaction, LineKind, Link, LinkKind, Outcome, Record, Role, Shape,
 };
 
-/// The values of a result that repeat it or belong to it, beside the text that a model reads.
+/// The keys of a result whose values repeat it or belong to it, beside the text that a model reads.
 const REPEATED: [&[u8]; 5] = [
     b"detailedContent",
     b"contents",
@@ -65,16 +65,16 @@ pub(super) fn user(
         }
         (None, _, _) => {}
     }
-    // What is around the words says nothing of who wrote them.
+    // The text around the words does not tell who wrote them.
     let said = words.filter(|_| around.is_some()).or(sent).or(words);
     link.is_echo = said.is_some_and(|text| blocks::is_echo(text.span.of(line)));
     Ok(LineKind::Message)
 }
 
-/// What is before and after the words in what is sent; `None` where the words are not in it.
+/// The parts of the sent text before and after the words; `None` if it does not contain them.
 fn around(words: Text, sent: Text, line: &[u8]) -> Option<[Text; 2]> {
     let (inner, outer) = (words.span.of(line), sent.span.of(line));
-    // A backslash before it would make its first byte a part of an escape.
+    // After a backslash, its first byte would be part of an escape.
     let is_whole = |at: &usize| {
         let before = outer[..*at].iter().rev();
         before.take_while(|byte| **byte == b'\\').count() % 2 == 0
@@ -93,7 +93,7 @@ fn around(words: Text, sent: Text, line: &[u8]) -> Option<[Text; 2]> {
     Some([before, after])
 }
 
-/// An event that names the call of its subagent, but no agent: the call is as good a name.
+/// Handles an event that names the call of its subagent but no agent: the call identifies the subagent just as well.
 fn aside(link: &mut Link, parent: Option<Span>) {
     if let Some(parent) = parent
         && !link.is_sidechain
@@ -192,7 +192,7 @@ pub(super) fn result(
             }
             (b"isUserRequested", _) => by_user = c.is_true()?,
             (b"shellExecution", Kind::Object) => {
-                // The call has succeeded where the command has ended, however it did.
+                // The call counts as successful whenever the command has ended, whatever its exit code.
                 let [status] = c.fields(["exitCode"])?;
                 has_failed = !matches!(status.raw(), b"" | b"0" | b"null");
             }
@@ -259,7 +259,7 @@ fn count(line: &[u8], list: Span) -> u8 {
     number
 }
 
-/// What the agent tells the model in the user's name.
+/// A message from the agent to the model in the user's name.
 pub(super) fn notice(
     data: &mut Cursor<'_>,
     record: &mut Record<'_, '_>,
@@ -270,7 +270,7 @@ pub(super) fn notice(
     said_under(b"content", data, record, link)
 }
 
-/// The text under a key becomes the content of the line.
+/// Makes the text under a key the content of the line.
 fn said_under(
     name: &[u8],
     data: &mut Cursor<'_>,
@@ -293,7 +293,7 @@ fn said_under(
     Ok(LineKind::Message)
 }
 
-/// The end of a compaction. The agent passes over one that failed or has no summary.
+/// The end of a compaction. The agent ignores one that failed or has no summary.
 pub(super) fn compaction(
     data: &mut Cursor<'_>,
     record: &mut Record<'_, '_>,
@@ -320,7 +320,7 @@ pub(super) fn compaction(
     Ok(LineKind::Message)
 }
 
-/// The user began anew within the session, perhaps with a message.
+/// The user started over within the session, possibly with a message.
 pub(super) fn cleared(
     data: &mut Cursor<'_>,
     record: &mut Record<'_, '_>,

@@ -1,11 +1,11 @@
-//! By what an event of a session log is recognised: a type of its own, its data, and a link to the event before it.
+//! Recognises an event of a session log by its type, its data, and its link to the event before it.
 
 use crate::format::Format;
 use crate::format::detect::{DATA, Evidence, Family, Line, PARENT_ID, Unrecognised};
 
 const OWN: Family = Family::Of(Format::Copilot);
 
-/// How the types of events begin.
+/// The prefixes of event types.
 const FAMILIES: [&[u8]; 24] = [
     b"session.",
     b"user.",
@@ -47,7 +47,7 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     }
 }
 
-/// Events of the user, of the model and of tools that are no message, call or result.
+/// Events of the user, the model and tools that are not a message, call or result.
 const SILENT: [&[u8]; 15] = [
     b"assistant.turn_start",
     b"assistant.turn_end",
@@ -66,7 +66,7 @@ const SILENT: [&[u8]; 15] = [
     b"tool.user_requested",
 ];
 
-/// Whether an event that is no known one would be a message, a call or a result by its type.
+/// Whether an unknown event is, judging by its type, a message, a call or a result.
 fn is_strange(kind: &[u8]) -> bool {
     let speaks = [&b"user."[..], b"assistant.", b"tool."];
     speaks.iter().any(|family| kind.starts_with(family))
@@ -77,7 +77,7 @@ fn is_strange(kind: &[u8]) -> bool {
         && !SILENT.contains(&kind)
 }
 
-/// Whether a type is one of an event.
+/// Whether a type is that of an event.
 pub(super) fn is_event(kind: &[u8]) -> bool {
     kind == b"abort" || FAMILIES.iter().any(|family| kind.starts_with(family))
 }

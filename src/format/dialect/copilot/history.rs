@@ -1,7 +1,7 @@
 //! The events of a session that no model will ever see again, and how the other events are linked without them.
 //!
-//! These are messages before the live window, with the events of their turns, and every system prompt but the last one, which
-//! the agent compares with nothing and sends to nobody. What the user wrote stays: the agent quotes it before the summary.
+//! These are messages before the live window, with the events of their turns, and every system prompt but the last; the agent
+//! neither compares system prompts with anything nor sends them. The user's words stay: the agent quotes them before the summary.
 //! Subagents' events stay.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::window::{Compactions, Window};
 use crate::transcript::{ChangeSet, LineKind, Link, LinkKind, Replace, Role, Transcript};
 
-/// The dead lines of a session; none where the rest would contain no message.
+/// The dead lines of a session, or none if the rest would contain no message.
 pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let window = Window::of(transcript, Compactions::Apply);
     if window.live.is_empty() {
@@ -46,7 +46,7 @@ fn is_quoted(link: &Link) -> bool {
     link.role == Some(Role::User) && !link.is_injected && !link.is_summary
 }
 
-/// Drops lines, with new parents for the lines that are kept.
+/// Drops lines and gives the kept lines new parents.
 pub(super) fn without(transcript: &Transcript<'_>, removed: BTreeSet<u32>) -> ChangeSet {
     if removed.is_empty() {
         return ChangeSet::default();

@@ -2,9 +2,9 @@
 //! before it.
 //!
 //! Four types of events form what a model sees: `user.message`, `assistant.message` with its calls, `tool.execution_complete`, and
-//! the agent's notices. A `session.compaction_complete` replaces what was before its `session.compaction_start` with its
-//! summary. Events of subagents stand between the others and are conversations of their own. The system prompt is recorded but
-//! never read again: the agent sends its own.
+//! the agent's notices. A `session.compaction_complete` replaces everything before its `session.compaction_start` with its summary.
+//! Events of subagents are interleaved with the others and form conversations of their own. The system prompt is recorded but never
+//! read again: the agent sends its own.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -102,7 +102,7 @@ impl Dialect for Copilot {
         Summaries::Native
     }
 
-    /// The agent counts by itself when it resumes.
+    /// The agent does its own count when it resumes.
     fn acts_on_usage(&self) -> bool {
         false
     }

@@ -36,7 +36,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
             (b"parentId", _) => link.parent = c.string_span()?,
             (b"agentId", _) => agent = c.string_span()?,
             (b"data", found) => {
-                // What it means depends on the type, which may follow.
+                // Its meaning depends on the type, which may come later.
                 data = (found == Kind::Object).then(|| c.clone());
                 c.skip()?;
             }
@@ -53,7 +53,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
             LineKind::Unknown
         });
     };
-    // A subagent's event is known by its agent; what the agent has between its own events is one answer.
+    // A subagent's event is recognised by its agent id; consecutive events of a subagent are one answer.
     if !agent.is_empty() {
         (link.is_sidechain, link.message) = (true, agent);
     }

@@ -1,7 +1,7 @@
-//! What the agent requires of a session that it is to resume.
+//! What the agent requires of a session to resume it.
 //!
-//! It adds results for calls that have none. A result without its call it leaves out in silence, a second result of a call too:
-//! what they say is lost. A session without its first event cannot be resumed. Never looks at events that no model sees.
+//! It adds results for calls that have none. It silently omits a result without its call, and a second result of a call: their
+//! content is lost. A session without its first event cannot be resumed. Never looks at events that no model sees.
 
 use std::borrow::Cow;
 
@@ -50,7 +50,7 @@ pub(super) fn messages(f: &mut Findings<'_, '_>, conversation: &Conversation) {
     }
 }
 
-/// Checks that the session begins with its header; lines that are no events of its agent may precede it.
+/// Checks that the session begins with its header; lines that are not events of its agent may precede it.
 pub(super) fn session(f: &mut Findings<'_, '_>) {
     let transcript = f.transcript;
     let is_event = |line: &u32| {

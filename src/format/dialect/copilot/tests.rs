@@ -1,4 +1,4 @@
-//! Tests with sessions written by hand: what is read, what is live, and which lines are dead.
+//! Tests with hand-written sessions: what is read, what is live, and which lines are dead.
 
 use crate::format::{Format, Warnings};
 use crate::transcript::{BlockKind, ConversationId, LineKind, Outcome, Transcript, Typed};
@@ -115,7 +115,7 @@ fn what_was_said_since_a_compaction_began_stays_behind_its_summary() {
         ]),
         ["one", "b", "c"]
     );
-    // A second beginning replaces the first; a compaction ends one only.
+    // A second start replaces the first; a compaction ends only one.
     assert_eq!(
         live(&[
             (start, "{}"),

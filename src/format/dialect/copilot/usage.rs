@@ -31,7 +31,7 @@ pub(super) fn recorded(
     })
 }
 
-/// The model that was chosen last before a line.
+/// The model that was last chosen before a line.
 pub(super) fn model_before(transcript: &Transcript<'_>, line: u32) -> Option<String> {
     let chosen = |line: u32| {
         let bytes = transcript.line(line);

@@ -1,8 +1,8 @@
 //! Which events form the live window, and what messages they form.
 //!
-//! The file is read once from its beginning, as the agent does when it resumes. A compaction goes on in the background: what was
-//! said since the last `session.compaction_start` stays after its summary, and where none is pending, nothing stays. Each
-//! subagent has a window of its own, in which nothing is compacted.
+//! The file is read once from its beginning, as the agent does when it resumes. A compaction runs in the background: messages since
+//! the last `session.compaction_start` stay after its summary, and if none is pending, nothing stays. Each subagent has a window of
+//! its own, in which nothing is compacted.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ pub(super) struct Window {
 impl Window {
     pub(super) fn of(transcript: &Transcript<'_>, compactions: Compactions) -> Self {
         let mut window = Window::default();
-        // Where a compaction began: the number of messages before it, and its line.
+        // Where the pending compaction began: the number of messages before it, and its line.
         let mut pending = None;
         let mut first_of: BTreeMap<&[u8], u32> = BTreeMap::new();
         for (line, link) in (0u32..).zip(transcript.links()) {

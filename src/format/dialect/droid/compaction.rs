@@ -1,7 +1,7 @@
 //! Writes a summary as the agent's own compaction does: a `compaction_state`, which names the last message that it covers.
 //!
 //! The last compaction of the file counts, wherever it is. Which lines are dead afterwards is decided in `history`: if the named
-//! message leaves with them, the agent sends all that is there after the summary.
+//! message is removed with them, the agent sends all remaining messages after the summary.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,11 +15,11 @@ use crate::scan::Value;
 use crate::text::push_json_string;
 use crate::transcript::{ChangeSet, Conversation, Replace, Transcript};
 
-/// How many bytes of a text the agent takes for a token.
+/// The number of bytes that the agent counts as a token.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// Replaces the messages before `tail` with a summary. Without one they are removed at once, since no record could tell the agent
-/// to ignore them.
+/// Replaces the messages before `tail` with a summary. Without a summary, they are removed at once, since no record could tell the
+/// agent to ignore them.
 pub(super) fn splice(
     transcript: &Transcript<'_>,
     conversation: &Conversation,

@@ -1,5 +1,5 @@
-//! By what a line of Factory Droid is recognised: its own records, and messages whose entries have long ids. The entries of pi,
-//! which are of the same type, have short ones or none.
+//! Recognises lines of Factory Droid: its own records, and messages whose entries have long ids. The entries of pi, which are of
+//! the same type, have short ids or none.
 
 use crate::format::Format;
 use crate::format::detect::{CWD, Evidence, Family, LONG_ID, Line, Part, VERSION};
@@ -12,7 +12,7 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     match (line.kind, &line.message) {
         (b"session_start", _) if line.has(CWD) || line.has(VERSION) => Some(Evidence::mark(OWN)),
         (b"agent_turn_outcome", _) => Some(Evidence::mark(OWN)),
-        // It holds the summary of what was before, and may be all that a session consists of.
+        // It contains the summary of everything before it, and may be all that a session consists of.
         (b"compaction_state", _) => Some(Evidence::message(OWN, None)),
         (b"message", Some(says)) if line.has(LONG_ID) && line.own.role.is_empty() => {
             Some(Evidence::message(OWN, says.unrecognised(Format::Droid)))

@@ -1,6 +1,7 @@
 //! The lines of a session that no model will ever see again, and how the other lines are linked without them.
 //!
-//! Dead are the messages that the last compaction has summarised, with what says how their turns ended, and earlier compactions.
+//! The messages that the last compaction summarised are dead, together with the records of how their turns ended, and so are
+//! earlier compactions.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,7 @@ use crate::ids::{IdMap, IdSet};
 use crate::scan::Value;
 use crate::transcript::{ChangeSet, LinkKind, Replace, Transcript};
 
-/// The dead lines of a session; none where the rest would hold no message.
+/// The dead lines of a session, or none if the rest would contain no message.
 pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let window = Window::of(transcript);
     if window.summary.is_none() {
@@ -30,8 +31,8 @@ pub(super) fn compactions(transcript: &Transcript<'_>) -> Vec<u32> {
     found.map(|(line, _)| line).collect()
 }
 
-/// Drops messages, with what says how their turns ended, and links the others anew: to the nearest message above that stays, or
-/// else to the summary.
+/// Drops messages, together with the records of how their turns ended, and relinks the others to the nearest kept ancestor, or else
+/// to the summary.
 pub(super) fn without(
     transcript: &Transcript<'_>,
     window: &Window,
@@ -86,7 +87,7 @@ pub(super) fn without(
     changes
 }
 
-/// A compaction may name its last message by its number alone: the same message has another number without those before it.
+/// Updates the number by which a compaction may name its last message: the number changes when messages before it are removed.
 fn renumbered(
     transcript: &Transcript<'_>,
     window: &Window,

@@ -1,7 +1,7 @@
-//! Session files of Factory Droid: a header, then messages of Anthropic's blocks, one per line.
+//! Session files of Factory Droid: a header, then messages made of Anthropic's blocks, one per line.
 //!
-//! A `compaction_state` holds a summary and names the last message that it covers. Results are in messages of the user, and what
-//! only the model sees, or only the user, says so.
+//! A `compaction_state` holds a summary and names the last message that it covers. Results are in user messages, and messages that
+//! only the model or only the user sees are marked as such.
 //!
 //! | file | what it does |
 //! | --- | --- |

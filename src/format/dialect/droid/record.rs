@@ -120,7 +120,7 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, link: &mut Link) -> 
     link.role = match said.role {
         b"user" => Some(Role::User),
         b"assistant" => Some(Role::Assistant),
-        // What the agent says to the user.
+        // A message from the agent to the user.
         _ => Some(Role::System),
     };
     let unsent = said.visibility == b"user_only" || link.role == Some(Role::System);

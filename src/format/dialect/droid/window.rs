@@ -1,7 +1,7 @@
 //! What a model sees of a session: the summary of the last compaction, and the messages after the one that it names.
 //!
-//! The agent reads messages in the order of the file and follows no links. Where the message that a compaction names is missing,
-//! all messages follow the summary.
+//! The agent reads messages in the order of the file and follows no links. If the message that a compaction names is missing, all
+//! messages follow the summary.
 
 use std::borrow::Cow;
 
@@ -15,9 +15,9 @@ use crate::transcript::{
 pub(super) struct Window {
     /// The summary that it begins with.
     pub(super) summary: Option<u32>,
-    /// The lines of all messages, in their order, those that are not sent included.
+    /// The lines of all messages, in order, including those that are not sent.
     pub(super) messages: Vec<u32>,
-    /// The number of those that are no longer sent.
+    /// The number of messages at the beginning that are no longer sent.
     pub(super) begins: usize,
 }
 
@@ -59,7 +59,7 @@ impl Window {
         window
     }
 
-    /// The lines that are sent, in their order, and those between them.
+    /// The lines that are sent, in order, and those between them.
     fn live(&self) -> Vec<u32> {
         let live = self.messages[self.begins..].iter();
         self.summary.into_iter().chain(live.copied()).collect()

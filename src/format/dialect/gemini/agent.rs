@@ -13,7 +13,7 @@ use crate::scan::{Span, Value, unescape};
 const HOME: &str = "GEMINI_CLI_HOME";
 /// The number of characters of an id in the name of a file.
 const SHORT: usize = 8;
-/// What the agent writes before the folders in which it works, in the context at the beginning of a session.
+/// The text before the agent's working folders in the context at the beginning of a session.
 const FOLDERS: &[u8] = b"- **Workspace Directories:**\\n  - ";
 
 /// The agent.
@@ -33,7 +33,7 @@ impl Agent for GeminiAgent {
 
     fn id<'p>(&self, below: &'p Path) -> Option<&'p str> {
         let folder = below.parent()?;
-        // The sessions of subagents are in folders below.
+        // The sessions of subagents are in deeper folders.
         let is_chat = folder.components().count() == 2 && folder.ends_with("chats");
         let name = below.file_name()?.to_str()?;
         self.id_of_name(name).filter(|_| is_chat)

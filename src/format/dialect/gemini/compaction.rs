@@ -1,9 +1,9 @@
-//! Writes a summary as the agent's own compression does: a `$set` of messages, of which the first is the summary, as a message of
-//! the user. The kept messages follow on their lines.
+//! Writes a summary as the agent's own compression does: a `$set` of messages, the first of which is the summary, as a user
+//! message. The kept messages follow on their lines.
 //!
-//! Where kept messages are in a list, as after every resumption, the summary becomes an item of that list, and in a document,
-//! which has no `$set`, a message before them: there the messages that it replaces leave at once. Which lines are dead otherwise
-//! is decided in `dead`.
+//! If kept messages are in a list, as after every resumption, the summary becomes an item of that list; in a document, which has no
+//! `$set`, it becomes a message before them. In both cases, the messages that it replaces are removed at once. Otherwise, `dead`
+//! decides which lines are dead.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub(super) fn splice(
     let (old, kept) = history.entries.split_at(first.entry);
     let Place { line, item: listed } = kept[0].place;
     let Some(listed) = listed else {
-        // An old message that was written again after this place would come back.
+        // An old message that was rewritten after this place would come back.
         let stays_before = old.iter().all(|entry| entry.at.line < line);
         return (stays_before && last_line < line).then(|| record(transcript, line, items()));
     };
@@ -67,7 +67,7 @@ pub(super) fn splice(
             with: [&item[..], b","].concat(),
         });
     }
-    // Items of the list are at their places; anything else was not a list.
+    // Check that the item is where the list has one: anything else was not a list.
     let items = items_on(transcript, line);
     items
         .iter()
@@ -75,7 +75,7 @@ pub(super) fn splice(
         .then_some(changes)
 }
 
-/// In a document, `item` takes the place of the messages before `tail`. What is not sent stays.
+/// Replaces the messages before `tail` with `item` in a document. Messages that are not sent stay.
 fn in_document(
     transcript: &Transcript<'_>,
     history: &History<'_>,
@@ -116,7 +116,7 @@ fn item(text: &str, time: &str) -> Vec<u8> {
     out
 }
 
-/// The context at the beginning of a session. The agent sends a new one, but only this one tells where it worked.
+/// The context at the beginning of a session. The agent sends a new one, but only this one records the working folders.
 fn context(transcript: &Transcript<'_>, history: &History<'_>) -> Option<Vec<u8>> {
     let first = history
         .entries
@@ -131,12 +131,12 @@ fn context(transcript: &Transcript<'_>, history: &History<'_>) -> Option<Vec<u8>
     Some(bytes.to_vec())
 }
 
-/// The new line before the line of this number.
+/// Inserts the new line before line `place`.
 fn record(transcript: &Transcript<'_>, place: u32, items: Vec<Vec<u8>>) -> ChangeSet {
     let mut out = b"{\"$set\":{\"messages\":[".to_vec();
     out.extend_from_slice(&items.join(&b","[..]));
     out.push(b']');
-    // The agent shows when a session was last changed, and sorts by it.
+    // The agent shows when a session was last changed, and sorts sessions by it.
     if let Some(time) = last_updated(transcript, place) {
         out.extend_from_slice(b",\"lastUpdated\":");
         push_json_string(&mut out, &time);
@@ -158,7 +158,7 @@ fn timestamp(transcript: &Transcript<'_>, history: &History<'_>, entry: usize) -
     })
 }
 
-/// When the session was last changed, by the lines before this one.
+/// When the session was last changed, according to the lines before `place`.
 fn last_updated(transcript: &Transcript<'_>, place: u32) -> Option<String> {
     (0..place).rev().find_map(|line| {
         let bytes = transcript.line(line);
@@ -168,7 +168,7 @@ fn last_updated(transcript: &Transcript<'_>, place: u32) -> Option<String> {
     })
 }
 
-/// The text of a string that is not empty.
+/// The text of a non-empty string.
 fn text(value: Value<'_>) -> Option<String> {
     let text = value.unescaped()?;
     Some(String::from_utf8_lossy(&text).into_owned()).filter(|text| !text.is_empty())

@@ -1,7 +1,8 @@
 //! The lines of a session that no model will ever see again, and results that the agent would send a second time.
 //!
-//! Dead are messages that were replaced, written again or taken back, with what only says when the session was changed. Headers and
-//! what describes the session are kept. Afterwards the agent must have the same messages in the same order: this is tried.
+//! Messages that were replaced, rewritten or rewound are dead, and so are lines that only record when the session was changed.
+//! Headers and lines that describe the session are kept. Afterwards the agent must have the same messages in the same order, which
+//! is checked by replaying the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ use crate::format::shapes::splice::cuts;
 use crate::scan::{Cursor, Kind, Span, Value};
 use crate::transcript::{ChangeSet, LineKind, LinkKind, Transcript};
 
-/// The dead lines; none where the rest would contain no message.
+/// The dead lines, or none if the rest would contain no message.
 pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let history = History::of(transcript);
     let window = Window::of(transcript, &history);
@@ -21,7 +22,7 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let entries = history.entries.iter();
     let stay = entries.filter(|entry| !is_copy(transcript, &window, entry));
     let stay: Vec<usize> = stay.filter_map(|entry| entry.unit).collect();
-    // What was written again may hold its place for what follows: then it stays.
+    // The earlier copies of a rewritten message may be needed to hold its place: then they stay.
     let tries = [Again::Leaves, Again::Stays];
     let found = tries.into_iter().find_map(|again| {
         let omitted = omitted(transcript, &history, &window, again);
@@ -32,7 +33,7 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     found.map_or_else(ChangeSet::default, |omitted| without(transcript, &omitted))
 }
 
-/// What happens to the earlier lines of a message that was written again.
+/// What happens to the earlier lines of a rewritten message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Again {
     Leaves,
@@ -93,7 +94,7 @@ fn omitted(
             last_time = Some(line);
         }
     }
-    // The last of the lines that say when the session was changed is what the agent shows.
+    // The agent shows the time on the last line that records a change, so that line stays.
     if let Some(last) = last_time {
         omitted.lines.remove(&last);
     }
@@ -108,7 +109,7 @@ fn is_copy(transcript: &Transcript<'_>, window: &Window, entry: &Entry<'_>) -> b
     })
 }
 
-/// Whether a `$set` of messages also sets what describes the session.
+/// Whether a `$set` of messages also sets keys that describe the session.
 fn describes(line: &[u8]) -> bool {
     let set = Value::of(line).field("$set");
     let mut others = false;
@@ -119,7 +120,7 @@ fn describes(line: &[u8]) -> bool {
     others || read.is_err()
 }
 
-/// The changes that leave this out.
+/// The changes that remove `omitted` from the session.
 pub(super) fn without(transcript: &Transcript<'_>, omitted: &Omitted) -> ChangeSet {
     let mut changes = ChangeSet {
         drop: omitted.lines.clone(),

@@ -1,5 +1,5 @@
-//! By what a line of a session is recognised: its header, changes of what was recorded, and messages that have an id and a time
-//! but no role. A session that is one document has the header's ids around such messages.
+//! Recognises a line of a session: a header, a change to what was recorded, or a message that has an id and a time but no role. A
+//! session that is a document has the header's ids around such messages.
 
 use super::message::{ANSWER, NOTES, TYPED};
 use crate::format::Format;
@@ -27,7 +27,8 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
             line.own.unrecognised(Format::Gemini),
         )),
         kind if is_message && NOTES.contains(&kind) => Some(Evidence::mark(OWN)),
-        // Only messages have an id, a time and a content here; lines of formats that link their lines may, too.
+        // In this format, only messages have an id, a time and content; in formats that link their lines, other lines may have them
+        // too.
         kind if is_message
             && !kind.is_empty()
             && !line.has(PARENT_ID)
@@ -45,8 +46,8 @@ pub(super) fn is_document(document: &Line<'_>) -> bool {
     document.has(SESSION_ID | PROJECT) && document.has_messages && !is_line
 }
 
-/// What is not understood of the messages together: of several with one id, it depends on the line breaks of the document which of
-/// them the agent sends.
+/// What the reader does not understand about the messages as a whole: which of several messages with the same id the agent sends
+/// depends on the document's line breaks.
 pub(super) fn unrecognised_around(document: Value<'_>) -> Option<Unrecognised<'_>> {
     let (mut known, mut is_twice) = (IdSet::default(), false);
     document.field("messages").elements(|message| {
@@ -56,7 +57,8 @@ pub(super) fn unrecognised_around(document: Value<'_>) -> Option<Unrecognised<'_
     is_twice.then_some(Unrecognised::Key("the id of another one"))
 }
 
-/// What is not understood in a message of a document. Only on a line of its own can an object change what was recorded.
+/// What the reader does not understand in a message of a document. An object can change what was recorded only if it is on a line
+/// of its own.
 pub(super) fn unrecognised(message: Value<'_>) -> Option<Unrecognised<'_>> {
     let [id, kind] = message.fields(["id", "type"]);
     let other = Unrecognised::Line(kind.string().unwrap_or_default());

@@ -1,8 +1,8 @@
-//! Which messages the agent has when it has read a session.
+//! Which messages the agent has after reading a session.
 //!
-//! The file is read once, as the agent does: a message whose id is known takes the place of the earlier one, a list of `$set`
-//! replaces all, and `$rewindTo` takes back a message and all after it, or everything where there is no such message. Never decides
-//! what of it is sent.
+//! The file is read once, as the agent does: a message whose id is known replaces the earlier one in its place, a list in `$set`
+//! replaces all messages, and `$rewindTo` removes a message and all after it, or everything if there is no such message. Never
+//! decides which messages are sent.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -15,13 +15,13 @@ use crate::transcript::{LineKind, Link, LinkKind, Transcript};
 #[derive(Debug, Clone)]
 pub(super) struct Entry<'t> {
     id: Cow<'t, [u8]>,
-    /// Where it first stood; its place among the others.
+    /// Where it first occurred, which determines its position among the others.
     pub(super) place: Place,
-    /// Where it stood last.
+    /// Where it last occurred.
     pub(super) at: Place,
-    /// All lines on which it stands by itself.
+    /// All lines that consist of this message.
     pub(super) lines: Vec<u32>,
-    /// Its unit; `None` where it is not sent.
+    /// Its unit; `None` if it is not sent.
     pub(super) unit: Option<usize>,
 }
 
@@ -33,28 +33,28 @@ pub(super) struct Place {
     pub(super) item: Option<u32>,
 }
 
-/// What is left out of a session.
+/// Parts to leave out of a session.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Omitted {
     pub(super) lines: BTreeSet<u32>,
     pub(super) items: BTreeSet<Place>,
 }
 
-/// What happens to what replaced all messages.
+/// What happens to lines that replace all messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Replacements {
-    /// It replaces them.
+    /// They replace the messages before them.
     Apply,
-    /// It only adds what was not known.
+    /// They only add messages that were not known.
     PassOver,
 }
 
 /// The messages at the end of a session.
 #[derive(Debug, Default)]
 pub(super) struct History<'t> {
-    /// In their order.
+    /// The messages, in order.
     pub(super) entries: Vec<Entry<'t>>,
-    /// The line that last replaced all messages, or took them all back.
+    /// The line that last replaced or rewound all messages.
     pub(super) restart: Option<u32>,
     /// The numbers of the entries, by their ids.
     known: IdMap<Cow<'t, [u8]>, usize>,
@@ -66,7 +66,7 @@ impl<'t> History<'t> {
         History::without(transcript, &Omitted::default(), Replacements::Apply)
     }
 
-    /// The messages of a session from which something is left out.
+    /// The messages of a session without its `omitted` parts.
     pub(super) fn without(
         transcript: &'t Transcript<'_>,
         omitted: &Omitted,
@@ -77,7 +77,7 @@ impl<'t> History<'t> {
         let replaces = |line: &u32| replaces(&links[*line as usize]);
         let mut lines = 0..links.len() as u32;
         if replacements == Replacements::Apply {
-            // Nothing before the last of these lines counts.
+            // Nothing before the last line that replaces all messages counts.
             let mut back = lines.clone().rev();
             let last = back.find(|line| is_there(line) && replaces(line));
             lines.start = last.unwrap_or(0);
@@ -151,7 +151,7 @@ impl<'t> History<'t> {
         self.restart = Some(line);
     }
 
-    /// Takes back the message that a line names, and all after it.
+    /// Rewinds to before the message that a line names.
     fn go_back(&mut self, transcript: &'t Transcript<'_>, line: u32, to: Span) {
         let id = unescape(transcript.bytes(line, to));
         let Some(at) = self.known.get(&id).copied() else {

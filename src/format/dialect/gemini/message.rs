@@ -1,23 +1,23 @@
-//! Reads a message object, which stands on a line of its own or in a list of messages.
+//! Reads a message object, which is on a line of its own or in a list of messages.
 //!
-//! The agent sends a message of the user unless it begins like a command, and a message of its model with its calls and their
-//! results. Messages to the user (`info` and the like) are never sent. Never decides what is live.
+//! The agent sends a user message unless it begins like a command, and a model message together with its calls and their results.
+//! Messages to the user (`info` and the like) are never sent. Never decides what is live.
 
 use crate::format::shapes::blocks::{self, quoted};
 use crate::format::shapes::parts::{self, Begins, Content, Thoughts};
 use crate::scan::{Cursor, Kind, Parse, Span, unescape};
 use crate::transcript::{Block, BlockKind, Outcome, Record, Role, Shape, Source};
 
-/// The type of a message of the user, or of results that are sent in the user's name.
+/// The type of a user message, or of results that are sent in the user's name.
 pub(super) const TYPED: &[u8] = b"user";
-/// The type of a message of the model.
+/// The type of a model message.
 pub(super) const ANSWER: &[u8] = b"gemini";
 /// The types of messages to the user.
 pub(super) const NOTES: [&[u8]; 3] = [b"info", b"error", b"warning"];
-/// How the id of a summary begins that this program wrote.
+/// The prefix of the ids of summaries that this program wrote.
 pub(super) const SUMMARY: &[u8] = b"ctxpack-summary-";
 
-/// How the messages of the user begin that the agent does not send: commands, and contexts that it writes anew.
+/// The beginnings of user messages that the agent does not send: commands, and contexts that it regenerates.
 const UNSENT: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
 /// How the messages begin that the agent writes in the user's name, as they stand in JSON: one of them has what a process printed.
 const INJECTED: [&[u8]; 2] = [
@@ -25,7 +25,7 @@ const INJECTED: [&[u8]; 2] = [
     b"Background execution update:\\n<background_output>\\n",
 ];
 
-/// What was read.
+/// What an object turned out to be.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Said {
     /// A message that a model sees.
@@ -38,12 +38,12 @@ pub(super) enum Said {
         /// Its id, between the quotes.
         id: Span,
     },
-    /// The agent ignores it.
+    /// An object that the agent ignores.
     Nothing,
 }
 
 impl Said {
-    /// The id, between the quotes; empty where there is none.
+    /// The id, between the quotes; empty if there is none.
     pub(super) fn id(self) -> Span {
         match self {
             Said::Message { id } | Said::Unsent { id } => id,
@@ -57,7 +57,7 @@ impl Said {
     }
 }
 
-/// Reads a list of messages; `each` gets what was read. Returns the span of the list.
+/// Reads a list of messages, calling `each` with each result. Returns the span of the list.
 pub(super) fn messages(
     c: &mut Cursor<'_>,
     record: &mut Record<'_, '_>,
@@ -135,7 +135,7 @@ pub(super) fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<
     Ok(Said::Message { id })
 }
 
-/// Whether the agent does not send a message of the user: it is empty, or begins like a command or like a context.
+/// Whether the agent does not send a user message: it is empty, or begins like a command or a context.
 fn is_unsent(line: &[u8], begins: Option<Begins>) -> bool {
     match begins {
         None => true,
@@ -149,8 +149,8 @@ fn is_unsent(line: &[u8], begins: Option<Begins>) -> bool {
     }
 }
 
-/// The calls of a message with their results. Where the content has calls or thoughts, the agent sends these, and only the results
-/// of `toolCalls`.
+/// The calls of a message with their results. If the content has calls or thoughts, the agent sends those, and only the results
+/// from `toolCalls`.
 fn tool_calls(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, said: &Content) -> Parse<()> {
     c.array(|c| {
         if c.kind()? != Kind::Object {
@@ -183,7 +183,7 @@ fn tool_calls(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, said: &Content) -
         })?;
         if !said.has_calls_or_thoughts {
             let mut call = Block::new(BlockKind::Call);
-            // The element also holds the result, which is a block of its own.
+            // The element also contains the result, which is a block of its own.
             call.value = match (args.is_empty(), id.is_empty()) {
                 (false, _) => args,
                 (true, false) => id,
@@ -210,7 +210,7 @@ fn tool_calls(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, said: &Content) -
     .map(drop)
 }
 
-/// The results of a call; `by`: what is known of them by the call.
+/// The results of a call; `by` is what the call tells about them.
 fn outputs(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, by: Block) -> Parse<()> {
     match c.kind()? {
         Kind::String => {

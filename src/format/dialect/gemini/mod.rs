@@ -1,10 +1,10 @@
-//! Session files of Gemini CLI: a header, then messages and changes of what was recorded, one per line. Older versions wrote one
-//! document, `{sessionId, projectHash, …, messages}`, whose messages are the same objects.
+//! Session files of Gemini CLI: a header, then messages and changes to what was recorded, one per line. Older versions wrote a
+//! single document, `{sessionId, projectHash, …, messages}`, whose messages are the same objects.
 //!
-//! A message is known by its id: one that is written again replaces the earlier one, in its place. `$set` with `messages`
-//! replaces all of them, as every resumption and the agent's own compression do, and `$rewindTo` takes messages back. A message
-//! of the agent holds its calls with their results (`toolCalls`); the results usually follow once more as a message of the user,
-//! and the agent sends both when it resumes. What a model only thought is never sent again.
+//! A message is identified by its id: when it is written again, it replaces the earlier one in its place. `$set` with `messages`
+//! replaces all of them, as every resumption and the agent's own compression do, and `$rewindTo` removes messages from the end. A
+//! message of the agent contains its calls with their results (`toolCalls`); the results usually follow again as a user message,
+//! and the agent sends both when it resumes. A model's thoughts are never sent again.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -85,7 +85,7 @@ impl Dialect for Gemini {
         vec![window::full_history(transcript)]
     }
 
-    /// Also what a resumption writes: nothing before it can be continued line by line.
+    /// Includes what a resumption writes: nothing before it can be continued line by line.
     fn is_compaction(&self, link: &Link) -> bool {
         link.is_summary || link.is_root
     }
@@ -159,7 +159,7 @@ impl Dialect for Gemini {
         })
     }
 
-    /// A resumption writes answers again without their models.
+    /// A resumption rewrites answers without their models.
     fn model_before(
         &self,
         transcript: &Transcript<'_>,

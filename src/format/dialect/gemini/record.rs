@@ -1,12 +1,13 @@
-//! Reads one line: a message, a change of what was recorded, or a header. A header has no messages: with messages it is a document.
+//! Reads one line: a message, a change to what was recorded, or a header. A header has no messages: with messages, it is a
+//! document.
 //!
-//! The agent asks in this order, and so do we: `$rewindTo`, an id, `$set`, and then the two ids of a header.
+//! The agent checks in this order, and so does this: `$rewindTo`, an id, `$set`, and then the two ids of a header.
 
 use super::message::{Said, message, messages};
 use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{Compaction, LineKind, Link, LinkKind, Record};
 
-/// The values of the keys of a line that is no message.
+/// The values of the keys of a line that is not a message.
 #[derive(Default)]
 struct Fields<'a> {
     rewind: Option<Span>,
@@ -74,8 +75,8 @@ fn fields<'a>(c: &mut Cursor<'a>) -> Parse<Fields<'a>> {
     Ok(read)
 }
 
-/// A change of what was recorded. With `messages` it begins a new history; one that only says when the session was last changed
-/// belongs to the message before it.
+/// A change to what was recorded. With `messages`, it begins a new history; a change that only records the time belongs to the
+/// message before it.
 fn patch(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, link: &mut Link) -> Parse<LineKind> {
     if c.kind()? != Kind::Object {
         c.skip()?;
@@ -115,7 +116,7 @@ fn patch(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, link: &mut Link) -> Pa
     Ok(kind)
 }
 
-/// A list of messages; `None` where a model sees none of them.
+/// A list of messages; `None` if a model sees none of them.
 fn list(
     c: &mut Cursor<'_>,
     record: &mut Record<'_, '_>,
@@ -127,7 +128,7 @@ fn list(
         any |= matches!(said, Said::Message { .. });
         link.is_summary |= said.is_summary(line);
     })?;
-    // What it says begins with it.
+    // If a model sees any of its messages, the conversation begins with this list.
     link.is_root = any;
     Ok(any.then_some(LineKind::Message))
 }

@@ -1,4 +1,4 @@
-//! Removes blocks from messages: calls with their results, and messages that say nothing without them.
+//! Removes blocks from messages: calls with their results, and messages that are empty without them.
 
 use super::dead;
 use super::history::{History, Omitted};
@@ -30,7 +30,7 @@ pub(super) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32>) -> Chang
             content(transcript, unit, blocks, &mut parts);
             tool_calls(transcript, unit, blocks, &mut parts);
         } else {
-            // Also where it stood before: otherwise it would come back.
+            // Remove its earlier occurrences too: otherwise it would come back.
             omitted.items.extend([entry.place, entry.at]);
             omitted.lines.extend(&entry.lines);
         }

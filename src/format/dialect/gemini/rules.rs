@@ -1,11 +1,11 @@
-//! What the agent requires of a session. It makes up ids for calls that have none, and begins every request with a context of its
+//! What the agent requires of a session. It generates ids for calls that have none, and begins every request with a context of its
 //! own.
 
 use crate::scan::Value;
 use crate::transcript::LineKind;
 use crate::verify::{Findings, Rule};
 
-/// Checks that there is a header, which stands around the messages of a document: the agent reads no session without one.
+/// Checks that there is a header (in a document, around the messages): the agent reads no session without one.
 pub(super) fn session(f: &mut Findings<'_, '_>) {
     let transcript = f.transcript;
     let has_ids = |header: &[u8]| {

@@ -1,4 +1,4 @@
-//! Tests of sessions of Gemini CLI: what is live, what is dead, what a removal and a summary leave.
+//! Tests of Gemini CLI sessions: what is live, what is dead, what a removal and a summary leave.
 
 use crate::apply::apply;
 use crate::format::shapes::splice::Summary;
@@ -131,7 +131,7 @@ fn what_was_written_again_and_what_repeats_results_is_dead() {
     let lines = recorded();
     let expected: Vec<String> = [0, 1, 2, 3, 5, 7, 8].map(|n| lines[n].clone()).into();
     assert_eq!(without_dead(&file(&lines)), file(&expected));
-    // A second time nothing is dead.
+    // The second time, nothing is dead.
     assert_eq!(without_dead(&file(&expected)), file(&expected));
 }
 
@@ -224,7 +224,7 @@ fn what_was_taken_back_leaves_with_the_line_that_says_so() {
         user("m5", "yes"),
     ];
     assert_eq!(without_dead(&file(&lines)), file(&expected));
-    // A message that is not there: everything is taken back.
+    // Rewinding to a message that does not exist removes everything.
     let lines = [
         HEADER.to_owned(),
         user("m1", "go"),
@@ -233,7 +233,7 @@ fn what_was_taken_back_leaves_with_the_line_that_says_so() {
     ];
     let expected = [HEADER.to_owned(), user("m2", "yes")];
     assert_eq!(without_dead(&file(&lines)), file(&expected));
-    // Nothing is left to a model: nothing is dead.
+    // A model would see nothing, so nothing is dead.
     let text = file(&lines[..3]);
     assert_eq!(without_dead(&text), text);
 }
@@ -274,11 +274,11 @@ fn a_summary_is_a_list_of_its_own_before_kept_lines() {
     assert!(
         new.ends_with(r#""timestamp":"t-m2","type":"user","content":"S"}],"lastUpdated":"t1"}}"#)
     );
-    // All before it is dead then, except the time that the agent shows.
+    // Then everything before it is dead, except the time that the agent shows.
     let lines = recorded();
     let expected = [&lines[0], new, &lines[7], &lines[8]].map(|line| format!("{line}\n"));
     assert_eq!(without_dead(&is), expected.concat());
-    // An answer and the results on its line are not parted.
+    // An answer and the results on its line are not separated.
     assert_eq!(summarised(&text, 2), None);
     assert_eq!(window(&read(&summarised(&text, 4).unwrap())), ["user: S"]);
 }

@@ -1,7 +1,7 @@
 //! What a model sees of a session: the messages that the agent sends when it resumes, each result once.
 //!
-//! A message of the model that holds results counts as two: what the model said, and a message with the results. Results that a
-//! message of the user repeats are not counted again.
+//! A model message that contains results counts as two: what the model said, and a message with the results. Results that a user
+//! message repeats are not counted again.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::ids::IdSet;
 use crate::scan::Span;
 use crate::transcript::{Block, BlockKind, Conversation, ConversationId, Role, Source, Transcript};
 
-/// What the agent's own compression lets the model answer to the summary.
+/// The model's answer to a summary, as the agent's own compression writes it.
 const ACKNOWLEDGEMENT: &str = "Got it. Thanks for the additional context!";
 
 /// One message of the window.
@@ -24,16 +24,16 @@ pub(super) struct Sent {
     pub(super) blocks: Vec<u32>,
 }
 
-/// The messages of the window, in their order.
+/// The messages of the window, in order.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     pub(super) messages: Vec<Sent>,
-    /// Blocks that repeat a block of a message, each with that block.
+    /// Maps blocks to the message block that they repeat.
     pub(super) copies: BTreeMap<u32, u32>,
 }
 
 impl Window {
-    /// What is sent of these messages.
+    /// The messages among these that are sent.
     pub(super) fn of(transcript: &Transcript<'_>, history: &History<'_>) -> Self {
         let mut window = Window::default();
         let content = |block: u32| {
@@ -56,7 +56,7 @@ impl Window {
                 match window.repeated(transcript, block, &found) {
                     Some(of) => {
                         found.insert(of);
-                        // One with other content is left alone: it is unknown which of the two counts.
+                        // A repetition with different content is left alone: it is unknown which of the two counts.
                         if content(of) == content(block) {
                             window.copies.insert(block, of);
                         }
@@ -69,7 +69,7 @@ impl Window {
         window
     }
 
-    /// The result in the last message that a block repeats; none of those that were `found` for others of its message.
+    /// The result in the last message that a block repeats, except those already `found` for other blocks of its message.
     fn repeated(
         &self,
         transcript: &Transcript<'_>,
@@ -102,7 +102,7 @@ impl Window {
         }
     }
 
-    /// Whether the first message is a summary of the agent's own, which the model acknowledges.
+    /// Whether the first message is the agent's own summary, which the model acknowledges.
     fn begins_with_summary(&self, transcript: &Transcript<'_>) -> bool {
         let [first, second, ..] = self.messages.as_slice() else {
             return false;
@@ -145,7 +145,7 @@ impl Window {
     }
 }
 
-/// Whether a block of an answer is what the model said or asked for, rather than what a tool answered.
+/// Whether a block of an answer is the model's own text or call, rather than a tool's result.
 fn is_said(transcript: &Transcript<'_>, unit: usize, block: u32) -> bool {
     let said = transcript.units()[unit].content;
     let block = transcript.block(block);

@@ -1,4 +1,4 @@
-//! Reads one line: a text or a fragment of one, a call, a result, or a note about the run.
+//! Reads one line: a text or a fragment of one, a call, a result, or an event about the run.
 
 use crate::format::shapes::blocks::quoted;
 use crate::scan::{Cursor, Kind, Parse, Span, Text};

@@ -1,8 +1,7 @@
 //! The event log of Gemini CLI (`--output-format stream-json`): the events of a run, one per line, in order.
 //!
-//! An answer is spread over lines: pieces of text (`message` with `delta`), then calls (`tool_use`). Results
-//! (`tool_result`) follow as lines of their own. `init`, `error` and `result` describe the run. No agent continues from such
-//! a log, so it is only read.
+//! An answer is spread over lines: text fragments (`message` with `delta`), then calls (`tool_use`). Results (`tool_result`) follow
+//! as lines of their own. `init`, `error` and `result` describe the run. No agent continues from such a log, so it is only read.
 
 mod line;
 mod messages;

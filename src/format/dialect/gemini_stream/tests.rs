@@ -114,7 +114,7 @@ fn calls_have_their_names_and_results_say_whether_they_failed() {
 fn it_is_known_by_its_first_line_or_its_calls() {
     assert_eq!(detected(LOG), "gemini-stream");
     let lines: Vec<&str> = LOG.lines().collect();
-    // Calls without the beginning; the beginning without calls.
+    // The calls without the beginning, and the beginning without the calls.
     assert_eq!(detected(&lines[4..].join("\n")), "gemini-stream");
     assert_eq!(detected(&lines[..4].join("\n")), "gemini-stream");
     // Fragments alone could be of any format.

@@ -1,7 +1,8 @@
 //! Where Kimi Code keeps its sessions, and how it continues them.
 //!
 //! PURE. A session is a folder `sessions/WORKSPACE/ID`, with the records of each agent in `agents/AGENT/wire.jsonl`. The agent
-//! finds it by the name of the folder; the working directory is in a file beside them, and in the record of the agent's profile.
+//! finds it by the name of the folder; the working directory is in a separate file beside the records, and in the record of the
+//! agent's profile.
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Which records count. Where the user has taken turns back, an `agent.switched` names the record after which the session goes on,
-//! by its number in the file; the records between are abandoned, except reminders of prompts that stay.
+//! Which records count. When the user undid turns, an `agent.switched` names the record after which the session continues, by its
+//! number in the file; the records in between are abandoned, except reminders of prompts that stay.
 //!
 //! The agent counts records, not lines: blank lines have no number.
 
@@ -9,9 +9,9 @@ use crate::ids::{IdMap, IdSet};
 use crate::scan::Value;
 use crate::transcript::{Answer, ChangeSet, LinkKind, Replace, Transcript};
 
-/// The records that count, and the numbers of all.
+/// The records that count.
 pub(super) struct Chain {
-    /// Lines that count; `None`: all of them.
+    /// Whether each line counts; `None` if all do.
     on: Option<Vec<bool>>,
 }
 
@@ -20,9 +20,9 @@ struct Edge<'t> {
     line: u32,
     branch: &'t [u8],
     base: &'t [u8],
-    /// The number of the last record before it that counts.
+    /// The number of the last record before the branch that counts.
     after: u64,
-    /// The number of the record that takes the same turns back for older versions.
+    /// The number of the record that undoes the same turns for older versions.
     repeats: Option<u64>,
 }
 
@@ -47,7 +47,7 @@ impl Chain {
         let mut until = u64::MAX;
         let mut seen: IdSet<&[u8]> = IdSet::default();
         while let Some(name) = branch.take() {
-            // The agent does not open a session whose branches are missing or go round.
+            // The agent does not open a session with missing or circular branches.
             let Some((edge, ends)) = begins.get(name).copied().filter(|_| seen.insert(name)) else {
                 break;
             };
@@ -86,7 +86,7 @@ impl Chain {
     }
 }
 
-/// The number of each record, from 1; a line that is no record has that of the one before it.
+/// The number of each record, from 1; a line that is not a record has the number of the record before it.
 fn numbers(transcript: &Transcript<'_>) -> Vec<u64> {
     let mut number = 0;
     let lines = 0..transcript.lines().len() as u32;
@@ -121,13 +121,13 @@ fn edges<'t>(transcript: &'t Transcript<'_>) -> Vec<Edge<'t>> {
         .collect()
 }
 
-/// Adds new numbers for the records that a switch names, where lines leave or are inserted.
+/// Adds new numbers for the records that switches name, if lines are removed or inserted.
 pub(super) fn renumber(transcript: &Transcript<'_>, changes: &mut ChangeSet) {
     let edges = edges(transcript);
     if edges.is_empty() {
         return;
     }
-    // By the old number of each record, how many records there are up to it afterwards.
+    // Maps the old number of each record to the number of records up to it afterwards.
     let mut after: BTreeMap<u64, u64> = BTreeMap::new();
     let (mut old, mut new) = (0, 0);
     for line in 0..transcript.lines().len() as u32 {

@@ -1,8 +1,8 @@
-//! Writes a summary as the agent's own compaction with a kept end: a `context.apply_compaction` before the first kept message,
-//! which counts the messages that it covers, and a `token_counting.rebased`, which makes earlier counts void.
+//! Writes a summary like the agent's own compaction with a kept tail: a `context.apply_compaction` before the first kept message,
+//! which counts the messages that it covers, and a `token_counting.rebased`, which invalidates earlier counts.
 //!
-//! An earlier compaction that keeps messages from before itself stays before the new one. What is summarised and yet stands
-//! behind the new record leaves at once: the agent would read it.
+//! An earlier compaction that keeps messages from before itself stays before the new one. Summarised records after the new one are
+//! removed at once: the agent would read them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +16,8 @@ use crate::scan::Value;
 use crate::text::push_json_string;
 use crate::transcript::{BlockKind, ChangeSet, Conversation, LinkKind, Transcript};
 
-/// Replaces the messages before `tail` with a summary. Without one they are removed at once, since no record could tell the agent
-/// to ignore them.
+/// Replaces the messages before `tail` with a summary. Without a summary, they are removed at once, since no record could tell the
+/// agent to ignore them.
 pub(super) fn splice(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -78,7 +78,7 @@ pub(super) fn splice(
         record("context.apply_compaction", &says),
         record("token_counting.rebased", counted.as_bytes()),
     ];
-    // Lines at the end that are no records have no links.
+    // Lines at the end that are not records have no links.
     let links = (0u32..).zip(transcript.links()).skip(place as usize);
     let stale = links
         .filter(|(_, link)| link.kind == LinkKind::Count)
@@ -103,7 +103,8 @@ fn tokens(text: &str) -> usize {
     ascii.div_ceil(4) + text.chars().filter(|c| !c.is_ascii()).count()
 }
 
-/// Removes blocks from a conversation, and the messages that have no other content. What the agent says of a result leaves with it.
+/// Removes blocks from a conversation, and the messages that have no other content. The agent's remark on a result is removed with
+/// the result.
 pub(super) fn removed(
     transcript: &Transcript<'_>,
     conversation: &Conversation,

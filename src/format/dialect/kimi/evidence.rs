@@ -1,11 +1,11 @@
-//! By what a record of a session is recognised: the records of its context, and those that only this agent writes beside them.
+//! Recognises the records of a session: those of its context, and others that only this agent writes.
 
 use crate::format::Format;
 use crate::format::detect::{Evidence, Family, Line, Part, Unrecognised, is_call};
 
 const OWN: Family = Family::Of(Format::Kimi);
 
-/// How the types of records begin that no other agent writes.
+/// The prefixes of record types that no other agent writes.
 const FAMILIES: [&[u8]; 12] = [
     b"context.",
     b"full_compaction.",
@@ -37,7 +37,7 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
             Some(Evidence::message(OWN, strange))
         }
         (b"context.apply_compaction", _) => Some(Evidence::message(OWN, None)),
-        // Whatever is added to the context is a part of what a model sees.
+        // Anything added to the context is part of what a model sees.
         (kind, _) if kind.starts_with(b"context.append_") => {
             Some(Evidence::message(OWN, Some(Unrecognised::Line(kind))))
         }

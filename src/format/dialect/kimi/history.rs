@@ -1,7 +1,7 @@
 //! The records of a session that no model will ever see again.
 //!
-//! Dead are messages that a compaction replaced, that the user cleared or took back, with what repeats them or reports their turns,
-//! and every list of tools but the last, which the agent only logs.
+//! Messages that a compaction replaced, or that the user cleared or undid, are dead, together with the records that repeat them or
+//! report their turns; so is every list of tools but the last, since the agent only logs these lists.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::transcript::{
     BlockKind, ChangeSet, Compaction, LineKind, Link, LinkKind, Replace, Role, Transcript,
 };
 
-/// The dead records; none where the rest would hold no message.
+/// The dead records, or none if the rest would contain no message.
 pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let window = Window::of(transcript, Compactions::Apply);
     if window.lines().next().is_none() {
@@ -57,7 +57,8 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     changes
 }
 
-/// The line at which the messages begin that no compaction has kept.
+/// The line at which the current part of the session begins: the last compaction if it kept the user's messages, otherwise the
+/// first live line; in both cases including the prompt records right before it.
 fn begins(transcript: &Transcript<'_>, window: &Window) -> u32 {
     let links = transcript.links();
     let last = window.compaction;
@@ -85,7 +86,8 @@ fn begins(transcript: &Transcript<'_>, window: &Window) -> u32 {
     begins
 }
 
-/// A compaction counts messages from the beginning of the file: where those that it covers leave, it covers none of the rest.
+/// A compaction counts messages from the beginning of the file: when those that it covers are removed, it covers none of the rest,
+/// so its count becomes 0.
 fn counts_none(transcript: &Transcript<'_>, line: u32, changes: &ChangeSet) -> Vec<Replace> {
     if changes.drop.is_empty() {
         return Vec::new();
@@ -98,10 +100,10 @@ fn counts_none(transcript: &Transcript<'_>, line: u32, changes: &ChangeSet) -> V
         .collect()
 }
 
-/// What names a message: its call, its answer or its prompt.
+/// Identifies a message: by its call, its answer or its prompt.
 type Name<'t> = (Role, &'t [u8]);
 
-/// The messages that records repeat, and whether any line of them is left.
+/// The messages that records repeat, and whether all of their lines are gone.
 struct Names<'t, 'a> {
     transcript: &'t Transcript<'a>,
     is_gone: IdMap<Name<'t>, bool>,
@@ -122,7 +124,7 @@ impl<'t, 'a> Names<'t, 'a> {
         }
     }
 
-    /// Whether the message that a record repeats is gone; `None` where there is none.
+    /// Whether the message that a record repeats is gone; `None` if it repeats none.
     fn is_gone(&self, line: u32) -> Option<bool> {
         let link = &self.transcript.links()[line as usize];
         let name = (link.role?, self.transcript.bytes(line, link.content));
@@ -133,7 +135,7 @@ impl<'t, 'a> Names<'t, 'a> {
         self.is_gone(line).is_some()
     }
 
-    /// The records that repeat messages of which no line is left.
+    /// The records that repeat messages without any remaining line.
     fn gone(&self) -> impl Iterator<Item = u32> + '_ {
         let lines = 0..self.transcript.links().len() as u32;
         let is_copy = |line: &u32| self.transcript.lines()[*line as usize].kind == LineKind::Mirror;
@@ -141,7 +143,7 @@ impl<'t, 'a> Names<'t, 'a> {
     }
 }
 
-/// The name of the message that a record is of.
+/// The name of the message that a record belongs to.
 fn name<'t>(transcript: &'t Transcript<'_>, line: u32, link: &Link) -> Option<Name<'t>> {
     let role = link.role?;
     let id = match role {
@@ -160,7 +162,7 @@ fn name<'t>(transcript: &'t Transcript<'_>, line: u32, link: &Link) -> Option<Na
     (is_named && !id.is_empty()).then_some((role, id))
 }
 
-/// Drops records of messages, with what repeats them; a step without anything that it says leaves as a whole.
+/// Drops records of messages, together with those that repeat them; a step without remaining content is removed as a whole.
 pub(super) fn without(transcript: &Transcript<'_>, mut dropped: BTreeSet<u32>) -> ChangeSet {
     if dropped.is_empty() {
         return ChangeSet::default();
@@ -177,7 +179,7 @@ pub(super) fn without(transcript: &Transcript<'_>, mut dropped: BTreeSet<u32>) -
     dropped.extend(silent);
     let gone: Vec<u32> = Names::of(transcript, &dropped).gone().collect();
     dropped.extend(gone);
-    // Counts say how many messages they are of.
+    // Counts record the number of messages they cover, so they become invalid.
     let links = (0u32..).zip(transcript.links());
     let counts =
         links.filter(|(line, link)| link.kind == LinkKind::Count && transcript.is_there(*line));

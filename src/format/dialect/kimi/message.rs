@@ -1,4 +1,4 @@
-//! Reads a message, an event of the loop that forms an answer, or a copy of a message for another reader.
+//! Reads a message, an event of the agent loop that builds an answer, or a copy of a message for another reader.
 
 use crate::format::shapes::blocks::{self, quoted, said};
 use crate::scan::{Cursor, Kind, Parse, Span, Text};
@@ -129,7 +129,7 @@ fn wrote(c: &mut Cursor<'_>, link: &mut Link) -> Parse<()> {
     link.is_summary = kind == b"compaction_summary";
     link.is_root = by_user && !is_in_turn && link.role == Some(Role::User);
     if kind == b"injection" {
-        // Reminders outlive the turns that are taken back, unless their prompt goes.
+        // Reminders outlive undone turns, unless their prompt is removed.
         (link.parent, link.answer) = (owner, Answer::Uncounted);
     }
     Ok(())
@@ -318,7 +318,7 @@ fn outcome(c: &mut Cursor<'_>) -> Parse<Outcome> {
     })
 }
 
-/// Adds a result, and what the agent says of it to the model, which stays when the output is replaced.
+/// Adds a result, and the agent's remark on it to the model, which stays when the output is replaced.
 fn result(
     record: &mut Record<'_, '_>,
     mut block: Block,

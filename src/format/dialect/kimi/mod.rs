@@ -1,8 +1,8 @@
-//! Session files of Kimi Code (`wire.jsonl`): records of what happened, from which the agent forms its messages when it resumes.
+//! Session files of Kimi Code (`wire.jsonl`): records of what happened, from which the agent rebuilds its messages when it resumes.
 //!
 //! `context.append_message` adds a whole message, `context.append_loop_event` a part of an answer, a call or a result. A
-//! `context.apply_compaction` holds a summary and says what is kept of the messages before it; the user can clear the context or
-//! take turns back. Everything else describes the session, or repeats messages for other readers.
+//! `context.apply_compaction` contains a summary and says which of the messages before it are kept; the user can clear the context
+//! or undo turns. Everything else describes the session, or repeats messages for other readers.
 //!
 //! | file | what it does |
 //! | --- | --- |

@@ -1,6 +1,6 @@
 //! Reads one record: a message, a part of an answer, a result, a compaction, or a record that changes or describes the session.
 //!
-//! The agent forms its messages from `context.` records alone. A [`Link`] holds what that needs:
+//! The agent builds its messages from `context.` records alone. A [`Link`] contains what this needs:
 //!
 //! | record | `id` | `parent` | `message` | `content` |
 //! | --- | --- | --- | --- | --- |
@@ -19,7 +19,7 @@ use crate::transcript::{BlockKind, Compaction, LineKind, Link, LinkKind, Record,
 /// The agent whose file it is, unless it is one of a subagent.
 const MAIN: &[u8] = b"main";
 
-/// Types of records that repeat messages or report the progress of a turn; they leave with the turn.
+/// Types of records that repeat messages or report the progress of a turn; they are removed with the turn.
 const OF_A_TURN: [&[u8]; 8] = [
     b"llm.request",
     b"usage.record",
@@ -31,7 +31,7 @@ const OF_A_TURN: [&[u8]; 8] = [
     b"turn.cancel",
 ];
 
-/// Types of records that describe the session, beside those of [`is_record`].
+/// Types of records that describe the session, in addition to those of [`is_record`].
 const OF_THE_SESSION: [&[u8]; 11] = [
     b"metadata",
     b"forked",
@@ -151,7 +151,7 @@ fn fields<'a>(c: &mut Cursor<'a>) -> Parse<Fields<'a>> {
     let line = c.line();
     let mut read = Fields::default();
     let object = |c: &mut Cursor<'a>, kind| -> Parse<Option<Cursor<'a>>> {
-        // What it means depends on the type, which may follow.
+        // Its meaning depends on the type, which may come later.
         let at = (kind == Kind::Object).then(|| c.clone());
         c.skip()?;
         Ok(at)
@@ -191,7 +191,7 @@ fn fields<'a>(c: &mut Cursor<'a>) -> Parse<Fields<'a>> {
     Ok(read)
 }
 
-/// A compaction: it keeps the end of the messages, or what the user wrote of them.
+/// A compaction: it keeps the tail of the messages, or those that the user wrote.
 fn compaction<'a>(
     c: &mut Cursor<'a>,
     fields: &mut Fields<'a>,

@@ -1,7 +1,8 @@
 //! What the agent requires of a session.
 //!
-//! It adds results for calls that have none. A result that no call waits for it leaves out in silence, a second result of a call
-//! too. A line that is no JSON ends the session for it: everything after it is lost. A header without its version or time stops it.
+//! It adds results for calls that have none. It silently omits a result that no call waits for, and a second result of a call. A
+//! line that is not JSON ends the session for it: everything after that line is lost. It does not load a session whose header lacks
+//! a version or time.
 
 use std::borrow::Cow;
 
@@ -11,7 +12,7 @@ use crate::scan::{Cursor, Value};
 use crate::transcript::{BlockKind, Conversation, LineKind};
 use crate::verify::{Findings, Rule};
 
-/// Whether a call has had its result.
+/// Whether a call has got its result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Call {
     Waits,
@@ -25,7 +26,7 @@ pub(super) fn messages(f: &mut Findings<'_, '_>, conversation: &Conversation) {
     for (_, number) in conversation.all_blocks() {
         let block = transcript.block(number);
         match block.kind {
-            // The agent counts calls anew for each session that it continues, so ids may come again.
+            // The agent restarts its call numbering whenever it continues a session, so ids may repeat.
             BlockKind::Call => drop(calls.insert(f.call_id(block), Call::Waits)),
             BlockKind::Result => match calls.insert(f.call_id(block), Call::Answered) {
                 Some(Call::Waits) => {}

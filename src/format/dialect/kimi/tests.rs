@@ -5,7 +5,7 @@ use crate::verify::Rule;
 
 const HEADER: &str = r#"{"type":"metadata","protocol_version":"1.5","created_at":1}"#;
 
-/// A message of the user; `origin`: who wrote it.
+/// A message with the user's role; `origin` says who wrote it.
 fn said(text: &str, origin: &str) -> String {
     format!(
         r#"{{"type":"context.append_message","agentId":"main","message":{{"role":"user","content":[{{"type":"text","text":"{text}"}}],"id":"p-{text}","toolCalls":[],"origin":{{"kind":"{origin}"}}}},"time":7}}"#
@@ -16,7 +16,7 @@ fn user(text: &str) -> String {
     said(text, "user")
 }
 
-/// An event of a step; `more`: other members of it.
+/// An event of a step; `more` are its other members.
 fn event(kind: &str, more: &str) -> String {
     format!(
         r#"{{"type":"context.append_loop_event","agentId":"main","event":{{"type":"{kind}"{more}}},"time":8}}"#
@@ -49,7 +49,7 @@ fn result(id: &str, text: &str) -> String {
     event("tool.result", &more)
 }
 
-/// A step that says one thing.
+/// A step with one text.
 fn answer(step: &str, text: &str) -> Vec<String> {
     vec![begin(step), part(step, text), end(step)]
 }
@@ -154,12 +154,12 @@ fn parts_of_no_open_step_are_passed_over_and_a_silent_step_is_forgotten() {
     ]);
     assert_eq!(live(&session), ["a", "d"]);
     assert_eq!(rules(&session), [Rule::OrphanResult]);
-    // The step that said nothing leaves.
+    // The empty step is removed.
     assert_eq!(
         session.lines().count() - dropped(&session).lines().count(),
         2
     );
-    // One that was interrupted stays open, and is sent when the next one begins.
+    // An interrupted step stays open, and is sent when the next one begins.
     let open = file(&[
         &[user("a"), begin("1"), part("1", "b"), call("1", "x")],
         &answer("2", "c"),
@@ -216,7 +216,7 @@ fn turns_that_were_taken_back_leave() {
     };
     assert_eq!(live(&session(1)), ["a", "b", "e"]);
     assert_eq!(live(&session(2)), ["e"]);
-    // There are no three.
+    // There are fewer than three turns.
     assert_eq!(live(&session(3)), ["a", "b", "c", "d", "e"]);
     let left = dropped(&session(1));
     assert_eq!(live(&left), ["a", "b", "e"]);
@@ -248,7 +248,7 @@ fn a_session_goes_on_from_the_record_that_a_switch_names() {
         left.contains(r#""base":{"branch":"main","line":5}"#),
         "{left}"
     );
-    // A summary is a record, too, and so is the count after it.
+    // A summary is a record too, and so is the count after it.
     let new = summarised(&left, 1);
     assert_eq!(live(&new), ["so far!", "b", "r", "e"]);
     assert!(
@@ -291,7 +291,7 @@ fn a_summary_comes_before_the_first_kept_message_and_counts_what_it_covers() {
         lines[2],
         r#"{"type":"token_counting.rebased","agentId":"main","length":1,"tokens":2,"measured":false,"time":8}"#
     );
-    // Copies of what is gone have left, and those of what is there have not.
+    // Copies of removed messages are gone, and copies of the remaining ones are not.
     assert!(
         !left.contains("m-1") && !left.contains("userMessageId"),
         "{left}"

@@ -1,7 +1,7 @@
 //! The tokens that the agent believes to be in its window, what a provider counted for an answer, and the model that gave it.
 //!
-//! After a compaction the agent goes by the last count that is of no more messages than there are: all counts since are lowered
-//! by the share of the window that was removed. The count that a compaction itself begins with is right.
+//! After a compaction, the agent uses the last count that covers no more messages than there are: all counts since then are reduced
+//! by the share of the window that was removed. The count that a compaction itself starts with is right.
 
 use crate::format::finish;
 use crate::format::usage::Share;
@@ -39,7 +39,7 @@ pub(super) fn recorded(
     parts.filter_map(Value::number).reduce(u64::saturating_add)
 }
 
-/// The model that an answer was asked of: the request is logged between the beginning of its step and its end.
+/// The model that was asked for an answer: the request is logged between the beginning and the end of its step.
 pub(super) fn model_of(
     transcript: &Transcript<'_>,
     conversation: &Conversation,

@@ -1,9 +1,8 @@
-//! What a model sees of a session: the messages that the agent would form now, from the records that count, in the order of the
-//! file.
+//! What a model sees of a session: the messages that the agent would build now from the records that count, in file order.
 //!
-//! An answer is a step: it begins and ends with a record of its own, and its parts, calls and results name it. What was said while
-//! calls were waiting for their results follows these. A compaction keeps the end of the messages after its summary, or, in newer
-//! versions, what the user wrote before it.
+//! An answer is a step: it begins and ends with a record of its own, and its parts, calls and results name it. Messages that
+//! arrived while calls were waiting for their results come after the results. A compaction keeps the tail of the messages after its
+//! summary or, in newer versions, the user's messages before it.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -16,7 +15,7 @@ use crate::transcript::{
     Typed,
 };
 
-/// The most messages of the user that a compaction keeps: each has at least a token.
+/// The maximum number of user messages that a compaction keeps: each has at least one token.
 const MOST_KEPT: u64 = 20_000;
 
 /// What happens to recorded compactions.
@@ -28,10 +27,10 @@ pub(super) enum Compactions {
     PassOver,
 }
 
-/// A message as the agent forms it.
+/// A message as the agent builds it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Entry {
-    /// Its lines; none for what the agent adds by itself.
+    /// Its lines; empty for a message that the agent itself adds.
     pub(super) lines: Vec<u32>,
     pub(super) role: Option<Role>,
 }
@@ -39,17 +38,17 @@ pub(super) struct Entry {
 /// The messages of a session.
 #[derive(Debug, Default)]
 pub(super) struct Window {
-    /// Those that are sent, in their order.
+    /// The messages that are sent, in order.
     pub(super) live: VecDeque<Entry>,
-    /// Lines of messages that are not sent any more, and of what took them back.
+    /// Lines of messages that are no longer sent, and of the records that undid them.
     pub(super) dead: BTreeSet<u32>,
-    /// Results that the agent passes over, since no call waits for them.
+    /// Results that the agent ignores, since no call waits for them.
     pub(super) ignored: Vec<u32>,
     /// The last compaction that counts.
     pub(super) compaction: Option<u32>,
-    /// Whether it keeps messages that are before it.
+    /// Whether it keeps messages before it.
     pub(super) keeps_end: bool,
-    /// Whether messages were there that a compaction removed or the user cleared.
+    /// Whether a compaction removed messages or the user cleared any.
     pub(super) is_cut: bool,
 }
 
@@ -58,7 +57,7 @@ impl Window {
         let chain = Chain::of(transcript);
         let links = (0u32..).zip(transcript.links());
         let records = || links.clone().filter(|(line, _)| transcript.is_there(*line));
-        // A file is of one agent; it passes over records of others.
+        // A file belongs to one agent, which ignores records of others.
         let own = records()
             .find(|(_, link)| is_message(link))
             .map(|(_, link)| link.is_sidechain);
@@ -84,12 +83,12 @@ impl Window {
     }
 }
 
-/// Whether the agent's language takes a character for white space.
+/// Whether the agent's programming language treats a character as white space.
 fn is_blank(c: char) -> bool {
     c == '\u{feff}' || c.is_whitespace() && c != '\u{85}'
 }
 
-/// Whether a record is one of the messages, or changes them.
+/// Whether a record belongs to a message or changes messages.
 fn is_message(link: &Link) -> bool {
     match link.kind {
         LinkKind::Node | LinkKind::Compaction(_) | LinkKind::GoBack => true,
@@ -104,7 +103,7 @@ fn is_message(link: &Link) -> bool {
     }
 }
 
-/// The step that is open.
+/// The open step.
 struct Open<'t> {
     /// The number of its entry.
     entry: i64,
@@ -113,7 +112,7 @@ struct Open<'t> {
     is_empty: bool,
 }
 
-/// Forms the messages, record by record.
+/// Builds the messages record by record.
 struct Fold<'t, 'a> {
     transcript: &'t Transcript<'a>,
     compactions: Compactions,
@@ -123,7 +122,7 @@ struct Fold<'t, 'a> {
     /// The numbers of the messages that the user can go back to, since the last summary.
     turns: VecDeque<i64>,
     open: Option<Open<'t>>,
-    /// Calls without results; the number of times that each is there.
+    /// Calls without results, each with the number of times it occurs.
     pending: IdMap<&'t [u8], u32>,
     /// Messages that wait for these results.
     deferred: Vec<u32>,
@@ -207,7 +206,7 @@ impl<'t, 'a> Fold<'t, 'a> {
         }
     }
 
-    /// Ends the open step. The agent adds a result for each call that has none, and forgets a step that says nothing.
+    /// Ends the open step. The agent adds a result for each call that has none, and drops an empty step.
     fn settle(&mut self) {
         let Some(open) = self.open.take() else { return };
         for _ in 0..self.pending.drain().map(|(_, times)| times).sum() {
@@ -329,7 +328,7 @@ impl<'t, 'a> Fold<'t, 'a> {
         self.window.dead.extend(lines);
     }
 
-    /// The user took turns back. The agent does so only if there are as many, and not across a summary.
+    /// Undoes turns at the user's request. The agent does so only if there are that many, and not across a summary.
     fn take_back(&mut self, line: u32, link: &Link) {
         let count = Value::part(self.transcript.line(line), link.content).number::<usize>();
         let at = count.and_then(|count| self.turns.len().checked_sub(count.max(1)));
@@ -347,7 +346,7 @@ impl<'t, 'a> Fold<'t, 'a> {
             Some(transcript.bytes(line, transcript.links()[line as usize].id))
         };
         let id = prompt(cut, self).unwrap_or_default();
-        // The reminders of the prompt before it leave, too.
+        // The reminders before the prompt that belong to it are removed, too.
         while !id.is_empty() && cut > self.first {
             let before = self.window.live.get((cut - 1 - self.first) as usize);
             let line = before.and_then(|entry| entry.lines.first().copied());
@@ -408,7 +407,7 @@ impl<'t, 'a> Fold<'t, 'a> {
         self.reset();
     }
 
-    /// Keeps what the user wrote, as many messages as the compaction says, and adds its summary and a word to the model.
+    /// Keeps as many of the user's messages as the compaction says, and adds its summary and a note to the model.
     fn words_stay(&mut self, line: u32) {
         let transcript = self.transcript;
         let all = std::mem::take(&mut self.window.live);
@@ -433,7 +432,7 @@ impl<'t, 'a> Fold<'t, 'a> {
             let count = count.number::<u64>().unwrap_or(0).min(MOST_KEPT);
             (count as usize).min(words.len())
         });
-        // The last message before the gap may be both: the agent cuts it in two.
+        // The same message may end the head and begin the tail: the agent cuts it in two.
         let tail = words.len() - kept.saturating_sub(head);
         let mut gone = Vec::new();
         for (number, entry) in words.into_iter().enumerate() {

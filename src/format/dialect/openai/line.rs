@@ -32,7 +32,7 @@ const ADDING: [&[u8]; 5] = [
     b"function_call",
 ];
 
-/// One message object; `None` where it has no known role.
+/// One message object; `None` if it has no known role.
 fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Option<LineKind>> {
     let line = c.line();
     let (start, texts) = (record.block_mark(), record.text_mark());
@@ -43,7 +43,7 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Option<Line
         Wanted::Yes
     })?;
     if times.iter().any(|times| *times > 1) {
-        // Of a key that occurs twice the last one counts, and the blocks that the others added are removed.
+        // If a key occurs twice, the last one counts, and the blocks that the others added are discarded.
         record.forget(start, texts);
         *c = before;
         read = fields(c, record, |key| {
@@ -74,7 +74,7 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Option<Line
     };
     let span = content.map(|c| c.span).unwrap_or_default();
     if is_result {
-        // The content was read as texts of a message, but it is a result: one block that holds them all.
+        // The content was read as texts of a message, but it is a result: a single block with all of them.
         record.forget_blocks(start);
         let mut block = Block::new(BlockKind::Result);
         (block.call_id, block.tool) = (answers, name);
@@ -87,14 +87,14 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Option<Line
     Ok(Some(LineKind::Message))
 }
 
-/// Whether the value of a key is read.
+/// Whether to read the value of a key.
 #[derive(PartialEq, Eq)]
 enum Wanted {
     Yes,
     No,
 }
 
-/// Reads a message; `wanted` is asked before each key of [`ADDING`], by its number.
+/// Reads a message; `wanted` is called before each key of [`ADDING`], with its index.
 fn fields<'a>(
     c: &mut Cursor<'a>,
     record: &mut Record<'_, '_>,
@@ -122,7 +122,7 @@ fn fields<'a>(
     Ok(read)
 }
 
-/// A message's content; every part of it becomes a block, unless the role shows later that it is a result.
+/// A message's content; every part of it becomes a block, unless the role later shows that it is a result.
 fn contents(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<blocks::Content> {
     if c.kind()? != Kind::Array {
         return blocks::unlisted(c, record);
@@ -147,7 +147,7 @@ fn thinking(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
     Ok(())
 }
 
-/// One element of `tool_calls`: a function call, or a custom tool's.
+/// One element of `tool_calls`: a call of a function or a custom tool.
 fn call(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
     if c.kind()? != Kind::Object {
         return c.skip().map(drop);

@@ -1,8 +1,8 @@
-//! Writes a summary as the agent does: a question of the user with a part `compaction`, and its answer, which is the summary. Both
-//! stand before the first kept message.
+//! Writes a summary as the agent does: a user question with a part `compaction`, and its answer, which is the summary. Both come
+//! before the first kept message.
 //!
-//! The agent orders messages by their times and ids, and so the two have the time of the message before them, and ids that continue
-//! its id. Dead is what is before the last compaction and is not kept by it.
+//! The agent sorts messages by time and id, so the two have the time of the message before them, and ids that continue its id.
+//! Messages before the last compaction that it does not keep are dead.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +48,7 @@ pub(super) fn splice(
         });
     };
     let place = place.unwrap_or(transcript.after_messages());
-    // Of two compactions the later one counts.
+    // Of two compactions, the later one counts.
     let links = transcript.links();
     let superseded = (place..links.len() as u32).filter(|line| {
         is_question(transcript, *line) || links[*line as usize].is_summary && old.contains(line)
@@ -195,7 +195,7 @@ fn pair(transcript: &Transcript<'_>, before: u32, text: &str) -> Option<Pair> {
     })
 }
 
-/// Drops the messages that the agent does not take any more; none where the rest would contain no message.
+/// Drops the messages that the agent no longer uses, or none if the rest would contain no message.
 pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let taken = Taken::of(transcript);
     let Some((question, _)) = taken.compaction else {
@@ -210,7 +210,7 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     without(transcript, removed.collect(), Some(heir))
 }
 
-/// Drops messages; answers to them answer `heir` then.
+/// Drops messages; answers to them then become answers to `heir`.
 fn without(transcript: &Transcript<'_>, removed: BTreeSet<u32>, heir: Option<&[u8]>) -> ChangeSet {
     let links = transcript.links();
     let id = |line: &u32| transcript.bytes(*line, links[*line as usize].id);

@@ -1,4 +1,4 @@
-//! By what an exported session is recognised: `info` beside `messages`, and messages of `info` and `parts`, all of known types.
+//! Recognises an exported session by `info` beside `messages`, and by messages of `info` and `parts`, all of known types.
 
 use crate::format::detect::{INFO, Line, MESSAGES, Unrecognised};
 use crate::scan::{Kind, Value};
@@ -26,14 +26,14 @@ pub(super) fn is_document(document: &Line<'_>) -> bool {
     document.has(INFO | MESSAGES) && !document.has_bare_messages()
 }
 
-/// What is not understood around the messages: that some of them were undone, which the agent deletes when it goes on.
+/// What the reader does not understand around the messages: undone messages, which the agent deletes when it continues.
 pub(super) fn unrecognised_around(document: Value<'_>) -> Option<Unrecognised<'_>> {
     let revert = document.field("info").field("revert");
     (revert.kind() == Some(Kind::Object))
         .then_some(Unrecognised::Key("info.revert (undone messages)"))
 }
 
-/// What is not understood in a message.
+/// What the reader does not understand in a message.
 pub(super) fn unrecognised(message: Value<'_>) -> Option<Unrecognised<'_>> {
     let [info, parts] = message.fields(["info", "parts"]);
     if info.kind() != Some(Kind::Object) || parts.kind() != Some(Kind::Array) {

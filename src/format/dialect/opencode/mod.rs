@@ -1,8 +1,8 @@
 //! Sessions that opencode exported: one document, `{info, messages: [{info, parts}]}`.
 //!
-//! A part of the type `tool` is a call with its result. What a model sees ends at the last compaction: a message of the user with a
-//! part `compaction`, and the answer to it, which is the summary. The agent keeps its sessions in a database; `opencode import`
-//! takes a document into it, and orders messages by their times and ids.
+//! A part of type `tool` is a call with its result. Going back, what a model sees ends at the last compaction: a user message with
+//! a part `compaction`, and the answer to it, which is the summary. The agent keeps its sessions in a database; `opencode import`
+//! loads a document into it, and sorts messages by time and id.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -99,7 +99,7 @@ impl Dialect for OpenCode {
         removal::without(transcript, blocks)
     }
 
-    /// The agent compacts again at once where the last answer's figures say that the window is full.
+    /// The agent immediately compacts again if the last answer's figures say that the window is full.
     fn corrected_usage(
         &self,
         transcript: &Transcript<'_>,

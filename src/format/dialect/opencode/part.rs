@@ -1,13 +1,13 @@
 //! Reads the parts of a message: texts, thoughts, files, calls with their results.
 //!
-//! A result that the agent pruned (`time.compacted`) is sent without its output. `metadata` repeats outputs for a viewer. Plain
-//! files of the user are sent as texts beside them, so their own part is not. Never decides what is live.
+//! A result that the agent pruned (`time.compacted`) is sent without its output. `metadata` repeats outputs for a viewer. Text
+//! files that the user attached are sent as texts of their own, so the file part itself is not. Never decides what is live.
 
 use crate::format::shapes::blocks::{quoted, said};
 use crate::scan::{Anomalies, Cursor, Kind, Parse, Span, Text};
 use crate::transcript::{Author, Block, BlockKind, Outcome, Record, Role, Shape};
 
-/// The tool that says in its metadata how a command ended.
+/// The tool whose metadata say how a command ended.
 const SHELL: &[u8] = b"bash";
 
 /// What was found in the parts of a message.
@@ -15,11 +15,11 @@ const SHELL: &[u8] = b"bash";
 pub(super) struct Parts {
     /// The list.
     pub(super) span: Span,
-    /// Whether there is more than thoughts and the beginning of a step.
+    /// Whether there are parts other than thoughts and the start of a step.
     pub(super) says: bool,
-    /// Where one of them is a compaction, the id of the first message that it keeps, or nothing.
+    /// If a part is a compaction, the id of the first message that it keeps, which may be empty.
     pub(super) compaction: Option<Span>,
-    /// Whether all that is said was added by the agent.
+    /// Whether the agent added all of the texts.
     pub(super) only_added: bool,
 }
 
@@ -177,7 +177,7 @@ fn tool(part: &Fields<'_>, c: &Cursor<'_>, record: &mut Record<'_, '_>) -> Parse
     })?;
     let texts = record.text_mark();
     let mut call = Block::new(BlockKind::Call);
-    // The part also holds the result, and ids that no model sees.
+    // The part also contains the result, and ids that no model sees.
     call.value = if input.is_empty() { part.call } else { input };
     call.content = input;
     (call.call_id, call.tool) = (part.call, part.tool);
@@ -211,7 +211,7 @@ fn tool(part: &Fields<'_>, c: &Cursor<'_>, record: &mut Record<'_, '_>) -> Parse
     Ok(at.anomalies)
 }
 
-/// What a tool noted for a viewer.
+/// What a tool recorded for a viewer.
 #[derive(Default)]
 struct Metadata {
     span: Span,

@@ -1,12 +1,12 @@
 //! Reads one message: `{info, parts}`.
 //!
-//! An answer that failed is not sent, unless it was interrupted when it had said something. Never decides what is live.
+//! An answer that failed is not sent, unless it was interrupted after it had said something. Never decides what is live.
 
 use super::part::{self, Parts};
 use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{Answer, Compaction, LineKind, Link, LinkKind, Record, Role, Source};
 
-/// What is known of a message by its `info`.
+/// What a message's `info` tells about it.
 #[derive(Default)]
 struct Info {
     id: Span,

@@ -1,4 +1,4 @@
-//! Removes blocks: a part leaves with its call or its text, a message that says nothing more leaves as a whole.
+//! Removes blocks: a part is removed with its call or its text, and a message without remaining content is removed as a whole.
 
 use crate::format::shapes::splice::cuts;
 use crate::ids::IdSet;
@@ -14,7 +14,7 @@ pub(super) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32>) -> Chang
             .clone()
             .filter(|block| blocks.contains(block))
             .map(|block| transcript.block(block))
-            // A result is within the part of its call.
+            // A result is inside the part of its call.
             .filter(|block| block.kind != BlockKind::Result)
             .map(|block| block.value)
             .collect();

@@ -1,5 +1,5 @@
-//! What the API requires of the messages that the agent sends: calls have ids, each its own. A result is a part of its call, and
-//! the agent makes one up for a call that has none.
+//! What the API requires of the messages that the agent sends: each call has a unique id. A result is part of its call, and the
+//! agent makes one up for a call that has none.
 
 use std::borrow::Cow;
 

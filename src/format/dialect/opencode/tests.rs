@@ -62,7 +62,7 @@ fn call(state: &str) -> String {
     )
 }
 
-/// A document with a message on each line.
+/// A document with one message per line.
 fn document(messages: &[String]) -> String {
     format!(
         "{{\"info\":{{\"id\":\"s\"}},\"messages\":[\n{}\n]}}\n",
@@ -221,7 +221,7 @@ fn a_compaction_of_the_agent_ends_what_was_before_but_for_what_it_keeps() {
     assert_eq!(dead.drop.iter().copied().collect::<Vec<_>>(), [1, 2, 3]);
     apply(Format::OpenCode, &mut transcript, dead);
     assert_eq!(window(&transcript), kept);
-    // What answered a message that left answers the compaction.
+    // An answer to a removed message now answers the compaction.
     let [question, summary] = compaction(5, Some(4));
     let expected = document(&[answered(4, 5, SAID), question, summary, asked(7, "three")]);
     assert_eq!(bytes(&transcript), expected);
@@ -252,7 +252,7 @@ fn a_summary_is_a_compaction_before_the_first_kept_message() {
         let written = bytes(&transcript);
         assert_eq!(detected(&written), Ok((Format::OpenCode, Layout::File)));
         assert_eq!(window(&read(&written)), expected);
-        // With the time of the message before it, and an id that continues that one's.
+        // It has the time of the message before it, and an id that continues that message's id.
         let before = if tail == 2 { 2 } else { 3 };
         assert!(written.contains(&format!(
             "\"time\":{{\"created\":{before}}},\"agent\":\"build\""
@@ -279,7 +279,7 @@ fn the_last_answers_figures_are_lowered() {
         .iter()
         .map(|r| String::from_utf8_lossy(&r.with).into_owned())
         .collect();
-    // Of 1 000 tokens, 960 have left.
+    // 960 of 1 000 tokens were removed.
     assert_eq!(with, ["0", "30", "50"]);
 }
 

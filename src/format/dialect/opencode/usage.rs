@@ -1,10 +1,11 @@
-//! The tokens that a provider counted for an answer. The agent compares those of the last answer with the window when it goes on.
+//! The tokens that a provider counted for an answer. When it continues, the agent compares those of the last answer with the
+//! window.
 
 use crate::format::usage::Share;
 use crate::scan::Value;
 use crate::transcript::{Conversation, Replace, Role, Transcript};
 
-/// The tokens of the request, by the `info` of its answer.
+/// The tokens of the request, from the `info` of its answer.
 pub(super) fn recorded(info: Value<'_>) -> Option<u64> {
     let [input, cache] = info.field("tokens").fields(["input", "cache"]);
     let [read, write] = cache.fields(["read", "write"]);
@@ -12,7 +13,7 @@ pub(super) fn recorded(info: Value<'_>) -> Option<u64> {
     parts.filter_map(Value::number).reduce(u64::saturating_add)
 }
 
-/// Lowers the figures of the last answer by the share that has left.
+/// Reduces the figures of the last answer by the share that was removed.
 pub(super) fn corrected(
     transcript: &Transcript<'_>,
     conversation: &Conversation,

@@ -1,8 +1,8 @@
-//! What a model sees of a session: from the last compaction on, with the messages that it keeps, each answer followed by its
-//! results.
+//! What a model sees of a session: everything from the last compaction on, with the messages that it keeps, and each answer
+//! followed by its results.
 //!
-//! The agent goes back from the newest message to the question of the last compaction that was answered by a summary. That
-//! compaction may name an older message from which on all is kept: these messages then follow the summary.
+//! The agent goes back from the newest message to the question of the last compaction that was answered with a summary. That
+//! compaction may name an older message: all messages from that one on are kept, and follow the summary.
 
 use crate::ids::IdSet;
 use crate::scan::Span;
@@ -10,18 +10,18 @@ use crate::transcript::{
     Answer, BlockKind, Compaction, Conversation, ConversationId, LinkKind, Role, Source, Transcript,
 };
 
-/// The lines that the agent takes, in the order of the document.
+/// The lines that the agent uses, in document order.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     pub(super) lines: Vec<u32>,
-    /// The question of the last compaction and its summary, where there is one: by their places in `lines`.
+    /// The question of the last compaction and its summary, if there is one, as indices in `lines`.
     pub(super) compaction: Option<(usize, usize)>,
-    /// Whether the messages before the question are kept by it, rather than what a model sees first.
+    /// Whether the compaction keeps the messages before its question, so that they are sent after its summary.
     keeps: bool,
 }
 
 impl Taken {
-    /// What the agent takes of a session.
+    /// The part of a session that the agent uses.
     pub(super) fn of(transcript: &Transcript<'_>) -> Self {
         let links = transcript.links();
         let mut answered: IdSet<&[u8]> = IdSet::default();
@@ -72,7 +72,7 @@ impl Taken {
         taken
     }
 
-    /// The same in the order in which they are sent.
+    /// The same lines in the order in which they are sent.
     fn in_order(&self) -> Vec<u32> {
         match self.compaction {
             Some((question, summary)) if self.keeps => {
@@ -125,7 +125,7 @@ fn of_lines(transcript: &Transcript<'_>, lines: &[u32], summary: Option<u32>) ->
         let own = unit.blocks.0..unit.blocks.1;
         let (said, answered): (Vec<u32>, Vec<u32>) =
             own.partition(|block| transcript.block(*block).kind != BlockKind::Result);
-        // A summary that is not the last one is an answer like others.
+        // A summary other than the last one is an answer like any other.
         let role = match (link.role, is_summary) {
             (_, true) => Role::User,
             (role, false) => role.unwrap_or(unit.role),

@@ -1,13 +1,13 @@
 //! Writes a summary as pi does: a `compaction` entry, which names the first entry that is still sent.
 //!
-//! An agent that has the session open appends to the last entry that it knows, and sees only the ancestors of that entry. So
-//! the compaction must be among these ancestors: it is inserted as the parent of the first kept entry. Where no entry is
-//! kept, or an earlier compaction follows the first kept entry, it takes the place and the id of the entry that it replaces.
-//! In the first version, which has no ids, it comes last and counts entries: the agent assigns ids to the entries of such a
-//! file, and rewrites it, before it continues.
+//! An agent that has the session open appends to the last entry that it knows, and sees only the ancestors of that entry. So the
+//! compaction must be among these ancestors: it is inserted as the parent of the first kept entry. If no entry is kept, or an
+//! earlier compaction follows the first kept entry, the compaction takes the place and the id of the entry that it replaces. In the
+//! first version of the format, which has no ids, it comes last and counts entries: before it continues, the agent assigns ids to
+//! the entries of such a file and rewrites it.
 //!
-//! What it replaces is dead then; `history` decides what is removed. Its time is that of the last kept entry: the agent
-//! considers a provider's count in an answer out of date where the answer is not newer than the compaction.
+//! The entries that it replaces are then dead; `history` decides what is removed. Its time is that of the last kept entry: the
+//! agent considers a provider's count in an answer out of date if the answer is not newer than the compaction.
 
 use std::collections::BTreeSet;
 
@@ -72,7 +72,7 @@ pub(super) fn splice(
         Chaining::ById => {
             let kept = kept_lines.first().copied();
             let place = InsertionPoint::of(&tree, &path, kept, summary.text)?;
-            // Where no entry is kept it names itself: then nothing before it is sent, but everything after it.
+            // If no entry is kept, it names itself: then nothing before it is sent, but everything after it is.
             let first = kept.map_or(place.id.as_slice(), |kept| tree.id_of(kept));
             let first = [b"\"firstKeptEntryId\":\"", first, b"\""].concat();
             let chained = [
@@ -112,7 +112,7 @@ struct InsertionPoint {
     id: Vec<u8>,
     /// Its parent, as a JSON value.
     parent: Vec<u8>,
-    /// The new link of the entry whose parent it becomes, where that named another entry.
+    /// The new link of the entry whose parent it becomes, if that entry named a different parent.
     relink: Option<Replace>,
 }
 
@@ -148,7 +148,7 @@ impl InsertionPoint {
         })
     }
 
-    /// The place of an existing entry, with its descendants: of two entries with the same id, the later one counts.
+    /// The place of an existing entry, whose descendants it takes over: of two entries with the same id, the later one counts.
     fn instead_of(tree: &Tree<'_, '_>, line: u32) -> Self {
         let parent = tree.transcript.bytes(line, tree.link(line).parent);
         InsertionPoint {
@@ -176,7 +176,7 @@ pub(super) fn without(
     changes
 }
 
-/// When an entry was written, with the quotes.
+/// The timestamp of an entry, with the quotes.
 fn timestamp<'t>(transcript: &'t Transcript<'_>, line: u32) -> Option<&'t [u8]> {
     let time = Value::of(transcript.line(line)).field("timestamp");
     time.string().map(|_| time.raw())

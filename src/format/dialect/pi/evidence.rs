@@ -1,4 +1,4 @@
-//! By what an entry of a pi session is recognised: a header, and messages within entries.
+//! Recognises the entries of a pi session: a header, and messages inside entries.
 //!
 //! What only newer versions of the format have is recognised, too, so that a file with it is refused: it would be read wrongly.
 
@@ -26,11 +26,11 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
         (b"compaction", _) if line.has(RETAINED_TAIL | PARENT_ID) => {
             Some(Evidence::message(NEWER, None))
         }
-        // Those of Factory Droid have long ids.
+        // Factory Droid's entries have long ids.
         (b"message", Some(says)) if line.own.role.is_empty() && !line.has(LONG_ID) => {
             Some(Evidence::message(OWN, says.unrecognised(Format::Pi)))
         }
-        // What a model reads instead of a message would have to change with it.
+        // The replacement that a model reads instead of a message would have to change with the message.
         (b"context_edit", _) if line.has(PARENT_ID | REPLACES) => {
             let edit = Unrecognised::Line(b"context_edit with a replacement");
             Some(Evidence::message(OWN, Some(edit)))

@@ -1,7 +1,7 @@
 //! The entries of a session that no model will ever see again, and how the other entries are linked without them.
 //!
-//! Dead are the messages outside of the live window, and the entries without a message that are attached to them. Such entries
-//! on the path to the leaf (a change of the model, a label, data of an extension) set up the session and are kept.
+//! The messages outside the live window are dead, and so are the entries without a message that are attached to them. Such entries
+//! on the path to the leaf (a model change, a label, data of an extension) configure the session and are kept.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::transcript::{ChangeSet, Replace, Transcript};
 
 /// The dead lines of a session.
 ///
-/// None where there is no message.
+/// Empty if there is no message.
 pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let main = transcript.conversations.first();
     if !main.is_some_and(|main| main.messages.iter().any(|m| !main.blocks(m).is_empty())) {
@@ -50,7 +50,7 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     without(&tree, &path, lines)
 }
 
-/// The nearest ancestor of a line that satisfies `is_it`. `known` caches what was found, and is valid only for this `is_it`.
+/// The nearest ancestor of a line that satisfies `is_it`. `known` caches the results, and is valid only for this `is_it`.
 fn above(
     tree: &Tree<'_, '_>,
     line: u32,
@@ -61,7 +61,7 @@ fn above(
     Some(above.stop).filter(|line| *line != NONE)
 }
 
-/// Drops lines, with new parents and new first kept entries for the entries that are kept.
+/// Drops lines, and updates the parents and first kept entries that the kept entries name.
 pub(super) fn without(tree: &Tree<'_, '_>, path: &[u32], removed: BTreeSet<u32>) -> ChangeSet {
     if removed.is_empty() {
         return ChangeSet::default();
@@ -109,7 +109,7 @@ pub(super) fn without(tree: &Tree<'_, '_>, path: &[u32], removed: BTreeSet<u32>)
                 let Some(named) = named.filter(|named| removed.contains(named)) else {
                     continue;
                 };
-                // The next entry that is kept; if there is none, only those after the compaction.
+                // The next kept entry; if there is none, only entries after the compaction are sent.
                 let place = |wanted: u32| path.iter().position(|line| *line == wanted);
                 let next = match (place(named), place(line)) {
                     (Some(from), Some(to)) if from < to => {

@@ -14,9 +14,9 @@ struct Parts {
     summary: Option<Text>,
     content: Option<Content>,
     message: Option<Message>,
-    /// Of an edit, the id of the entry that it is about.
+    /// For an edit, the id of the edited entry.
     target: Span,
-    /// Whether that entry is left out from now on.
+    /// Whether that entry is omitted from now on.
     omits: bool,
     link: Link,
 }
@@ -126,7 +126,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
     Ok(line_kind)
 }
 
-/// A text that is the only content of a line.
+/// Adds a text that is the only content of a line.
 fn words(record: &mut Record<'_, '_>, link: &mut Link, text: Option<Text>) {
     let Some(text) = text else { return };
     link.content = quoted(text);
@@ -211,7 +211,7 @@ fn said(
             words(record, link, message.summary);
             LineKind::Message
         }
-        // The agent's own instructions: they set up the session, and the agent sends them again by itself.
+        // The agent's own instructions: they configure the session, and the agent itself sends them again.
         b"system" => {
             record.forget(start, texts);
             LineKind::Control
@@ -223,7 +223,7 @@ fn said(
     }
 }
 
-/// The message of an entry; its content's blocks are added.
+/// Reads the message of an entry and adds the blocks of its content.
 fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Message> {
     let (start, texts) = (record.block_mark(), record.text_mark());
     let mut message = Message::default();
@@ -250,7 +250,7 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Message> {
     Ok(message)
 }
 
-/// A content, string or list of blocks, which are added.
+/// Reads content, a string or a list, and adds its blocks.
 fn contents(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
     if c.kind()? != Kind::Array {
         return blocks::unlisted(c, record);

@@ -1,4 +1,4 @@
-//! What pi requires of a session file that it is to resume, and what providers require of the resulting messages.
+//! What pi requires of a session file to resume it, and what providers require of the resulting messages.
 //!
 //! The agent omits aborted answers and adds results for calls that have none; it sends a result without its call as it is,
 //! and silently ignores a parent or a first kept entry that is missing. Never looks at entries that no model sees.

@@ -251,7 +251,7 @@ fn a_summary_comes_before_what_stays_with_the_time_of_the_last_entry() {
     assert_eq!(words(&after), ["so far", "two", "three"]);
     let new = new.replace("\"parentId\":\"a\"", "\"parentId\":null");
     assert_eq!(alive(&after), third(&[new, b, c]));
-    // What an agent appends that does not know of the summary comes after it.
+    // Entries from an agent that does not know about the summary come after it.
     let next = format!("{{{}}}\n", said("d", "c", "four"));
     assert_eq!(words(&(after + &next)), ["so far", "two", "three", "four"]);
 }
@@ -472,7 +472,7 @@ fn an_entry_that_an_edit_leaves_out_is_no_message_and_stays_with_its_edit() {
         said("4", "2", "on"),
     ]);
     assert_eq!(words(&branched), ["go", "cut o", "on"]);
-    // What a summary replaces goes with the entry that is left out, and what is kept still leaves it out.
+    // What a summary replaces is removed together with the omitted entry; if the entry is kept, it is still omitted.
     let summarised = alive(&spliced(&text, 1, Some("so")));
     assert_eq!(words(&summarised), ["so", "on"]);
     assert!(!summarised.contains("cut o"));

@@ -56,7 +56,7 @@ impl<'t, 'a> Tree<'t, 'a> {
         let mut by_id = IdMap::default();
         for (line, link) in (0u32..).zip(transcript.links()) {
             if link.is_node() && !link.id.is_empty() {
-                // An id that occurs twice belongs to the last entry with it.
+                // A duplicate id belongs to the last entry that has it.
                 by_id.insert(transcript.bytes(line, link.id), line);
             }
         }
@@ -162,8 +162,8 @@ impl<'t, 'a> Tree<'t, 'a> {
         broken.or_else(|| self.other_session().map(Spared::OtherSession))
     }
 
-    /// The entry at which the path breaks off, if there are messages before it. That a compaction came later makes no difference: it
-    /// replaced only what was sent then.
+    /// The entry at which the path breaks off, if there are messages before it. A later compaction makes no difference: it replaced
+    /// only what was sent at the time.
     fn broken(&self) -> Option<u32> {
         let root = self.path().first().copied()?;
         let is_broken = self.chaining == Chaining::ById
@@ -173,7 +173,7 @@ impl<'t, 'a> Tree<'t, 'a> {
         (is_broken && is_any_before()).then_some(root)
     }
 
-    /// The second header: there another session begins.
+    /// The second header, where another session begins.
     fn other_session(&self) -> Option<u32> {
         let is_header = |line: &u32| {
             self.transcript.lines()[*line as usize].kind == LineKind::Session
@@ -208,7 +208,7 @@ impl<'t, 'a> Tree<'t, 'a> {
         }
     }
 
-    /// The lines that count where entries are numbered: all that could be read, including the header.
+    /// The lines that count as entries when entries are numbered: all that could be read, including the header.
     pub(super) fn entries(&self) -> impl Iterator<Item = u32> + '_ {
         let lines = (0u32..).zip(self.transcript.lines());
         let read = lines.filter(|(number, line)| {
@@ -229,7 +229,7 @@ impl<'t, 'a> Tree<'t, 'a> {
         window.chain(path[at + 1..].iter().copied()).collect()
     }
 
-    /// The entries that edits among these ones leave out.
+    /// The entries that edits among these lines omit.
     fn omitted(&self, lines: &[u32]) -> IdSet<u32> {
         let edits = lines.iter().filter(|line| {
             let is_control = self.transcript.lines()[**line as usize].kind == LineKind::Control;

@@ -1,14 +1,14 @@
 //! The tokens that a provider counted for the last answer, and what it would count now.
 //!
-//! The agent compacts again at once when this figure shows that the window is full, and a compaction makes it wrong. It is
-//! lowered by the share of the window that was removed: first the tokens read from a cache, then those written to one, then
+//! The agent immediately compacts again when this figure shows that the window is full, and a compaction makes the figure wrong. So
+//! it is reduced by the share of the window that was removed: first the tokens read from a cache, then those written to one, then
 //! the rest, and always the total. Costs are history and stay as they are.
 
 use crate::format::usage::{Share, lowered};
 use crate::scan::Value;
 use crate::transcript::{Answer, Conversation, Replace, Role, Transcript};
 
-/// The parts of a recorded usage that fill the window, in the order in which they are lowered, and the sum of all.
+/// The parts of a recorded usage that fill the window, in the order in which they are reduced, and their total.
 const NAMES: [&str; 4] = ["cacheRead", "cacheWrite", "input", "totalTokens"];
 
 /// The corrected figures of the last answer, and of aborted ones after it, given the share of the window that is left.

@@ -34,7 +34,7 @@ impl Agent for QwenAgent {
 
     fn id<'p>(&self, below: &'p Path) -> Option<&'p str> {
         let folder = below.parent()?;
-        // The conversations of subagents are in other folders.
+        // Subagents' conversations are in other folders.
         let is_chat = folder.components().count() == 2 && folder.ends_with("chats");
         let name = below.file_name()?.to_str()?;
         self.id_of_name(name).filter(|_| is_chat)

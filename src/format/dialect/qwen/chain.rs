@@ -1,8 +1,7 @@
 //! How the records of a session are linked.
 //!
-//! The agent finds a parent by its id; of records with the same id the first says what they are and what came before, and the
-//! parts of the others are added to it. Where a parent is missing, the history begins. Never decides what a model sees: that is
-//! `window`.
+//! The agent finds a parent by its id. Of records with the same id, the first determines their type and parent, and the parts of
+//! the others are added to it. The history begins where a parent is missing. Never decides what a model sees: that is `window`.
 
 use crate::ids::{IdMap, IdSet};
 use crate::transcript::{Link, LinkKind, Spared, Transcript};
@@ -15,7 +14,7 @@ pub(super) struct Chain<'t, 'a> {
     pub(super) transcript: &'t Transcript<'a>,
     /// The first line of each id.
     by_id: IdMap<&'t [u8], u32>,
-    /// The other lines of an id, by its first one.
+    /// The other lines with an id, keyed by the first.
     others: IdMap<u32, Vec<u32>>,
     /// The line at which the session continues.
     leaf: Option<u32>,
@@ -59,7 +58,7 @@ impl<'t, 'a> Chain<'t, 'a> {
         self.by_id.get(id).copied()
     }
 
-    /// The first line with the id of this one; [`NONE`] where it is no record.
+    /// The first line with the same id; [`NONE`] if this line is not a record.
     pub(super) fn first_of(&self, line: u32) -> u32 {
         match is_record(self.link(line)) {
             true => self.named(self.id_of(line)).unwrap_or(NONE),
@@ -90,7 +89,7 @@ impl<'t, 'a> Chain<'t, 'a> {
     }
 
     /// Why no line of the session may be dropped, given the path: it breaks off at a record whose parent is missing, with messages
-    /// before it. That a compaction came later makes no difference: it replaced only what was sent then.
+    /// before it. A later compaction makes no difference: it replaced only what was sent at the time.
     pub(super) fn spared(&self, path: &[u32]) -> Option<Spared> {
         let root = path.first().copied()?;
         let is_broken = !self.link(root).parent.is_empty() && self.parent(root) == NONE;

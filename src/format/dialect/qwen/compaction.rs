@@ -1,9 +1,10 @@
-//! Writes a summary as the agent's own compression does: a `chat_compression` record with the history that is left, which is the
-//! summary alone. The kept messages follow it on the chain.
+//! Writes a summary as the agent's own compression does: a `chat_compression` record with the remaining history, which is just the
+//! summary. The kept messages follow it on the chain.
 //!
-//! Where kept messages are in the history of an earlier compaction, the summary becomes the first message of that history. Where no
+//! If kept messages are in the history of an earlier compaction, the summary becomes the first message of that history. If no
 //! record is kept, the new one takes the id of the last one: an agent that has the session open continues from that id. It is
-//! inserted before the line with this id, since of two the first counts. Which lines are dead afterwards is decided in `history`.
+//! inserted before the line with this id, since the first of the two counts. Which lines are dead afterwards is decided in
+//! `history`.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use crate::scan::{Span, Value};
 use crate::text::push_json_string;
 use crate::transcript::{ChangeSet, Replace, Transcript};
 
-/// The keys before its type that a new record copies from another one, in the agent's order, and those after it.
+/// The keys that a new record copies from another one, in the agent's order: those before its type, and those after it.
 const IDENTITY: [&str; 2] = ["sessionId", "timestamp"];
 const SURROUNDINGS: [&str; 5] = ["cwd", "version", "gitBranch", "agentId", "isSidechain"];
 
@@ -42,7 +43,7 @@ pub(super) fn splice(
         // Records without a message after the last message are kept.
         None => path.get(after).copied(),
     };
-    // Where nothing follows, the new record is the last one under another content.
+    // If nothing follows, the new record takes the place of the last one.
     let (line, before) = match next {
         Some(next) => (next, chain.link(next)),
         None => (last.record, chain.link(last.record)),
@@ -115,7 +116,8 @@ fn message(text: &str) -> Vec<u8> {
     out
 }
 
-/// The new record, with the keys that it shares with `model`. `recorded`: the tokens that the agent believes to be in the window.
+/// The new record, with the keys that it shares with `model`. `recorded` is the number of tokens that the agent believes to be in
+/// the window.
 fn record(
     model: &[u8],
     id: &[u8],

@@ -1,5 +1,4 @@
-//! By what a line of Qwen Code is recognised: Claude Code's envelope, with keys that only Qwen Code writes or with a message of
-//! parts.
+//! Recognises a line of Qwen Code: Claude Code's envelope, with keys that only Qwen Code writes or with a message made of parts.
 
 use crate::format::Format;
 use crate::format::detect::{
@@ -15,7 +14,7 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
         return None;
     }
     Some(match (line.kind, &line.message) {
-        // A compaction holds the whole history, and may be all that a session consists of.
+        // A compaction contains the whole history, and may be all that a session consists of.
         (b"system", None) => Evidence::message(OWN, None),
         (_, None) => Evidence::mark(OWN),
         (b"user" | b"assistant" | b"tool_result" | b"system", Some(says)) => {

@@ -1,8 +1,8 @@
 //! The lines of a session that no model will ever see again, and how the other lines are linked without them.
 //!
-//! Dead are the messages outside of the live window, and what is attached to them. Records without a message that are on the path
-//! (the model, titles, goals, snapshots of files) set up the session and are kept; of the snapshots that only count as the newest
-//! one, that is kept.
+//! The messages outside the live window are dead, and so are the records attached to them. Records without a message on the path
+//! (the model, titles, goals, file snapshots) configure the session and are kept; of snapshots of which only the newest counts,
+//! only that one is kept.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ use crate::ids::IdSet;
 use crate::scan::Value;
 use crate::transcript::{ChangeSet, LineKind, LinkKind, Replace, Transcript};
 
-/// The records of which the agent reads only the last one.
+/// The type of record of which the agent reads only the last.
 const SNAPSHOT: &[u8] = b"attribution_snapshot";
 
 /// The dead lines of a session.
 ///
-/// None where the rest would hold no message.
+/// Empty if the rest would contain no message.
 pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let chain = Chain::new(transcript);
     let path = chain.path();
@@ -40,7 +40,7 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
             continue;
         }
         let leaves = if live.contains(&first) {
-            // A summary that took the place of a record.
+            // The replaced record, whose id a summary took over.
             first != line && is_compaction(&chain, first)
         } else if speaks(&chain, first) {
             true
@@ -69,7 +69,7 @@ fn is_compaction(chain: &Chain<'_, '_>, line: u32) -> bool {
     matches!(chain.link(line).kind, LinkKind::Compaction(_))
 }
 
-/// Drops lines, with new parents for the lines that are kept.
+/// Drops lines and gives the kept lines new parents.
 pub(super) fn without(chain: &Chain<'_, '_>, removed: BTreeSet<u32>) -> ChangeSet {
     if removed.is_empty() {
         return ChangeSet::default();

@@ -1,7 +1,7 @@
 //! Session files of Qwen Code: Claude Code's envelope around messages of Gemini's API, one per line.
 //!
-//! Each record names the one before it; the path to the last one is the session. A `chat_compression` holds the whole history that
-//! it has left, and a result is repeated in `toolCallResult`. Other records of the agent's own are in the same chain.
+//! Each record names the one before it; the path to the last one is the session. A `chat_compression` contains the whole remaining
+//! history, and a result is repeated in `toolCallResult`. Records of the agent's own are in the same chain.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -123,7 +123,7 @@ impl Dialect for Qwen {
         })
     }
 
-    /// The model is beside the message.
+    /// The model is recorded beside the message.
     fn model_of(
         &self,
         transcript: &Transcript<'_>,

@@ -1,7 +1,7 @@
 //! Reads one line: a message, a record of the agent's own, or a compaction with the history that it left.
 //!
-//! The agent skips records without ids, so they are in no chain. Of a message it sends all parts, thoughts too. Never decides what
-//! is live.
+//! The agent skips records without ids, so they are in no chain. It sends all parts of a message, including thoughts. Never decides
+//! what is live.
 
 use crate::format::shapes::blocks;
 use crate::format::shapes::parts::{self, Thoughts};
@@ -10,7 +10,7 @@ use crate::transcript::{BlockKind, Compaction, LineKind, Link, LinkKind, Record,
 
 /// The key beside a history whose first message is a summary that this program wrote.
 pub(super) const SUMMARISED: &str = "ctxpackSummary";
-/// What the agent's own compression lets the model answer to a summary.
+/// The model's answer to a summary, as the agent's own compression writes it.
 const ACKNOWLEDGEMENT: &[u8] = b"Got it. Thanks for the additional context!";
 
 /// Records beside the chain: the agent never continues from them.
@@ -25,7 +25,7 @@ const BESIDE: [&[u8]; 6] = [
 
 /// The messages that the agent sends in the user's name.
 const INJECTED: [&[u8]; 3] = [b"notification", b"cron", b"goal_runtime"];
-/// Messages that are said aloud, and never sent.
+/// Spoken messages, which are never sent.
 const SPOKEN: &[u8] = b"realtime_message";
 
 /// The values of the keys of a line.
@@ -102,7 +102,7 @@ fn fields<'a>(c: &mut Cursor<'a>) -> Parse<Fields<'a>> {
     Ok(read)
 }
 
-/// A message of the user, of the model, or of results.
+/// A message of the user or the model, or one with results.
 fn said(
     c: &mut Cursor<'_>,
     fields: &Fields<'_>,
@@ -176,7 +176,7 @@ fn message(
     Ok((role, span))
 }
 
-/// The parts of a summary: its texts count as texts, without the objects that they are in.
+/// The parts of a summary: its texts count as plain texts, without the objects that contain them.
 fn summary(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
     c.array(|c| {
         let (mut at, mut said) = (c.clone(), None);
@@ -212,7 +212,7 @@ fn system(
             link.kind = LinkKind::Other;
             Ok(LineKind::Session)
         }
-        // Calls and answers once more, for the figures that the agent shows.
+        // Calls and answers again, for the statistics that the agent shows.
         b"ui_telemetry" => Ok(LineKind::Mirror),
         b"slash_command" => {
             link.kind = LinkKind::GoBack;
@@ -233,7 +233,7 @@ fn system(
     }
 }
 
-/// The command, between the quotes, if only the agent itself has answered it: then what the user typed is not sent.
+/// The command, between the quotes, if only the agent itself answered it: then what the user typed is not sent.
 fn command_alone(c: &mut Cursor<'_>) -> Parse<Span> {
     let [phase, is_sent, items, command] =
         c.fields(["phase", "sentToModel", "outputHistoryItems", "rawCommand"])?;
@@ -247,7 +247,7 @@ fn command_alone(c: &mut Cursor<'_>) -> Parse<Span> {
     Ok(command.unwrap_or_default())
 }
 
-/// A compaction: the history that takes the place of everything before it.
+/// A compaction: the history that replaces everything before it.
 fn compression(
     c: &mut Cursor<'_>,
     record: &mut Record<'_, '_>,
@@ -305,7 +305,7 @@ fn compression(
     })
 }
 
-/// Whether a history begins as one that the agent has summarised: its second message acknowledges the first.
+/// Whether a history begins like one that the agent summarised: its second message acknowledges the first.
 fn is_acknowledged(mut c: Cursor<'_>) -> Parse<bool> {
     let line = c.line();
     let (mut number, mut is_it) = (0, false);

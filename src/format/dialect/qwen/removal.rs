@@ -1,5 +1,5 @@
-//! Removes blocks from a session: parts from their messages, messages that have no other content from the history that they are in,
-//! and lines that hold nothing else, with new links for those that follow them.
+//! Removes blocks from a session: parts from their messages, messages without other content from the history that contains them,
+//! and lines without other content, relinking the lines that follow them.
 
 use super::chain::Chain;
 use super::history;

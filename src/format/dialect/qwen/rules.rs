@@ -1,5 +1,5 @@
-//! What the agent requires of a session. It silently ignores what is before a missing parent, and does not start where a compaction
-//! has a history that is no list.
+//! What the agent requires of a session. It silently ignores everything before a missing parent, and fails to start if a compaction
+//! has a history that is not a list.
 
 use super::chain::{Chain, NONE};
 use crate::transcript::{Compaction, LinkKind};

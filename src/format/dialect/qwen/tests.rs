@@ -3,7 +3,7 @@ use crate::format::{Format, Share, Summary, Warnings};
 use crate::transcript::{ChangeSet, Role, Transcript, Typed};
 use crate::verify::Rule;
 
-/// A record whose parent is the one before it; `more`: its other members.
+/// A record whose parent is the one before it; `more` are its other members.
 fn record(n: usize, kind: &str, more: &str) -> String {
     let parent = match n {
         0 => "null".to_owned(),
@@ -208,7 +208,7 @@ fn the_figure_that_the_agent_looks_at_is_lowered_with_those_beside_it() {
         )
     );
     assert!(lowered.contains(r#"{"promptTokenCount":900}"#));
-    // The last record is a summary: its figure is the last one.
+    // The last record is a summary, so its figure is the last one.
     let session = file(&[
         said(0, "user", &text("a")),
         answer(1, r#""promptTokenCount":900"#),

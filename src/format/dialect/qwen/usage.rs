@@ -1,13 +1,13 @@
 //! The tokens that the agent believes to be in its window: the last figure on the chain, of an answer or of a compaction.
 //!
-//! It compacts at once when this figure shows that the window is full, and a compaction makes it wrong: it is lowered by the
-//! share of the window that was removed. The output that is part of a total stays.
+//! It compacts at once when this figure shows that the window is full, and a compaction makes the figure wrong, so it is reduced by
+//! the share of the window that was removed. The output that is part of a total stays.
 
 use crate::format::usage::Share;
 use crate::scan::{Span, Value};
 use crate::transcript::{Conversation, Replace, Transcript};
 
-/// The figures of an answer; the first that is not 0 counts, and the others go along.
+/// The figures of an answer; the first that is not 0 counts, and the others change with it.
 const OF_ANSWER: [&str; 3] = [
     "promptTokenCount",
     "totalTokenCount",

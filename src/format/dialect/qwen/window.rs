@@ -1,7 +1,7 @@
 //! What a model sees of a session: the history that the last compaction left, and the messages since.
 //!
-//! What the user typed for a command that only the agent answered is taken back. Words that were typed while tools were running are
-//! a message of their own here; the agent sends them in the message of the results.
+//! The input of a command that only the agent answered is removed. Words that were typed while tools were running are a message of
+//! their own here; the agent sends them in the message with the results.
 
 use super::chain::Chain;
 use crate::scan::{Cursor, Kind, Span, Value, unescape};
@@ -23,11 +23,11 @@ enum Compactions {
 pub(super) struct Sent<'t> {
     /// The first line of its record.
     pub(super) record: u32,
-    /// Its units: one for each line of its record, or the one of a history.
+    /// Its units: one for each line of its record, or a single one from a history.
     pub(super) units: Vec<&'t Unit>,
 }
 
-/// The messages of the window, in their order.
+/// The messages of the window, in order.
 pub(super) struct Window<'t> {
     pub(super) messages: Vec<Sent<'t>>,
     /// Where on the path the window begins: at the last compaction, or at the root.
@@ -88,7 +88,7 @@ impl<'t> Window<'t> {
         window
     }
 
-    /// The conversation of these messages; `path` has the live lines.
+    /// The conversation of these messages; `path` contains the live lines.
     fn conversation(self, chain: &Chain<'t, '_>, path: &[u32]) -> Conversation {
         let mut conversation = Conversation::new(ConversationId::Main);
         for sent in &self.messages {
@@ -109,7 +109,7 @@ impl<'t> Window<'t> {
             }
         }
         for record in path[self.begins.min(path.len())..].iter().copied() {
-            // Of a compaction the agent reads only the first line.
+            // The agent reads only the first line of a compaction.
             let all = if chain.link(record).is_boundary() {
                 1
             } else {
@@ -131,7 +131,7 @@ impl Sent<'_> {
     }
 }
 
-/// Whether a message is a command that the user typed, and nothing else.
+/// Whether a message is just a command that the user typed.
 fn is_command(transcript: &Transcript<'_>, sent: &Sent<'_>, command: &[u8]) -> bool {
     let blocks: Vec<u32> = sent.blocks().collect();
     let [only] = blocks[..] else { return false };

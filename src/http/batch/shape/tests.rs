@@ -1,4 +1,4 @@
-//! The published examples of both batch APIs, and what is no example of them.
+//! The published examples of both batch APIs, and counterexamples.
 
 use super::*;
 use crate::http::endpoint::PlainHttp;
@@ -65,7 +65,7 @@ fn a_batch_is_read_as_its_server_tells_of_it() {
     assert_eq!((one.created, one.requests), (Some(1_724_179_044), Some(3)));
     assert_eq!(one.standing, BatchStatus::Working);
     batch["processing_status"] = "ended".into();
-    // Never the address that the server names.
+    // Never the URL that the server names.
     batch["results_url"] = "https://evil.example/r".into();
     let BatchStatus::Ended(addresses_of, _) = seen(&anthropic, &batch).unwrap().standing else {
         panic!("it has ended")

@@ -21,7 +21,7 @@ fn whole(path: &str, text: &str) -> Recent {
     file(path, text, Lines::ALL)
 }
 
-/// Four characters a token, rounded down; 5 files, 5 000 tokens each and 50 000 in all.
+/// Four characters per token, rounded down; 5 files, 5 000 tokens each and 50 000 in all.
 fn layered() -> (Estimator, Restore) {
     let policy = preset("layered").unwrap();
     (Estimator::new(&policy.tokens).unwrap(), policy.restore)
@@ -97,7 +97,7 @@ fn a_file_of_just_as_many_tokens_as_allowed_is_not_cut() {
     let (text, tokens) = put_back(&content(5_001));
     let kept = content(5_000);
     let expected = format!("[File restored: a]\n```\n{kept}```\n[Cut here: there is more]");
-    // The line end itself is where the cut is.
+    // The cut is at the line end itself.
     assert_eq!((text, tokens), (expected, vec![4_999]));
 }
 
@@ -154,7 +154,7 @@ fn the_sum_is_met_exactly() {
     assert_eq!(with(0), [] as [u64; 0]);
     assert_eq!(with(20_000), [5_000; 4]);
     assert_eq!(with(15_000), [5_000; 3]);
-    // What is left is filled, at a line's end.
+    // The remaining room is filled, up to a line end.
     assert_eq!(with(15_200), [5_000, 5_000, 5_000, 199]);
     // Too little to be worth it.
     assert_eq!(with(15_199), [5_000; 3]);
@@ -203,7 +203,7 @@ fn a_limit_of_zero_tokens_a_file_restores_nothing() {
     );
 }
 
-/// The plan and the to-dos of a conversation of three messages, where those from `from` on are kept.
+/// The plan and the to-dos of a conversation of three messages, of which those from `from` on are kept.
 fn extras(from: u32, skip_visible: bool) -> (String, Vec<Extra>) {
     let lines = r##"{"role":"user","content":"go"}
 {"role":"assistant","content":[{"type":"tool_use","id":"p","name":"ExitPlanMode","input":{"plan":"# Plan\n```\nx\n```"}},{"type":"tool_use","id":"t","name":"TodoWrite","input":{"todos":[{"content":"a","status":"completed"},{"content":"b","status":"in_progress"},{"content":"c","status":"pending"}]}}]}
@@ -246,7 +246,7 @@ fn the_plan_and_the_open_todos_come_back() {
     assert_eq!(extras(1, false), both);
 }
 
-/// The entries of a section, taken apart by nothing but headers and fences: path, content, whether it was cut.
+/// The entries of a section, parsed by headers and fences alone: path, content, whether it was cut.
 fn taken_apart(section: &str) -> Vec<(String, String, bool)> {
     let mut entries = Vec::new();
     let mut rest = section;
@@ -320,7 +320,7 @@ proptest! {
     }
 }
 
-/// A later summary stops before what was put back behind this one.
+/// A later compaction reads this summary only up to the restored section.
 #[test]
 fn every_entry_begins_as_the_facts_know_it() {
     let shown = Shown {

@@ -1,4 +1,5 @@
-//! The hashes of the content policy; hostile text in every place where a page has text; numbers that stay on one line.
+//! Tests of the hashes in the content security policy, of hostile text wherever a page has text, and of numbers that stay on one
+//! line.
 
 mod sha256;
 

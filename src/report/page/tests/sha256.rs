@@ -1,8 +1,8 @@
-//! SHA-256 in base 64, to check the hashes of the content policy: FIPS 180-4, word for word.
+//! Base64-encoded SHA-256, to check the hashes of the content security policy: a literal implementation of FIPS 180-4.
 //!
 //! For this test only; nothing else is hashed with it.
 
-/// The hash as a content policy has it.
+/// The hash as written in a content security policy.
 pub(super) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let hash = hash(bytes);

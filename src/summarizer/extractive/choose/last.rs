@@ -1,6 +1,6 @@
 //! The final pass: removes duplicate names and restores clipped rows where space allows.
 //!
-//! Chooses no unit.
+//! Never chooses units.
 
 use std::borrow::Cow;
 
@@ -10,17 +10,17 @@ use super::{Choice, Chosen, names_in};
 use crate::ids::IdSet;
 use crate::tokens::Size;
 
-/// The tokens that a whole row may take beyond what its size says: sizes of rows are not quite those of a text.
+/// The tokens that a whole row may take beyond its computed size: row sizes do not add up exactly to the size of the text.
 const WIDER: u64 = 2;
 
 impl<'c> Choice<'c> {
-    /// Leaves out of indexes what rows tell that were chosen after them. Returns the tokens that this has freed.
+    /// Removes names from indexes that later chosen rows contain. Returns the number of tokens freed.
     pub(super) fn drop_names_told_elsewhere(&mut self) -> u64 {
         let (extract, estimator) = (self.extract, self.estimator);
         let tokens = |text: &str| estimator.tokens(estimator.text(text));
         let is_index =
             |chosen: &Chosen<'_>| extract.found.units[chosen.unit].kind == UnitKind::Names;
-        // What counts as told may have been clipped off.
+        // A name that counts as covered may have been clipped off.
         let mut shown = IdSet::default();
         for chosen in self.chosen.iter().filter(|chosen| !is_index(chosen)) {
             shown.extend(names_in(extract, &chosen.text));
@@ -43,7 +43,7 @@ impl<'c> Choice<'c> {
         freed
     }
 
-    /// Tells all of what is told in part, as far as there is room when nothing else is worth telling.
+    /// Restores partial rows to their full text, as far as there is room when nothing else is worth adding.
     pub(super) fn widen(&mut self, freed: u64) {
         let tokens = |size| self.estimator.tokens(size);
         let mut spare = self.limit.saturating_sub(tokens(self.used)) + freed;

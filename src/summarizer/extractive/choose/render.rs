@@ -10,7 +10,7 @@ use super::super::units::{Claim, Origin, Unit};
 use super::{Choice, Chosen, Counts, WORTH_FILLING, combined, is_read};
 use crate::tokens::Size;
 
-/// Whether it is told how many messages of the user are left out.
+/// Whether the summary states how many messages of the user are left out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Note {
     Told,
@@ -31,7 +31,7 @@ impl<'c> Choice<'c> {
             if excess == 0 {
                 break;
             }
-            // A row tells more than the note, which goes before the last one.
+            // A row is worth more than the note, so the note is dropped before the last row.
             let fewest = match note {
                 Note::Told => 1,
                 Note::NoRoom => 0,
@@ -56,7 +56,7 @@ impl<'c> Choice<'c> {
         }
     }
 
-    /// The rows with the one that tells how many messages of the user are left out, below the user's words.
+    /// Adds the row that states how many messages of the user are left out, below the user's words.
     fn with_note(&self, mut rows: Vec<Row>, note: Note) -> Vec<Row> {
         let left_out = match note {
             Note::Told if !rows.is_empty() => self.left_out(),
@@ -70,8 +70,8 @@ impl<'c> Choice<'c> {
         rows
     }
 
-    /// Counts the text of the units chosen so far instead of their rows; returns whether that leaves room for more.
-    /// Where tokens are estimated, both are the same.
+    /// Counts the actual text of the chosen units instead of the sum of their rows if that leaves room for more; returns whether it
+    /// does. With estimated tokens, both are equal.
     pub(super) fn recount(&mut self) -> bool {
         if !self.estimator.is_exact() {
             return false;
@@ -87,7 +87,7 @@ impl<'c> Choice<'c> {
         has_room
     }
 
-    /// Drops units from the last one on until they have `excess` tokens or the `fewest` are left; returns whether any was dropped.
+    /// Drops units, last first, until they amount to `excess` tokens or only `fewest` are left; returns whether any was dropped.
     fn drop_last(&mut self, excess: u64, fewest: usize) -> bool {
         let mut dropped = Size::default();
         let is_free = |chosen: &Chosen<'_>| chosen.counts == Counts::Yes;
@@ -119,7 +119,7 @@ impl<'c> Choice<'c> {
     fn rows(&self, is_there: impl Fn(Counts) -> bool) -> Vec<Row> {
         let mut rows: Vec<Row> = Vec::new();
         let mut last: Option<(usize, &Unit)> = None;
-        // Omissions in the user's words are marked, or they would look complete.
+        // Omissions in the user's words are marked: otherwise they would look complete.
         let gap_after = |rows: &mut Vec<Row>, last: Option<(usize, &Unit)>| {
             if let (Some(row), Some((number, _))) = (rows.last_mut(), last)
                 && self.are_neighbours(number, number + 1)
@@ -141,7 +141,7 @@ impl<'c> Choice<'c> {
             });
             let gap = if is_gap { "…\n" } else { "" };
             match rows.last_mut() {
-                // What stands between two sentences is part of the first one.
+                // The text between two sentences belongs to the first one.
                 Some(row)
                     if last.is_some_and(|(_, last)| goes_on(last, unit))
                         && is_sentence(unit)
@@ -182,7 +182,7 @@ impl<'c> Choice<'c> {
         request(first).is_some() && request(first) == request(second)
     }
 
-    /// How many typed messages of the span are quoted in full, and in part.
+    /// The numbers of typed messages of the span that are quoted in full and in part.
     fn user_messages(&self) -> (u64, u64) {
         let requests = &self.extract.found.requests;
         let mut quoted: BTreeMap<u32, String> = BTreeMap::new();
@@ -220,7 +220,7 @@ fn goes_on(last: &Unit, next: &Unit) -> bool {
         && last.row.mark == next.row.mark
         && last.message == next.message;
     let may = match next.row.section {
-        // Each typed message is a row of its own, also one from an earlier summary.
+        // Each typed message is a row of its own, even one from an earlier summary.
         Section::Requests => last.claim == next.claim,
         section => section.labels() == Labels::None,
     };

@@ -19,16 +19,16 @@ use crate::summarizer::extractive::units::{Claim, Unit};
 const PLAN: u64 = 10;
 const CHANGED: u64 = 80;
 
-/// The tokens that changed files may take regardless of their part of the budget: nothing else is as informative.
+/// The tokens that changed files may always take, even beyond their part of the budget: nothing else is as informative.
 const FOR_CHANGED: u64 = 200;
 
-/// The same for to-dos that are open: a session that was compacted often has nothing else that tells them.
+/// The same for open to-dos: in a session that was compacted often, nothing else may list them.
 const FOR_TODOS: u64 = 150;
 
-/// A plan is not clipped below this many tokens: less would be of no use.
+/// A plan is not clipped below this many tokens: less would be useless.
 const SHORTEST_PLAN: u64 = 24;
 
-/// How often a text is clipped again because its row was still too large.
+/// The maximum number of attempts to clip a text until its row fits.
 const CLIPS: usize = 4;
 
 /// Stop after this many consecutive units that do not fit.
@@ -37,7 +37,7 @@ const MISFITS: usize = 100;
 impl<'c> Choice<'c> {
     /// Takes the user's words that must be quoted, as whole messages; other messages are taken sentence by sentence.
     pub(super) fn requests(&mut self, words: UserWords) {
-        // The last message that is quoted, and the lines of it that are, if those are not all.
+        // The last quoted message, and its quoted lines if it is quoted in part.
         let mut quoted: Option<(u32, IdSet<u64>)> = None;
         for (number, unit) in self.units() {
             let is_last = |request| self.extract.found.last_requests.contains(&request);
@@ -54,7 +54,7 @@ impl<'c> Choice<'c> {
                     continue;
                 }
                 (Claim::Pasted(request), _) => {
-                    // Sentences are told one by one already, and what is quoted is not repeated.
+                    // Sentences already have units of their own, and quoted text is not repeated.
                     let is_left_out = matches!(&quoted, Some((of, lines))
                         if *of == request && !lines.contains(&hash(&unit.row.text)));
                     self.is_settled[number] = !is_left_out;
@@ -91,7 +91,7 @@ impl<'c> Choice<'c> {
         }
     }
 
-    /// Takes what was said and done last, from the end as far as there is room; the very last is clipped to fit.
+    /// Takes what was said and done last, from the end, as far as there is room; the very last item is clipped to fit.
     pub(super) fn state(&mut self) {
         let mut part = self.part(self.weights.state as u64);
         let first = self.chosen.len();
@@ -110,7 +110,7 @@ impl<'c> Choice<'c> {
     /// Takes as much of a unit's text as there is room for.
     fn take_clipped(&mut self, number: usize, text: &'c str, part: &mut Part) -> bool {
         let unit = &self.extract.found.units[number];
-        // The heading and the mark take some of it; how much depends on the estimator, and on the lines that remain.
+        // The heading and the mark take some of the room; how much depends on the estimator and the remaining lines.
         let mut most = part.limit.saturating_sub(16);
         for _ in 0..CLIPS {
             // A call has no sentences.
@@ -130,7 +130,7 @@ impl<'c> Choice<'c> {
         false
     }
 
-    /// Takes open to-dos: as many as a part of the budget holds, and some in any case.
+    /// Takes open to-dos: as many as fit a part of the budget, which has a minimum.
     pub(super) fn todos(&mut self) {
         let mut part = self.part(PLAN);
         part.limit = part.limit.max(FOR_TODOS);
@@ -140,7 +140,7 @@ impl<'c> Choice<'c> {
         }
     }
 
-    /// Takes plans, as far as a part of the budget holds them.
+    /// Takes plans as far as they fit a part of the budget.
     pub(super) fn plan(&mut self) {
         let mut part = self.part(PLAN);
         let is_one = |unit: &Unit| unit.claim == Claim::Plan && is_plan(&unit.row);
@@ -149,7 +149,7 @@ impl<'c> Choice<'c> {
                 continue;
             }
             let used = self.estimator.tokens(part.used);
-            // The heading, the mark and the label take some of it.
+            // The heading, the mark and the label take some of the room.
             let most = part.limit.saturating_sub(used + 28);
             if most > SHORTEST_PLAN {
                 let text = clip_to_tokens(&unit.row.text, most, self.estimator);
@@ -159,7 +159,7 @@ impl<'c> Choice<'c> {
         }
     }
 
-    /// Takes changed files; returns whether there is room for all.
+    /// Takes changed files; returns whether all of them fit.
     pub(super) fn changed(&mut self) -> bool {
         let mut part = self.part(CHANGED);
         part.limit = part.limit.max(FOR_CHANGED);
@@ -175,7 +175,7 @@ impl<'c> Choice<'c> {
         !names.is_empty() && names.iter().all(|name| self.mentioned_names.contains(name))
     }
 
-    /// Takes these units, from the end; returns whether there is room for all.
+    /// Takes these units, newest first; returns whether all of them fit.
     pub(super) fn newest_first(&mut self, part: &mut Part, mut numbers: Vec<usize>) -> bool {
         numbers.sort_by_key(|number| self.extract.found.units[*number].message);
         let mut has_room = true;
@@ -185,7 +185,7 @@ impl<'c> Choice<'c> {
         has_room
     }
 
-    /// Takes the units with the highest value for their length, until the part is full or nothing has any value.
+    /// Takes the units with the highest value per length, until the part is full or no unit has any value.
     pub(super) fn cover(&mut self, hundredths: u64, is_one: impl Fn(&Unit) -> bool) {
         let mut part = self.part(hundredths);
         let mut best: BinaryHeap<Candidate> = self
@@ -199,11 +199,11 @@ impl<'c> Choice<'c> {
             if misfits >= MISFITS {
                 break;
             }
-            // All its names are covered by now.
+            // All of its names are now covered.
             if now.gain <= 0.0 {
                 continue;
             }
-            // Values fall, so what was best earlier may not be any more.
+            // Values fall, so the earlier best may no longer be the best.
             if best.peek().is_some_and(|next| *next > now) {
                 best.push(now);
             } else if self.is_in_quoted_state(top.number) {
@@ -216,7 +216,7 @@ impl<'c> Choice<'c> {
         }
     }
 
-    /// Whether what was said and done last, which is quoted as it is, contains the sentence or the line.
+    /// Whether the verbatim quotation of what was said and done last contains the sentence or line.
     pub(super) fn is_in_quoted_state(&self, number: usize) -> bool {
         let row = &self.extract.found.units[number].row;
         matches!(row.section, Section::Findings | Section::Details)

@@ -1,7 +1,7 @@
-//! What a unit would add to a summary, for what it costs: the needed names that it is expected to tell.
+//! What a unit would add to a summary relative to its cost: the needed names that it is expected to cover.
 //!
-//! A name counts with its chance to be needed, once: a part of that where it is told, and the rest where it occurs among words of
-//! the transcript. Chooses nothing.
+//! A name counts once, by its probability to be needed: part of that if it occurs at all, the rest if it occurs among words of the
+//! transcript. Chooses nothing.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -13,32 +13,32 @@ use super::super::units::{Grounding, Unit, UnitKind};
 use super::{Choice, row_group};
 use crate::text::floor_boundary;
 
-/// The share of a name's value that is left where the narrative before the rows mentions it: a row still says where it comes from,
-/// and in whose words. Measured with recorded narratives: without it, rows tell fewer names in the words of the transcript, and
-/// with all of it, they repeat what the narrative tells.
+/// The share of a name's value that remains if the narrative before the rows mentions it: a row still adds the source and the
+/// original words. Measured with recorded narratives: with 0, rows show fewer names in the words of the transcript; with 1, they
+/// repeat the narrative.
 const TOLD: f64 = 0.5;
 
-/// What a word of the instructions is worth, in needed names.
+/// The value of a word of the instructions, in needed names.
 const FOCUS: f64 = 0.25;
 
-/// The share of a row's overhead that counts: where it joins another one, and else.
+/// The share of a row's overhead that counts: if it joins another row, and otherwise.
 const JOINED: f64 = 0.4;
 pub(super) const WHOLE: f64 = 1.0;
 
-/// The tokens of a byte of a text without any.
+/// The tokens per byte assumed for a text without tokens.
 const LEAST: f64 = 0.01;
 
-/// The bytes of a text that its density is counted of.
+/// The number of bytes of a text from which its density is measured.
 const SAMPLE: usize = 512;
 
-/// A row of so many tokens costs the same in a small summary and in a large one.
+/// A row of this many tokens costs the same in a small summary as in a large one.
 const ALIKE: f64 = 16.0;
 
-/// The longest line that is told as a whole has so many bytes more than `LONGEST`: the mark of a cut.
+/// The bytes by which a whole line may exceed `LONGEST`: the length of a cut mark.
 const BEYOND: usize = 8;
 
 impl Choice<'_> {
-    /// What all of a unit is worth for its length.
+    /// The value per length of a whole unit.
     pub(super) fn gain(&self, number: usize) -> f64 {
         let unit = &self.extract.found.units[number];
         let density = self.density(number);
@@ -49,7 +49,7 @@ impl Choice<'_> {
                 let value: f64 = names.map(|name| self.worth(*name, grounding)).sum();
                 let text = unit.row.text.len() + unit.row.label.len();
                 let value = self.base(unit) + value;
-                // A line that is too long can be told in part.
+                // A line that is too long can still be taken in part.
                 match self.is_short(unit) {
                     true => value / self.cost(text, density, self.mark(unit)),
                     false => 0.0,
@@ -65,12 +65,12 @@ impl Choice<'_> {
         }
     }
 
-    /// Whether a unit may be told as a whole.
+    /// Whether a unit may be taken as a whole.
     pub(super) fn is_short(&self, unit: &Unit) -> bool {
         !self.is_line(unit) || unit.row.text.len() <= LONGEST + BEYOND
     }
 
-    /// What a unit is worth besides its names.
+    /// The value of a unit besides its names.
     pub(super) fn base(&self, unit: &Unit) -> f64 {
         let weights = &self.weights;
         let factor = match unit.row.section {
@@ -87,14 +87,14 @@ impl Choice<'_> {
         factor * unit.base + FOCUS * unit.focus
     }
 
-    /// The share of a row's overhead that a unit has: less if its row is begun already.
+    /// The share of a row's overhead that a unit causes: less if its row already exists.
     pub(super) fn mark(&self, unit: &Unit) -> f64 {
         let joins =
             unit.row.section.labels() == Labels::None && self.open_rows.contains(&row_group(unit));
         if joins { JOINED } else { WHOLE }
     }
 
-    /// A unit with a value that is at least what it is worth now, for the order in which units are looked at.
+    /// A unit with an upper bound of its current value, for the order in which units are evaluated.
     pub(super) fn candidate(&self, number: usize) -> Candidate {
         let unit = &self.extract.found.units[number];
         let gain = self.gain(number);
@@ -105,7 +105,7 @@ impl Choice<'_> {
         Candidate { gain, number }
     }
 
-    /// A unit as it is worth now, and the part of it that is worth most, if that is not all of it.
+    /// A unit with its current value, and its most valuable part, if that is not the whole.
     pub(super) fn now(&self, number: usize) -> (Candidate, Option<Range<usize>>) {
         let unit = &self.extract.found.units[number];
         let whole = Candidate {
@@ -121,7 +121,7 @@ impl Choice<'_> {
         }
     }
 
-    /// What a name adds where it is in a unit.
+    /// The value that a name adds in a unit.
     pub(super) fn worth(&self, name: u32, grounding: Grounding) -> f64 {
         let weights = &self.weights;
         let at = name as usize;
@@ -142,7 +142,7 @@ impl Choice<'_> {
         told * self.extract.found.weights[at] * (tells + grounds)
     }
 
-    /// The tokens of a byte of a unit's text.
+    /// The tokens per byte of a unit's text.
     pub(super) fn density(&self, number: usize) -> f64 {
         let known = &self.densities.0[number];
         if known.get() == 0.0 {
@@ -154,11 +154,11 @@ impl Choice<'_> {
         known.get()
     }
 
-    /// The cost of a row with so many bytes of a text of this density and a part of the overhead. An estimate: exact sizes are
+    /// The cost of a row with `text` bytes of this density and the share `mark` of the overhead. An estimate: exact sizes are
     /// computed only for units about to be taken.
     ///
-    /// In a small summary a row costs its tokens to the power of 3/4, so that longer ones, which tell more together, are not passed
-    /// over; in a large one the tokens themselves.
+    /// In a small summary, a row costs its tokens to the power of 3/4, so that longer rows, which give more context, are not passed
+    /// over; in a large one, the tokens themselves.
     pub(super) fn cost(&self, text: usize, density: f64, mark: f64) -> f64 {
         let tokens = text as f64 * density + self.weights.overhead * mark;
         // By roots, which are the same on every machine.
@@ -168,7 +168,7 @@ impl Choice<'_> {
     }
 }
 
-/// The tokens of a byte of each unit's text; 0 = not counted yet.
+/// The tokens per byte of each unit's text; 0 = not measured yet.
 #[derive(Debug)]
 pub(super) struct Densities(Vec<Cell<f64>>);
 
@@ -186,7 +186,7 @@ pub(super) struct Candidate {
 }
 
 impl Ord for Candidate {
-    /// The better one is greater; of two equal ones, the earlier one.
+    /// The better candidate is greater; on a tie, the earlier one.
     fn cmp(&self, other: &Self) -> Ordering {
         let by_gain = self.gain.total_cmp(&other.gain);
         by_gain.then_with(|| other.number.cmp(&self.number))

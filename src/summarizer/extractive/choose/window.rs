@@ -1,7 +1,7 @@
-//! The part of a row that tells most for its length: a line around its names, a command from its start.
+//! The part of a row with the highest value per length: around the names of a line, from the start of a command.
 //!
-//! Cuts fall between words, and three words at least stay together, so that a name is told in the words of the transcript. A
-//! sentence is never cut at its beginning, and a cut never drops a negation. Chooses among the parts of one unit, not among units.
+//! Cuts fall between words, and at least three words stay together, so that a name keeps its words of the transcript. A sentence is
+//! never cut at its beginning, and a cut never drops a negation. Chooses among the parts of one unit, not among units.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -20,17 +20,17 @@ use crate::text::floor_boundary;
 /// A text of fewer bytes than this stays whole.
 const SHORTEST: usize = 48;
 
-/// The most bytes of a part, and the most names that it is searched by.
+/// The maximum length of a part in bytes, and the maximum number of names considered.
 const LONGEST: usize = 320;
 const NAMES: usize = 16;
 
-/// The fewest words of a part.
+/// The minimum number of words in a part.
 const WORDS: usize = 3;
 
-/// What marks of cuts take, in bytes.
+/// The size of cut marks, in bytes.
 const MARK: usize = 4;
 
-/// What is looked up in a unit's text, once for all its parts.
+/// What is looked up in a unit's text once for all of its parts.
 #[derive(Debug)]
 pub(in super::super) struct Places {
     names: Vec<Place>,
@@ -39,13 +39,13 @@ pub(in super::super) struct Places {
     denials: Option<Range<usize>>,
 }
 
-/// Where a name stands first.
+/// The first occurrence of a name.
 #[derive(Debug)]
 struct Place {
     /// Its number.
     name: u32,
     bytes: Range<usize>,
-    /// The number of the word that it is in.
+    /// The index of the word that contains it.
     word: usize,
 }
 
@@ -66,7 +66,7 @@ impl Places {
                 });
             }
         });
-        // A command is cut behind its start, whatever follows.
+        // A command is cut after its start, whatever follows.
         let is_line = section != Section::Commands;
         Places {
             names: found,
@@ -92,7 +92,7 @@ impl Choice<'_> {
             && unit.kind == UnitKind::Statement
     }
 
-    /// What the best part of a unit may be worth for its length, from a look at its names alone.
+    /// An upper bound of the value per length of a unit's best part, from its names alone.
     pub(super) fn at_best(&self, number: usize) -> f64 {
         let unit = &self.extract.found.units[number];
         let names = &self.extract.found.names;
@@ -109,7 +109,7 @@ impl Choice<'_> {
         names.list(&unit.names).iter().map(of).fold(0.0, f64::max)
     }
 
-    /// The best part of a unit and its value for its length.
+    /// The best part of a unit and its value per length.
     pub(super) fn best_part(&self, number: usize) -> Option<(Range<usize>, f64)> {
         let unit = &self.extract.found.units[number];
         let text = &unit.row.text[..];
@@ -156,7 +156,7 @@ impl Choice<'_> {
             let value: f64 = within.map(|(_, worth)| worth).sum();
             consider(0..end, self.base(unit) + value);
         }
-        // What a sentence says of a name is often before it.
+        // The statement about a name often precedes it.
         let is_sentence = unit.row.section == Section::Findings;
         for (first, (from, _)) in names.iter().enumerate() {
             let mut value = 0.0;
@@ -183,8 +183,8 @@ impl Choice<'_> {
     }
 }
 
-/// From where to where a text has something that may turn the meaning of the rest: it denies, limits, or tells of a failure. Finds
-/// too much rather than too little, in the languages that sessions are in most.
+/// The range of a text that contains words that may change the meaning of the rest: negations, restrictions, failures. Finds too
+/// much rather than too little, in the most frequent languages of sessions.
 fn denials(text: &str) -> Option<Range<usize>> {
     const WORDS: [&str; 36] = [
         "no", "not", "non", "none", "nor", "never", "neither", "cannot", "without", "unless",
@@ -249,7 +249,7 @@ pub(super) fn marked(text: &str, part: Range<usize>) -> String {
     format!("{before}{}{after}", text[part].trim())
 }
 
-/// The words of a text: what is between blanks.
+/// The words of a text, separated by blanks.
 #[derive(Debug)]
 struct Words(Vec<Range<usize>>);
 
@@ -261,13 +261,13 @@ impl Words {
         Words(words.map(place).collect())
     }
 
-    /// The number of the word at a place.
+    /// The index of the word at a position.
     fn at(&self, place: usize) -> usize {
         self.0.partition_point(|word| word.end <= place)
     }
 
-    /// From word `first` to word `last`, and so many around them that they are three where the text has three: those before them
-    /// first, since they say what it is.
+    /// The range of the words `first` to `last`, extended to three words if the text has as many: preceding words first, since they
+    /// say what it is.
     fn around(&self, first: usize, last: usize) -> Range<usize> {
         let missing = WORDS.saturating_sub(last - first + 1);
         let before = missing.min(first);
@@ -277,7 +277,7 @@ impl Words {
     }
 }
 
-/// The start of the word that ends at or goes on after a place.
+/// The start of the word that ends at or continues after a position.
 fn word_start(text: &str, at: usize) -> usize {
     let space = text.as_bytes()[..at]
         .iter()

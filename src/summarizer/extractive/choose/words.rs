@@ -1,6 +1,6 @@
-//! Chooses among the user's sentences where there is no room for all of them, and says of how many messages nothing is told.
+//! Chooses among the user's sentences if there is no room for all of them, and counts the messages that are left out entirely.
 //!
-//! Chooses no message as a whole, and nothing that is not the user's.
+//! Never chooses whole messages, or anything but the user's words.
 
 use std::collections::BTreeSet;
 
@@ -13,14 +13,14 @@ use super::super::units::{Claim, Unit};
 use super::{Choice, Part, combined};
 use crate::tokens::Size;
 
-/// The parts of a budget for sentences, in percent: before anything but to-dos, and before everything that competes by its names.
+/// The parts of a budget for sentences, in percent: before anything but to-dos, and before all units that compete by their names.
 pub(super) const FIRST: u64 = 25;
 pub(super) const BEFORE_OTHERS: u64 = 75;
 
-/// The part for the questions that the user has answered, in percent.
+/// The part for questions that the user answered, in percent.
 const ASKED: u64 = 15;
 
-/// A message of more bytes was pasted in part: beyond the first part of the budget, its lines compete with all others.
+/// A longer message, in bytes, counts as partly pasted: beyond the first part of the budget, its lines compete with all others.
 const LONGEST_MESSAGE: usize = 2_000;
 
 fn is_sentence(unit: &Unit) -> bool {
@@ -28,8 +28,8 @@ fn is_sentence(unit: &Unit) -> bool {
 }
 
 impl<'c> Choice<'c> {
-    /// Takes the user's sentences up to a part of the budget: how the first message begins, since it is the task; what forbids or
-    /// corrects; then all others, from the end.
+    /// Takes the user's sentences up to a part of the budget: first the beginning of the first message, which is the task; then
+    /// sentences that forbid or correct; then all others, newest first.
     pub(super) fn first_sentences(&mut self) {
         let mut part = self.part(FIRST);
         let mut half = self.part(FIRST / 2);
@@ -39,8 +39,8 @@ impl<'c> Choice<'c> {
         self.by_weight(&mut part, all);
     }
 
-    /// Takes how the first message begins, as far as there is room; returns whether any of it was taken. A later sentence of it
-    /// alone would not say what it is about.
+    /// Takes the beginning of the first message as far as there is room; returns whether any of it was taken. A later sentence of
+    /// it alone would not say what it is about.
     fn task(&mut self, part: &mut Part, open: &[usize]) -> bool {
         let extract = self.extract;
         let units = &extract.found.units;
@@ -51,7 +51,7 @@ impl<'c> Choice<'c> {
         its.take_while(|number| self.take(**number, part)).count() > 0
     }
 
-    /// Takes more of them, but not the lines of messages that were pasted; a sentence that is too long alone is clipped.
+    /// Takes more sentences, except the lines of pasted messages; a single sentence that is too long is clipped.
     pub(super) fn more_sentences(&mut self) {
         let mut part = self.part(BEFORE_OTHERS);
         part.used = self.said();
@@ -88,7 +88,7 @@ impl<'c> Choice<'c> {
         first.is_some_and(|(first, _)| first == number)
     }
 
-    /// Takes the questions that the user has answered in a few words.
+    /// Takes the questions that the user answered in a few words.
     pub(super) fn questions(&mut self) {
         let mut part = self.part(ASKED);
         let is_open = |number: usize| !self.is_in_quoted_state(number);
@@ -98,13 +98,13 @@ impl<'c> Choice<'c> {
         self.newest_first(&mut part, asked);
     }
 
-    /// Once more, where nothing else but files that were only read is left.
+    /// Takes remaining sentences once only unchanged files are left.
     pub(super) fn last_sentences(&mut self) {
         let all = self.open_sentences(|_| true);
         self.by_weight(&mut self.part(100), all);
     }
 
-    /// The sentences that are not chosen yet, of messages with such a claim.
+    /// The sentences not chosen yet whose claim satisfies `is_of`.
     fn open_sentences(&self, is_of: impl Fn(Claim) -> bool) -> Vec<usize> {
         let units = self.units();
         let open = units.filter(|(number, unit)| {
@@ -122,21 +122,21 @@ impl<'c> Choice<'c> {
         let mut messages: Vec<&[usize]> = all.chunk_by(|a, b| claim(a) == claim(b)).collect();
         messages.sort_by_key(|message| units[message[0]].message);
         for message in messages.into_iter().rev() {
-            // Of one that does not fit, the beginning says more than a sentence from its middle.
+            // If a message does not fit, its beginning says more than a sentence from its middle.
             let _ = message
                 .iter()
                 .all(|number| self.is_settled[*number] || self.take(*number, part));
         }
     }
 
-    /// The size of the sentences that are chosen.
+    /// The total size of the chosen sentences.
     fn said(&self) -> Size {
         let units = &self.extract.found.units;
         let said = self.chosen.iter().filter(|c| is_sentence(&units[c.unit]));
         said.fold(Size::default(), |all, chosen| combined(all, chosen.size))
     }
 
-    /// A row that says of how many messages nothing is told, if there are any.
+    /// A row that states how many messages are left out, if any.
     pub(super) fn left_out(&self) -> Option<Row> {
         let found = &self.extract.found;
         let request = |claim| match claim {
@@ -169,7 +169,7 @@ impl<'c> Choice<'c> {
         })
     }
 
-    /// Keeps the room that this row will take.
+    /// Reserves room for this row.
     pub(super) fn keep_room_for_left_out(&mut self) {
         if let Some(row) = self.left_out() {
             let mut text = String::from("\n");

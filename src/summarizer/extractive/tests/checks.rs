@@ -1,4 +1,4 @@
-//! What must hold for any summary of any transcript; checked for whole files, those of the fixtures and given ones.
+//! The invariants of any summary of any transcript, checked for whole files: the fixtures and given files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -61,7 +61,7 @@ const LABELS: [&str; 45] = [
     "wrote",
 ];
 
-/// A transcript, and the texts of those lines that were looked at.
+/// A transcript, and the texts of the lines examined so far.
 pub(super) struct Source<'t, 'a> {
     transcript: &'t Transcript<'a>,
     first_line: u64,
@@ -116,7 +116,7 @@ impl<'t, 'a> Source<'t, 'a> {
         })
     }
 
-    /// Panics where a row contains text that its lines do not contain.
+    /// Panics if a row contains text that its lines do not contain.
     fn trace(&mut self, row: &Row) {
         let marks = [Some(row.mark.line), row.mark.and].into_iter().flatten();
         let marks: Vec<u64> = marks.collect();
@@ -183,8 +183,7 @@ impl<'t, 'a> Source<'t, 'a> {
         }
     }
 
-    /// Panics where summaries of a span, of these sizes, break what every summary promises; returns how many there were, and
-    /// their rows.
+    /// Panics if a summary of a span in one of these sizes breaks an invariant; returns the numbers of summaries and of rows.
     pub(super) fn check(
         &mut self,
         conversation: &Conversation,
@@ -228,7 +227,7 @@ impl<'t, 'a> Source<'t, 'a> {
         (sizes.len(), checked)
     }
 
-    /// Panics where the user's messages are not quoted exactly.
+    /// Panics if the user's messages are not quoted exactly.
     fn check_words(
         &self,
         conversation: &Conversation,
@@ -257,7 +256,7 @@ impl<'t, 'a> Source<'t, 'a> {
     }
 }
 
-/// Checks summaries of a file, of several spans and sizes; returns how many there were, and their rows.
+/// Checks summaries of several spans and sizes of a file; returns the numbers of summaries and of rows.
 fn check_file(file: &Path) -> (usize, usize) {
     const SIZES: [(UserWords, u64); 5] = [
         (UserWords::Verbatim, 0),
@@ -296,7 +295,7 @@ fn check_file(file: &Path) -> (usize, usize) {
     (summaries, rows)
 }
 
-/// Every file below a folder whose name ends in this way.
+/// All files below a folder whose names end in `end`.
 fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];

@@ -96,7 +96,7 @@ fn each_part_of_a_file_is_told_where_it_was_read_last() {
     let expected = [
         // A name for an index: the line no longer exists.
         (2, "old_part"),
-        // Where the read was told to begin.
+        // The requested start of the read.
         (3, "offset 300"),
         (4, "let other_part = 3;"),
         (6, "let new_part = 2;\nlet last_part = 3;"),
@@ -355,7 +355,7 @@ fn where_changed_files_have_no_room_they_are_told_in_short() {
         "## Files\nL1 wrote, unanswered: src/part_0.rs\nL2 wrote, unanswered: src/part_1.rs\n"
     ));
     assert_eq!(parse(&short.text).rows, short.rows);
-    // Files for which there is no room even in the short form are listed from the end, and others as far as they are worth it.
+    // If there is no room even for the short form, files are listed newest first, and others by their value.
     let least = told(300);
     assert!((12..40).contains(&files(&least)), "{}", least.text);
     assert!(
@@ -388,7 +388,7 @@ fn a_path_in_short_means_one_file() {
     assert!(is_there("here.rs"));
     assert_eq!(files.len(), 43);
 
-    // The agent has moved to another folder, and it is not known which folder a reader would use.
+    // The agent changed to another folder, and it is unknown which folder a reader would use.
     lines.push(Line {
         folder: &below,
         what: What::Says("Done."),

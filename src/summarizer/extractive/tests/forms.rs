@@ -130,7 +130,7 @@ fn files_that_were_looked_at_share_a_label_in_short() {
         row(1, "read", "a"),
         row(2, "read", "b/c d"),
         row(3, "deleted", "e"),
-        // A bare name would look like a file that is there.
+        // A bare name would look like an existing file.
         row(4, "deleted", "e2"),
         row(5, "searched", "f: g"),
         row(6, "searched", "h\ni: j"),

@@ -1,4 +1,4 @@
-//! What a summary says of files that commands took away or back, and of commands that ran in several folders.
+//! How a summary describes files that commands removed or reverted, and commands that ran in several folders.
 
 use super::*;
 
@@ -156,13 +156,13 @@ fn the_same_words_in_another_folder_are_another_command() {
     assert_eq!(rows("", &runs).0, ["ok: make"]);
     let runs = [run("/w/two", "make", 0)];
     assert_eq!(rows("", &runs).0, ["ok: make"]);
-    // One that goes to a folder of its own is the same everywhere.
+    // A command that changes to an absolute folder is the same everywhere.
     let runs = [
         run("/w/one", "cd /w && make", 2),
         run("/w/two", "cd /w && make", 0),
     ];
     assert_eq!(rows("", &runs).0, ["ok: cd /w && make"]);
-    // What failed elsewhere may be run here later.
+    // A command that failed elsewhere may be run here later.
     let runs = [run("/w/one", "make", 2)];
     assert_eq!(rows("", &runs).0, ["exit 2 in one: make"]);
 }
@@ -176,7 +176,7 @@ fn a_command_of_an_earlier_summary_is_the_same_in_its_folder_alone() {
     let here = "## Commands\nL4,L5 exit 2: make";
     assert_eq!(told(here, "/w"), ["ok: make"]);
     assert_eq!(told(here, "/w/two"), ["exit 2 in /w: make", "ok: make"]);
-    // Where one that was well ran, may not be told: nothing is said of it then, rather than something wrong.
+    // The folder of a successful command may be missing: the summary then omits the command rather than risk a false statement.
     let well = "## Commands\nL4 ok: make";
     assert_eq!(
         rows(well, &[run("/w/two", "make", 2)]).0,

@@ -1,4 +1,4 @@
-//! What holds for summaries of any conversation, in all formats.
+//! Properties of summaries of any conversation, in all formats.
 
 use proptest::prelude::*;
 
@@ -181,7 +181,7 @@ fn written(format: Format, steps: &[Step]) -> String {
     lines.into_iter().enumerate().map(line).collect()
 }
 
-/// The first message as the format's record of a summary, where it has one.
+/// The first message as the format's record of a summary, if it has one.
 fn as_a_record(format: Format, lines: String) -> String {
     let (message, record) = match format {
         Format::ClaudeCode => (
@@ -202,7 +202,7 @@ fn format() -> impl Strategy<Value = Format> {
     prop::sample::select(written)
 }
 
-/// Whether [`written`] can write a format; a summary knows no formats, so that some of each shape suffice.
+/// Whether [`written`] can write a format. A summary does not depend on formats, so some of each shape suffice.
 fn is_written(format: &Format) -> bool {
     match format {
         Format::Anthropic

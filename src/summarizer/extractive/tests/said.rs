@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The summary of a conversation of plain messages, in which the user's words compete.
+/// The summary of a conversation of plain messages in which the user's words compete for the budget.
 fn of_budget(messages: &[(&str, &str)], tokens: u64) -> ExtractiveSummary {
     let line = |(role, said): &(&str, &str)| {
         let line = serde_json::json!({"role": role, "content": said});

@@ -1,4 +1,4 @@
-//! The whole texts of summaries.
+//! The complete texts of summaries.
 
 use std::collections::BTreeSet;
 
@@ -426,7 +426,7 @@ fn rows_after_a_narrative_tell_first_what_it_does_not() {
         let summary = extract.rows_after(narrative, tokens, UserWords::Verbatim, &estimator);
         summary.text
     };
-    // The least room for one of the two sentences.
+    // The minimum room for one of the two sentences.
     let first = |narrative: &str| {
         let texts = (10..60).map(|tokens| rows_after(narrative, tokens));
         texts
@@ -473,7 +473,7 @@ fn of_what_a_long_message_says_beyond_its_quote_lines_with_names_are_told() {
     };
     let long = of(&text(&filler.repeat(200)), UserWords::Verbatim);
     assert!(long.contains("\n…\n") && long.contains(told), "{long}");
-    // What is quoted is not told again.
+    // Quoted text is not repeated.
     let short = of(&text(&filler.repeat(50)), UserWords::Verbatim);
     assert!(!short.contains("## Details"), "{short}");
     assert_eq!(short.matches("TURNS_TO_SHUT").count(), 1, "{short}");
@@ -495,7 +495,7 @@ fn no_row_begins_a_line_of_its_own_in_whatever_way() {
         "{}",
         summary.text
     );
-    // The user's words are as they are, where nothing in them is taken for structure.
+    // The user's words are unchanged if nothing in them looks like structure.
     assert!(
         summary.text.contains("~~~\nBuild\rit.\n~~~"),
         "{}",

@@ -77,7 +77,7 @@ fn tasks_that_are_changed_one_by_one_keep_their_numbers_over_rounds() {
             "ok",
         ),
         called(3, "TaskCreate", "{\"subject\":\"five\"}", "Task #5 created"),
-        // After the span: what it changes is so now, and what it makes shows itself.
+        // After the span: its changes count, and tasks that it creates are visible anyway.
         called(
             4,
             "TaskUpdate",

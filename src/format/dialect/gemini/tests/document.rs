@@ -1,8 +1,8 @@
-//! Sessions that are one document: the same messages, of which none can be replaced by a later line.
+//! Tests of sessions that are a single document: the same messages, none of which a later line can replace.
 
 use super::*;
 
-/// A document of these messages, a message on each line.
+/// A document of these messages, one per line.
 fn document(messages: &[String]) -> String {
     format!(
         "{{\n \"sessionId\": \"s\",\n \"messages\": [\n{}\n ],\n \"projectHash\": \"p\"\n}}\n",
@@ -10,7 +10,7 @@ fn document(messages: &[String]) -> String {
     )
 }
 
-/// A note, a turn with a result that stands twice, and the next turn.
+/// A note, a turn with a result that occurs twice, and the next turn.
 fn session() -> Vec<String> {
     vec![
         r#"{"id":"i","timestamp":"t-i","type":"info","content":"An update"}"#.to_owned(),
@@ -29,7 +29,7 @@ fn detected(text: &str) -> Detected {
     detector.decide()
 }
 
-/// What a document of these messages is refused for.
+/// Why a document of these messages is refused.
 fn refused(messages: &[String]) -> String {
     match detected(&document(messages)) {
         Detected::Known(format, _) => panic!("taken for {}", format.name()),
@@ -47,7 +47,7 @@ fn a_document_says_what_its_messages_say_on_lines() {
     );
     assert_eq!(window(&read(&text)), window(&read(&lines)));
     assert_eq!(window(&read(&text)).len(), 6);
-    // The header stands around the messages, on both sides.
+    // The header is split around the messages.
     assert_eq!(Format::Gemini.verify(&read(&text)), []);
     let other = text.replace("projectHash", "other");
     let findings = Format::Gemini.verify(&read(&other));
