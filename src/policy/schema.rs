@@ -128,7 +128,7 @@ mod tests {
             of("summary", "tries"),
             json!({
                 "type": "integer", "minimum": 1, "maximum": MAX,
-                "description": "How often a provider is asked for one summary. Unit: requests.",
+                "description": "How many times a provider is asked for one summary. Unit: requests.",
                 "default": 3,
             })
         );

@@ -250,10 +250,13 @@ fn without_a_budget_a_policy_does_what_it_does_by_itself() {
     // It counts as the policy does: by cl100k_base, this is below the trigger.
     place.write(
         "chars.toml",
-        "layers = [\"summarize\"]\n[tokens]\nmethod = \"chars\"\nchars_per_token = 1\n[trigger]\non = \"tokens\"\ntokens = 6000\n[summary]\nkeep_tokens = 1000\n",
+        "layers = [\"summarize\"]\n[tokens]\nmethod = \"chars\"\nchars_per_token = 1\n[trigger]\non = \"tokens\"\ntokens = 6000\n[summary]\nkeep_tokens = 1000\ntokens = 500\n",
     );
     // What is too large goes to the store, of which nothing is written.
-    place.write("demote.toml", "[demote]\nmin_tokens = 50\n");
+    place.write(
+        "demote.toml",
+        "[demote]\nmin_tokens = 50\npreview_chars = 20\n",
+    );
     for policy in ["chars", "demote"] {
         let args = format!("--policy {policy}.toml --cut 50 --no-baselines --budget none");
         let json = json(&place, &format!("eval a.jsonl {args} --json"));

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use super::anthropic::{READS, TOOLS};
 use super::known::{Known, Window};
+use super::summarised::words::is_reminder;
 use super::tape::Tape;
 use super::text::{Json, Mode, Style, object, output, text_of, unknown_fields, words};
 
@@ -212,11 +213,9 @@ impl Writer<'_> {
                 vec![part("input_text", said.clone()), Json::Raw(picture)]
             }
         };
-        let is_typed = !["<system-reminder>", "<command-name>"]
-            .iter()
-            .any(|begin| said.trim_start().starts_with(begin))
+        let is_typed = !said.trim_start().starts_with("<command-name>") && !is_reminder(&said)
             || content.len() > 1;
-        let who = if said.trim_start().starts_with("<system-reminder>") {
+        let who = if is_reminder(&said) {
             // Beside a picture it is ignored.
             if content.len() > 1 {
                 Who::User

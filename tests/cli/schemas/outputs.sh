@@ -135,6 +135,7 @@ for pair in 'auto reset' 'layered boundary' 'auto none'; do
         quiet diff --policy "${pair% *}" --policy "${pair#* }" "$input" --report "diff.$name.json" --report "diff.$name.jsonl"
     done
 done
+quiet diff --policy auto --policy reset "$anthropic/reset-a-compact-call-compacts/input.jsonl" --report diff.added.json --report diff.added.jsonl
 prints diff.one.json diff --policy own.toml --set clear.min_tokens=9 "$small" --json
 printf 'extends = "auto"\n[summary]\nsource = "anthropic"\nmodel = "m"\n' >asks.toml
 quiet diff --policy asks.toml --policy auto "$small" --report diff.asks.json --report diff.asks.jsonl

@@ -9,7 +9,7 @@ use super::super::case::{Case, Run, Written};
 use super::super::copilot::session;
 use super::super::json::Node;
 use super::super::summarised::logged;
-use super::super::summarised::words::is_echo;
+use super::super::summarised::words::{after_reminders, is_echo};
 use super::super::tape::Tape;
 use super::super::text::Mode;
 use super::super::view::{LineView, ResultView, string_under};
@@ -93,6 +93,7 @@ impl Dialect for Copilot {
         [words]
             .into_iter()
             .filter(|words| !is_echo(words))
+            .map(|words| after_reminders(&words).to_owned())
             .collect()
     }
 

@@ -12,7 +12,7 @@ use super::super::json::{self, Node};
 use super::super::qwen::session;
 use super::super::summarised;
 use super::super::summarised::spliced::same_but_for_links;
-use super::super::summarised::words::is_echo;
+use super::super::summarised::words::{after_reminders, is_echo, is_reminder};
 use super::super::tape::Tape;
 use super::super::text::Mode;
 use super::super::view::{LineView, string_under};
@@ -78,11 +78,12 @@ impl Dialect for Qwen {
             let texts = parts.iter();
             let mut texts: Vec<String> =
                 texts.map(|part| string_under(line, part, "text")).collect();
-            texts.retain(|text| !text.trim_start().starts_with("<system-reminder>"));
+            texts.retain(|text| !is_reminder(text));
             let is_typed = string_under(line, item, "role") == "user"
                 && only_said
                 && texts.first().is_some_and(|first| !is_echo(first));
             texts.retain(|text| !text.is_empty());
+            let texts: Vec<&str> = texts.iter().map(|text| after_reminders(text)).collect();
             is_typed.then(|| texts.join("\n"))
         };
         all.iter().filter_map(typed).collect()

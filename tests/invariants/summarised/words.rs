@@ -21,7 +21,9 @@ pub(in super::super) fn typed_in(line: &[u8], message: &Node) -> Option<String> 
     }
     let content = message.get("content")?;
     if content.is_text() {
-        return Some(content.text(line)).filter(|said| !is_echo(said));
+        return Some(content.text(line))
+            .filter(|said| !is_echo(said))
+            .map(|said| after_reminders(&said).to_owned());
     }
     let mut texts = Vec::new();
     for block in content.list() {
@@ -35,25 +37,42 @@ pub(in super::super) fn typed_in(line: &[u8], message: &Node) -> Option<String> 
         }
     }
     // An agent adds reminders to a person's message.
-    texts.retain(|text| !text.trim_start().starts_with("<system-reminder>"));
+    texts.retain(|text| !is_reminder(text));
     if texts.first().is_none_or(|first| is_echo(first)) {
         return None;
     }
     texts.retain(|text| !text.is_empty());
+    let texts: Vec<&str> = texts.iter().map(|text| after_reminders(text)).collect();
     Some(texts.join("\n"))
 }
 
 /// Whether an agent wrote it, by the beginnings that the generators use.
 pub(in super::super) fn is_echo(text: &str) -> bool {
     let begins = [
-        "<system-reminder>",
         "<command-name>",
         "<environment_context>",
         "Another language model started to solve this problem and produced a summary",
     ];
-    begins
+    let begins = begins
         .iter()
-        .any(|begin| text.trim_start().starts_with(begin))
+        .any(|begin| text.trim_start().starts_with(begin));
+    begins || is_reminder(text)
+}
+
+/// Whether a text is nothing but reminders: without an end, or with words behind it, a person may have typed it.
+pub(in super::super) fn is_reminder(text: &str) -> bool {
+    after_reminders(text).trim().is_empty() && !text.trim().is_empty()
+}
+
+/// The rest of a text behind the reminders that it begins with.
+pub(in super::super) fn after_reminders(text: &str) -> &str {
+    let mut rest = text;
+    while let Some(inside) = rest.trim_start().strip_prefix("<system-reminder>")
+        && let Some((_, after)) = inside.split_once("</system-reminder>")
+    {
+        rest = after.trim_start();
+    }
+    rest
 }
 
 /// The typed messages of each conversation of the input.
