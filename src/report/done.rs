@@ -24,11 +24,7 @@ pub(super) fn done(outcome: &Outcome) -> Option<String> {
             let is_told = outcome.file.error.is_some();
             (!is_told).then(|| "not read: an earlier run of ctxpack wrote it".to_owned())
         }
-        Status::Unchanged => {
-            let why = main(outcome).map(|conversation| conversation.reason.as_str());
-            let why = why.filter(|why| !why.is_empty())?;
-            Some(format!("nothing done: {why}"))
-        }
+        Status::Unchanged => nothing_done(outcome),
         Status::Compacted => {
             let all = || outcome.conversations.iter().flat_map(|c| &c.actions);
             let kinds = KINDS.into_iter();
@@ -41,6 +37,28 @@ pub(super) fn done(outcome: &Outcome) -> Option<String> {
             }
         }
     }
+}
+
+/// Why nothing was done. Each conversation has its own trigger, so the reason is never given for their sum.
+fn nothing_done(outcome: &Outcome) -> Option<String> {
+    let why = &main(outcome)?.reason;
+    if why.is_empty() {
+        return None;
+    }
+    let all = outcome.conversations.len() as u64;
+    let others = outcome.conversations.iter().filter(|c| c.reason != *why);
+    Some(match (all, others.count() as u64) {
+        (1, _) => format!("nothing done: {why}"),
+        (_, 0) => format!(
+            "nothing done in any of {}: {why}",
+            count(all, "conversation")
+        ),
+        (_, others) => format!(
+            "nothing done in any of {}: {why}; other reasons for {} of them",
+            count(all, "conversation"),
+            thousands(others)
+        ),
+    })
 }
 
 /// The main conversation separately from the others, which an agent does not send when it continues the session.
@@ -168,6 +186,16 @@ mod tests {
         outcome.conversations.push(conversation);
         let said = |outcome: &Outcome| done(outcome).unwrap();
         assert_eq!(said(&outcome), "nothing done: no layer is on");
+        let other = outcome.conversations[0].clone();
+        outcome.conversations.push(other);
+        let both = "nothing done in any of 2 conversations: no layer is on";
+        assert_eq!(said(&outcome), both);
+        outcome.conversations[1].reason = "a target is met".to_owned();
+        assert_eq!(
+            said(&outcome),
+            format!("{both}; other reasons for 1 of them")
+        );
+        outcome.conversations.pop();
         outcome.status = Status::Compacted;
         outcome.conversations[0].actions = vec![
             action(ActionKind::Restore, 0, 40),
