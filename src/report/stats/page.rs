@@ -253,7 +253,9 @@ fn about(all: u64, lines: &[Line]) -> String {
     let mut said = Vec::new();
     if all > CURVES as u64 {
         let all = amount_of(all, "conversation");
-        said.push(format!("The {CURVES} largest of {all}."));
+        said.push(format!(
+            "The {CURVES} largest of {all} with more than one turn."
+        ));
     }
     if lines.iter().any(|line| !line.marks.is_empty()) {
         said.push("A large dot is the summary of a compaction that the agent recorded.".to_owned());
