@@ -312,7 +312,7 @@ impl Named {
             let nothing = || {
                 Error::new(ErrorKind::NoInput, "no file matches this pattern")
                     .at(path)
-                    .hint("* does not match /; ** does")
+                    .hint("* does not match /, ** does; for a name that contains *, ?, [ or {, name its folder")
             };
             let base = match what {
                 Wanted::Transcripts => None,
@@ -354,7 +354,7 @@ pub(super) fn no_transcript(folder: &Path) -> Error {
 }
 
 /// The error for a path that names nothing: a broken link, a file in an inaccessible folder, or a typo.
-fn not_there(path: &Path) -> Error {
+pub(super) fn not_there(path: &Path) -> Error {
     match path.metadata() {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Error::io(path, "look at it", error)
@@ -364,10 +364,18 @@ fn not_there(path: &Path) -> Error {
             let error = Error::new(ErrorKind::NotFound, "no such file or folder").at(path);
             match near(path) {
                 Some(name) => error.hint(format!("did you mean {name:?}?")),
+                None if looks_like_id(path) => error.hint(
+                    "`ctxpack sessions` lists the ids of sessions; four characters of one are enough if no other begins with them",
+                ),
                 None => error.hint("check the path; - reads standard input"),
             }
         }
     }
+}
+
+/// Whether a path that names nothing may have been meant as the id of a session: one word without an ending.
+fn looks_like_id(path: &Path) -> bool {
+    path.components().count() == 1 && path.extension().is_none()
 }
 
 /// Whether a name has the ending of a transcript.

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::find::not_there;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::agent::{Agent, Names, id_of_copy, under_id};
 use crate::format::{Detected, Format, Layout};
@@ -25,8 +26,11 @@ impl Fork {
     /// The fork of the session in a file.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] if the file is not named like a session; [`ErrorKind::Io`] where it cannot be read.
+    /// [`ErrorKind::NotFound`] if there is no such file; [`ErrorKind::Usage`] if it is not named like a session; [`ErrorKind::Io`] where it cannot be read.
     pub fn of(path: &Path) -> Result<Fork> {
+        if !path.exists() {
+            return Err(not_there(path));
+        }
         let name = path.file_name().and_then(|name| name.to_str());
         let id_of = |format: &Format| format.agent()?.id_of_name(name?);
         let mut formats = Format::of_agents();

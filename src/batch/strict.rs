@@ -46,9 +46,14 @@ impl BadLines {
         let bad = |warning: &LineWarning| warning.kind.is_bad_line();
         match warnings.finish().into_iter().find(bad) {
             None => Ok(()),
-            Some(bad) => Err(Error::new(ErrorKind::BadLine, bad.message)
+            Some(bad) => Err(Error::new(ErrorKind::BadLine, without_fate(&bad.message))
                 .on_line(bad.line)
                 .hint("without --strict, such lines are passed through")),
         }
     }
+}
+
+/// The message about a line, without what becomes of it in a run that is not strict.
+fn without_fate(message: &str) -> &str {
+    message.strip_suffix("; passed through").unwrap_or(message)
 }

@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::config::{KeyArgs, POLICY};
 use super::limits::{INPUT, LimitArgs};
-use super::named::AgentArgs;
+use super::named::{AgentArgs, LatestScope};
 use super::reports::{ReportArgs, write_all};
 use super::shape::{Shape, ShapeArgs};
 use super::{Context, flush, format_named, input_format_help, put, stdout_failed};
@@ -91,7 +91,9 @@ enum Found {
 impl Diff {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         let planned = self.reports.checked()?;
-        let paths = self.agent.paths(context, &self.paths)?;
+        let paths = self
+            .agent
+            .paths(context, &self.paths, LatestScope::Anywhere)?;
         let input = Input {
             loading: Loading {
                 format: format_named(self.input_format.as_deref())?,

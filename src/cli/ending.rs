@@ -8,15 +8,14 @@ use std::time::Duration;
 use super::emit::EmitArgs;
 use super::gates::{CompactGates, OverTarget};
 use super::messages::{policy_ref, say};
-use super::named::surroundings;
-use super::next::{OutputMode, next};
+use super::next::OutputMode;
 use super::reading::{not_read, note_skipped};
 use super::reports::{self, Planned};
 use super::shape::Shape;
 use super::sibling_reports::BesideReports;
 use super::unused_settings::UnusedSettings;
 use super::walking::say_nothing_left;
-use super::{Context, Voice, aligned, flush, stdout_failed};
+use super::{Context, Voice, aligned, closing, flush, stdout_failed};
 use crate::batch::{self, Effect, Found, Options, Sorted, unread};
 use crate::diff::Diff;
 use crate::error::{Error, Result};
@@ -57,8 +56,8 @@ pub(super) struct Ended {
     pub(super) gate: u8,
     /// Errors for what could not be written.
     pub(super) unwritten: Vec<Error>,
-    /// The last line.
-    pub(super) closing: Option<String>,
+    /// The last lines.
+    pub(super) closing: Vec<String>,
 }
 
 /// Ends the run.
@@ -105,27 +104,30 @@ pub(super) fn end(context: &Context, outcomes: &Sorted, ending: &Ending<'_>) -> 
     say_unheard(context, outcomes, ending.effective)?;
     say_nothing_left(context, ending.found);
     let (gate, emitted) = watched(context, outcomes, ending)?;
-    let only = match outcomes.len() {
-        1 => Some(outcomes.get(0).map_err(unread)?),
+    let is_told = context.voice > Voice::Quiet && ending.options.effect == Effect::Write;
+    let mut closing = match is_told && !ending.emit.is_asked() {
+        true => closing::outputs(outcomes, ending)?,
+        false => Vec::new(),
+    };
+    closing.extend(emitted);
+    let diff = match outcomes.len() {
+        1 => aligned_with(context, &*outcomes.get(0).map_err(unread)?, ending),
         _ => None,
     };
-    let is_told = context.voice > Voice::Quiet
-        && ending.options.effect == Effect::Write
-        && !ending.emit.is_asked();
-    let next = only.as_ref().filter(|_| is_told);
-    let next = next.and_then(|one| next_line(one, ending));
-    let diff = only.and_then(|one| aligned_with(context, &one, ending));
     let report = report.with_messages(diff);
     match ending.shape {
         Shape::Text => {}
         Shape::Json => print(&report)?,
     }
     let unwritten = write_reports(&report, outcomes, ending)?;
+    if is_told && unwritten.is_empty() {
+        closing.extend(closing::reports(ending.planned));
+    }
     Ok(Ended {
         exit: outcomes.exit(),
         gate,
         unwritten,
-        closing: next.or(emitted),
+        closing,
     })
 }
 
@@ -141,10 +143,6 @@ fn say_unheard(context: &Context, outcomes: &Sorted, effective: &Effective) -> R
     outcomes.each(&mut see).map_err(unread)?;
     unused_settings.say(context);
     Ok(())
-}
-
-fn next_line(one: &Outcome, ending: &Ending<'_>) -> Option<String> {
-    next(one, ending.output_mode, &surroundings())
 }
 
 fn aligned_with(context: &Context, one: &Outcome, ending: &Ending<'_>) -> Option<Diff> {

@@ -9,6 +9,7 @@ mod aligned;
 mod apart;
 mod batched;
 mod check;
+mod closing;
 mod compact;
 mod config;
 mod diff;

@@ -45,6 +45,15 @@ pub(super) fn surroundings() -> Surroundings {
     Surroundings::of(|name| env::var_os(name))
 }
 
+/// Which sessions `latest` may mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LatestScope {
+    /// The latest of this folder, or, if there is none, the latest of all: for commands that change no session.
+    Anywhere,
+    /// The latest of this folder only.
+    ThisFolder,
+}
+
 impl AgentArgs {
     /// The agent, if one was named.
     pub(super) fn format(&self) -> Result<Option<Format>> {
@@ -58,7 +67,15 @@ impl AgentArgs {
     }
 
     /// The paths, with ids replaced by the paths of their sessions; prints which sessions these are.
-    pub(super) fn paths(&self, context: &Context, paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] if no such session exists, or `latest` is a session of another folder and `scope` forbids that.
+    pub(super) fn paths(
+        &self,
+        context: &Context,
+        paths: &[PathBuf],
+        scope: LatestScope,
+    ) -> Result<Vec<PathBuf>> {
         let format = self.format()?;
         let mut found: Option<Sessions> = None;
         let mut all = Vec::with_capacity(paths.len());
@@ -69,10 +86,21 @@ impl AgentArgs {
             };
             let found = found.get_or_insert_with(|| sessions(&surroundings(), format));
             let meant = found.find(wanted, env::current_dir().ok().as_deref())?;
+            let (Meant::Named(session) | Meant::LatestElsewhere(session)) = meant;
+            if matches!(
+                (meant, scope),
+                (Meant::LatestElsewhere(_), LatestScope::ThisFolder)
+            ) {
+                let message = "no session belongs to this folder";
+                return Err(Error::new(ErrorKind::NotFound, message).hint(format!(
+                    "the latest of all is {}, in {}: to change that one, name it",
+                    session.id,
+                    session.path.display()
+                )));
+            }
             if context.is_for_people() {
                 say(meant);
             }
-            let (Meant::Named(session) | Meant::LatestElsewhere(session)) = meant;
             all.push(session.path.clone());
         }
         if format.is_some() && found.is_none() {

@@ -31,7 +31,13 @@ pub(super) fn next(
 ) -> Option<String> {
     match outcome.status {
         Status::Compacted | Status::Unchanged => {}
-        Status::Rejected | Status::Failed | Status::Unsupported | Status::Skipped => return None,
+        // A copy, as it was.
+        Status::Unsupported => {
+            let copy = outcome.output.as_deref().filter(|output| *output != "-")?;
+            let shown = shown_path(Path::new(copy));
+            return Some(printable(&format!("copied as it is to {shown}")).into_owned());
+        }
+        Status::Rejected | Status::Failed | Status::Skipped => return None,
     }
     let output = outcome.output.as_deref().unwrap_or(&outcome.file.path);
     // A pending output is written later.

@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::limits::{INPUT, LimitArgs, jobs, threads};
-use super::named::AgentArgs;
+use super::named::{AgentArgs, LatestScope};
 use super::progress::Bar;
 use super::shard::ShardArgs;
 use super::walking::{ExcludeArgs, FilterArgs, say_nothing_left};
@@ -65,7 +65,9 @@ impl Reading {
         look: impl FnOnce(&Over<'_>) -> Result<T>,
     ) -> Result<(T, NotReads)> {
         let format = format_named(self.input_format.as_deref())?;
-        let named = self.agent.paths(context, &self.paths)?;
+        let named = self
+            .agent
+            .paths(context, &self.paths, LatestScope::Anywhere)?;
         let mut paths = all_paths(&named, self.files_from.as_deref(), &context.stop)?;
         if paths.is_empty() && self.files_from.is_none() && !io::stdin().is_terminal() {
             paths.push(PathBuf::from("-"));
@@ -125,7 +127,13 @@ pub(super) fn note_skipped(skipped: &Skipped, notices: &mut Notices) {
         };
         let names = group.first.iter().map(|path| path_text(path));
         let inputs = (group.count, names.collect());
-        notices.add_all((level, why.kind()), &message, why.hint(), inputs);
+        let hint = match message.contains("ends in .json,") {
+            true => Some(
+                "transcripts in .json files are read if they are named, for example by a quoted pattern: 'DIR/**/*.json'",
+            ),
+            false => why.hint(),
+        };
+        notices.add_all((level, why.kind()), &message, hint, inputs);
     }
 }
 

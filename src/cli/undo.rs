@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::named::AgentArgs;
+use super::named::{AgentArgs, LatestScope};
 use super::progress::{Bar, size};
 use super::reading::note_skipped;
 use super::report_cleanup::{Stale, take_back};
@@ -123,7 +123,9 @@ fn note_damaged(undo: &undo::Undo, notices: &mut Notices) {
 impl Undo {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         self.check_arguments()?;
-        let mut paths = self.agent.paths(context, &self.paths)?;
+        let mut paths = self
+            .agent
+            .paths(context, &self.paths, LatestScope::ThisFolder)?;
         if paths.is_empty() {
             paths.push(PathBuf::from("."));
         }

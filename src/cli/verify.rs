@@ -79,10 +79,7 @@ impl Verify {
         context.notices(foreign);
         if context.is_for_people() {
             let mut err = io::stderr().lock();
-            // For a single file, the findings say everything, and no output means no findings.
-            if files.len() > 1 {
-                let _ = writeln!(err, "{}", total(&files));
-            }
+            let _ = writeln!(err, "{}", total(&files));
             if let Some(wall) = wall(clock.as_ref()) {
                 let _ = writeln!(err, "{}", times_line(wall, &files));
             }

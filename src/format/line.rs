@@ -391,7 +391,7 @@ fn unreadable(bytes: &[u8], bad: Bad, warnings: &mut Warnings) {
         let (kind, note) = match warnings.eol {
             Some(Eol::None) => (WarningKind::Truncated, "truncated last line"),
             Some(Eol::Lf | Eol::CrLf | Eol::Element | Eol::Frame | Eol::Within) | None => {
-                (WarningKind::BadJson, "no JSON")
+                (WarningKind::BadJson, "not JSON")
             }
         };
         warnings.add(

@@ -320,7 +320,7 @@ fn warnings_are_shown_to_those_who_ask() {
     place.append("in.jsonl", "{\"a\":1,\"a\":2}\n");
     let bad = "in.jsonl:20: warning: lines that cannot be read were passed through\n";
     let (said, odd) = (
-        "in.jsonl:20: warning: no JSON: ",
+        "in.jsonl:20: warning: not JSON: ",
         "in.jsonl:21: warning: a key twice",
     );
     let loud = place.run("compact in.jsonl -v").exits(0);

@@ -112,7 +112,7 @@ fn long_lines_of_conversations_are_numbered_from_the_files_beginning() {
 fn a_bad_line_is_an_error_where_the_user_is_strict() {
     let (good, after) = sample();
     let bad = [
-        ("no JSON", "not json\n"),
+        ("not JSON", "not json\n"),
         ("JSON, but not an object", "[1]\n"),
         ("comment line", "# a note\n"),
         ("truncated last line", "{\"role\":\"us"),
@@ -146,7 +146,7 @@ fn a_bad_line_is_an_error_where_the_user_is_strict() {
     ]);
     for (name, line) in [("lines.jsonl", 4), ("garbage.jsonl", 1)] {
         let ran = place.run(&format!("compact {name} --strict")).exits(3);
-        let _ = ran.says(&[&format!("{name}:{line}: no JSON")]);
+        let _ = ran.says(&[&format!("{name}:{line}: not JSON")]);
     }
     place.run("compact good.jsonl --strict").exits(0);
     place

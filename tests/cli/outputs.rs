@@ -271,7 +271,7 @@ fn an_output_that_was_edited_is_kept_and_the_rest_is_done() {
 
     let again = "compact a.jsonl b.jsonl --set clear.keep=4";
     place.run(again).exits(3).says(&[
-        "a.jsonl: a.compact.jsonl: a file of that name exists",
+        "a.jsonl: a.compact.jsonl: this output has changed since ctxpack wrote it",
         "hint: --overwrite replaces it",
         "b.jsonl  compacted",
     ]);
@@ -446,4 +446,61 @@ fn no_report_takes_the_place_of_a_transcript() {
     place
         .run("compact a.jsonl -n --report r.jsonl --overwrite")
         .exits(0);
+}
+
+#[test]
+fn the_end_of_a_run_says_where_everything_is() {
+    let place = Place::new();
+    for name in ["a", "b"] {
+        place.write(&format!("in/{name}.jsonl"), anthropic(9, 3));
+    }
+    let ended = |command: &str| {
+        let ran = place.run(command).exits(0);
+        let lines: Vec<String> = ran.err.lines().map(str::to_owned).collect();
+        lines[lines.len() - 2..].to_vec()
+    };
+    assert_eq!(
+        ended("compact in --out-dir small"),
+        ["written to small", "report: small/ctxpack.stats.json"]
+    );
+    assert_eq!(
+        ended("compact in --out-dir other --report r.html --report r.csv"),
+        ["written to other", "reports: r.html r.csv"]
+    );
+    let beside = "each output is beside its input, with .compact in its name";
+    assert_eq!(
+        ended("compact in --report r.json"),
+        [beside, "report: r.json"]
+    );
+    let undo = "ctxpack undo with the same paths restores the originals";
+    assert_eq!(
+        ended("compact --in-place in --report in.md"),
+        [undo, "report: in.md"]
+    );
+    // Nothing was written.
+    for flags in ["--dry-run", "--quiet"] {
+        let ran = place.run(&format!("compact in --out-dir none {flags}"));
+        assert!(!ran.exits(0).err.contains("written to"));
+    }
+}
+
+#[test]
+fn an_output_that_was_changed_is_said_to_be_so() {
+    let place = Place::new();
+    place.write("a.jsonl", anthropic(9, 3));
+    place.run("compact a.jsonl").exits(0);
+    place.append("a.compact.jsonl", "{}\n");
+    place
+        .run("compact a.jsonl")
+        .exits(3)
+        .says(&["this output has changed since ctxpack wrote it", "is lost"]);
+}
+
+#[test]
+fn the_transcript_and_the_report_do_not_share_standard_output() {
+    let place = Place::new();
+    let ran = place.pipe("compact - --json", anthropic(9, 3));
+    ran.exits(2).says(&["cannot write both"]);
+    let dry = place.pipe("compact - --json --dry-run", anthropic(9, 3));
+    assert!(dry.exits(0).text().starts_with('{'));
 }

@@ -276,6 +276,37 @@ fn the_latest_is_that_of_this_folder() {
 }
 
 #[test]
+fn a_session_of_another_folder_is_not_changed_as_the_latest() {
+    let place = home();
+    let before = place.all_files();
+    for command in ["compact --in-place latest", "undo latest"] {
+        run(&place, command).exits(2).says(&[
+            "no session belongs to this folder",
+            &format!("the latest of all is {CLAUDE}"),
+        ]);
+    }
+    assert_eq!(place.all_files(), before);
+}
+
+#[test]
+fn a_fork_that_was_continued_is_not_replaced() {
+    let place = home();
+    let ran = run(&place, "compact --fork 5c03").exits(0);
+    let id = ran.err.trim_end().rsplit(' ').next().unwrap().to_owned();
+    let file = claude_file(&id);
+    let more = place.text(&file) + "{\"type\":\"more\"}\n";
+    place.write(&file, &more);
+    run(&place, "compact --fork 5c03").exits(3).says(&[
+        "this fork has changed since ctxpack wrote it",
+        "compact or fork that session",
+    ]);
+    assert_eq!(place.text(&file), more);
+    run(&place, "compact --fork nosuch")
+        .exits(2)
+        .says(&["no such file or folder", "`ctxpack sessions` lists the ids"]);
+}
+
+#[test]
 fn a_fork_is_a_session_of_its_own() {
     let place = home();
     let before = place.all_files();
@@ -313,7 +344,7 @@ fn a_fork_is_a_session_of_its_own() {
     place.append(&claude_file(&id), "{}\n");
     run(&place, "compact --fork 5c03")
         .exits(3)
-        .says(&["a file of that name exists"]);
+        .says(&["this fork has changed since ctxpack wrote it"]);
 
     // Of these there is nothing to remove, so that a fork would be the same session again.
     let before = place.all_files();
@@ -370,7 +401,11 @@ fn a_copy_is_said_to_be_one() {
         .exits(0)
         .says(&[&continued]);
     let many = run(&place, "compact --in-place home").exits(0);
-    assert!(!many.err.contains("continue"), "{}", many.err);
+    // The one that was compacted.
+    many.says(&[
+        &format!("continue: claude --resume {CLAUDE}\n"),
+        "ctxpack undo with the same paths restores the originals",
+    ]);
 }
 
 #[test]

@@ -90,6 +90,7 @@ impl<'r> Run<'r> {
         if self.options.overwrite == Overwrite::Any {
             return Ok((Existing::Overwrite, None));
         }
+        let mut wrote_it_before = false;
         if let (Some(kept), true) = (&target.store, seen.is_file()) {
             let mut file = spot.read()?;
             let stamp = FileVersion::of(&file.metadata().map_err(|e| Error::io(path, "read", e))?);
@@ -101,13 +102,27 @@ impl<'r> Run<'r> {
                 let over = made.and_then(|record| self.over_another(target, &kept.store, &record));
                 return Ok((Existing::IfUnchanged(stamp), over));
             }
+            wrote_it_before = !kept.index(By::Output)?.of(&name)?.is_empty();
         }
-        Err(Error::new(
-            ErrorKind::Exists,
-            "a file of that name exists, and neither the store nor a report shows that ctxpack wrote it",
-        )
-        .at(path)
-        .hint("--overwrite replaces it; -o or --out-dir writes elsewhere"))
+        let (message, hint) = match (wrote_it_before, &self.options.fork) {
+            (true, Some(_)) => (
+                "this fork has changed since ctxpack wrote it: the session was probably continued",
+                "compact or fork that session; --overwrite replaces it, and what was added to it is lost",
+            ),
+            (true, None) => (
+                "this output has changed since ctxpack wrote it",
+                "--overwrite replaces it, and what was added to it is lost; -o or --out-dir writes elsewhere",
+            ),
+            (false, Some(_)) => (
+                "a file with the name of the fork exists, and neither the store nor a report shows that ctxpack wrote it",
+                "--overwrite replaces it",
+            ),
+            (false, None) => (
+                "a file of that name exists, and neither the store nor a report shows that ctxpack wrote it",
+                "--overwrite replaces it; -o or --out-dir writes elsewhere",
+            ),
+        };
+        Err(Error::new(ErrorKind::Exists, message).at(path).hint(hint))
     }
 
     /// The warning if an output replaces that of another input that still exists: neither of the two has its output anywhere else.

@@ -14,7 +14,7 @@ use crate::batch::{
 use crate::cli::config::ResolvedPolicy;
 use crate::cli::limits::threads;
 use crate::cli::messages::policy_ref;
-use crate::cli::named::surroundings;
+use crate::cli::named::{LatestScope, surroundings};
 use crate::cli::next::OutputMode;
 use crate::cli::reports::{self, Planned};
 use crate::cli::server::Asked;
@@ -66,7 +66,15 @@ impl Compact {
             ..options
         };
         let is_printed = self.shape.shape() == Shape::Json;
-        if is_printed && options.destination == Destination::Stdout {
+        // Standard input goes to standard output if nothing else is said.
+        let is_stream = match options.destination {
+            Destination::Stdout => true,
+            Destination::Beside => {
+                options.effect == Effect::Write && paths.iter().any(|path| path == Path::new("-"))
+            }
+            Destination::File(_) | Destination::Folder(_) | Destination::InPlace => false,
+        };
+        if is_printed && is_stream {
             let message =
                 "cannot write both the transcript and the --json report to standard output";
             return Err(Error::new(ErrorKind::Usage, message).hint("--report FILE.json writes it"));
@@ -190,7 +198,11 @@ impl Compact {
 
     /// The paths that the command line names.
     fn named(&self, context: &Context) -> Result<Vec<PathBuf>> {
-        let named = self.agent.paths(context, &self.paths)?;
+        let scope = match self.in_place {
+            true => LatestScope::ThisFolder,
+            false => LatestScope::Anywhere,
+        };
+        let named = self.agent.paths(context, &self.paths, scope)?;
         let mut paths = all_paths(&named, self.files_from.as_deref(), &context.stop)?;
         if paths.is_empty() && self.files_from.is_none() && !io::stdin().is_terminal() {
             paths.push(PathBuf::from("-"));

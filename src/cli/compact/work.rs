@@ -120,8 +120,10 @@ impl Compact {
             context.error(&error);
             exit = Exit::Partial;
         }
-        if let Some(line) = closing.filter(|_| context.is_for_people()) {
-            let _ = writeln!(io::stderr().lock(), "{line}");
+        if context.is_for_people() {
+            for line in closing {
+                let _ = writeln!(io::stderr().lock(), "{line}");
+            }
         }
         Ok(interrupted.unwrap_or(exit.code().max(gate)))
     }

@@ -319,7 +319,7 @@ mod tests {
         let lines = [
             r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"Bash","input":{"command":"ls"}},{"type":"tool_use","id":"b","name":"weather","input":{}}]}"#,
             r#"{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"weather","input":{}},{"type":"tool_use","id":"d","name":"TodoWrite","input":{}}]}"#,
-            "no JSON",
+            "not JSON",
         ];
         let found = covered(Format::Anthropic, &lines);
         assert_eq!((found.lines_read, found.lines), (2, 3));
