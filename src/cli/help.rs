@@ -2,19 +2,20 @@
 //!
 //! Prints what the program contains; never reads a file, and decides nothing.
 
-use std::io;
+use std::borrow::Cow;
+use std::io::{self, IsTerminal as _};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Command, CommandFactory};
 
-use super::topics::Topic;
-use super::{Cli, flush, put, stdout_failed};
+use super::topics::{Topic, filled};
+use super::{Cli, flush, put, screen, stdout_failed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::nearest;
 
 /// Print the help of a command, or a topic.
 ///
-/// Topics are listed below the commands on `ctxpack help`. They are printed as Markdown.
+/// Topics are listed below the commands on `ctxpack help`. They are Markdown; on a terminal, lines are filled to its width.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -39,13 +40,22 @@ impl Help {
             // If a command and a topic share a name, both are printed, the command first.
             (Some(page), topic) => {
                 page.print_long_help().map_err(|e| stdout_failed(&e))?;
-                topic.map_or(Ok(()), |topic| print(&format!("\n{}", topic.text()?)))?;
+                topic.map_or(Ok(()), |topic| print(&format!("\n{}", shown(topic)?)))?;
             }
-            (None, Some(topic)) => print(&topic.text()?)?,
+            (None, Some(topic)) => print(&shown(topic)?)?,
             (None, None) => return Err(unknown(&self.of.join(" "))),
         }
         Ok(0)
     }
+}
+
+/// A topic: as Markdown, or in lines that fit where a terminal shows it.
+fn shown(topic: Topic) -> Result<Cow<'static, str>> {
+    let text = topic.text()?;
+    Ok(match screen::text_width() {
+        Some(width) if io::stdout().is_terminal() => Cow::Owned(filled(&text, width)),
+        Some(_) | None => text,
+    })
 }
 
 /// The command of these names; without a name, the program itself.

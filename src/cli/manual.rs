@@ -1,10 +1,10 @@
 //! `ctxpack completions` and `ctxpack man`: completions and man pages for the command line, generated from the same definition as
 //! `--help`.
 
-use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command, CommandFactory};
 use clap_complete::Shell;
 
 use super::{Cli, flush, help, put};
@@ -49,7 +49,25 @@ impl Man {
     pub(super) fn run(&self) -> Result<u8> {
         std::fs::create_dir_all(&self.dir)
             .and_then(|()| clap_mangen::generate_to(Cli::command(), &self.dir))
+            .and_then(|()| {
+                let mut command = Cli::command();
+                command.build();
+                name_examples(&command, &self.dir, "ctxpack")
+            })
             .map_err(|error| Error::io(&self.dir, "write the man pages", error))?;
         Ok(0)
     }
+}
+
+/// Gives the examples of each page the heading that readers of man pages look for: the generator calls any text at the end `EXTRA`.
+fn name_examples(command: &Command, dir: &Path, name: &str) -> io::Result<()> {
+    let path = dir.join(format!("{name}.1"));
+    let page = fs::read_to_string(&path)?;
+    let named = page.replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n");
+    if named != page {
+        fs::write(&path, named)?;
+    }
+    command
+        .get_subcommands()
+        .try_for_each(|one| name_examples(one, dir, &format!("{name}-{}", one.get_name())))
 }

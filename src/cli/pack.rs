@@ -106,6 +106,12 @@ impl PackLines {
 /// with the same bytes is left alone. A record that filter could not compact has its original bytes; its file is written and listed
 /// at the end.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ctxpack unpack-lines --out-dir back/ tree.jsonl
+                                             the files of pack-lines, as they were
+  ctxpack pack-lines archive/ | ctxpack filter | ctxpack unpack-lines --out-dir small/
+                                             an archive through a stream")]
 pub(super) struct UnpackLines {
     /// File of records; - or omitted: standard input
     #[arg(value_name = "FILE")]

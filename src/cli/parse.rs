@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory as _, FromArgMatches as _};
 use serde_json::json;
 
 use super::next::quoted;
@@ -19,10 +19,22 @@ use crate::text::printable;
 /// The exit code of a command line that cannot be read.
 const USAGE: u8 = 2;
 
+/// Parses a command line; its help and its errors have colours as `--color` says.
+fn parsed(words: &[OsString]) -> std::result::Result<Cli, clap::Error> {
+    let colour = match value_of(words, "--color") {
+        Some("always") => clap::ColorChoice::Always,
+        Some("never") => clap::ColorChoice::Never,
+        Some(_) | None => clap::ColorChoice::Auto,
+    };
+    let mut command = Cli::command().color(colour);
+    let matches = command.try_get_matches_from_mut(words)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
 /// Parses a command line. Errors, and help that was requested, are printed here; the error is the exit code.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> std::result::Result<Cli, u8> {
     let words: Vec<OsString> = words.into_iter().collect();
-    Cli::try_parse_from(&words).map_err(|error| {
+    parsed(&words).map_err(|error| {
         if let Some(path) = path_as_command(&error) {
             say_compact(&path, error_format(&words));
             return USAGE;
@@ -132,19 +144,22 @@ fn say(error: &Error, error_format: ErrorFormat) {
 
 /// The value of `--error-format` on a command line that cannot be parsed.
 fn error_format(words: &[OsString]) -> ErrorFormat {
+    match value_of(words, "--error-format") {
+        Some("json") => ErrorFormat::Json,
+        Some(_) | None => ErrorFormat::Text,
+    }
+}
+
+/// The last value of a flag on a command line that may be wrong otherwise.
+fn value_of<'w>(words: &'w [OsString], flag: &str) -> Option<&'w str> {
     let options = words.iter().take_while(|word| *word != "--");
-    let mut before = None;
-    options.fold(ErrorFormat::Text, |format, word| {
-        let value = match before.replace(word) {
-            Some(flag) if flag == "--error-format" => word.to_str(),
-            _ => word
-                .to_str()
-                .and_then(|w| w.strip_prefix("--error-format=")),
-        };
-        match value {
-            Some("json") => ErrorFormat::Json,
-            Some(_) => ErrorFormat::Text,
-            None => format,
+    let mut before: Option<&OsString> = None;
+    let values = options.filter_map(|word| {
+        let text = word.to_str();
+        match before.replace(word) {
+            Some(before) if before == flag => text,
+            _ => text?.strip_prefix(flag)?.strip_prefix('='),
         }
-    })
+    });
+    values.last()
 }

@@ -20,6 +20,11 @@ use crate::text::printable;
 
 /// List, show and create policies.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ctxpack policy list                        the presets
+  ctxpack policy show layered                a preset with every key
+  ctxpack policy init                        ctxpack.toml for this folder")]
 pub(super) struct PolicyCommand {
     #[command(subcommand)]
     command: PolicyVerb,
@@ -28,6 +33,10 @@ pub(super) struct PolicyCommand {
 #[derive(Debug, Subcommand)]
 enum PolicyVerb {
     /// List the presets, with their aliases
+    #[command(after_long_help = "\
+Examples:
+  ctxpack policy list --json | jq -r '.presets[].name'
+                                             their names")]
     List {
         #[command(flatten)]
         shape: ShapeArgs,
@@ -35,6 +44,10 @@ enum PolicyVerb {
     /// Print the policy in effect as TOML, with every key; --policy accepts it
     ///
     /// Comments at its top name what was set outside of the preset, and where.
+    #[command(after_long_help = "\
+Examples:
+  ctxpack policy show                        the policy in effect here
+  ctxpack policy show reset > mine.toml      a copy to change, for --policy mine.toml")]
     Show {
         /// A preset's name, or a policy file, instead of the one in effect here
         #[arg(value_name = "NAME|FILE")]
@@ -43,6 +56,10 @@ enum PolicyVerb {
         keys: KeyArgs,
     },
     /// Write a policy file for this folder and the folders below it
+    #[command(after_long_help = "\
+Examples:
+  ctxpack policy init                        ctxpack.toml, from the preset auto
+  ctxpack policy init --policy layered -     the text of another one")]
     Init {
         /// The file; an existing one is not replaced; - is standard output
         #[arg(default_value = FILE)]
@@ -55,6 +72,9 @@ enum PolicyVerb {
 
 /// Show the policy in effect here, and where each key comes from.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ctxpack config show                        each key, its value and its source")]
 pub(super) struct ConfigCommand {
     #[command(subcommand)]
     command: ConfigVerb,
@@ -63,6 +83,11 @@ pub(super) struct ConfigCommand {
 #[derive(Debug, Subcommand)]
 enum ConfigVerb {
     /// Print every key that changes outputs, with its value and where that comes from
+    #[command(after_long_help = "\
+Examples:
+  ctxpack config show --policy layered --set target.tokens=8000
+                                             what a run with these flags would use
+  ctxpack config show --json                 the same for programs")]
     Show {
         #[command(flatten)]
         policy: PolicyArgs,

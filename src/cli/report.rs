@@ -28,6 +28,12 @@ const MAX_REPORT_BYTES: u64 = 4 << 30;
 /// FILE is a .json or .jsonl report of compact, stats, replay, eval, check or diff. Without -o, it is printed as text.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(after_long_help = "\
+Examples:
+  ctxpack report small/ctxpack.stats.json    the table of a run, again
+  ctxpack report run.json -o run.html        the same as a page
+  ctxpack report merge 1.json 2.json -o all.csv
+                                             the inputs of two shards together")]
 pub(super) struct ReportCommand {
     #[command(subcommand)]
     verb: Option<Verb>,

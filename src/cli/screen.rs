@@ -44,6 +44,12 @@ const WITHOUT_TERMINAL: usize = 100;
 /// Narrower terminals do not show tables properly, so this is the minimum width.
 const FEWEST: usize = 20;
 
+/// The width of prose on the terminal, if there is one: longer lines are hard to read.
+pub(super) fn text_width() -> Option<usize> {
+    const WIDEST: usize = 100;
+    width().map(|width| width.min(WIDEST))
+}
+
 /// The width of the terminal in columns, if there is one. `COLUMNS` overrides it.
 fn width() -> Option<usize> {
     let columns = std::env::var("COLUMNS").ok();

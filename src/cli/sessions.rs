@@ -42,6 +42,12 @@ const MIN_ID_CHARS: usize = 8;
 /// commands accept an id in place of a file: compact --in-place ID. Tokens are estimated as the policy says; recorded is the
 /// provider's last count.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ctxpack sessions --since 7d                those of the last week
+  ctxpack sessions --agent codex             those of one agent
+  ctxpack sessions --json | jq -r '.sessions[0].id'
+                                             the newest id")]
 pub(super) struct SessionsCommand {
     #[command(flatten)]
     agent: AgentArgs,

@@ -36,6 +36,30 @@ fn help(place: &Place) -> BTreeMap<String, String> {
 }
 
 #[test]
+fn every_command_has_examples() {
+    let place = Place::new();
+    // Its page ends in the topics, and in where to begin.
+    let own = |name: &str| name == "ctxpack";
+    for (name, page) in help(&place).iter().filter(|(name, _)| !own(name)) {
+        assert!(page.contains("\nExamples:\n  ctxpack "), "{name}: {page}");
+    }
+}
+
+#[test]
+fn help_has_colours_only_if_they_are_wanted() {
+    let place = Place::new();
+    let escapes = |words: &str| place.run(words).text().contains('\u{1b}');
+    assert!(escapes("compact --help --color always"));
+    for words in [
+        "compact --help --color never",
+        "compact --help --color=never",
+        "compact --help",
+    ] {
+        assert!(!escapes(words), "{words}");
+    }
+}
+
+#[test]
 fn every_page_of_help_is_as_it_was_read() {
     let place = Place::new();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/pages");
