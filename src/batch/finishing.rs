@@ -19,14 +19,17 @@ pub(super) struct Finishing {
 }
 
 impl Finishing {
-    pub(super) fn new(options: &Options) -> Self {
+    /// Begins with no outcomes, of which about as many as `expected` will come.
+    pub(super) fn new(options: &Options, expected: u64) -> Self {
         let folder = match &options.destination {
             Destination::Folder(folder) if options.effect == Effect::Write => folder.clone(),
             _ => std::env::temp_dir(),
         };
+        let mut outcomes = Outcomes::new(&folder);
+        let begun = outcomes.expect(expected);
         Finishing {
-            parts: Mutex::new((Outcomes::new(&folder), None)),
-            are_spooled: AtomicBool::new(false),
+            are_spooled: AtomicBool::new(outcomes.are_spooled()),
+            parts: Mutex::new((outcomes, begun.err())),
         }
     }
 
@@ -46,6 +49,15 @@ impl Finishing {
             self.are_spooled.store(are_spooled, Ordering::Relaxed);
             added
         }));
+    }
+
+    /// Adds the outcome of an input that was noted.
+    pub(super) fn add_noted(&self, outcome: Outcome, place: Elsewhere) {
+        let outcomes = &mut self.lock().0;
+        let added = outcomes.push_noted(outcome, place);
+        let are_spooled = outcomes.are_spooled();
+        self.are_spooled.store(are_spooled, Ordering::Relaxed);
+        self.keep_fault(added);
     }
 
     /// Adds an outcome that is on the disk already.

@@ -169,6 +169,18 @@ impl<'r> Earlier<'r> {
         earlier
     }
 
+    /// The number of inputs that may be taken over.
+    pub(super) fn len(&self) -> u64 {
+        match self.takes_over() {
+            true => self
+                .by_store
+                .values()
+                .map(|known| known.finished.len())
+                .sum(),
+            false => 0,
+        }
+    }
+
     fn takes_over(&self) -> bool {
         match self.use_of {
             Use::TakeOver => true,
@@ -399,24 +411,36 @@ impl<'r> Earlier<'r> {
         has_hash.then_some(())
     }
 
-    /// Notes a finished input for the next run.
-    pub(super) fn note(&self, target: &Target, outcome: &Outcome, left: ResumeNote) {
-        if let Err(error) = self.try_note(target, outcome, left) {
-            let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
-            fault.get_or_insert(error.hint("the next run processes this input again"));
-        }
+    /// Notes a finished input for the next run; returns where its outcome is then.
+    pub(super) fn note(
+        &self,
+        target: &Target,
+        outcome: &Outcome,
+        left: ResumeNote,
+    ) -> Option<Elsewhere> {
+        self.try_note(target, outcome, left)
+            .unwrap_or_else(|error| {
+                let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+                fault.get_or_insert(error.hint("the next run processes this input again"));
+                None
+            })
     }
 
-    fn try_note(&self, target: &Target, outcome: &Outcome, left: ResumeNote) -> Result<()> {
+    fn try_note(
+        &self,
+        target: &Target,
+        outcome: &Outcome,
+        left: ResumeNote,
+    ) -> Result<Option<Elsewhere>> {
         let (Some(work), Some(kept), Some(seen)) = (&self.work, &target.store, left.seen) else {
-            return Ok(());
+            return Ok(None);
         };
         // No store is made for the sake of a note: a run that changes nothing leaves nothing.
         if !Figures::of(outcome).is_final() || outcome.output.is_none() && !kept.store.exists()? {
-            return Ok(());
+            return Ok(None);
         }
         let Some(input) = self.name(target, kept) else {
-            return Ok(());
+            return Ok(None);
         };
         let output = target.output().filter(|_| outcome.output.is_some());
         let output_seen = match &output {
@@ -438,9 +462,9 @@ impl<'r> Earlier<'r> {
         // Contents that are already gone will not be there for the next run either.
         let contents: Option<Vec<_>> = left.contents.into_iter().map(content).collect();
         let Some(contents) = contents else {
-            return Ok(());
+            return Ok(None);
         };
-        kept.store.note_finished(
+        let place = kept.store.note_finished(
             work,
             &Finished {
                 input,
@@ -453,7 +477,8 @@ impl<'r> Earlier<'r> {
                 contents,
                 outcome: outcome.clone(),
             },
-        )
+        )?;
+        Ok(Some(place))
     }
 
     /// Called at the end of the run. Returns the errors.

@@ -28,6 +28,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Outcome, path_text};
 use crate::policy::Effective;
 use crate::semaphore::Semaphore;
+use crate::store::finished::Elsewhere;
 
 /// Compacts the inputs that were found, in parallel; outcomes are in the order of inputs.
 ///
@@ -250,6 +251,7 @@ impl<'r> Running<'r> {
         (targets, budget): (&Targets<'_>, &'r Budget),
     ) -> Self {
         let options = shared.options;
+        let earlier = Earlier::new(effective, options, targets);
         Running {
             shared,
             budget,
@@ -263,8 +265,8 @@ impl<'r> Running<'r> {
                 trigger: Trigger::of(&effective.policy),
                 stop: &options.stop,
             },
-            earlier: Earlier::new(effective, options, targets),
-            finished: Finishing::new(options),
+            finished: Finishing::new(options, earlier.len()),
+            earlier,
             taken_over: AtomicU64::new(0),
         }
     }
@@ -313,7 +315,7 @@ impl<'r> Running<'r> {
         }
     }
 
-    /// Finishes an input that was processed.
+    /// Finishes an input that was processed. An outcome that was noted is on disk, and is not written there again.
     fn ended(&self, before: &PreHook<'r>, target: &Target<'_>, tried: Result<Processed>) {
         // Another run of the same command may have been faster.
         let is_taken = |error: &Error| matches!(error.kind, ErrorKind::Exists | ErrorKind::Changed);
@@ -323,7 +325,11 @@ impl<'r> Running<'r> {
             return self.take_over(target, taken);
         }
         self.shared.progress.done(target.bytes);
-        self.finished.add(self.after(before, target, tried));
+        match self.after(before, target, tried) {
+            Ok((outcome, Some(place))) => self.finished.add_noted(outcome, place),
+            Ok((outcome, None)) => self.finished.add(Ok(outcome)),
+            Err(error) => self.finished.add(Err(error)),
+        }
     }
 
     /// What is needed of a finished input: an outcome that is already on disk is not read and written again.
@@ -377,7 +383,7 @@ impl<'r> Running<'r> {
         before: &PreHook<'r>,
         target: &Target<'_>,
         tried: Result<Processed>,
-    ) -> Result<Outcome> {
+    ) -> Result<(Outcome, Option<Elsewhere>)> {
         let (tried, left) = match tried {
             Ok(worked) => (Ok(worked.outcome), Some(worked.left)),
             Err(error) => (Err(error), None),
@@ -385,12 +391,10 @@ impl<'r> Running<'r> {
         let mut outcome = outcome_of(tried, target, &self.shared.options.destination)?;
         outcome.warnings.extend(before.warning());
         self.hook_context.after(&mut outcome);
-        if let Some(left) = left {
-            self.earlier.note(target, &outcome, left);
-        }
+        let place = left.and_then(|left| self.earlier.note(target, &outcome, left));
         let progress = self.shared.progress;
         progress.ended(&outcome, target.base.as_deref());
-        Ok(outcome)
+        Ok((outcome, place))
     }
 
     /// Ends the run after all inputs were processed.

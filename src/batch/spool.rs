@@ -21,6 +21,7 @@ use places::Says;
 use crate::error::Result;
 use crate::outcome::{Entries, Examined, Find, Listed, Outcome, ReadBack};
 use crate::report::in_turn;
+use crate::store::finished::Elsewhere;
 
 pub use crate::outcome::unread;
 
@@ -58,12 +59,19 @@ where
 /// Entries that are still to be sorted.
 #[derive(Debug)]
 pub struct Spool<E: Kept> {
-    held: Vec<E>,
+    held: Vec<Held<E>>,
     weight: u64,
     most: u64,
     /// Where the file goes.
     folder: PathBuf,
     spooled: Option<Spooled<E>>,
+}
+
+/// An entry in memory, and where its JSON is on disk as well, if it is.
+#[derive(Debug)]
+struct Held<E> {
+    entry: E,
+    place: Option<Elsewhere>,
 }
 
 /// Entries sorted by the paths of their inputs, as spelled in reports; entries with the same path are sorted by their content, so
@@ -113,19 +121,27 @@ impl<E: Kept> Spool<E> {
     /// # Errors
     /// If it cannot be written to disk.
     pub fn push(&mut self, entry: E) -> Result<()> {
+        self.push_held(Held { entry, place: None })
+    }
+
+    fn push_held(&mut self, held: Held<E>) -> Result<()> {
         if let Some(spooled) = &mut self.spooled {
-            return spooled.push(&Written::of(entry)?);
+            return spooled.push_held(held);
         }
-        self.weight += ENTRY_BYTES + PART_BYTES * entry.parts() as u64;
-        self.held.push(entry);
-        if self.weight > self.most && self.held.len() > MIN_IN_MEMORY {
-            let mut spooled = Spooled::new(&self.folder)?;
-            for entry in self.held.drain(..) {
-                spooled.push(&Written::of(entry)?)?;
-            }
-            self.held = Vec::new();
-            self.spooled = Some(spooled);
+        self.weight += ENTRY_BYTES + PART_BYTES * held.entry.parts() as u64;
+        self.held.push(held);
+        match self.weight > self.most && self.held.len() > MIN_IN_MEMORY {
+            true => self.put_on_disk(),
+            false => Ok(()),
         }
+    }
+
+    fn put_on_disk(&mut self) -> Result<()> {
+        let mut spooled = Spooled::new(&self.folder)?;
+        for held in std::mem::take(&mut self.held) {
+            spooled.push_held(held)?;
+        }
+        self.spooled = Some(spooled);
         Ok(())
     }
 
@@ -147,7 +163,7 @@ impl<E: Kept> Spool<E> {
     pub fn sorted(self, see: &mut dyn FnMut(&str)) -> Result<Sorted<E>> {
         Ok(match self.spooled {
             None => {
-                let held = sorted(self.held);
+                let held = sorted(entries(self.held));
                 held.iter().for_each(|entry| see(&entry.file().path));
                 Sorted::Held(held)
             }
@@ -160,6 +176,11 @@ impl<E: Kept> Spool<E> {
             }
         })
     }
+}
+
+/// The entries, wherever else they are.
+fn entries<E>(held: Vec<Held<E>>) -> Vec<E> {
+    held.into_iter().map(|held| held.entry).collect()
 }
 
 fn sorted<E: Kept>(mut held: Vec<E>) -> Vec<E> {

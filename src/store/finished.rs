@@ -9,7 +9,6 @@
 //! inputs are processed again and nothing else is lost.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::{self, BufReader};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,7 +29,7 @@ mod window;
 
 pub use concurrent::{ConcurrentNotes, Noted};
 use note::named;
-pub use note::{Elsewhere, Ended, Finished, JsonText, Note, NoteHeader};
+pub use note::{Elsewhere, Ended, Finished, JsonText, Note, NoteFile, NoteHeader};
 use window::{LineBytes, Window};
 
 pub(super) const FINISHED: &str = "finished";
@@ -80,7 +79,7 @@ pub struct FinishedWork {
 #[derive(Debug)]
 struct Part {
     name: OsString,
-    file: Arc<File>,
+    file: Arc<NoteFile>,
     ended: Ended,
     /// The number of bytes of it that were read.
     read: u64,
@@ -111,7 +110,12 @@ impl FinishedWork {
 
     /// Whether no finished work is known.
     pub fn is_empty(&self) -> bool {
-        self.places.len() == 0
+        self.len() == 0
+    }
+
+    /// The number of lines: at least that of finished inputs.
+    pub fn len(&self) -> u64 {
+        self.places.len()
     }
 
     /// The valid line for an input of this name, if there is one; the caller compares the name.
@@ -202,7 +206,7 @@ impl Line<'_> {
 impl Part {
     /// Adds the places of its lines, as those of the part with this number.
     fn read(&mut self, number: u32, places: &mut Filling<3>) -> io::Result<()> {
-        let mut lines = BufReader::with_capacity(READ_BUFFER, &*self.file);
+        let mut lines = BufReader::with_capacity(READ_BUFFER, &self.file.file);
         let mut line = Vec::new();
         let mut offset = 0;
         while let Some(bytes) = next_line(&mut lines, MAX_LINE_BYTES, &mut line)? {
@@ -227,13 +231,36 @@ impl Part {
     fn line(&self, place: Place) -> io::Result<LineBytes> {
         // If another thread holds the window, reads without it instead of waiting.
         if let Ok(mut window) = self.window.try_lock()
-            && let Some(line) = window.line((&self.file, self.read), place)
+            && let Some(line) = window.line((&self.file.file, self.read), place)
         {
             return Ok(line);
         }
         let mut line = vec![0; place.bytes as usize];
-        read_exact_at(&self.file, &mut line, place.offset)?;
+        read_exact_at(&self.file.file, &mut line, place.offset)?;
         Ok(LineBytes::from(line))
+    }
+}
+
+/// The notes of the run in this process.
+#[derive(Debug)]
+pub(super) struct OwnNotes {
+    lines: LineFile,
+    /// For reading; on some systems, reading would move the position at which the next line is written.
+    file: Arc<NoteFile>,
+}
+
+impl OwnNotes {
+    fn create(folder: Folder, work: &Work) -> Result<Self> {
+        let name = work.next_name(&folder)?;
+        // Notes that do not survive a power cut only mean that the work is repeated.
+        let lines = LineFile::create(folder.clone(), name.clone(), Durability::Lazy)?;
+        let file = folder.read(&name);
+        let file = file.map_err(|e| not_plain(lines.path(), "read", e))?;
+        let name = whole(&name).to_string_lossy().into_owned();
+        Ok(OwnNotes {
+            lines,
+            file: Arc::new(NoteFile { name, file }),
+        })
     }
 }
 
@@ -261,8 +288,11 @@ impl Store {
             let seen = file.metadata().ok().map(|seen| FileIdentity::of(&seen));
             let path = folder.path().join(&name);
             let mut part = Part {
+                file: Arc::new(NoteFile {
+                    name: whole(&name).to_string_lossy().into_owned(),
+                    file,
+                }),
                 name,
-                file: Arc::new(file),
                 ended,
                 read: 0,
                 noted: seen.and_then(|seen| seen.modified).map(milliseconds),
@@ -295,27 +325,27 @@ impl Store {
         Ok(self.opened()?.is_some())
     }
 
-    /// Notes a finished input, after its output has its name.
+    /// Notes a finished input, after its output has its name. Returns the location of its outcome.
     ///
     /// # Errors
     /// [`ErrorKind::Io`] when the system refuses; the next run then processes the input again.
-    pub fn note_finished(&self, work: &Work, finished: &Finished) -> Result<()> {
-        let line = finished
-            .line()
-            .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot write a line: {e}")))?;
+    pub fn note_finished(&self, work: &Work, finished: &Finished) -> Result<Elsewhere> {
+        let internal = |e| Error::new(ErrorKind::Internal, format!("cannot write a line: {e}"));
+        let line = finished.line().map_err(internal)?;
+        let bytes = u32::try_from(line.outcome.len())
+            .map_err(|_| Error::new(ErrorKind::Internal, "an outcome of more than 4 GiB"))?;
         let mut slot = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut lines = match slot.take() {
-            Some(lines) => lines,
-            // Notes that do not survive a power cut only mean that the work is repeated.
-            None => {
-                let folder = self.folder(FINISHED)?;
-                let name = work.next_name(&folder)?;
-                LineFile::create(folder, name, Durability::Lazy)?
-            }
+        let mut own = match slot.take() {
+            Some(own) => own,
+            None => OwnNotes::create(self.folder(FINISHED)?, work)?,
         };
-        let appended = lines.append(&line);
-        *slot = Some(lines);
-        appended
+        let appended = own.lines.append(&line.bytes);
+        let own = slot.insert(own);
+        Ok(Elsewhere {
+            file: Arc::clone(&own.file),
+            offset: appended? + line.outcome.start as u64,
+            bytes,
+        })
     }
 
     /// Marks the run as completed: what it has done, and what it has taken over from interrupted runs, now counts as the work of a
@@ -330,8 +360,8 @@ impl Store {
         };
         let is_new = own.is_some();
         if let Some(own) = own {
-            let name = whole(own.name());
-            own.rename(&name)?;
+            let name = whole(own.lines.name());
+            own.lines.rename(&name)?;
         }
         let interrupted = |part: &&Part| part.ended == Ended::Interrupted;
         if known.files.iter().any(|part| interrupted(&part)) {

@@ -4,7 +4,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -100,11 +100,11 @@ impl LineFile {
         Arc::clone(&self.file)
     }
 
-    /// Writes each line in one call, so that a killed run leaves complete lines.
+    /// Writes each line in one call, so that a killed run leaves complete lines. Returns the offset at which the line begins.
     ///
     /// # Errors
     /// Where the system refuses.
-    pub(super) fn append(&mut self, line: &[u8]) -> Result<()> {
+    pub(super) fn append(&mut self, line: &[u8]) -> Result<u64> {
         let mut file = &*self.file;
         let done = if self.torn {
             file.write_all(&[b"\n", line].concat())
@@ -112,12 +112,14 @@ impl LineFile {
             file.write_all(line)
         };
         self.torn = done.is_err();
-        done.map_err(|e| Error::io(&self.path, "write", e))
+        let end = done.and_then(|()| file.stream_position());
+        let end = end.map_err(|e| Error::io(&self.path, "write", e))?;
+        Ok(end.saturating_sub(line.len() as u64))
     }
 
     /// Writes the beginning of a line, as a full disk would.
     #[cfg(test)]
-    pub(super) fn tear(&mut self, beginning: &[u8]) -> Result<()> {
+    pub(super) fn tear(&mut self, beginning: &[u8]) -> Result<u64> {
         let torn = self.append(beginning);
         self.torn = true;
         torn

@@ -60,10 +60,10 @@ pub use unpack::unpacked;
 
 use atomic::Written;
 use contents::Contents;
+use finished::OwnNotes;
 use folder::Durability;
 use folder::{Access, Folder, folder_of, not_plain};
 use hashes::{NAME_DIGITS, content_name, digits, hash_text, is_content_name};
-use line_file::LineFile;
 use manifest::Journal;
 use resolved::Resolved;
 
@@ -104,7 +104,7 @@ pub struct Store {
     folder: Mutex<Option<Folder>>,
     in_use: Mutex<Option<File>>,
     journal: Mutex<Option<Journal>>,
-    finished: Mutex<Option<LineFile>>,
+    finished: Mutex<Option<OwnNotes>>,
     resolved: Resolved,
     contents: Contents,
 }

@@ -9,8 +9,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::places::{Place, Places, Placing, Says};
-use super::{Kept, no_such};
+use super::{Held, Kept, no_such};
 use crate::error::{Error, ErrorKind, Result};
+use crate::store::finished::{Elsewhere, NoteFile};
 use crate::store::folder::read_exact_at;
 use crate::store::unnamed::unnamed;
 
@@ -34,7 +35,7 @@ pub(super) struct Spooled<E: Kept> {
     tape: BufWriter<File>,
     end: u64,
     /// Other files that have entries.
-    others: Vec<Arc<File>>,
+    others: Vec<Arc<NoteFile>>,
     places: Placing,
     pub(super) sums: E::Sums,
 }
@@ -115,13 +116,43 @@ impl<E: Kept> Spooled<E> {
         self.add(written.entry.file().path.as_str().into(), place)
     }
 
+    /// Adds an entry; one whose JSON is on disk is not written again.
+    pub(super) fn push_held(&mut self, held: Held<E>) -> Result<()> {
+        let Held { entry, place } = held;
+        let error = entry.file().error.as_ref();
+        // A hint is only on the tape.
+        let has_hint = error.is_some_and(|error| error.hint.is_some());
+        let there = place.filter(|_| !has_hint);
+        let (says, weight) = (Says::more_if(entry.is_remarkable()), entry.weight());
+        let place = there.and_then(|there| self.place_of(&there, says, weight));
+        match place {
+            Some(place) => {
+                entry.add_to(&mut self.sums);
+                self.add(entry.file().path.as_str().into(), place)
+            }
+            None => self.push(&Written::of(entry)?),
+        }
+    }
+
+    /// The place of an entry in another file, which has no hint; `None` if there are too many files to number.
+    pub(super) fn place_of(&mut self, there: &Elsewhere, says: Says, weight: u64) -> Option<Place> {
+        Some(Place {
+            offset: there.offset,
+            bytes: there.bytes,
+            file: self.number_of(&there.file)?,
+            hint: 0,
+            says,
+            weight,
+        })
+    }
+
     /// Adds an entry that is at this place, and is in the sums.
     pub(super) fn add(&mut self, path: Box<str>, place: Place) -> Result<()> {
         self.places.add(path, place).map_err(unkept)
     }
 
     /// The number of a file other than the tape; `None` if there are too many files to number.
-    pub(super) fn number_of(&mut self, file: &Arc<File>) -> Option<u16> {
+    fn number_of(&mut self, file: &Arc<NoteFile>) -> Option<u16> {
         let known = self
             .others
             .iter()
@@ -245,14 +276,14 @@ impl<E: Kept> Filed<E> {
 #[derive(Debug)]
 struct Files {
     tape: File,
-    others: Vec<Arc<File>>,
+    others: Vec<Arc<NoteFile>>,
 }
 
 impl Files {
     fn bytes_at(&self, (file, offset): (u16, u64), bytes: usize) -> io::Result<Vec<u8>> {
         let file = match usize::from(file).checked_sub(1) {
             None => &self.tape,
-            Some(other) => self.others.get(other).ok_or_else(no_such)?,
+            Some(other) => &self.others.get(other).ok_or_else(no_such)?.file,
         };
         let mut line = vec![0; bytes];
         read_exact_at(file, &mut line, offset)?;

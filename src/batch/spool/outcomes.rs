@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::places::{Place, Says};
-use super::{Kept, MOST_HELD, Sorted, Spool, Written, sorted, unread};
+use super::places::Says;
+use super::{ENTRY_BYTES, Held, Kept, MOST_HELD, Sorted, Spool, Written, entries, sorted, unread};
 use crate::batch::find::place_key;
 use crate::error::Result;
 use crate::outcome::{Entries, Exit, Figures, Outcome, Totals, Warning};
@@ -91,6 +91,27 @@ impl Outcomes {
         self.spool.push(outcome)
     }
 
+    /// The same for an outcome whose JSON is on disk as well.
+    ///
+    /// # Errors
+    /// If it cannot be written to disk.
+    pub fn push_noted(&mut self, entry: Outcome, place: Elsewhere) -> Result<()> {
+        let place = Some(place);
+        self.spool.push_held(Held { entry, place })
+    }
+
+    /// Says that this many outcomes are to be expected: if they are too many for memory, none of them goes there first.
+    ///
+    /// # Errors
+    /// If no file can be made for them.
+    pub fn expect(&mut self, outcomes: u64) -> Result<()> {
+        let weight = outcomes.saturating_mul(ENTRY_BYTES);
+        match weight > self.spool.most && !self.are_spooled() {
+            true => self.spool.put_on_disk(),
+            false => Ok(()),
+        }
+    }
+
     /// Adds an outcome that is ready for the disk.
     ///
     /// # Errors
@@ -109,24 +130,17 @@ impl Outcomes {
         figures: Figures,
         place: &Elsewhere,
     ) -> Result<()> {
+        let says = Says::more_if(figures.is_remarkable());
         if let Some(spooled) = &mut self.spool.spooled
-            && let Some(file) = spooled.number_of(&place.file)
+            && let Some(place) = spooled.place_of(place, says, figures.tokens_saved())
         {
-            let place = Place {
-                offset: place.offset,
-                bytes: place.bytes,
-                file,
-                hint: 0,
-                says: Says::more_if(figures.is_remarkable()),
-                weight: figures.tokens_saved(),
-            };
             spooled.sums.add(figures);
             return spooled.add(path.into(), place);
         }
         let mut json = vec![0; place.bytes as usize];
-        read_exact_at(&place.file, &mut json, place.offset).map_err(unread)?;
+        read_exact_at(&place.file.file, &mut json, place.offset).map_err(unread)?;
         let outcome = serde_json::from_slice(&json).map_err(|e| unread(e.into()))?;
-        self.push(outcome)
+        self.push_noted(outcome, place.clone())
     }
 
     /// Adds a warning to the outcome of an input.
@@ -134,9 +148,16 @@ impl Outcomes {
         if self.spool.are_spooled() {
             let late = self.late.entry(path.to_owned()).or_default();
             late.push(warning);
-        } else if let Some(outcome) = self.spool.held.iter_mut().find(|o| o.file.path == path) {
-            outcome.warnings.push(warning);
+        } else if let Some(held) = self.held(path) {
+            held.entry.warnings.push(warning);
+            // Its JSON elsewhere lacks the warning.
+            held.place = None;
         }
+    }
+
+    fn held(&mut self, path: &str) -> Option<&mut Held<Outcome>> {
+        let mut held = self.spool.held.iter_mut();
+        held.find(|held| held.entry.file.path == path)
     }
 
     /// All outcomes, in the order of a report.
@@ -145,7 +166,7 @@ impl Outcomes {
     /// If they cannot be written to disk.
     pub fn sorted(mut self) -> Result<Sorted> {
         let Some(spooled) = self.spool.spooled else {
-            return Ok(Sorted::Held(sorted(self.spool.held)));
+            return Ok(Sorted::Held(sorted(entries(self.spool.held))));
         };
         let mut amend = |path: &str, read: &dyn Fn() -> io::Result<Outcome>| {
             let Some(warnings) = self.late.remove(path) else {

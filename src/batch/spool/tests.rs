@@ -12,7 +12,7 @@ use crate::report::{
     View, write_stats_table,
 };
 use crate::stats::{self, Exact, FileStats};
-use crate::store::finished::Elsewhere;
+use crate::store::finished::{Elsewhere, NoteFile};
 
 fn outcome(n: u64) -> Outcome {
     let path = format!("in/{:03}.jsonl", n * 7 % 100);
@@ -139,11 +139,14 @@ fn outcomes_of_other_files_are_as_if_they_were_pushed() {
     // Every second entry is in another file.
     let files = ["a", "b"].map(|name| {
         std::fs::write(dir.path().join(name), &noted).unwrap();
-        Arc::new(File::open(dir.path().join(name)).unwrap())
+        let file = File::open(dir.path().join(name)).unwrap();
+        let name = name.to_owned();
+        Arc::new(NoteFile { name, file })
     });
     for most in [0, 30 * ENTRY_BYTES, u64::MAX] {
         let mut pushed = Outcomes::with_most(dir.path(), most);
         let mut kept = Outcomes::with_most(dir.path(), most);
+        let mut noted = Outcomes::with_most(dir.path(), most);
         for (at, outcome) in all.iter().enumerate() {
             pushed.push(outcome.clone()).unwrap();
             let (offset, bytes) = places[at];
@@ -155,6 +158,7 @@ fn outcomes_of_other_files_are_as_if_they_were_pushed() {
             let path = outcome.file.path.clone();
             kept.push_elsewhere(path, Figures::of(outcome), &place)
                 .unwrap();
+            noted.push_noted(outcome.clone(), place).unwrap();
         }
         let warning = Warning {
             kind: WarningKind::Unsupported,
@@ -162,15 +166,18 @@ fn outcomes_of_other_files_are_as_if_they_were_pushed() {
             message: "late".to_owned(),
         };
         pushed.warn("in/021.jsonl", warning.clone());
-        kept.warn("in/021.jsonl", warning);
-        let (pushed, kept) = (pushed.sorted().unwrap(), kept.sorted().unwrap());
-        assert_eq!(kept.totals(), pushed.totals());
-        assert_eq!(kept.exit(), pushed.exit());
-        for at in 0..100 {
-            assert_eq!(kept.json(at).unwrap(), pushed.json(at).unwrap());
-            assert_eq!(kept.weight(at).unwrap(), pushed.weight(at).unwrap());
-            let is = |of: &Sorted| of.is_remarkable(at).unwrap();
-            assert_eq!(is(&kept), is(&pushed));
+        kept.warn("in/021.jsonl", warning.clone());
+        noted.warn("in/021.jsonl", warning);
+        let pushed = pushed.sorted().unwrap();
+        for kept in [kept.sorted().unwrap(), noted.sorted().unwrap()] {
+            assert_eq!(kept.totals(), pushed.totals());
+            assert_eq!(kept.exit(), pushed.exit());
+            for at in 0..100 {
+                assert_eq!(kept.json(at).unwrap(), pushed.json(at).unwrap());
+                assert_eq!(kept.weight(at).unwrap(), pushed.weight(at).unwrap());
+                let is = |of: &Sorted| of.is_remarkable(at).unwrap();
+                assert_eq!(is(&kept), is(&pushed));
+            }
         }
     }
 }

@@ -76,7 +76,7 @@ impl Store {
             return Ok(Noted::Nothing);
         };
         let own = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = own.as_ref().map(|own| own.name().to_owned());
+        let own = own.as_ref().map(|own| own.lines.name().to_owned());
         let mut others = work.files(&folder)?;
         others.retain(|(_, name, _)| own.as_ref() != Some(name));
         for (_, name, _) in &others {

@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use flate2::Crc;
@@ -47,9 +47,17 @@ pub struct Finished {
     pub outcome: Outcome,
 }
 
+/// A line to be written.
+#[derive(Debug)]
+pub(super) struct NoteLine {
+    pub(super) bytes: Vec<u8>,
+    /// Where the JSON of its outcome is.
+    pub(super) outcome: Range<usize>,
+}
+
 impl Finished {
     /// The line for this note.
-    pub(super) fn line(&self) -> serde_json::Result<Vec<u8>> {
+    pub(super) fn line(&self) -> serde_json::Result<NoteLine> {
         let Finished {
             input,
             input_seen,
@@ -75,9 +83,14 @@ impl Finished {
         said.extend_from_slice(HEAD);
         serde_json::to_writer(&mut said, &head)?;
         said.extend_from_slice(OUTCOME);
+        let begin = CHECK.len() + DIGITS + said.len();
         serde_json::to_writer(&mut said, outcome)?;
+        let end = CHECK.len() + DIGITS + said.len();
         said.extend_from_slice(END);
-        Ok([CHECK, sum_of(&said).as_bytes(), &said].concat())
+        Ok(NoteLine {
+            bytes: [CHECK, sum_of(&said).as_bytes(), &said].concat(),
+            outcome: begin..end,
+        })
     }
 }
 
@@ -114,7 +127,7 @@ pub struct Note {
     /// When a line was last written to the file that contains it, in milliseconds since 1970, if known.
     pub(super) noted: Option<u64>,
     /// The file that contains it, and its offset, unless it was written by an active run.
-    pub(super) place: Option<(Arc<File>, u64)>,
+    pub(super) place: Option<(Arc<NoteFile>, u64)>,
 }
 
 /// The contents of a note: see [`Finished`]. The head of a line is an array of the first fields, without keys.
@@ -203,11 +216,20 @@ impl Note {
     }
 }
 
+/// A file of notes, open for reading.
+#[derive(Debug)]
+pub struct NoteFile {
+    /// The name that it has once its run has completed: no other file ever gets it.
+    pub name: String,
+    /// The file; it may have lost its name.
+    pub file: File,
+}
+
 /// The location of an outcome's JSON.
 #[derive(Debug, Clone)]
 pub struct Elsewhere {
-    /// The file; it may have lost its name.
-    pub file: Arc<File>,
+    /// The file that contains it.
+    pub file: Arc<NoteFile>,
     /// The offset at which the JSON begins.
     pub offset: u64,
     /// Its length.

@@ -1,5 +1,6 @@
 //! What is noted about finished work, and how it is found again.
 
+use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -35,7 +36,7 @@ fn of(known: &FinishedWork, input: &str) -> Option<(Finished, Ended)> {
     // Its JSON is at the stated location.
     let place = note.place_of(&glance)?;
     let mut json = vec![0; place.bytes as usize];
-    read_exact_at(&place.file, &mut json, place.offset).ok()?;
+    read_exact_at(&place.file.file, &mut json, place.offset).ok()?;
     assert_eq!(json, serde_json::to_vec(&outcome).ok()?);
     let text = |text: &JsonText<'_>| (**text).to_owned();
     let finished = Finished {
@@ -82,7 +83,7 @@ fn a_line_of_which_any_byte_is_another_one_counts_as_none() {
     noted.output = Some(",\"outcome\":{}".to_owned());
     noted.contents = vec![("archive/1".to_owned(), noted.input_seen)];
     noted.outcome.stored_after = Some(3);
-    let line = noted.line().unwrap();
+    let line = noted.line().unwrap().bytes;
     let glance = NoteHeader::of(&line).unwrap();
     assert_eq!(*glance.input, *noted.input);
     assert_eq!(*note::named(&line).unwrap(), *noted.input);
@@ -103,9 +104,13 @@ fn an_outcome_that_is_no_json_goes_to_no_report() {
     let dir = tempdir().unwrap();
     let path = dir.path().join("notes");
     std::fs::write(&path, "").unwrap();
-    let place = Some((std::sync::Arc::new(File::open(&path).unwrap()), 0));
+    let file = NoteFile {
+        name: "notes".to_owned(),
+        file: File::open(&path).unwrap(),
+    };
+    let place = Some((Arc::new(file), 0));
     let note = Note {
-        line: finished("a", 7).line().unwrap().into(),
+        line: finished("a", 7).line().unwrap().bytes.into(),
         ended: Ended::Whole,
         noted: None,
         place,
@@ -213,7 +218,7 @@ fn a_line_is_the_same_by_a_window_and_without_one() {
         let line = known.line(&name(n)).unwrap();
         let read = line.read().unwrap().line;
         let mut without = vec![0; line.place.bytes as usize];
-        read_exact_at(&line.part.file, &mut without, line.place.offset).unwrap();
+        read_exact_at(&line.part.file.file, &mut without, line.place.offset).unwrap();
         assert!(*read == *without, "{n}");
     }
 }
