@@ -4,7 +4,6 @@
 //! Follows no link to a folder, and opens no file. Files are reported as they are found, in path order, so that work on them need
 //! not wait for the end of the walk.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -211,7 +210,8 @@ impl<'w, I: Fn(&Path, &str) -> Interest> Walk<'w, I> {
                 });
                 false
             })
-            .sort_by_file_name(OsStr::cmp)
+            // Of the same folder, so that this is the order of their names, which need not be found in the paths.
+            .sort_by_file_path(|a, b| a.as_os_str().cmp(b.as_os_str()))
             .build()
     }
 
