@@ -205,7 +205,7 @@ fn a_line_is_the_same_by_a_window_and_without_one() {
     let work = Work::of("one");
     let run = store(dir.path());
     // A line is longer than what is read at once.
-    let long = "long".repeat(window::WINDOW_BYTES as usize / 3);
+    let long = "long".repeat(window::PIECE_BYTES as usize / 3);
     let name = |n: u64| format!("{n}{}", if n % 900 == 7 { &*long } else { "" });
     for n in 0..2_000 {
         run.note_finished(&work, &finished(&name(n), n)).unwrap();

@@ -9,9 +9,12 @@ use std::sync::Arc;
 use crate::store::folder::read_exact_at;
 use crate::store::line_file::Place;
 
-/// The number of bytes read around a line that is near the previous one, and the number of these that precede it.
-pub(super) const WINDOW_BYTES: u64 = 256 << 10;
-const BEFORE: u64 = WINDOW_BYTES / 4;
+/// The size of a piece, and how much of the next one is read with it: lines that begin in a piece may end there.
+pub(super) const PIECE_BYTES: u64 = 256 << 10;
+const BEYOND: u64 = PIECE_BYTES / 16;
+/// The number of pieces that are held: runs process the largest of some thousand waiting inputs first, so that lines are in the
+/// order of a walk only within some megabytes.
+const PIECES: usize = 48;
 
 /// The bytes of a line, possibly as part of a piece.
 #[derive(Debug)]
@@ -37,41 +40,57 @@ impl Deref for LineBytes {
     }
 }
 
-/// A piece of a file, for lines that are looked up in about their order: most runs meet their inputs in the same order as last
-/// time, in threads that are a few lines apart.
+/// Some pieces of a file.
 #[derive(Debug, Default)]
-pub(super) struct Window {
+pub(super) struct Window(Vec<Piece>);
+
+#[derive(Debug, Clone, Default)]
+struct Piece {
+    /// Its number, once it was read.
+    number: Option<u64>,
     bytes: Arc<Vec<u8>>,
-    /// Where the piece begins.
-    offset: u64,
-    /// The offset of the line that was last looked up.
-    last: u64,
+    /// The number of the piece that was asked for in its place.
+    wanted: Option<u64>,
 }
 
 impl Window {
-    /// A line of a file with `end` bytes; `None` if it is far from the previous one, so that no piece is read in vain.
+    /// A line of a file with `end` bytes; `None` if it is the first one that is looked up in its piece, so that no piece is read for
+    /// a single line.
     pub(super) fn line(&mut self, (file, end): (&File, u64), place: Place) -> Option<LineBytes> {
-        let is_near = place.offset.abs_diff(self.last) < WINDOW_BYTES;
-        self.last = place.offset;
-        if self.here(place).is_none() && is_near {
-            self.offset = place.offset.saturating_sub(BEFORE);
-            let room = end.saturating_sub(self.offset).min(WINDOW_BYTES);
-            let mut bytes = vec![0; usize::try_from(room).ok()?];
-            self.bytes = match read_exact_at(file, &mut bytes, self.offset) {
-                Ok(()) => Arc::new(bytes),
-                Err(_) => Arc::default(),
-            };
+        if self.0.is_empty() {
+            self.0 = vec![Piece::default(); PIECES];
         }
-        let range = self.here(place)?;
-        Some(LineBytes {
-            of: Arc::clone(&self.bytes),
+        let number = place.offset / PIECE_BYTES;
+        let count = self.0.len() as u64;
+        let piece = self.0.get_mut(usize::try_from(number % count).ok()?)?;
+        if piece.number != Some(number) {
+            if piece.wanted != Some(number) {
+                piece.wanted = Some(number);
+                return None;
+            }
+            piece.read(number, (file, end))?;
+        }
+        let begin = usize::try_from(place.offset % PIECE_BYTES).ok()?;
+        let range = begin..begin.checked_add(place.bytes as usize)?;
+        (range.end <= piece.bytes.len()).then(|| LineBytes {
+            of: Arc::clone(&piece.bytes),
             range,
         })
     }
+}
 
-    fn here(&self, place: Place) -> Option<Range<usize>> {
-        let at = usize::try_from(place.offset.checked_sub(self.offset)?).ok()?;
-        let end = at.checked_add(place.bytes as usize)?;
-        (end <= self.bytes.len()).then_some(at..end)
+impl Piece {
+    fn read(&mut self, number: u64, (file, end): (&File, u64)) -> Option<()> {
+        self.number = None;
+        let begin = number * PIECE_BYTES;
+        let room = end.saturating_sub(begin).min(PIECE_BYTES + BEYOND);
+        // New memory would cost as much as what is read into it.
+        let old = std::mem::take(&mut self.bytes);
+        let mut bytes = Arc::try_unwrap(old).unwrap_or_default();
+        bytes.resize(usize::try_from(room).ok()?, 0);
+        read_exact_at(file, &mut bytes, begin).ok()?;
+        self.bytes = Arc::new(bytes);
+        self.number = Some(number);
+        Some(())
     }
 }
