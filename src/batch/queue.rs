@@ -1,10 +1,13 @@
 //! Inputs on their way from a walk to the threads that process them; the largest waiting input is handed out first.
 //!
-//! Holds a bounded number, however many the walk finds. Knows nothing about their processing.
+//! Inputs are first handed out as they are found, to be looked up among those that earlier runs have finished: neighbours are
+//! looked up together. What has to be processed comes back and waits. Holds a bounded number, however many the walk finds. Knows
+//! nothing about their processing.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::Source;
 use super::snapshot::Snapshot;
@@ -20,6 +23,10 @@ const SHARE: usize = 64;
 const MOST_AT_ONCE: usize = 32;
 const ENOUGH: u64 = 64 << 10;
 
+/// A walk adds this many inputs at a time, so that threads are not woken for each; fewer if it took longer than this to find them.
+const FOUND_AT_ONCE: usize = 64;
+const SOON: Duration = Duration::from_millis(1);
+
 /// The waiting inputs.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
@@ -31,10 +38,16 @@ pub(super) struct Queue {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// By size; among equals, the first one added: comparing paths would cost more than anything else here.
+    /// As they were found, and their number.
+    found: VecDeque<Vec<QueuedInput>>,
+    not_looked_up: usize,
+    /// What has to be processed, by size; among equals, the first one added: comparing paths would cost more than anything else
+    /// here.
     inputs: BinaryHeap<(u64, Reverse<u64>, QueuedInput)>,
     /// The number of inputs added so far.
     added: u64,
+    /// The number of threads that look up inputs, some of which may come back.
+    looking: usize,
     has_ended: bool,
     /// Whether no thread takes an input any more.
     is_closed: bool,
@@ -46,27 +59,49 @@ struct Waiting {
 /// An input, and what the walk saw of it, if it could be looked at.
 pub(super) type QueuedInput = (Source, Option<Snapshot>);
 
+/// Inputs for a thread.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Dealt {
+    /// Inputs to be looked up, in the order in which they were found; those that have to be processed go to [`Queue::put_back`],
+    /// which must be called even if there are none.
+    Found(Vec<QueuedInput>),
+    /// Inputs to be processed: the largest, or several small ones.
+    Largest(Vec<QueuedInput>),
+}
+
 /// The end of a queue: when it is dropped, no more inputs come.
 #[derive(Debug)]
-pub(super) struct Filler<'q>(&'q Queue);
+pub(super) struct Filler<'q> {
+    queue: &'q Queue,
+    /// Inputs still to be added, and when the first of them was found.
+    found: Vec<QueuedInput>,
+    since: Instant,
+}
 
 impl Queue {
     /// The producer's end.
     pub(super) fn filler(&self) -> Filler<'_> {
-        Filler(self)
+        Filler {
+            queue: self,
+            found: Vec::new(),
+            since: Instant::now(),
+        }
     }
 
-    /// The next inputs: the largest, or several small ones; blocks until there is one. Empty if there are no more, or the queue was
-    /// closed.
-    pub(super) fn next(&self) -> Vec<QueuedInput> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next inputs; blocks until there are some. `None` if there are no more, or the queue was closed.
+    pub(super) fn next(&self) -> Option<Dealt> {
+        let mut waiting = self.lock();
         while !waiting.is_closed {
             let dealt = waiting.deal();
-            if waiting.is_full && waiting.inputs.len() <= REFILL_AT {
+            if waiting.is_full && waiting.len() <= REFILL_AT {
                 waiting.is_full = false;
                 self.taken.notify_one();
             }
-            if !dealt.is_empty() || waiting.has_ended {
+            if dealt.is_some() || waiting.has_ended && waiting.looking == 0 {
                 return dealt;
             }
             waiting.idle += 1;
@@ -76,21 +111,72 @@ impl Queue {
                 .unwrap_or_else(PoisonError::into_inner);
             waiting.idle -= 1;
         }
-        Vec::new()
+        None
+    }
+
+    /// Takes back those of the inputs found that have to be processed.
+    pub(super) fn put_back(&self, rest: Vec<QueuedInput>) {
+        let mut waiting = self.lock();
+        waiting.looking -= 1;
+        let is_end = waiting.has_ended && waiting.looking == 0;
+        if !waiting.is_closed {
+            for met in rest {
+                let number = Reverse(waiting.added);
+                waiting.added += 1;
+                let bytes = met.1.map_or(0, |look| look.seen.bytes);
+                waiting.inputs.push((bytes, number, met));
+            }
+        }
+        let is_awaited = waiting.idle > 0 && (is_end || !waiting.inputs.is_empty());
+        drop(waiting);
+        if is_awaited {
+            self.added.notify_all();
+        }
     }
 
     /// Closes the queue: waiting inputs are dropped, and so are any that are added later.
     pub(super) fn close(&self) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.lock();
         waiting.is_closed = true;
         waiting.inputs = BinaryHeap::new();
+        waiting.found = VecDeque::new();
+        waiting.not_looked_up = 0;
         self.added.notify_all();
         self.taken.notify_all();
+    }
+
+    /// Adds inputs as they were found; waits until there is room.
+    fn add(&self, found: Vec<QueuedInput>) {
+        let mut waiting = self
+            .taken
+            .wait_while(self.lock(), |waiting| waiting.is_full && !waiting.is_closed)
+            .unwrap_or_else(PoisonError::into_inner);
+        if waiting.is_closed {
+            return;
+        }
+        waiting.not_looked_up += found.len();
+        waiting.found.push_back(found);
+        waiting.is_full = waiting.len() > MAX_WAITING - FOUND_AT_ONCE;
+        let is_awaited = waiting.idle > 0;
+        drop(waiting);
+        if is_awaited {
+            self.added.notify_one();
+        }
     }
 }
 
 impl Waiting {
-    fn deal(&mut self) -> Vec<QueuedInput> {
+    fn len(&self) -> usize {
+        self.not_looked_up + self.inputs.len()
+    }
+
+    /// What was found is looked up first: only then the largest is known.
+    fn deal(&mut self) -> Option<Dealt> {
+        if let Some(found) = self.found.pop_front() {
+            self.not_looked_up -= found.len();
+            self.looking += 1;
+            return Some(Dealt::Found(found));
+        }
         let most = (self.inputs.len() / SHARE).clamp(1, MOST_AT_ONCE);
         let mut dealt = Vec::with_capacity(most);
         let mut sum = 0;
@@ -102,44 +188,31 @@ impl Waiting {
             sum += met.1.map_or(ENOUGH, |look| look.seen.bytes);
             dealt.push(met);
         }
-        dealt
+        (!dealt.is_empty()).then_some(Dealt::Largest(dealt))
     }
 }
 
 impl Filler<'_> {
     /// Adds an input; waits until there is room.
-    pub(super) fn put(&self, met: QueuedInput) {
-        let waiting = &self.0.waiting;
-        let waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut waiting = self
-            .0
-            .taken
-            .wait_while(waiting, |waiting| waiting.is_full && !waiting.is_closed)
-            .unwrap_or_else(PoisonError::into_inner);
-        if waiting.is_closed {
-            return;
+    pub(super) fn put(&mut self, met: QueuedInput) {
+        if self.found.is_empty() {
+            self.since = Instant::now();
+            self.found.reserve(FOUND_AT_ONCE);
         }
-        let number = Reverse(waiting.added);
-        waiting.added += 1;
-        let bytes = met.1.map_or(0, |look| look.seen.bytes);
-        waiting.inputs.push((bytes, number, met));
-        waiting.is_full = waiting.inputs.len() >= MAX_WAITING;
-        let is_awaited = waiting.idle > 0;
-        drop(waiting);
-        if is_awaited {
-            self.0.added.notify_one();
+        self.found.push(met);
+        if self.found.len() >= FOUND_AT_ONCE || self.since.elapsed() > SOON {
+            self.queue.add(std::mem::take(&mut self.found));
         }
     }
 }
 
 impl Drop for Filler<'_> {
     fn drop(&mut self) {
-        let waiting = &self.0.waiting;
-        waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .has_ended = true;
-        self.0.added.notify_all();
+        if !self.found.is_empty() {
+            self.queue.add(std::mem::take(&mut self.found));
+        }
+        self.queue.lock().has_ended = true;
+        self.queue.added.notify_all();
     }
 }
 
@@ -166,10 +239,19 @@ mod tests {
         (Source::File(file), Some(Snapshot::now(seen)))
     }
 
-    /// All inputs handed out until nothing more comes.
+    /// The next inputs to be processed, if all have to be.
+    fn largest(queue: &Queue) -> Option<Vec<QueuedInput>> {
+        loop {
+            match queue.next()? {
+                Dealt::Found(found) => queue.put_back(found),
+                Dealt::Largest(dealt) => return Some(dealt),
+            }
+        }
+    }
+
+    /// All inputs to be processed, until nothing more comes.
     fn dealt(queue: &Queue) -> Vec<QueuedInput> {
-        let next = || Some(queue.next()).filter(|dealt| !dealt.is_empty());
-        std::iter::from_fn(next).flatten().collect()
+        std::iter::from_fn(|| largest(queue)).flatten().collect()
     }
 
     #[test]
@@ -178,21 +260,23 @@ mod tests {
             (1, 1, 1),
             (1, SHARE, 1),
             (1, 3 * SHARE, 3),
-            (1, MAX_WAITING - 1, MOST_AT_ONCE),
+            (1, MAX_WAITING - FOUND_AT_ONCE, MOST_AT_ONCE),
             (ENOUGH / 2, 3 * SHARE, 2),
             (ENOUGH, 3 * SHARE, 1),
         ] {
             let queue = Queue::default();
-            let filler = queue.filler();
+            let mut filler = queue.filler();
             (0..n).for_each(|n| filler.put(met(bytes, n)));
-            assert_eq!(queue.next().len(), at_once, "{n} of {bytes} bytes");
+            drop(filler);
+            let dealt = largest(&queue).unwrap();
+            assert_eq!(dealt.len(), at_once, "{n} of {bytes} bytes");
         }
     }
 
     #[test]
     fn what_waits_is_dealt_by_size_and_equals_as_they_came() {
         let queue = Queue::default();
-        let filler = queue.filler();
+        let mut filler = queue.filler();
         for (n, bytes) in [3, 9, 1, 9].into_iter().enumerate() {
             filler.put(met(bytes, n));
         }
@@ -210,19 +294,42 @@ mod tests {
     }
 
     #[test]
+    fn what_is_found_is_looked_up_together_and_only_the_rest_is_processed() {
+        let queue = Queue::default();
+        let mut filler = queue.filler();
+        (0..3).for_each(|n| filler.put(met(n as u64, n)));
+        drop(filler);
+        let bytes = |met: &QueuedInput| met.1.unwrap().seen.bytes;
+        let (mut found, mut processed) = (Vec::new(), Vec::new());
+        while let Some(dealt) = queue.next() {
+            match dealt {
+                Dealt::Found(mut some) => {
+                    found.extend(some.iter().map(bytes));
+                    some.retain(|met| bytes(met) != 1);
+                    queue.put_back(some);
+                }
+                Dealt::Largest(some) => processed.extend(some.iter().map(bytes)),
+            }
+        }
+        assert_eq!((found, processed), (vec![0, 1, 2], vec![2, 0]));
+    }
+
+    #[test]
     fn a_closed_queue_deals_nothing_and_holds_up_no_walk() {
         let queue = Queue::default();
-        let filler = queue.filler();
         thread::scope(|scope| {
-            let walk = scope.spawn(|| (0..MAX_WAITING * 2).for_each(|n| filler.put(met(1, n))));
+            let walk = scope.spawn(|| {
+                let mut filler = queue.filler();
+                (0..MAX_WAITING * 2).for_each(|n| filler.put(met(1, n)));
+            });
             while !queue.waiting.lock().unwrap().is_full {
                 thread::yield_now();
             }
             queue.close();
             walk.join().unwrap();
         });
-        assert_eq!(queue.next(), []);
-        assert!(queue.waiting.lock().unwrap().inputs.is_empty());
+        assert_eq!(queue.next(), None);
+        assert_eq!(queue.waiting.lock().unwrap().len(), 0);
     }
 
     #[test]
@@ -238,10 +345,12 @@ mod tests {
                     })
                 })
                 .collect();
-            let filler = queue.filler();
+            let mut filler = queue.filler();
             for n in 0..all {
                 filler.put(met(n as u64, n));
-                assert!(queue.waiting.lock().unwrap().inputs.len() <= MAX_WAITING);
+                // Each thread may look up some more.
+                let most = MAX_WAITING + 4 * FOUND_AT_ONCE;
+                assert!(queue.waiting.lock().unwrap().len() <= most);
             }
             drop(filler);
             let dealt = workers

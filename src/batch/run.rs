@@ -15,7 +15,7 @@ use super::finishing::Finishing;
 use super::hooks::{HookContext, Hooks, PreHook, Trigger};
 use super::limits::Workload;
 use super::one::{self, InputContext, Processed};
-use super::queue::Queue;
+use super::queue::{Dealt, Queue};
 use super::refusal::Refusal;
 use super::resume::{Earlier, TakenOver, Wanted};
 use super::walking::StreamingWalk;
@@ -114,7 +114,7 @@ pub fn run_walking(
     let again = Mutex::new(Vec::new());
     let left_out = Mutex::new(Skipped::default());
     let walk = || {
-        let filler = queue.filler();
+        let mut filler = queue.filler();
         let found = walking.each(&mut |source, look| {
             let bytes = look.map_or(0, |look| look.seen.bytes);
             budget.announce_size(bytes);
@@ -140,11 +140,7 @@ pub fn run_walking(
         let idle = AtomicUsize::new(0);
         let work = || {
             let mut is_idle = false;
-            loop {
-                let dealt = queue.next();
-                if dealt.is_empty() {
-                    break;
-                }
+            while let Some(dealt) = queue.next() {
                 if running.is_interrupted() {
                     if !is_idle && idle.fetch_add(1, Ordering::Relaxed) + 1 == options.jobs {
                         progress.work_ended();
@@ -156,18 +152,30 @@ pub fn run_walking(
                         break;
                     }
                 }
-                for met in dealt {
-                    let path = met.0.path();
-                    if let Some(why) = walking.filter.leaves_out(path) {
-                        let mut left_out = left_out.lock().unwrap_or_else(PoisonError::into_inner);
-                        left_out.count(path.to_owned(), why);
-                        progress.done(met.1.map_or(0, |look| look.seen.bytes));
+                let dealt = match dealt {
+                    Dealt::Found(mut found) => {
+                        found.retain(|met| {
+                            let path = met.0.path();
+                            let Some(why) = walking.filter.leaves_out(path) else {
+                                let target = targets.of(met, options);
+                                return target.is_some_and(|target| !running.is_done(&target));
+                            };
+                            let mut left_out =
+                                left_out.lock().unwrap_or_else(PoisonError::into_inner);
+                            left_out.count(path.to_owned(), why);
+                            progress.done(met.1.map_or(0, |look| look.seen.bytes));
+                            false
+                        });
+                        queue.put_back(found);
                         continue;
                     }
+                    Dealt::Largest(dealt) => dealt,
+                };
+                for met in dealt {
                     let Some(target) = targets.of(&met, options) else {
                         continue;
                     };
-                    if let Some(before) = running.once(&targets, &target, InputCount::Others) {
+                    if let Some(before) = running.process(&targets, &target, InputCount::Others) {
                         let mut again = again.lock().unwrap_or_else(PoisonError::into_inner);
                         again.push((met, before));
                     }
@@ -275,20 +283,38 @@ impl<'r> Running<'r> {
         self.shared.options.stop.load(Ordering::Relaxed) != 0
     }
 
-    /// Processes an input; returns its hook, which may have run already, if the input must be retried once the others are finished.
+    /// Whether an input need not be processed; if an earlier run has finished it, takes it over.
+    fn is_done(&self, target: &Target<'_>) -> bool {
+        // After an interrupt, the remaining inputs are only counted.
+        if self.is_interrupted() {
+            return true;
+        }
+        let taken = self.earlier.of(target, self.wanted());
+        taken.map(|taken| self.take_over(target, taken)).is_some()
+    }
+
+    /// Processes an input unless that is done; returns the same as [`Running::process`].
     fn once(
         &self,
         targets: &Targets<'_>,
         target: &Target<'_>,
         company: InputCount,
     ) -> Option<Box<PreHook<'r>>> {
-        let options = self.shared.options;
-        // After an interrupt, the remaining inputs are only counted.
-        if self.is_interrupted() {
-            return None;
+        match self.is_done(target) {
+            true => None,
+            false => self.process(targets, target, company),
         }
-        if let Some(taken) = self.earlier.of(target, self.wanted()) {
-            self.take_over(target, taken);
+    }
+
+    /// Processes an input; returns its hook, which may have run already, if the input must be retried once the others are finished.
+    fn process(
+        &self,
+        targets: &Targets<'_>,
+        target: &Target<'_>,
+        company: InputCount,
+    ) -> Option<Box<PreHook<'r>>> {
+        let options = self.shared.options;
+        if self.is_interrupted() {
             return None;
         }
         targets.begin(target, options.effect);
