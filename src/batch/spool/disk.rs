@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 use super::places::{Place, Places, Placing, Says};
 use super::{Held, Kept, no_such};
+use serde_json::value::RawValue;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::finished::{Elsewhere, NoteFile};
 use crate::store::folder::read_exact_at;
@@ -228,7 +230,10 @@ impl<E: Kept> Filed<E> {
     }
 
     pub(super) fn json(&self, at: usize) -> io::Result<Vec<u8>> {
-        self.files.json(self.place(at)?)
+        let place = self.place(at)?;
+        let json = self.files.json(place)?;
+        self.files.check(place, &json)?;
+        Ok(json)
     }
 
     /// Shows the JSON of several.
@@ -238,7 +243,9 @@ impl<E: Kept> Filed<E> {
         show: &mut dyn FnMut(usize, &[u8]),
     ) -> io::Result<()> {
         self.each_line(places, &mut |at, place, line| {
-            show(at, &line[..place.bytes as usize]);
+            let json = &line[..place.bytes as usize];
+            self.files.check(place, json)?;
+            show(at, json);
             Ok(())
         })
     }
@@ -288,6 +295,21 @@ impl Files {
         let mut line = vec![0; bytes];
         read_exact_at(file, &mut line, offset)?;
         Ok(line)
+    }
+
+    /// Fails for what is not JSON: a store is not trusted, and a report includes JSON from its notes unchanged.
+    fn check(&self, place: Place, json: &[u8]) -> io::Result<()> {
+        let other = usize::from(place.file).checked_sub(1);
+        let Some(file) = other.and_then(|other| self.others.get(other)) else {
+            return Ok(());
+        };
+        serde_json::from_slice::<&RawValue>(json).map_err(|e| {
+            let name = &file.name;
+            io::Error::other(format!(
+                "{name} in the store was not made by ctxpack ({e}): remove it"
+            ))
+        })?;
+        Ok(())
     }
 
     fn json(&self, place: Place) -> io::Result<Vec<u8>> {

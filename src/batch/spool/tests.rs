@@ -182,6 +182,38 @@ fn outcomes_of_other_files_are_as_if_they_were_pushed() {
     }
 }
 
+#[test]
+fn what_is_no_json_goes_to_no_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let json = serde_json::to_string(&outcome(1)).unwrap();
+    for (text, is_json) in [
+        (&*json, true),
+        (&json[1..], false),
+        (&json[..json.len() - 1], false),
+        (&format!("{json}}}"), false),
+        ("\"\u{1}\"", false),
+        ("", false),
+    ] {
+        std::fs::write(dir.path().join("a"), text).unwrap();
+        let file = File::open(dir.path().join("a")).unwrap();
+        let name = "a".to_owned();
+        let place = Elsewhere {
+            file: Arc::new(NoteFile { name, file }),
+            offset: 0,
+            bytes: text.len() as u32,
+        };
+        let mut outcomes = Outcomes::with_most(dir.path(), 0);
+        outcomes.expect(1).unwrap();
+        let path = outcome(1).file.path;
+        let figures = Figures::of(&outcome(1));
+        outcomes.push_elsewhere(path, figures, &place).unwrap();
+        let sorted = outcomes.sorted().unwrap();
+        assert_eq!(sorted.json(0).is_ok(), is_json, "{text}");
+        let shown = sorted.each_json(0..1, &mut |_, json| assert_eq!(json, text.as_bytes()));
+        assert_eq!(shown.is_ok(), is_json, "{text}");
+    }
+}
+
 /// What `stats` finds in an input with this many messages.
 fn counted(counting: &stats::Counter<'_>, n: u64) -> Examined<FileStats> {
     let path = format!("in/{:03}.jsonl", n * 7 % 100);

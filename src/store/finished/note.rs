@@ -14,7 +14,6 @@ use std::sync::Arc;
 use flate2::Crc;
 use memchr::memmem;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::window::LineBytes;
 use crate::outcome::{Figures, Outcome};
@@ -202,11 +201,10 @@ impl Note {
             .is_some_and(|noted| seen.is_untouched_output(now, noted))
     }
 
-    /// The location of its outcome's JSON; `None` if the file is not known, or the JSON is not valid: a store is not trusted, and a
-    /// report includes the JSON unchanged.
+    /// The location of its outcome's JSON; `None` if the file is not known. Whether it is JSON is for the reader to check: anyone may
+    /// have made a store.
     pub fn place_of(&self, glance: &NoteHeader<'_>) -> Option<Elsewhere> {
         let (file, offset) = self.place.as_ref()?;
-        serde_json::from_slice::<&RawValue>(glance.outcome).ok()?;
         let before = glance.outcome.as_ptr().addr() - self.line.as_ptr().addr();
         Some(Elsewhere {
             file: Arc::clone(file),

@@ -100,40 +100,6 @@ fn a_line_of_which_any_byte_is_another_one_counts_as_none() {
 }
 
 #[test]
-fn an_outcome_that_is_no_json_goes_to_no_report() {
-    let dir = tempdir().unwrap();
-    let path = dir.path().join("notes");
-    std::fs::write(&path, "").unwrap();
-    let file = NoteFile {
-        name: "notes".to_owned(),
-        file: File::open(&path).unwrap(),
-    };
-    let place = Some((Arc::new(file), 0));
-    let note = Note {
-        line: finished("a", 7).line().unwrap().bytes.into(),
-        ended: Ended::Whole,
-        noted: None,
-        place,
-    };
-    let whole = note.glance().unwrap();
-    assert!(note.place_of(&whole).is_some());
-    let json = whole.outcome;
-    for broken in [
-        &json[..json.len() - 1],
-        &[json, b"}"].concat(),
-        b"",
-        b"\"\xff\"",
-        b"{\"a\":\n",
-    ] {
-        let planted = NoteHeader {
-            outcome: broken,
-            ..note.glance().unwrap()
-        };
-        assert!(note.place_of(&planted).is_none());
-    }
-}
-
-#[test]
 fn an_active_run_keeps_its_file_and_a_dead_one_is_taken_over() {
     let dir = tempdir().unwrap();
     let work = Work::of("one");
