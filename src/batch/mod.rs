@@ -84,7 +84,7 @@ pub use orphans::{OrphanPolicy, OrphanReport, orphaned_outputs};
 pub use over::Over;
 pub use packed::{Packed, Unpacked, pack_line, packed_path};
 pub use reported::{Reported, stats_beside};
-pub use resume::{MatchedInputs, Resume, Trust};
+pub use resume::{MatchedInputs, ReportNotes, Resume, Trust};
 pub use retry::retain_degraded;
 pub use run::{run, run_walking};
 pub use sessions::{
@@ -235,6 +235,8 @@ pub struct Ran {
     pub changed: Vec<String>,
     /// The inputs of the run, as far as they are known.
     pub met: MatchedInputs,
+    /// What is noted about the reports of the run.
+    pub report_notes: ReportNotes,
     /// Errors at the end that concern no single input.
     pub faults: Vec<Error>,
 }

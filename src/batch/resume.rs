@@ -5,6 +5,7 @@
 //! output; and everything else that a result depends on is part of the [`Work`]. An input that cannot be checked is processed
 //! again. Decides nothing about content.
 
+mod reports;
 mod work;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ use crate::store::finished::{
 use crate::store::manifest::RecordedOutputs;
 use crate::store::{self, FileIdentity, Missing};
 
+pub use reports::ReportNotes;
 use work::{Use, use_of, work};
 
 /// Number and length of the waits for the note on an output that a concurrent run has just written.
@@ -498,6 +500,17 @@ impl<'r> Earlier<'r> {
             faults.extend(ended.err());
         }
         faults
+    }
+
+    /// What is noted about the reports of this command.
+    pub(super) fn report_notes(&self, targets: &Targets) -> ReportNotes {
+        let mut stores = targets.stores();
+        match (&self.work, stores.next(), stores.next()) {
+            (Some(work), Some((root, _)), None) => {
+                ReportNotes::of(work.clone(), root.to_owned(), self.options.trust)
+            }
+            (_, _, _) => ReportNotes::default(),
+        }
     }
 
     /// The inputs that existed.

@@ -452,6 +452,7 @@ impl<'r> Running<'r> {
             outcomes: outcomes.sorted()?,
             taken_over: self.taken_over.into_inner(),
             changed,
+            report_notes: self.earlier.report_notes(targets),
             met: self.earlier.into_met(),
             faults,
         })

@@ -16,7 +16,7 @@ use super::sibling_reports::BesideReports;
 use super::unused_settings::UnusedSettings;
 use super::walking::say_nothing_left;
 use super::{Context, Voice, aligned, closing, flush, stdout_failed};
-use crate::batch::{self, Effect, Found, Options, Sorted, unread};
+use crate::batch::{self, Effect, Found, Options, ReportNotes, Sorted, unread};
 use crate::diff::Diff;
 use crate::error::{Error, Result};
 use crate::outcome::{Entries, Exit, Interrupted, Notices, Outcome};
@@ -35,6 +35,7 @@ pub(super) struct Ending<'e> {
     /// How long the run took, if times are told.
     pub(super) wall: Option<Duration>,
     pub(super) planned: &'e [Planned],
+    pub(super) report_notes: &'e ReportNotes,
     /// Whether the report is printed as well.
     pub(super) shape: Shape,
     /// Lines before the table.
@@ -173,6 +174,26 @@ fn watched(
     Ok((gate, emitted.map(|emitted| emitted.closing())))
 }
 
+/// Writes a report, unless the last run has written the same one.
+fn write_report(
+    report: &StreamedReport<'_>,
+    (path, format): &Planned,
+    entries: Option<&str>,
+    ending: &Ending<'_>,
+) -> Result<()> {
+    let spot = OpenPath::named(path, Missing::Make)?;
+    let key = entries.and_then(|entries| report.key(*format, entries));
+    let notes = ending.report_notes;
+    if key.as_ref().is_some_and(|key| notes.has(&spot, key)) {
+        return Ok(());
+    }
+    let seen = reports::write(spot.clone(), report, *format, ending.options.overwrite)?;
+    if let Some((key, seen)) = key.zip(seen) {
+        notes.note(&spot, &key, seen);
+    }
+    Ok(())
+}
+
 /// Writes the report to standard output.
 fn print(report: &StreamedReport<'_>) -> Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
@@ -189,11 +210,12 @@ fn write_reports(
 ) -> Result<Vec<Error>> {
     let mut unwritten = Vec::new();
     let threads = batch::pool(ending.options.jobs)?;
-    for (path, format) in ending.planned {
-        let write = || {
-            let spot = OpenPath::named(path, Missing::Make)?;
-            reports::write(spot, report, *format, ending.options.overwrite)
-        };
+    let entries = match ending.planned {
+        [] => None,
+        [..] => outcomes.key().map_err(unread)?,
+    };
+    for planned in ending.planned {
+        let write = || write_report(report, planned, entries.as_deref(), ending);
         unwritten.extend(threads.install(write).err());
     }
     if let Some(beside) = ending.beside {

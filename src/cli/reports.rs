@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::report::{CsvRows, Render, ReportFormat, is_report};
 use crate::store::atomic::{AtomicWriter, Existing, Mode, sweep_beside};
 use crate::store::folder::Durability;
-use crate::store::{Missing, OpenPath, resolved};
+use crate::store::{FileIdentity, Missing, OpenPath, resolved};
 
 /// The heading of flags on outputs.
 pub(super) const OUTPUT: &str = "Output";
@@ -180,13 +180,13 @@ pub(super) fn write_all(context: &Context, planned: &[Planned], report: &dyn Ren
     all
 }
 
-/// Writes one report, for a command that has `--overwrite`.
+/// Writes one report, for a command that has `--overwrite`; returns the identity of the file, if it is known.
 pub(super) fn write(
     spot: OpenPath,
     report: &dyn Render,
     format: ReportFormat,
     overwrite: Overwrite,
-) -> Result<()> {
+) -> Result<Option<FileIdentity>> {
     write_one(&spot, report, format, overwrite).map_err(may_overwrite)
 }
 
@@ -195,7 +195,7 @@ fn write_one(
     report: &dyn Render,
     format: ReportFormat,
     overwrite: Overwrite,
-) -> Result<()> {
+) -> Result<Option<FileIdentity>> {
     let try_once = || {
         let existing = existing(spot, format, overwrite)?;
         // Outputs have flags of their own; a report has this one, whatever the command.
@@ -206,7 +206,7 @@ fn write_one(
         })?;
         let written = report.render(format, &mut file);
         written.map_err(|e| Error::io(spot.path(), "write the report", e))?;
-        file.commit().map(drop)
+        file.commit_seen()
     };
     match try_once() {
         // Another run of the same command may just have written its own, which may be replaced like any other.

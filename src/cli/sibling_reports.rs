@@ -162,6 +162,6 @@ impl BesideReports {
             Some(base) => OpenPath::below(base, path, Missing::Make),
             None => OpenPath::named(path, Missing::Make),
         };
-        reports::write(spot?, report, ReportFormat::Json, self.overwrite)
+        reports::write(spot?, report, ReportFormat::Json, self.overwrite).map(drop)
     }
 }

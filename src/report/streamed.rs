@@ -16,6 +16,7 @@ use super::{
 };
 use crate::diff::Diff;
 use crate::outcome::{Entries, Interrupted, NotRead, Timings, Totals};
+use crate::store::hash;
 
 /// A report whose entries are stored elsewhere.
 #[expect(missing_debug_implementations, reason = "entries need not have one")]
@@ -78,6 +79,16 @@ impl<'e> StreamedReport<'e> {
     pub fn with_messages(mut self, diff: Option<Diff>) -> Self {
         self.diff = diff;
         self
+    }
+
+    /// A hash of everything that the report in this format is made of, if `entries` stands for its entries; `None` for the report on
+    /// a single file with its messages.
+    pub fn key(&self, format: ReportFormat, entries: &str) -> Option<String> {
+        let head = match &self.diff {
+            None => serde_json::to_string(&self.head).ok()?,
+            Some(_) => return None,
+        };
+        Some(hash(format!("{format:?} {entries} {head}").as_bytes()))
     }
 
     /// Writes the table for this screen.

@@ -13,6 +13,7 @@ use std::time::SystemTime;
 use flate2::Crc;
 
 use super::folder::{Durability, Folder, random_name};
+use super::identity::FileIdentity;
 use super::open_path::OpenPath;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -257,10 +258,35 @@ impl AtomicWriter {
                 }
             }
         };
-        persisted.map_err(|e| match e.kind() {
-            io::ErrorKind::AlreadyExists => taken(spot.path()),
-            _ => Error::io(spot.path(), "write", e),
-        })
+        persisted.map_err(|e| unnamed(&spot, e))
+    }
+
+    /// The same; returns the identity of the file that was written, whatever has its name by then. `None` if it is not known.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`AtomicWriter::commit`].
+    pub fn commit_seen(self) -> Result<Option<FileIdentity>> {
+        let if_taken = match &self.existing {
+            Existing::Refuse => IfTaken::Fail,
+            Existing::Overwrite => IfTaken::Replace,
+            Existing::IfUnchanged(_) => return self.commit().map(|_| None),
+        };
+        let spot = self.spot;
+        let named = self
+            .temp
+            .persist_open(&spot.name, if_taken, self.durability);
+        let (opened, _) = named.map_err(|e| unnamed(&spot, e))?;
+        let seen = opened.file.metadata().ok();
+        Ok(seen.map(|seen| FileIdentity::of_output(spot.path(), &seen)))
+    }
+}
+
+/// The error for a file that did not get its name.
+fn unnamed(spot: &OpenPath, error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => taken(spot.path()),
+        _ => Error::io(spot.path(), "write", error),
     }
 }
 

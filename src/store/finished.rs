@@ -5,6 +5,8 @@
 //! counts. `<work>` is a hash of everything besides an input that a result depends on, so that only the same command reads the
 //! lines, and a different policy or program version processes everything again.
 //!
+//! Beside them, `finished/<work>-<hash>.report` says which report a run has written: see [`WrittenReport`].
+//!
 //! Lines are not trusted: a line counts only if input, output and record match it. Without these files, or with damaged ones,
 //! inputs are processed again and nothing else is lost.
 
@@ -24,12 +26,14 @@ use crate::error::{Error, ErrorKind, Result};
 
 mod concurrent;
 mod note;
+mod reports;
 mod stale;
 mod window;
 
 pub use concurrent::{ConcurrentNotes, Noted};
 use note::named;
 pub use note::{Elsewhere, Ended, Finished, JsonText, Note, NoteFile, NoteHeader};
+pub use reports::WrittenReport;
 use window::{LineBytes, Window};
 
 pub(super) const FINISHED: &str = "finished";

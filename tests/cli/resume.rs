@@ -557,9 +557,43 @@ fn a_report_on_very_many_files_is_that_on_few() {
     for line in table.lines() {
         assert!(said.contains(line), "{line:?} is not in {said}");
     }
+    let inode = |name: &str| inode(&place.path(name));
+    let first = ["r.json", "r.jsonl", "r.csv"].map(inode);
     let again = place.run(&command).exits(3);
     again.says(&["11 505 of 11 506 inputs finished before"]);
     assert!(place.read("r.json") == whole[0]);
+    assert_eq!(
+        ["r.json", "r.jsonl", "r.csv"].map(inode),
+        first,
+        "a large report that would be the same is left alone"
+    );
+    // It is written again if it was touched, even if that does not show, and if an outcome is another one.
+    let path = place.path("r.json");
+    let time = fs::metadata(&path).unwrap().modified().unwrap();
+    let mut touched = whole[0].clone();
+    let middle = touched.len() / 2;
+    touched[middle] ^= 1;
+    fs::write(&path, &touched).unwrap();
+    let file = File::options().write(true).open(&path).unwrap();
+    file.set_modified(time).unwrap();
+    place.run(&command).exits(3);
+    assert!(place.read("r.json") == whole[0]);
+    place.write("in/7/7.jsonl", anthropic_of(["another".to_owned()]));
+    place.run(&command).exits(3);
+    assert!(place.read("r.json") != whole[0]);
+    let line = "{\"role\":\"user\",\"content\":\"question 7\"}\n";
+    place.write("in/7/7.jsonl", line);
+    place.run(&command).exits(3);
+    assert!(place.read("r.json") == whole[0]);
+}
+
+/// What tells a file from one that took its place; 0 where nothing does.
+fn inode(path: &std::path::Path) -> u64 {
+    let seen = fs::metadata(path).unwrap();
+    #[cfg(target_os = "linux")]
+    return std::os::unix::fs::MetadataExt::ino(&seen);
+    #[cfg(not(target_os = "linux"))]
+    return u64::from(seen.is_dir());
 }
 
 #[test]

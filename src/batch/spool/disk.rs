@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::places::{Place, Places, Placing, Says};
+use super::places::{PLACES_PER_READ, Place, Places, Placing, Says};
 use super::{Held, Kept, no_such};
 use serde_json::value::RawValue;
 
@@ -223,6 +223,38 @@ impl<E: Kept> Filed<E> {
 
     pub(super) fn place(&self, at: usize) -> io::Result<Place> {
         self.places.get(at)
+    }
+
+    /// See [`Sorted::key`](super::Sorted::key).
+    pub(super) fn key(&self) -> io::Result<String> {
+        // Files are numbered as threads meet them; the key does not depend on that.
+        let mut names: Vec<(&str, usize)> = Vec::new();
+        for (number, other) in self.files.others.iter().enumerate() {
+            names.push((&other.name, number + 1));
+        }
+        names.sort_unstable();
+        let mut all = blake3::Hasher::new();
+        let mut ranks = vec![None; names.len() + 1];
+        for (rank, (name, number)) in (1..).zip(names) {
+            all.update(name.as_bytes()).update(b"\n");
+            ranks[number] = Some(rank);
+        }
+        let mut begin = 0;
+        while begin < self.len() {
+            let end = (begin + PLACES_PER_READ).min(self.len());
+            for place in self.places.range(begin, end)? {
+                match ranks.get(usize::from(place.file)).copied().flatten() {
+                    Some(file) => all.update(&Place { file, ..place }.to_bytes()),
+                    None => {
+                        let offset = 0;
+                        all.update(&Place { offset, ..place }.to_bytes());
+                        all.update(&self.files.line(place)?)
+                    }
+                };
+            }
+            begin = end;
+        }
+        Ok(all.finalize().to_hex().to_string())
     }
 
     pub(super) fn get(&self, at: usize) -> io::Result<E> {

@@ -197,6 +197,18 @@ impl Sorted {
         }
     }
 
+    /// A hash that stands for the entries and their order, if they are on disk. What is noted is never changed, so the place of a note
+    /// stands for the entry in it; only other entries are read.
+    ///
+    /// # Errors
+    /// If they cannot be read back from disk.
+    pub fn key(&self) -> io::Result<Option<String>> {
+        match self {
+            Sorted::Held(_) => Ok(None),
+            Sorted::Spooled(spooled) => spooled.key().map(Some),
+        }
+    }
+
     /// Groups the positions of outcomes that have the same `name`, in path order; those without a name are left out. Holds a few
     /// bytes for each, but no names.
     ///

@@ -17,7 +17,7 @@ const PART_BYTES: usize = 8 << 20;
 /// The overhead of a place besides its path, in bytes: itself, its path's length, and what the allocator adds.
 const BESIDES: usize = 80;
 /// The number of places read at once.
-const PLACES_PER_READ: usize = 2_048;
+pub(super) const PLACES_PER_READ: usize = 2_048;
 /// The size of a place on disk, in bytes.
 const SIZE: usize = 25;
 
@@ -247,7 +247,7 @@ impl Place {
         u64::from(self.bytes) + u64::from(self.hint)
     }
 
-    fn to_bytes(self) -> [u8; SIZE] {
+    pub(super) fn to_bytes(self) -> [u8; SIZE] {
         let mut bytes = [0; SIZE];
         bytes[..8].copy_from_slice(&self.offset.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.weight.to_le_bytes());

@@ -214,6 +214,58 @@ fn what_is_no_json_goes_to_no_report() {
     }
 }
 
+#[test]
+fn the_key_of_outcomes_in_notes_depends_on_which_they_are_and_on_their_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str| {
+        std::fs::write(dir.path().join(name), "").unwrap();
+        let file = File::open(dir.path().join(name)).unwrap();
+        let name = name.to_owned();
+        Arc::new(NoteFile { name, file })
+    };
+    let (a, b) = (file("a"), file("b"));
+    let key = |places: &[(&str, &Arc<NoteFile>, u64)]| {
+        let mut outcomes = Outcomes::with_most(dir.path(), 0);
+        outcomes.expect(1).unwrap();
+        for (path, file, offset) in places {
+            let place = Elsewhere {
+                file: Arc::clone(file),
+                offset: *offset,
+                bytes: 7,
+            };
+            let figures = Figures::of(&outcome(1));
+            outcomes
+                .push_elsewhere((*path).to_owned(), figures, &place)
+                .unwrap();
+        }
+        outcomes
+    };
+    let of = |outcomes: Outcomes| outcomes.sorted().unwrap().key().unwrap();
+    let all = [("x", &a, 1), ("y", &b, 2), ("z", &a, 3)];
+    let one = of(key(&all));
+    assert!(one.is_some());
+    // Threads meet files, and inputs, in any order.
+    assert_eq!(of(key(&[all[1], all[2], all[0]])), one);
+    for other in [
+        &all[1..],
+        &[all[0], all[1], ("z", &b, 3)],
+        &[all[0], all[1], ("z", &a, 4)],
+        &[("y", &a, 1), ("x", &b, 2), ("z", &a, 3)],
+    ] {
+        let other = of(key(other));
+        assert!(other.is_some() && other != one);
+    }
+    // What is not in a note counts as it is.
+    let with = |n: u64| {
+        let mut some = key(&all);
+        some.push(outcome(n)).unwrap();
+        of(some)
+    };
+    assert_eq!(with(2), with(2));
+    assert_ne!(with(2), with(3));
+    assert_ne!(with(2), one);
+}
+
 /// What `stats` finds in an input with this many messages.
 fn counted(counting: &stats::Counter<'_>, n: u64) -> Examined<FileStats> {
     let path = format!("in/{:03}.jsonl", n * 7 % 100);

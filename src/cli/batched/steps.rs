@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::artifacts::{BatchClient, BatchReport};
-use crate::batch::{self, Found, MatchedInputs, Options, Overwrite, Ran, Sorted, Source};
+use crate::batch::{
+    self, Found, MatchedInputs, Options, Overwrite, Ran, ReportNotes, Sorted, Source,
+};
 use crate::cli::progress::Bar;
 use crate::cli::{Context, Voice};
 use crate::error::{Error, ErrorKind, Result};
@@ -78,6 +80,7 @@ impl<'s> Steps<'s> {
             taken_over: self.taken_over,
             changed: self.changed,
             met: MatchedInputs::default(),
+            report_notes: ReportNotes::default(),
             faults: self.faults,
         }
     }

@@ -64,6 +64,7 @@ impl Compact {
             files,
             changed,
             met,
+            report_notes,
             mut faults,
             ..
         } = ran;
@@ -102,6 +103,7 @@ impl Compact {
             estimate,
             wall: wall(options.clock.as_ref()),
             planned: &prepared.planned,
+            report_notes: &report_notes,
             shape: self.shape.shape(),
             before: dry_run.chain(would_send).chain(done_before).collect(),
             beside: prepared.beside.as_deref(),

@@ -89,6 +89,17 @@ impl Temp {
         if_taken: IfTaken,
         durability: Durability,
     ) -> io::Result<Committed> {
+        let (_, done) = self.persist_open(target, if_taken, durability)?;
+        Ok(done)
+    }
+
+    /// The same; also returns the file, still open.
+    pub(super) fn persist_open(
+        self,
+        target: &OsStr,
+        if_taken: IfTaken,
+        durability: Durability,
+    ) -> io::Result<(TempFile, Committed)> {
         let (mut file, done) = self.complete(target, durability)?;
         {
             let _naming = NAMING.read();
@@ -100,7 +111,7 @@ impl Temp {
         if durability == Durability::Durable {
             file.name.folder.sync()?;
         }
-        Ok(done)
+        Ok((file, done))
     }
 
     /// Replaces the file that `stamp` describes, unless it has changed.

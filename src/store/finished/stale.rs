@@ -1,4 +1,5 @@
-//! Files of finished work that are no longer of use: for none of their lines are input and output as they were.
+//! Files of finished work that are no longer of use: for none of their lines are input and output as they were, or the report that
+//! they name is gone.
 //!
 //! Compares sizes only, and reads no input. A file with even one line that may still be valid is kept whole.
 
@@ -40,6 +41,7 @@ impl Store {
                 stale.insert(format!("{FINISHED}/{name}"), bytes);
             }
         }
+        stale.extend(self.stale_reports(&folder)?);
         Ok(stale)
     }
 
