@@ -17,7 +17,7 @@ use crate::plan::Keeping;
 use crate::policy::{Policy, preset};
 
 /// Inserted into the name of such an output, before its extension.
-const MESSAGES: &str = ".messages";
+pub(super) const MESSAGES: &str = ".messages";
 
 /// A policy that changes nothing.
 static NOTHING: LazyLock<Option<Policy>> = LazyLock::new(|| preset("none").ok());

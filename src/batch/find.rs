@@ -2,7 +2,7 @@
 //!
 //! Decides by names alone; opens no transcript.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
@@ -91,7 +91,7 @@ pub struct Found {
     pub missing: Vec<Error>,
     /// What a walk skipped although nothing failed.
     pub skipped: Skipped,
-    /// The number of inputs that a walk of the one folder has already handed on; they are not in `sources`.
+    /// The number of inputs that a walk of the folders has handed on; they are not in `sources`.
     pub met: u64,
 }
 
@@ -108,9 +108,12 @@ impl Found {
 
     /// The walked folders, by the inputs that were found below them, as named in reports: below such a folder no link is followed.
     pub fn folders_of_inputs(&self) -> FoldersOfInputs<'_> {
-        let sources = self.sources.iter();
+        let (sources, folders) = (self.sources.iter(), self.folders.iter());
         FoldersOfInputs {
-            of_all: self.folders.first().filter(|_| self.met > 0).map(|f| &**f),
+            walked: folders
+                .filter(|_| self.met > 0)
+                .map(|folder| (PathBuf::from(path_text(folder)), &**folder))
+                .collect(),
             of_each: sources
                 .filter_map(|source| Some((path_text(source.path()), source.folder()?)))
                 .collect(),
@@ -121,14 +124,17 @@ impl Found {
 /// The folders below which inputs were found.
 #[derive(Debug)]
 pub struct FoldersOfInputs<'f> {
-    of_all: Option<&'f Path>,
+    /// Those whose inputs are not listed, as named in reports.
+    walked: HashMap<PathBuf, &'f Path>,
     of_each: BTreeMap<String, &'f Path>,
 }
 
 impl FoldersOfInputs<'_> {
     /// The folder of the input that reports call `input`.
     pub fn of(&self, input: &str) -> Option<&Path> {
-        self.of_all.or_else(|| self.of_each.get(input).copied())
+        let mut above = Path::new(input).ancestors();
+        let walked = above.find_map(|folder| self.walked.get(folder));
+        walked.or_else(|| self.of_each.get(input)).copied()
     }
 }
 
@@ -192,12 +198,11 @@ fn search(paths: &[PathBuf], leave: Leave<'_>, wanted: Wanted) -> Result<Found> 
     }
     let Named {
         sources,
-        mut missing,
+        missing,
         mut skipped,
     } = named;
     // Two arguments may name one folder.
-    let mut said = BTreeSet::new();
-    missing.retain(|error| said.insert((error.path.clone(), error.message.clone())));
+    let missing = once_each(missing);
     // If the user excluded everything, that is not an error.
     let is_left_out = skipped.is_asked_for();
     if sources.is_empty() && !(is_left_out && missing.is_empty()) {
@@ -238,6 +243,13 @@ pub(crate) fn place_key(path: &Path) -> PlaceKey {
     let mut key = [0; 16];
     key.copy_from_slice(&hash.as_bytes()[..16]);
     key
+}
+
+/// Errors without those that say the same of the same path as an earlier one.
+pub(super) fn once_each(mut errors: Vec<Error>) -> Vec<Error> {
+    let mut said = BTreeSet::new();
+    errors.retain(|error| said.insert((error.path.clone(), error.message.clone())));
+    errors
 }
 
 /// The error of a run without inputs: the first error, with the paths of the others.

@@ -20,7 +20,7 @@ pub fn retain_degraded(found: &mut Found, options: &Options) -> Result<()> {
     let targets = Targets::new(&found.sources, options)?;
     let mut degraded = Vec::new();
     for target in targets.list {
-        if record(&target)?.is_some() {
+        if is_degraded(&target)? {
             degraded.push(target.source.clone());
         } else if let Source::File(file) = target.source {
             found
@@ -30,6 +30,14 @@ pub fn retain_degraded(found: &mut Found, options: &Options) -> Result<()> {
     }
     found.sources = degraded;
     Ok(())
+}
+
+/// Whether some summaries of a target's current output have failed.
+///
+/// # Errors
+/// If the output or its records cannot be read.
+pub(super) fn is_degraded(target: &Target<'_>) -> Result<bool> {
+    record(target).map(|record| record.is_some())
 }
 
 /// The record of a target's current output, if some of its summaries have failed.

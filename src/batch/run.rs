@@ -3,24 +3,25 @@
 //! Listed inputs are processed largest first; inputs of a walk as they arrive, the largest waiting one first. Results do not
 //! depend on the order.
 
+mod inputs;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use rayon::prelude::*;
+use rayon::ThreadPool;
 
 use super::budget::{Budget, Reservation};
 use super::finishing::Finishing;
 use super::hooks::{HookContext, Hooks, PreHook, Trigger};
 use super::limits::Workload;
 use super::one::{self, InputContext, Processed};
-use super::queue::{Dealt, Queue};
 use super::refusal::Refusal;
 use super::resume::{Earlier, TakenOver, Wanted};
-use super::walking::StreamingWalk;
+use super::walking::{Role, StreamingWalk};
 use super::{
-    Destination, Effect, Found, Options, Progress, Ran, Skipped, Source, Target, Targets, Waiting,
+    Destination, Effect, Found, Options, Progress, Ran, Source, Target, Targets, Waiting,
     is_crowded, lacks_handles, pool,
 };
 use crate::artifacts::SummaryModel;
@@ -29,6 +30,7 @@ use crate::outcome::{Outcome, path_text};
 use crate::policy::Effective;
 use crate::semaphore::Semaphore;
 use crate::store::finished::Elsewhere;
+use inputs::{Input, InputCount, Inputs};
 
 /// Compacts the inputs that were found, in parallel; outcomes are in the order of inputs.
 ///
@@ -42,167 +44,90 @@ pub fn run(
     progress: &dyn Progress,
 ) -> Result<Ran> {
     let targets = Targets::new(&found.sources, options)?;
-    if options.effect == Effect::Write {
-        targets.sweep();
-    }
-    let mut order: Vec<&Target> = targets.list.iter().collect();
-    // The largest first, so that the last thread is not left with a large one.
-    order.sort_by_key(|target| std::cmp::Reverse(target.bytes));
-    let shared = Shared::new(options, progress);
-    let asked = shared.asked();
-    // If a server is used, one input is processed alone first: if the server rejects the key, no other output has been written yet.
-    let alone = usize::from(asked.is_some()).min(order.len());
-    let threads = pool(options.jobs + asked.as_ref().map_or(0, |asked| asked.at_once))?;
-    let sizes = order.iter().map(|target| target.bytes);
-    let budget = Budget::new(sizes, options.jobs, options.limits, Workload::Once);
-    let server = asked.as_ref().map(|asked| asked as &dyn SummaryModel);
-    let run = one::Run::new(effective, options, server, &shared.refusal)?;
-    let running = threads.install(|| Running::new((run, effective), &shared, (&targets, &budget)));
-    let company = match order.len() {
-        1 => InputCount::None,
-        _ => InputCount::Others,
-    };
-    let try_one = |at: usize| {
-        running
-            .once(&targets, order[at], company)
-            .map(|before| (at, before))
-    };
-    let again: Vec<(usize, Box<PreHook<'_>>)> = threads.install(|| {
-        let mut again: Vec<_> = (0..alone).filter_map(try_one).collect();
-        let others = (alone..order.len()).into_par_iter().with_max_len(1);
-        again.extend(others.filter_map(try_one).collect::<Vec<_>>());
-        again
-    });
-    for (at, before) in again {
-        running.again(order[at], &before);
-    }
-    if running.is_interrupted() {
-        progress.work_ended();
-    }
-    running.end(&targets, found)
+    let inputs = Inputs::listed(&targets, found);
+    let (ran, _) = run_inputs(&inputs, None, &targets, (effective, options, progress))?;
+    Ok(ran)
 }
 
-/// Compacts the inputs of a folder while it is walked; outcomes are in the order of inputs. Also returns what was found.
+/// Compacts the inputs below folders without holding a list of them; outcomes are in the order of inputs. Also returns what was
+/// found.
 ///
 /// # Errors
 /// The errors of [`run`], and those of finding the inputs.
 pub fn run_walking(
-    walking: &StreamingWalk,
+    mut walking: StreamingWalk,
     effective: &Effective,
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<(Ran, Found)> {
-    let Some(targets) = Targets::below(&walking.folder, options)? else {
-        return Err(Error::new(
-            ErrorKind::Internal,
+    let Some(targets) = Targets::below(walking.folders(), options)? else {
+        return Err(internal(
             "a streaming walk needs outputs that are determined by each input alone",
         ));
     };
+    let before = walking.take_found();
+    let inputs = Inputs::walked(&walking);
+    let (ran, found) = run_inputs(&inputs, before, &targets, (effective, options, progress))?;
+    let found =
+        found.ok_or_else(|| internal("a walk that has found nothing, not even an error"))?;
+    Ok((ran, found))
+}
+
+fn internal(message: &str) -> Error {
+    Error::new(ErrorKind::Internal, message)
+}
+
+/// Processes all inputs; also returns what a walk has found, which is `before` if it has ended.
+fn run_inputs(
+    inputs: &Inputs<'_>,
+    before: Option<Found>,
+    targets: &Targets<'_>,
+    (effective, options, progress): (&Effective, &Options, &dyn Progress),
+) -> Result<(Ran, Option<Found>)> {
     if options.effect == Effect::Write {
         targets.sweep();
     }
     let shared = Shared::new(options, progress);
-    let threads = pool(options.jobs)?;
-    let budget = Budget::new(
-        std::iter::empty(),
-        options.jobs,
-        options.limits,
-        Workload::Once,
-    );
-    let run = one::Run::new(effective, options, None, &shared.refusal)?;
-    let queue = Queue::default();
-    let again = Mutex::new(Vec::new());
-    let left_out = Mutex::new(Skipped::default());
-    let walk = || {
-        let mut filler = queue.filler();
-        let found = walking.each(&mut |source, look| {
-            let bytes = look.map_or(0, |look| look.seen.bytes);
-            budget.announce_size(bytes);
-            progress.found(bytes);
-            filler.put((source, look));
-        });
-        progress.all_found();
-        found
-    };
-    let (running, mut found) = thread::scope(|scope| {
+    let asked = shared.asked();
+    let threads = pool(options.jobs + asked.as_ref().map_or(0, |asked| asked.at_once))?;
+    let budget = Budget::new(inputs.sizes(), options.jobs, options.limits, Workload::Once);
+    let server = asked.as_ref().map(|asked| asked as &dyn SummaryModel);
+    let run = one::Run::new(effective, options, server, &shared.refusal)?;
+    let (running, found) = thread::scope(|scope| {
         // In the meantime, the results of earlier runs are read.
-        let walker = thread::Builder::new().spawn_scoped(scope, walk);
+        let walk = inputs.walk(before, (&budget, progress));
+        let walker = walk.map(|walk| thread::Builder::new().spawn_scoped(scope, walk));
         let walker = walker
-            .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot start a thread: {e}")))?;
-        if progress.wants_count() {
+            .transpose()
+            .map_err(|e| internal(&format!("cannot start a thread: {e}")))?;
+        if walker.is_some() && progress.wants_count() {
             // The run is the same if this thread cannot be started.
-            let _ = thread::Builder::new().spawn_scoped(scope, || {
-                progress.counted(walking.count());
-            });
+            let _ = thread::Builder::new().spawn_scoped(scope, || inputs.count(progress));
         }
         let running =
-            threads.install(|| Running::new((run, effective), &shared, (&targets, &budget)));
-        let idle = AtomicUsize::new(0);
-        let work = || {
-            let mut is_idle = false;
-            while let Some(dealt) = queue.next() {
-                if running.is_interrupted() {
-                    if !is_idle && idle.fetch_add(1, Ordering::Relaxed) + 1 == options.jobs {
-                        progress.work_ended();
-                    }
-                    is_idle = true;
-                    // The walk goes on, to count the rest; if there is a filter, each input still has to be examined.
-                    if walking.filter.takes_all() {
-                        queue.close();
-                        break;
-                    }
-                }
-                let dealt = match dealt {
-                    Dealt::Found(mut found) => {
-                        found.retain(|met| {
-                            let path = met.0.path();
-                            let Some(why) = walking.filter.leaves_out(path) else {
-                                let target = targets.of(met, options);
-                                return target.is_some_and(|target| !running.is_done(&target));
-                            };
-                            let mut left_out =
-                                left_out.lock().unwrap_or_else(PoisonError::into_inner);
-                            left_out.count(path.to_owned(), why);
-                            progress.done(met.1.map_or(0, |look| look.seen.bytes));
-                            false
-                        });
-                        queue.put_back(found);
-                        continue;
-                    }
-                    Dealt::Largest(dealt) => dealt,
-                };
-                for met in dealt {
-                    let Some(target) = targets.of(&met, options) else {
-                        continue;
-                    };
-                    if let Some(before) = running.process(&targets, &target, InputCount::Others) {
-                        let mut again = again.lock().unwrap_or_else(PoisonError::into_inner);
-                        again.push((met, before));
-                    }
-                }
-            }
-        };
-        threads.broadcast(|_| work());
+            threads.install(|| Running::new((run, effective), &shared, (targets, &budget)));
+        let again = running.all(inputs, targets, &threads);
         if running.is_interrupted() {
             progress.work_ended();
         }
-        let found = walker.join().unwrap_or_else(|_| {
-            let message = "internal error while walking the folder";
-            Err(Error::new(ErrorKind::Internal, message).at(&walking.folder))
+        let walked = walker.map(|walker| {
+            let ended = walker.join();
+            ended.unwrap_or_else(|_| Err(internal("internal error while walking the folders")))
         });
-        found.map(|found| (running, found))
-    })?;
-    let left_out = left_out
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
-    found.met -= found.skipped.absorb(left_out);
-    let again = again.into_inner().unwrap_or_else(PoisonError::into_inner);
-    for (met, before) in again {
-        if let Some(target) = targets.of(&met, options) {
-            running.again(&target, &before);
+        let found = walked.transpose()?;
+        for (input, before) in again {
+            inputs.on_target(&input, (targets, options), |target| {
+                running.again(target, &before)
+            });
         }
-    }
-    Ok((running.end(&targets, &found)?, found))
+        Ok::<_, Error>((running, found))
+    })?;
+    let found = found.map(|mut found| {
+        found.met -= found.skipped.absorb(inputs.take_skipped());
+        found
+    });
+    let ran = running.end(targets, found.as_ref().or(inputs.found()))?;
+    Ok((ran, found))
 }
 
 /// What a run has from its beginning to its end.
@@ -229,15 +154,6 @@ impl<'r> Shared<'r> {
     fn asked(&self) -> Option<Waiting<'_>> {
         Waiting::of(self.options, &self.refusal, &self.turns, self.progress)
     }
-}
-
-/// Whether an input is the only one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum InputCount {
-    /// It is the only one.
-    None,
-    /// There are, or may be, others.
-    Others,
 }
 
 /// A run whose inputs are being tried.
@@ -291,6 +207,91 @@ impl<'r> Running<'r> {
         }
         let taken = self.earlier.of(target, self.wanted());
         taken.map(|taken| self.take_over(target, taken)).is_some()
+    }
+
+    /// Processes all inputs; returns those that must be retried once the others are finished, with their hooks.
+    fn all<'i>(
+        &self,
+        inputs: &Inputs<'i>,
+        targets: &Targets<'_>,
+        threads: &ThreadPool,
+    ) -> Vec<(Input<'i>, Box<PreHook<'r>>)> {
+        let Shared {
+            options, progress, ..
+        } = self.shared;
+        let again = Mutex::new(Vec::new());
+        let process = |input: Input<'i>| {
+            let retried = inputs.on_target(&input, (targets, options), |target| match &input {
+                Input::Listed(_) => self.once(targets, target, inputs.company()),
+                // It was looked up.
+                Input::Walked(_) => self.process(targets, target, inputs.company()),
+            });
+            if let Some(before) = retried.flatten() {
+                let mut again = again.lock().unwrap_or_else(PoisonError::into_inner);
+                again.push((input, before));
+            }
+        };
+        let is_left = |input: &Input<'_>| self.is_left(inputs, input, targets);
+        // If a server is used, one input is processed alone first: if the server rejects the key, no other output has been written
+        // yet.
+        let mut dealt = Vec::new();
+        while options.server.is_some() && dealt.is_empty() {
+            let Some(next) = inputs.next(&is_left) else {
+                break;
+            };
+            dealt = next;
+            dealt.reverse();
+            if let Some(first) = dealt.pop() {
+                threads.install(|| process(first));
+                break;
+            }
+        }
+        let dealt = Mutex::new(dealt);
+        let next = || {
+            let left = dealt.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            left.map_or_else(|| inputs.next(&is_left), |one| Some(vec![one]))
+        };
+        let idle = AtomicUsize::new(0);
+        threads.broadcast(|_| {
+            let mut is_idle = false;
+            while let Some(dealt) = next() {
+                if self.is_interrupted() {
+                    let all = threads.current_num_threads();
+                    if !is_idle && idle.fetch_add(1, Ordering::Relaxed) + 1 == all {
+                        progress.work_ended();
+                    }
+                    is_idle = true;
+                    if inputs.are_only_counted() {
+                        inputs.close();
+                        break;
+                    }
+                }
+                dealt.into_iter().for_each(process);
+            }
+        });
+        again.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether an input that was found has to be processed; what becomes of the others is noted.
+    fn is_left(&self, inputs: &Inputs<'_>, input: &Input<'_>, targets: &Targets<'_>) -> bool {
+        let outcome = match inputs.role(input) {
+            Ok(Role::Input) => {
+                let context = (targets, self.shared.options);
+                let is_left = inputs.on_target(input, context, |target| !self.is_done(target));
+                return is_left.unwrap_or(false);
+            }
+            Ok(Role::Skipped(why)) => {
+                inputs.skip(input, why);
+                None
+            }
+            Ok(Role::Output) => Some(Outcome::skipped(input.path())),
+            Err(error) => Some(Outcome::failed(input.path(), &error)),
+        };
+        if let Some(outcome) = outcome {
+            self.finished.add(Ok(outcome));
+        }
+        self.shared.progress.done(input.bytes());
+        false
     }
 
     /// Processes an input unless that is done; returns the same as [`Running::process`].
@@ -424,7 +425,7 @@ impl<'r> Running<'r> {
     }
 
     /// Ends the run after all inputs were processed.
-    fn end(self, targets: &Targets<'_>, found: &Found) -> Result<Ran> {
+    fn end(self, targets: &Targets<'_>, found: Option<&Found>) -> Result<Ran> {
         let options = self.shared.options;
         let (mut outcomes, closed) = self.finished.into_parts();
         let mut faults = targets.finish(options.effect);
@@ -443,7 +444,7 @@ impl<'r> Running<'r> {
         for path in &targets.left_out {
             outcomes.push(Outcome::skipped(path))?;
         }
-        for error in &found.missing {
+        for error in found.iter().flat_map(|found| &found.missing) {
             let path = error.path.clone().unwrap_or_default();
             outcomes.push(Outcome::failed(&path, error))?;
         }

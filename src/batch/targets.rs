@@ -1,7 +1,7 @@
 //! The targets of all inputs of a run.
 //!
-//! Decided before the first input is read, so that contradictions stop the run in time. Inputs of one walked folder cannot
-//! contradict each other if [`Targets::below`] accepts them: their targets are determined one by one.
+//! Decided before the first input is read, so that contradictions stop the run in time. Where inputs of
+//! folders cannot contradict each other, [`Targets::below`] has their targets determined one by one.
 
 mod below;
 
@@ -237,14 +237,9 @@ impl<'s> Targets<'s> {
         folders
     }
 
-    /// The target of an input that a walk has found; `None` if inputs are listed.
-    pub(super) fn of<'t>(
-        &self,
-        (source, look): &'t QueuedInput,
-        options: &'t Options,
-    ) -> Option<Target<'t>> {
-        let shared = self.shared.as_ref();
-        shared.map(|shared| shared.target(source, *look, options))
+    /// The target of an input that a walk of these folders has found; `None` if inputs are listed.
+    pub(super) fn of<'t>(&self, met: &'t QueuedInput, options: &'t Options) -> Option<Target<'t>> {
+        self.shared.as_ref()?.target(met, options)
     }
 
     /// Called before an input is processed: adds the folder of its output to those of the run.

@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -60,8 +61,8 @@ pub(super) enum WalkedFile {
 /// Whether the walk would also reach this file directly, without the link.
 pub(super) type Shows<'w> = dyn Fn(&Path) -> bool + 'w;
 
-/// Receives the wanted files.
-type Show<'s> = dyn FnMut(WalkedFile, &Shows<'_>) + 's;
+/// Receives the wanted files; can end the walk.
+type Show<'s> = dyn FnMut(WalkedFile, &Shows<'_>) -> ControlFlow<()> + 's;
 
 /// Receives what a walk skips without an error; see [`SkipReason`].
 type OnSkipped<'p> = dyn FnMut(PathBuf, SkipReason) + 'p;
@@ -74,7 +75,10 @@ pub(super) fn walk(
 ) -> Walked {
     let (mut files, mut skipped) = (Vec::new(), Vec::new());
     let show = &mut |met, _: &Shows<'_>| match met {
-        WalkedFile::File(path) | WalkedFile::Link(path, _) => files.push(path),
+        WalkedFile::File(path) | WalkedFile::Link(path, _) => {
+            files.push(path);
+            ControlFlow::Continue(())
+        }
     };
     let errors = walk_each(
         folder,
@@ -123,7 +127,11 @@ pub(super) fn walk_each(
         };
         if kind.is_symlink() {
             match target(walk.folder, entry.path(), &path, interest) {
-                Ok(Some(target)) => show(WalkedFile::Link(path, target), &shows),
+                Ok(Some(target)) => {
+                    if show(WalkedFile::Link(path, target), &shows).is_break() {
+                        break;
+                    }
+                }
                 Ok(None) => {}
                 Err(LinkRefusal::Skipped(why)) => pass(path, why),
                 Err(LinkRefusal::Unseen(error)) => errors.push(error),
@@ -131,7 +139,11 @@ pub(super) fn walk_each(
             continue;
         }
         match (interest, kind.is_file()) {
-            (Interest::Wanted, true) => show(WalkedFile::File(path), &shows),
+            (Interest::Wanted, true) => {
+                if show(WalkedFile::File(path), &shows).is_break() {
+                    break;
+                }
+            }
             (Interest::Wanted, false) => pass(path, SkipReason::NoFile),
             (Interest::Other, true) => pass(path, SkipReason::OtherExtension),
             (Interest::Other, false) | (Interest::Ignored, _) => {}

@@ -2,7 +2,7 @@
 //!
 //! Reads the first inputs and nothing else; sends nothing.
 
-use crate::batch::{Found, Loading, Source, each_transcript};
+use crate::batch::{Loading, Source, each_transcript};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Warnings};
 use crate::pipeline::asks_a_server;
@@ -12,12 +12,18 @@ use crate::policy::Policy;
 const LOOKED_AT: usize = 20;
 
 /// Rejects a policy that uses a model but names none, if the inputs name none either.
-pub(super) fn check(policy: &Policy, found: &Found, loading: &Loading<'_>) -> Result<()> {
+///
+/// `first` returns the first inputs, up to the given number.
+pub(super) fn check(
+    policy: &Policy,
+    first: impl FnOnce(usize) -> Result<Vec<Source>>,
+    loading: &Loading<'_>,
+) -> Result<()> {
     if !asks_a_server(policy) || !policy.summary.model.is_empty() {
         return Ok(());
     }
     let mut nameless = None;
-    for source in found.sources.iter().take(LOOKED_AT) {
+    for source in first(LOOKED_AT)? {
         // An input that cannot be read is reported when it is processed; a stream can be read only once.
         let Source::File(file) = source else {
             return Ok(());
@@ -37,7 +43,7 @@ pub(super) fn check(policy: &Policy, found: &Found, loading: &Loading<'_>) -> Re
         if names_one {
             return Ok(());
         }
-        nameless = nameless.or(Some(&file.path));
+        nameless = nameless.or(Some(file.path));
     }
     let Some(path) = nameless else {
         return Ok(());

@@ -58,6 +58,7 @@ mod signals;
 mod spooled;
 mod stats;
 mod store_names;
+mod streamed;
 mod streams;
 mod summaries;
 mod systems;

@@ -591,9 +591,13 @@ fn a_report_on_very_many_files_is_that_on_few() {
 fn inode(path: &std::path::Path) -> u64 {
     let seen = fs::metadata(path).unwrap();
     #[cfg(target_os = "linux")]
-    return std::os::unix::fs::MetadataExt::ino(&seen);
+    {
+        std::os::unix::fs::MetadataExt::ino(&seen)
+    }
     #[cfg(not(target_os = "linux"))]
-    return u64::from(seen.is_dir());
+    {
+        u64::from(seen.is_dir())
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use crate::batch::{self, BadLines, Found, Loading, Ran, Scope, StreamingWalk};
+use crate::batch::{self, BadLines, Found, Loading, Ran, Scope, Source, StreamingWalk};
 use crate::cli::Context;
 use crate::cli::batched::{Queue, would_send};
 use crate::cli::ending::{Ended, Ending, end};
@@ -15,14 +15,13 @@ use crate::cli::timings::wall;
 use crate::cli::walking::FilterArgs;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Exit, Interrupted, Notices};
-use crate::pipeline::asks_a_server;
 use crate::text::{count, thousands};
 
 use super::Compact;
 use super::prepare::Prepared;
 
 impl Compact {
-    /// Compacts the inputs: while they are being found if possible, otherwise once all have been found.
+    /// Compacts the inputs: those below folders without a list of them, if possible.
     pub(super) fn work(&self, context: &Context, prepared: &Prepared) -> Result<(Ran, Found)> {
         let Prepared {
             effective,
@@ -33,13 +32,17 @@ impl Compact {
             exclude,
             ..
         } = prepared;
-        let asks_nobody = self.batch.batch.is_none() && !asks_a_server(&effective.policy);
-        let walking = StreamingWalk::of(paths, options, (exclude, filter), prepared.shard);
-        if let Some(walking) = walking.filter(|_| asks_nobody) {
+        let walking = match self.batch.batch {
+            None => StreamingWalk::of(paths, options, (exclude, filter), prepared.shard)?,
+            // Inputs are processed several times.
+            Some(_) => None,
+        };
+        if let Some(walking) = walking {
+            check_models(context, prepared, |most| walking.first(most))?;
             let bar = Bar::walking(context.voice)
                 .with_reports(beside.clone())
                 .telling(&context.work_ended);
-            let done = batch::run_walking(&walking, effective, options, &bar)?;
+            let done = batch::run_walking(walking, effective, options, &bar)?;
             bar.finish();
             return Ok(done);
         }
@@ -141,17 +144,9 @@ impl Compact {
         if options.scope == Scope::Degraded {
             batch::retain_degraded(found, options)?;
         }
-        let loading = Loading {
-            format: options.format,
-            limits: options.limits,
-            bad_lines: BadLines::Pass,
-            stop: &context.stop,
-        };
-        match options.scope {
-            Scope::All => models::check(&effective.policy, found, &loading)?,
-            // Their originals may name a model that their compacted forms no longer name.
-            Scope::Degraded => {}
-        }
+        check_models(context, prepared, |most| {
+            Ok(found.sources.iter().take(most).cloned().collect())
+        })?;
         let bar = Bar::new(&found.sources, context.voice)
             .with_reports(prepared.beside.clone())
             .telling(&context.work_ended);
@@ -164,5 +159,25 @@ impl Compact {
             .run((context, &bar), queue, found, effective, options)?;
         bar.finish();
         Ok(ran)
+    }
+}
+
+/// Fails if the run asks a model for summaries and nothing names it; `first` returns the first inputs.
+fn check_models(
+    context: &Context,
+    prepared: &Prepared,
+    first: impl FnOnce(usize) -> Result<Vec<Source>>,
+) -> Result<()> {
+    let options = &prepared.options;
+    let loading = Loading {
+        format: options.format,
+        limits: options.limits,
+        bad_lines: BadLines::Pass,
+        stop: &context.stop,
+    };
+    match options.scope {
+        Scope::All => models::check(&prepared.effective.policy, first, &loading),
+        // Their originals may name a model that their compacted forms no longer name.
+        Scope::Degraded => Ok(()),
     }
 }

@@ -69,9 +69,12 @@ fn a_key_or_a_model_that_is_refused_ends_the_run_before_anything_is_written() {
         let sent = body.to_owned();
         let server = Server::start(move |_, _| Act::Answer(status, "", sent.clone()));
         let place = many(5);
+        place.write("more/deep/9.jsonl", session("Of number 9."));
         let before = place.all_files();
         for line in [
             "compact in --out-dir out --model m",
+            "compact more in --out-dir out --model m",
+            "compact in more --model m --post-hook true",
             "compact in --model m",
             "compact in --in-place --model m",
             "compact in/0.jsonl --model m",

@@ -87,6 +87,38 @@ fn the_model_that_a_system_asks_is_the_presets() {
 }
 
 #[test]
+fn a_model_that_nobody_names_is_an_error_before_the_first_input_of_a_folder() {
+    let server = Server::of_summaries("All of them were read.");
+    let nameless = session("").replace("model", "m");
+    let place = Place::with(&[
+        ("in/a.jsonl", nameless.clone()),
+        ("in/b.jsonl", nameless.clone()),
+        ("in/c.jsonl", session("")),
+        ("more/d.jsonl", nameless),
+    ]);
+    let message = "neither the policy nor the transcript names a model to ask for a summary\n";
+    for (line, first) in [
+        ("compact in --exclude c.jsonl", "in/a.jsonl"),
+        ("compact more", "more/d.jsonl"),
+        (
+            "compact more in --out-dir out --exclude c.jsonl",
+            "in/a.jsonl",
+        ),
+        ("compact in --exclude c.jsonl --pre-hook true", "in/a.jsonl"),
+    ] {
+        let ran = place.run(&format!("{line} {}", flags(&server))).exits(2);
+        let said = format!("{first}: {message}hint: name one: --model NAME\n");
+        assert_eq!(ran.err, said, "{line}");
+    }
+    assert_eq!((server.requests().len(), place.names().len()), (0, 4));
+    // One that does may come later.
+    place
+        .run(&format!("compact in {}", flags(&server)))
+        .exits(3);
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
 fn a_model_that_nobody_names_is_an_error_before_the_first_input() {
     let server = Server::of_summaries("All of them were read.");
     let nameless = session("").replace("model", "m");
