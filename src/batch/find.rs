@@ -377,7 +377,7 @@ pub(super) fn not_there(path: &Path) -> Error {
             match near(path) {
                 Some(name) => error.hint(format!("did you mean {name:?}?")),
                 None if looks_like_id(path) => error.hint(
-                    "`ctxpack sessions` lists the ids of sessions; four characters of one are enough if no other begins with them",
+                    "check the path; `ctxpack sessions` lists the ids of sessions, of which four characters are enough",
                 ),
                 None => error.hint("check the path; - reads standard input"),
             }

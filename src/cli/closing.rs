@@ -2,11 +2,10 @@
 //!
 //! Reads the outcomes of few inputs only; what is said of many follows from the flags and the sums.
 
-use super::ending::Ending;
 use super::named::surroundings;
 use super::next::{OutputMode, next, quoted};
 use super::reports::Planned;
-use crate::batch::{Destination, Sorted, unread};
+use crate::batch::{Destination, Options, Sorted, unread};
 use crate::error::Result;
 use crate::outcome::{Entries, Status};
 use crate::text::{printable, shown_path};
@@ -18,13 +17,17 @@ const MOST_CONTINUED: usize = 5;
 ///
 /// # Errors
 /// If outcomes cannot be read back from disk.
-pub(super) fn outputs(outcomes: &Sorted, ending: &Ending<'_>) -> Result<Vec<String>> {
+pub(super) fn outputs(
+    outcomes: &Sorted,
+    options: &Options,
+    output_mode: OutputMode,
+) -> Result<Vec<String>> {
     let totals = outcomes.totals();
     let has_outputs = totals.compacted + totals.unchanged > 0;
-    Ok(match &ending.options.destination {
+    Ok(match &options.destination {
         _ if outcomes.len() == 1 => {
             let only = outcomes.get(0).map_err(unread)?;
-            let line = next(&only, ending.output_mode, &surroundings());
+            let line = next(&only, output_mode, &surroundings());
             line.into_iter().collect()
         }
         Destination::Folder(folder) if has_outputs => {

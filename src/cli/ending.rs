@@ -107,7 +107,7 @@ pub(super) fn end(context: &Context, outcomes: &Sorted, ending: &Ending<'_>) -> 
     let (gate, emitted) = watched(context, outcomes, ending)?;
     let is_told = context.voice > Voice::Quiet && ending.options.effect == Effect::Write;
     let mut closing = match is_told && !ending.emit.is_asked() {
-        true => closing::outputs(outcomes, ending)?,
+        true => closing::outputs(outcomes, ending.options, ending.output_mode)?,
         false => Vec::new(),
     };
     closing.extend(emitted);

@@ -8,7 +8,8 @@ use std::io::{self, IsTerminal as _};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Command, CommandFactory};
 
-use super::topics::{Topic, filled};
+use super::filled::filled;
+use super::topics::Topic;
 use super::{Cli, flush, put, screen, stdout_failed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::nearest;

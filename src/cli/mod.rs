@@ -16,6 +16,7 @@ mod diff;
 mod emit;
 mod ending;
 mod eval;
+mod filled;
 mod filter;
 mod gates;
 mod gc;

@@ -3,14 +3,10 @@
 //! `tests/topics.rs` compares the lists in topics (formats, error kinds, report fields) with the code; the policy keys are
 //! generated. Never decides anything, never prints.
 
-mod terminal;
-
 use std::borrow::Cow;
 
 use crate::error::Result;
 use crate::policy;
-
-pub(super) use terminal::filled;
 
 /// What `ctxpack help` can explain besides commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

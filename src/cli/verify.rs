@@ -79,7 +79,11 @@ impl Verify {
         context.notices(foreign);
         if context.is_for_people() {
             let mut err = io::stderr().lock();
-            let _ = writeln!(err, "{}", total(&files));
+            // Of a single file that was not checked, its error says everything.
+            let is_any_checked = files.iter().any(|f| f.status == FileStatus::Examined);
+            if is_any_checked || files.len() > 1 {
+                let _ = writeln!(err, "{}", total(&files));
+            }
             if let Some(wall) = wall(clock.as_ref()) {
                 let _ = writeln!(err, "{}", times_line(wall, &files));
             }

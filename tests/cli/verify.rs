@@ -7,13 +7,19 @@ use super::harness::{Place, gzip, orphan, sample, samples};
 const WORDING: &str = "unexpected `tool_use_id` found in `tool_result` blocks";
 
 #[test]
-fn a_valid_history_is_passed_in_silence() {
+fn a_valid_history_breaks_no_rule() {
     for (format, before, after) in samples() {
         let place = Place::with(&[("in.jsonl", &before), ("out.jsonl", &after)]);
         for file in ["in.jsonl", "out.jsonl"] {
             let ran = place.run_args(&["verify", file]).exits(0);
             assert!(!ran.text().contains(" error: "), "{format}");
-            assert_eq!(ran.err, "", "{format}");
+            assert!(
+                ran.err.starts_with("1 file checked: "),
+                "{format}: {}",
+                ran.err
+            );
+            let quiet = place.run_args(&["verify", "-q", file]).exits(0);
+            assert_eq!(quiet.err, "", "{format}");
         }
     }
 }
@@ -27,7 +33,10 @@ fn several_files_have_a_total() {
         let err = place.run(args).err;
         err.lines().last().unwrap_or_default().to_owned()
     };
-    assert_eq!(total("verify a.jsonl a.jsonl"), "");
+    assert_eq!(
+        total("verify a.jsonl a.jsonl"),
+        "1 file checked: no rule is broken"
+    );
     place.write("d.jsonl", &valid);
     assert_eq!(
         total("verify a.jsonl d.jsonl"),
@@ -60,7 +69,10 @@ fn an_orphan_is_found_with_its_line_its_rule_and_the_providers_words() {
         "{}",
         ran.text()
     );
-    assert_eq!(ran.err, "");
+    assert_eq!(
+        ran.err,
+        "1 file checked: 1 error, 0 warnings in 1 of them\n"
+    );
 
     let streamed = place.pipe("verify -", orphan()).exits(1);
     assert_eq!(streamed.text(), ran.text().replace("in.jsonl:", "-:"));

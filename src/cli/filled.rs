@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 const INDENT: &str = "    ";
 
 /// `markdown`, in lines of at most `width` columns where words and code allow it.
-pub(crate) fn filled(markdown: &str, width: usize) -> String {
+pub(super) fn filled(markdown: &str, width: usize) -> String {
     let mut out = String::new();
     let mut lines = markdown.lines().peekable();
     while let Some(line) = lines.next() {
