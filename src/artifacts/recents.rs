@@ -3,7 +3,8 @@
 //! Reads no disk unless the policy names a folder, and then only files that were read in the session.
 
 use super::{NotRead, Root};
-use crate::plan::{Placeholders, Recent, Recents, Subject, recent};
+use crate::facts::Placeholders;
+use crate::plan::{Recent, Recents, Subject, recent};
 use crate::policy::{Layer, Policy};
 use crate::redact::is_secret_file;
 

@@ -1,8 +1,8 @@
 //! The sources of artifacts.
 
 use super::{InstructionSource, Replies, Root, SummaryModel};
+use crate::facts::Placeholders;
 use crate::format::Format;
-use crate::plan::Placeholders;
 use crate::policy::Policy;
 use crate::redact::Redactor;
 use crate::store::Store;

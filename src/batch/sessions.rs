@@ -20,7 +20,6 @@ use crate::format::{Detected, Format, Warnings};
 use crate::stats::{Counter, FileStats};
 use crate::store::folder::folder_of;
 use crate::text::shown_path;
-use crate::transcript::{Conversation, Role, Transcript};
 
 /// The message if no agent can have a folder.
 pub const NO_HOME: &str = "agents keep sessions below HOME, which is not set";
@@ -180,35 +179,29 @@ fn contents(path: &Path, read: &Read<'_>, counting: &Counter<'_>) -> Contents {
         Detected::Known(format, layout) => (*format, *layout),
     };
     let mut stats = FileStats::default();
-    let mut recorded = None;
     each(bytes, layout, |bytes, first_line, _| {
         let transcript = format.read(bytes, first_line, &mut Warnings::default());
         counting.add(&mut stats, format, &transcript, None);
-        recorded = recorded.or_else(|| last_recorded(format, &transcript));
     });
     Contents {
         directory: directory(format, path, bytes),
         counts: Some(Figures {
             turns: stats.counts.live.turns,
             tokens: stats.counts.live.tokens,
-            recorded,
+            recorded: last_recorded(&stats),
             dead_bytes: stats.counts.dead.bytes,
         }),
         error: None,
     }
 }
 
-/// The provider's count for the last answer of the first conversation that records any.
-fn last_recorded(format: Format, transcript: &Transcript<'_>) -> Option<u64> {
-    let of = |conversation: &Conversation| {
-        let mut answers = conversation
-            .messages
-            .iter()
-            .rev()
-            .filter(|message| message.role == Role::Assistant);
-        answers.find_map(|answer| format.recorded(transcript, conversation, answer))
-    };
-    transcript.conversations.iter().find_map(of)
+/// The provider's count for the last answer of the first conversation that records any for its window as it is.
+fn last_recorded(stats: &FileStats) -> Option<u64> {
+    let mut conversations = stats.conversations.iter();
+    conversations.find_map(|conversation| {
+        let mut turns = conversation.timeline.iter().rev();
+        turns.find_map(|turn| turn.recorded)
+    })
 }
 
 fn directory(format: Format, path: &Path, text: &[u8]) -> Option<String> {

@@ -11,13 +11,14 @@ use crate::format::SUMMARY_BEGINS;
 use crate::policy::{self, Policy, Template, presets};
 use crate::transcript::{BlockKind, Conversation, Message, Role, Transcript};
 
-use super::block_text;
+use super::{Placeholders, block_text};
 
-/// How summaries begin, and what acknowledges them.
+/// How summaries begin, what acknowledges them, and what stands in the place of results.
 #[derive(Debug, Clone, Default)]
 pub struct Earlier {
     summaries: Vec<(Template, Role)>,
     acknowledgements: Vec<String>,
+    pub(super) placeholders: Placeholders,
 }
 
 /// Where a message comes from.
@@ -115,7 +116,10 @@ impl Earlier {
     /// # Errors
     /// None for a program that passes its tests.
     pub fn of(policy: &Policy) -> Result<Self> {
-        let mut earlier = Earlier::default();
+        let mut earlier = Earlier {
+            placeholders: Placeholders::of(policy)?,
+            ..Earlier::default()
+        };
         let shipped = presets()?;
         for summary in shipped.iter().chain([policy]).map(|policy| &policy.summary) {
             if !summary.text.prefix().trim().is_empty() {
@@ -203,6 +207,20 @@ impl Earlier {
                 rest.min_by_key(|rest| rest.len())
             })
             .unwrap_or(text)
+    }
+
+    /// Whether a summary begins like those of this policy or of a preset, not like an agent's own.
+    pub(super) fn is_ours(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        summary: &Message,
+    ) -> bool {
+        let words = first_words(transcript, conversation, summary);
+        words.is_some_and(|words| {
+            let mut own = self.summaries.iter();
+            own.any(|(text, _)| words.starts_with(text.prefix()))
+        })
     }
 
     /// Whether the first message of a window is a summary that was written as a message.

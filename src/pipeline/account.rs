@@ -31,7 +31,8 @@ impl Pipeline<'_> {
             let outcome =
                 ConversationOutcome::unchanged(id, self.estimator.name(), tokens, messages);
             let mut outcome = outcome.said_by(&voices);
-            outcome.usage = usage(format, transcript, conversation, sizes);
+            let answers = self.earlier.answers_in_window(transcript, conversation);
+            outcome.usage = usage(format, transcript, conversation, &answers, sizes);
             outcome.threshold = self.policy.threshold();
             outcome.reason = match (self.policy.layers.is_empty(), messages) {
                 (true, _) => "no layer is on",

@@ -19,10 +19,10 @@ mod work;
 
 use crate::artifacts::{Replies, Root, Sources, SummaryModel};
 use crate::error::{Error, ErrorKind, Result};
-use crate::facts::{Earlier, coverage};
+use crate::facts::{Earlier, Placeholders, coverage};
 use crate::format::Warnings;
 use crate::outcome::{Clock, ConversationOutcome, Phase};
-use crate::plan::{Keeping, Placeholders};
+use crate::plan::Keeping;
 use crate::policy::{Layer, Policy, Redact, Source, SummaryWhen};
 use crate::redact::Redactor;
 use crate::tokens::{Estimator, Sizes};

@@ -30,7 +30,7 @@ pub use goal::Goal;
 pub use offload::{may_offload, offload};
 pub use outputs::{Fit, KEPT_SHARE, OutputCandidate, OutputPlan, Room, outputs};
 pub use prune::prunable;
-pub use restore::{Placeholders, Recent, Recents, RestoredEntry, Section, recent};
+pub use restore::{Recent, Recents, RestoredEntry, Section, recent};
 pub use results::{Candidate, Content, Limits, Reason, ResultPlan, ResultRef, tool_named_by};
 pub use summary::{Decision, Subject, SummaryPlan, SummaryRequest, instructions};
 pub use why::Why;

@@ -7,13 +7,11 @@ mod section;
 
 use std::cell::OnceCell;
 
-use crate::error::Result;
 use crate::facts::{
-    self, Activity, Content, Done, FactLocation, File, FileAction, Known, Operation,
+    self, Activity, Content, Done, FactLocation, File, FileAction, Known, Operation, Placeholders,
     PossibleChange, WorkBudget, touches, with_attached,
 };
 use crate::outcome::RestoredFrom;
-use crate::policy::{Policy, Replacement, Template, presets};
 use crate::redact::is_secret_file;
 use crate::transcript::{BlockKind, Conversation, Transcript};
 
@@ -142,7 +140,7 @@ impl Recents<'_> {
                 let parts = block.images + block.documents + block.others;
                 parts == 0 && !facts::block_text(self.transcript, block).is_empty()
             });
-            is_text && !self.placeholders.stand_for(self.transcript, read)
+            is_text && !self.is_placeholder(read)
         };
         let others = self.files.iter();
         let others = others.filter(|(file, _)| !is_secret_file(&file.path));
@@ -218,7 +216,14 @@ impl Recents<'_> {
 
     /// Whether an operation is a read whose result compaction has replaced.
     fn is_replaced(&self, operation: &Operation) -> bool {
-        is_read(&operation) && self.placeholders.stand_for(self.transcript, operation)
+        is_read(&operation) && self.is_placeholder(operation)
+    }
+
+    fn is_placeholder(&self, operation: &Operation) -> bool {
+        let result = operation
+            .result
+            .map(|result| self.transcript.block(result.block));
+        result.is_some_and(|block| self.placeholders.stand_for(self.transcript, block))
     }
 
     fn look(&self, file: &File) -> Recent {
@@ -243,39 +248,6 @@ impl Recents<'_> {
 fn written(file: &File) -> &str {
     let last = file.operations.iter().rfind(is_read);
     last.map_or(&file.path, |last| &last.written)
-}
-
-/// The texts that compaction leaves in the place of results: those of this policy and of all presets, since an earlier run may
-/// have used another policy.
-#[derive(Debug, Clone)]
-pub struct Placeholders(Vec<Template>);
-
-impl Placeholders {
-    /// The texts of `policy` and of all presets.
-    ///
-    /// # Errors
-    /// None in a build that passes its tests.
-    pub fn of(policy: &Policy) -> Result<Self> {
-        let shipped = presets()?;
-        let policies = shipped.iter().chain([policy]);
-        let texts = policies.flat_map(|policy| Replacement::ALL.map(|kind| kind.template(policy)));
-        let mut texts: Vec<Template> = texts.cloned().collect();
-        texts.sort_by(|a, b| a.as_str().cmp(b.as_str()));
-        texts.dedup();
-        Ok(Placeholders(texts))
-    }
-
-    /// Whether the result of an operation has been replaced.
-    fn stand_for(&self, transcript: &Transcript<'_>, operation: &Operation) -> bool {
-        let result = operation
-            .result
-            .map(|result| transcript.block(result.block));
-        let result = result.filter(|block| block.kind == BlockKind::Result);
-        result.is_some_and(|block| {
-            let said = facts::block_text(transcript, block);
-            self.0.iter().any(|text| text.matches(&said).is_some())
-        })
-    }
 }
 
 #[cfg(test)]

@@ -120,9 +120,10 @@ impl<'p> Counter<'p> {
             let tokens = growth.last().copied().unwrap_or(0);
             let first_line = line.unwrap_or(1);
             let input = (format, transcript, first_line);
-            let grown = turns(input, conversation, &self.earlier, &growth);
+            let answers = self.earlier.answers_in_window(transcript, conversation);
+            let grown = turns(input, conversation, &self.earlier, (&growth, &answers));
             let timeline = grown.turns;
-            let usage = usage(format, transcript, conversation, sizes);
+            let usage = usage(format, transcript, conversation, &answers, sizes);
             let counts = self
                 .estimators
                 .count(tokens, &mut all_sizes, transcript, conversation);

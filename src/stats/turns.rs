@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::{Earlier, MessageOrigin};
 use crate::format::Format;
-use crate::tokens::answers_in_window;
 use crate::transcript::{Conversation, Transcript};
 
 /// One turn of a live window. Tokens are the policy's estimates, except for `recorded`.
@@ -43,13 +42,13 @@ pub(super) struct Grown {
     pub(super) compactions: Vec<RecordedCompaction>,
 }
 
-/// The turns of a live window that grew by messages as `growth` says; `first_line` is the number (from 1) of the
-/// transcript's first line.
+/// The turns of a live window that grew by messages as `growth` says, and whose `answers` recorded figures of it; `first_line` is
+/// the number (from 1) of the transcript's first line.
 pub(super) fn turns(
     (format, transcript, first_line): (Format, &Transcript<'_>, u64),
     conversation: &Conversation,
     earlier: &Earlier,
-    growth: &[u64],
+    (growth, answers): (&[u64], &[usize]),
 ) -> Grown {
     let messages = &conversation.messages;
     let origins = earlier.origins(transcript, conversation);
@@ -63,9 +62,7 @@ pub(super) fn turns(
         .chain((1..).zip(typed.iter().copied()))
         .collect();
 
-    let mut answers = answers_in_window(transcript, conversation)
-        .into_iter()
-        .peekable();
+    let mut answers = answers.iter().copied().peekable();
     let mut turns = Vec::with_capacity(starts.len());
     let mut earlier = 0;
     for (i, &(turn, start)) in starts.iter().enumerate() {

@@ -33,7 +33,7 @@ use lengths::{Chars, Lengths};
 pub use level::level;
 pub use sizes::Sizes;
 pub use split::split;
-pub use usage::{Usage, answers_in_window, usage};
+pub use usage::{Usage, usage};
 pub use voices::{Voice, Voices};
 
 /// A size before rounding, in the estimator's unit, and the flat tokens of content without text.

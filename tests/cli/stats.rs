@@ -284,6 +284,18 @@ fn recorded_usage_is_in_the_counts_and_in_the_report() {
         .exits(0);
     let report = place.json("r.json");
     assert_eq!(report["files"][0]["conversations"][0]["usage"], usage);
+    // What was recorded before a compaction says nothing about its result.
+    let summary = "[Earlier conversation, summarised by ctxpack]\n1";
+    let summary = json!({"role": "user", "content": summary});
+    place.write(
+        "small.jsonl",
+        format!("{summary}\n{}", place.text("in.jsonl")),
+    );
+    let stats = json_of(&place.run("stats small.jsonl --json").exits(0));
+    let small = &stats["files"][0]["conversations"][0];
+    assert_eq!(small["usage"], Value::Null);
+    let mut turns = small["timeline"].as_array().unwrap().iter();
+    assert!(turns.all(|turn| turn["recorded"].is_null()), "{small}");
 }
 
 /// So many turns of a question and an answer, 1 000 characters in each turn.

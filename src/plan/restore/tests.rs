@@ -1,5 +1,5 @@
 use super::*;
-use crate::facts::{Activity, Lines};
+use crate::facts::{Activity, Lines, Placeholders};
 use crate::format::{Format, Warnings};
 use crate::policy::preset;
 

@@ -63,8 +63,8 @@ fn a_turn_lasts_from_one_typed_message_to_the_next() {
         stats.timeline,
         [
             turn([0, 1, 2, before, before], None),
-            turn([1, 3, 5, first, before + first], Some(120)),
-            turn([2, 8, 3, 8, before + first + 8], Some(150)),
+            turn([1, 3, 5, first, before + first], None),
+            turn([2, 8, 3, 8, before + first + 8], None),
             turn([3, 11, 1, 2, before + first + 10], None),
         ]
     );
@@ -149,6 +149,23 @@ fn what_was_recorded_in_the_window_before_says_nothing_of_this_one() {
             turn([1, 4, 2, 5, 10], Some(70))
         ]
     );
+    // What this program has kept stands after its summary, too: no line tells it from later answers.
+    let ours = "[Earlier conversation, summarised by ctxpack]\n1";
+    let mut lines = lines;
+    lines[2]["message"]["content"] = json!(ours);
+    let recorded = |file: FileStats| -> Vec<Option<u64>> {
+        let timeline = only(file).timeline;
+        timeline.iter().map(|turn| turn.recorded).collect()
+    };
+    let all = recorded(counted(Format::ClaudeCode, &lines, 0));
+    assert_eq!(all, [None, None]);
+    // Nor does anything tell whether an answer has seen a result before it was cleared.
+    let mut lines = turns_of_openai();
+    lines.remove(1);
+    let all = |lines: &[Value]| recorded(counted(Format::OpenAi, lines, 0));
+    assert_eq!(all(&lines), [None, Some(120), Some(150), None]);
+    lines[3]["content"] = json!("[Output of f cleared - run it again if needed]");
+    assert_eq!(all(&lines), [None; 4]);
 }
 
 fn standing(policy: &Policy) -> Standing {
