@@ -19,7 +19,7 @@ pub enum SkipReason {
     Store,
     /// A pipe, socket or device with the name of a transcript.
     NoFile,
-    /// A broken link that does not have the name of a transcript.
+    /// A link to nothing, or one without the name of a transcript that cannot be followed.
     BrokenLink,
     /// A file that is already an input under another path.
     SameFile,

@@ -25,7 +25,7 @@ fn links_that_lead_out_are_named_and_not_read() {
     let said = [
         "in/out.jsonl: the link leads out of the folder, and is not read\n",
         "in/environ.jsonl: the link leads out of the folder, and is not read\n",
-        "in/broken.jsonl: cannot follow the link: ",
+        "in/broken.jsonl: the link is broken, not read\n",
         "in/folder: warning: links to folders are not followed\n",
     ];
     for command in [
@@ -44,10 +44,40 @@ fn links_that_lead_out_are_named_and_not_read() {
         assert!(!place.path(name).exists(), "{name}");
     }
     let report = place.json("out/ctxpack.stats.json");
-    assert_eq!(report["files"].as_array().unwrap().len(), 4);
+    assert_eq!(report["files"].as_array().unwrap().len(), 3);
     // Who names a link means it.
     place.run("compact in/out.jsonl -o named.jsonl").exits(0);
     assert_eq!(place.text("named.jsonl"), after);
+}
+
+#[test]
+fn a_link_to_nothing_is_not_read_and_nothing_fails() {
+    let (place, good, after) = place();
+    symlink("gone", place.path("in/broken.jsonl")).unwrap();
+    let said = ["in/broken.jsonl: the link is broken, not read\n"];
+    for command in [
+        "stats in",
+        "verify in",
+        "compact in --out-dir out",
+        "compact in --in-place",
+    ] {
+        let _ = place.run(command).exits(0).says(&said);
+    }
+    assert_eq!(place.text("in/a.jsonl"), after);
+    let report = place.json("out/ctxpack.stats.json");
+    assert_eq!(report["totals"]["failed"], 0);
+    let not_read = &report["not_read"][0];
+    assert_eq!(
+        (&not_read["kind"], &not_read["count"]),
+        (&"broken_link".into(), &1.into())
+    );
+    place.run("undo in").exits(0).says(&said);
+    assert_eq!(place.text("in/a.jsonl"), good);
+    // Who names a link means it.
+    place
+        .run("compact in/broken.jsonl")
+        .exits(2)
+        .says(&["the link is broken"]);
 }
 
 #[test]
