@@ -86,7 +86,7 @@ pub(super) fn apart(outcome: &Outcome) -> Option<String> {
     ))
 }
 
-/// The provider's count for the main conversation, and how much of it is in the file.
+/// The provider's count for the main conversation, and how much of it is in the file, which the table has as an estimate.
 pub(super) fn recorded(outcome: &Outcome) -> Option<String> {
     let main = main(outcome)?;
     let usage = main.usage?;
@@ -97,10 +97,11 @@ pub(super) fn recorded(outcome: &Outcome) -> Option<String> {
     };
     let content = usage.recorded.checked_sub(usage.overhead)?;
     Some(format!(
-        "the agent recorded {} tokens{of}: about {} outside the file + {} of its content",
+        "the provider counted {} tokens{of}: about {} outside the file + {} in it (estimate: {})",
         thousands(usage.recorded),
         thousands(usage.overhead),
-        thousands(content)
+        thousands(content),
+        thousands(main.tokens_before)
     ))
 }
 

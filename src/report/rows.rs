@@ -212,8 +212,9 @@ impl Table {
             }
             writeln!(out, "{}", text.trim_end())?;
         }
-        if let Some(note) = &self.note {
-            writeln!(out, "{}", ink.paint(note, Some(Tint::Faint)))?;
+        for line in self.note.iter().flat_map(|note| note.lines()) {
+            let line = screen.folded(line);
+            writeln!(out, "{}", ink.paint(&line, Some(Tint::Faint)))?;
         }
         Ok(())
     }

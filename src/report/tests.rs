@@ -225,9 +225,9 @@ fn table(files: Vec<Outcome>, width: usize) -> String {
     })
 }
 
-/// The counts of one file are shown next to what the agent itself recorded, and sidechains separately from what it sends.
+/// The estimate of one file is shown next to what the provider counted, and sidechains separately from what it sends.
 #[test]
-fn one_file_is_compared_with_what_the_agent_recorded() {
+fn one_file_is_compared_with_what_the_provider_counted() {
     let one = sample()
         .files()
         .iter()
@@ -239,13 +239,13 @@ fn one_file_is_compared_with_what_the_agent_recorded() {
     });
     for line in [
         "  main: 48 000 → 9 700; 1 other conversation: 211 → 100 (a target is for each of them)\n",
-        "  the agent recorded 81 000 tokens in main: about 21 000 outside the file + 60 000 of its content\n",
+        "  the provider counted 81 000 tokens in main: about 21 000 outside the file + 60 000 in it (estimate: 48 000)\n",
     ] {
         // Numbers never break.
         assert!(table.replace('\u{a0}', " ").contains(line), "{table}");
     }
     let several = text(|out| write_table(&sample(), Depth::Sums, Screen::plain(100), out));
-    assert!(!several.contains("agent recorded"), "{several}");
+    assert!(!several.contains("provider counted"), "{several}");
 }
 
 #[test]

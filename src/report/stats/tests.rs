@@ -240,6 +240,7 @@ none    classes     3 000       never         no
 
 estimates  chars / 4  classes  recorded  overhead  factor
 a.jsonl        2 900    3 000    24 000    20 250    1.25
+recorded, overhead: tokens as the provider counts them; factor: how many of them for one estimated token
 ";
     assert_eq!(table(vec![full()]), expected);
 }
@@ -343,6 +344,7 @@ fn of_many_conversations_each_has_a_row() {
         "two            2 900    3 000",
         "  in main      2 900    3 000    24 000    20 250    1.25",
         "total          5 800    6 000",
+        "recorded, overhead: tokens as the provider counts them; factor: how many of them for one estimated token",
     ];
     assert_eq!(rows(&shown, "estimates"), expected);
     assert_eq!(

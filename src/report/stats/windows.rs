@@ -19,6 +19,8 @@ const BAR: u64 = 24;
 const STEPS: usize = 16;
 /// The characters for steps, from an empty window to the full one.
 const LEVELS: [char; 8] = ['.', ':', '-', '=', '+', '*', '#', '@'];
+/// What the columns of recorded usage count.
+const PROVIDERS: &str = "recorded, overhead: tokens as the provider counts them; factor: how many of them for one estimated token";
 /// The text of an empty cell.
 const NONE: &str = "-";
 
@@ -260,6 +262,7 @@ pub(super) fn estimates(stats: &Stats<'_>, shown: &[&Examined<FileStats>]) -> Ta
         let name = [printable(name).into_owned()];
         name.into_iter().chain(cells).collect::<Vec<_>>()
     };
+    table.note = has_usage.then(|| PROVIDERS.to_owned());
     let folder = stats.folder();
     for file in shown
         .iter()
