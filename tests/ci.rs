@@ -157,8 +157,8 @@ fn the_action_fails_where_a_fixture_differs_or_a_gate_does_not_hold() {
     assert!(said.contains("points less than 99%"), "{said}");
     // Without a budget of one's own: by itself, and under one.
     let eval = comment.split("### ctxpack eval").nth(1).unwrap();
-    assert!(eval.contains("<code>no budget</code>"), "{eval}");
-    assert!(eval.contains("<code>budget 20%</code>"), "{eval}");
+    assert!(eval.contains("| no budget | "), "{eval}");
+    assert!(eval.contains("| budget 20% | "), "{eval}");
 
     let expected = "fixtures/anthropic/auto-keeps-5-of-all-tools/expected.jsonl";
     fs::write(repository.path(expected), "").unwrap();

@@ -21,6 +21,17 @@ pub(crate) fn quoted(text: &str, max: usize) -> String {
     out
 }
 
+/// The same for a heading or a note, which is mostly the program's own: letters, digits and a few marks mean nothing to Markdown
+/// and stay plain text. Without a full stop, nothing becomes a link.
+pub(crate) fn heading(text: &str, max: usize) -> String {
+    let is_plain =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '/' | ',' | ':' | ';' | '%');
+    match text.chars().all(is_plain) && text.chars().count() <= max {
+        true => text.to_owned(),
+        false => quoted(text, max),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -30,5 +41,9 @@ mod tests {
         assert_eq!(quoted("a|b `c` @d", 80), "<code>a\\|b \\`c\\` @d</code>");
         assert_eq!(quoted("<script>", 80), "<code>\\<script\\></code>");
         assert_eq!(quoted("abcdef\n", 5), "<code>ab…f </code>");
+        assert_eq!(heading("chars / 4", 80), "chars / 4");
+        for own in ["@org", "#1", "a_b_", "www.a.b", "<b>", "- a", "a\n"] {
+            assert_eq!(heading(own, 80), quoted(own, 80));
+        }
     }
 }

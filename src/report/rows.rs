@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use super::quoted::quoted;
+use super::quoted::{heading, quoted};
 use super::screen::{Ink, Screen, Tint, bar};
 use crate::text::floor_boundary;
 
@@ -93,7 +93,7 @@ impl Table {
             "| {} |",
             self.header
                 .iter()
-                .map(|h| quoted(h, MARKDOWN_MAX))
+                .map(|h| heading(h, MARKDOWN_MAX))
                 .collect::<Vec<_>>()
                 .join(" | ")
         )?;
@@ -115,7 +115,7 @@ impl Table {
             writeln!(out, "| {} |", cells.join(" | "))?;
         }
         for line in self.note.iter().flat_map(|note| note.lines()) {
-            writeln!(out, "\n{}", quoted(line, MARKDOWN_MAX))?;
+            writeln!(out, "\n{}", heading(line, MARKDOWN_MAX))?;
         }
         Ok(())
     }
