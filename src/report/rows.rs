@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use super::quoted::{heading, quoted};
-use super::screen::{Ink, Screen, Tint, bar};
+use super::screen::{Ink, Screen, Tint, bar, first_words};
 use crate::text::floor_boundary;
 
 /// The minimum width of the first column, if a cell needs that much.
@@ -13,6 +13,9 @@ const NAME_MIN: usize = 16;
 
 /// The same for narrow screens, where more would leave no room for figures: names are then on lines of their own.
 const NAME_MIN_NARROW: usize = 4;
+
+/// The minimum width of a column of sentences.
+const SENTENCE_MIN: usize = 8;
 
 /// Screens with fewer columns are narrow.
 const NARROW: usize = 40;
@@ -37,6 +40,8 @@ pub(super) struct Table {
     header: Vec<String>,
     /// Which columns are words.
     pub(super) words: &'static [usize],
+    /// How much of the last column a narrow screen shows.
+    pub(super) last: Last,
     /// The columns joined to the previous one by an arrow.
     pub(super) joined: Vec<usize>,
     /// The headings of columns to omit on a narrow screen, the least important first.
@@ -54,6 +59,15 @@ pub(super) struct Table {
     pub(super) note: Option<String>,
 }
 
+/// How much of the cells in the last column a narrow screen shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Last {
+    /// All of them.
+    Whole,
+    /// Their first words: they are sentences.
+    Words,
+}
+
 /// What the last row of a table is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Foot {
@@ -69,6 +83,7 @@ impl Table {
         Table {
             header: header.into_iter().map(Into::into).collect(),
             words: &[0],
+            last: Last::Whole,
             joined: Vec::new(),
             spare: &[],
             rows: Vec::new(),
@@ -173,6 +188,14 @@ impl Table {
         let left_out = self.left_out(&widths, width);
         let others = self.others(&widths, &left_out);
         widths[0] = widths[0].min(width.saturating_sub(others).max(name_min(width)));
+        let over = (widths[0].saturating_add(others)).saturating_sub(width);
+        let last = match self.last {
+            Last::Words if over > 0 => Some(widths.len() - 1),
+            Last::Words | Last::Whole => None,
+        };
+        if let Some(last) = last {
+            widths[last] = widths[last].saturating_sub(over).max(SENTENCE_MIN);
+        }
         let is_room = widths[0].saturating_add(others) + "  ".len() + BAR <= width;
         let line = |row: &[String], tint: &dyn Fn(usize) -> Option<Tint>| {
             let mut line = String::new();
@@ -182,6 +205,8 @@ impl Table {
                 let aligned = if i == 0 && cell.chars().count() > width {
                     line.push_str(&ink.paint(cell, tint(i)));
                     format!("\n{}", " ".repeat(width))
+                } else if last == Some(i) {
+                    first_words(cell, width)
                 } else if self.words.contains(&i) {
                     format!("{cell:<width$}")
                 } else {
@@ -325,6 +350,40 @@ mod tests {
         );
         assert_eq!(at(22), "file  kind  tokens\na        x      12\n");
         assert_eq!(at(13), "file  tokens\na         12\n");
+    }
+
+    #[test]
+    fn a_narrow_screen_gets_the_first_words_of_a_sentence() {
+        let mut table = Table::new(["policy", "limit", "status"]);
+        table.words = &[0, 2];
+        table.last = Last::Words;
+        let row = |name: &str, status: &str| [name, "10 000", status].map(str::to_owned).to_vec();
+        table.rows = vec![
+            row("a", "over since turn 1 (now 36 433)"),
+            row("b", "not over it"),
+            row("c", "0 of 3 results over it; the newest 5 stay"),
+        ];
+        let at = |width: usize| {
+            let mut out = Vec::new();
+            table.write(Screen::plain(width), &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let whole = at(100);
+        assert!(
+            whole.contains("over since turn 1 (now 36 433)\n"),
+            "{whole}"
+        );
+        assert_eq!(at(57), whole);
+        // No number is cut: 36 433 would become 36.
+        assert_eq!(
+            at(42),
+            "\
+policy   limit  status
+a       10 000  over since turn 1 (now…
+b       10 000  not over it
+c       10 000  0 of 3 results over it…
+"
+        );
     }
 
     #[test]

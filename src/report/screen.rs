@@ -45,6 +45,17 @@ impl Screen {
     }
 }
 
+/// The first words of a text that has no room in `width` characters, with an ellipsis. Numbers stay whole.
+pub(super) fn first_words(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let folded = fold(text, width.saturating_sub(1));
+    let first = folded.lines().next().unwrap_or_default();
+    let first: String = first.chars().take(width.saturating_sub(1)).collect();
+    first.trim_end_matches([' ', ',', ';']).to_owned() + "…"
+}
+
 /// Wraps a line at spaces, so that no piece is longer than `width` unless a single word is. Does not break at the spaces in
 /// numbers.
 fn fold(line: &str, width: usize) -> Cow<'_, str> {

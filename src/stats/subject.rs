@@ -23,7 +23,7 @@ const WORDS: [&[u8]; 6] = [
     b"url",
     b"description",
 ];
-/// The maximum length of a hint, in characters.
+/// The maximum length of a command in a hint, in characters. A path stays whole: of its end, two files may have the same.
 const HINT_MAX: usize = 60;
 
 /// What a call is about.
@@ -52,14 +52,10 @@ impl Subject {
         subject
     }
 
-    /// The path's end, or the command's first words.
+    /// The path, or the command's first words.
     pub(super) fn hint(self) -> Option<String> {
         if let Some(path) = self.path {
-            let over = path.chars().count().saturating_sub(HINT_MAX);
-            return Some(match over {
-                0 => path,
-                _ => "…".to_owned() + &path.chars().skip(over + 1).collect::<String>(),
-            });
+            return Some(path);
         }
         let words = self.words?;
         let words = words.trim();

@@ -3,6 +3,7 @@
 //! Writes only to the given writer. Text from a transcript cannot control the terminal that shows it.
 
 mod columns;
+mod largest;
 mod page;
 mod render;
 mod seen;

@@ -5,6 +5,7 @@
 use std::io::{self, Write};
 
 use super::Stats;
+use super::largest::hints;
 use super::seen::CURVES;
 use super::windows::name_of;
 use crate::outcome::{Entries, Examined};
@@ -342,12 +343,15 @@ impl Files<'_> {
                 recorded.unwrap_or_default(),
             ]
         });
-        let largest = found.counts.largest.iter().take(MOST).map(|consumer| {
+        let largest = &found.counts.largest;
+        let largest = &largest[..largest.len().min(MOST)];
+        let hints = hints(largest, usize::MAX);
+        let largest = largest.iter().zip(hints).map(|(consumer, hint)| {
             vec![
                 consumer.line.to_string(),
                 consumer.role.clone().into_owned(),
                 consumer.tool.clone().unwrap_or_default(),
-                consumer.hint.clone().unwrap_or_default(),
+                hint,
                 figure(consumer.tokens),
             ]
         });

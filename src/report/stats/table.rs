@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use super::largest::largest;
 use super::windows::{estimates, growth, presets, thresholds};
 use super::{Stats, View};
 use crate::outcome::{Examined, FileStatus};
@@ -12,9 +13,8 @@ use crate::report::cells::{percent, share};
 use crate::report::column;
 use crate::report::rows::{Foot, Table};
 use crate::report::screen::Tint;
-use crate::stats::{By, Consumer, Counts, FileStats, PathCount, ToolCount, Weigh};
+use crate::stats::{By, Counts, FileStats, PathCount, ToolCount, Weigh};
 use crate::text::{count, printable, size, thousands};
-use crate::transcript::BlockKind;
 
 /// Writes the tables.
 ///
@@ -126,7 +126,11 @@ pub(super) fn parts(stats: &Stats<'_>, view: View) -> io::Result<[Vec<Table>; 2]
             [numbers, weight(p.weight())].concat()
         },
     ));
-    tables.push(largest(&counts.largest, stats.entries.len(), folder));
+    tables.push(largest(
+        &counts.largest,
+        (stats.entries.len(), folder),
+        view,
+    ));
     tables.extend(growth(stats, view));
     tables.push(thresholds(stats));
     tables.push(presets(stats));
@@ -212,36 +216,5 @@ fn ranked<T: Weigh + Default>(
     }
     let hidden = all.len().saturating_sub(top) as u64;
     table.note = (hidden > 0).then(|| format!("and {} more", thousands(hidden)));
-    table
-}
-
-fn largest(consumers: &[Consumer], files: usize, folder: &str) -> Table {
-    let mut table = Table::new(["largest", "tokens", "message", "line"]);
-    table.words = &[0, 3];
-    for consumer in consumers {
-        let what = match &consumer.tool {
-            Some(tool) => match consumer.kind {
-                BlockKind::Call => format!("{tool} call"),
-                BlockKind::Result => format!("{tool} result"),
-                kind => format!("{tool} {}", kind.name()),
-            },
-            None if consumer.role == consumer.kind.name() => consumer.role.clone().into_owned(),
-            None => format!("{} {}", consumer.role, consumer.kind.name()),
-        };
-        let hint = consumer.hint.as_ref().map(|hint| format!(": {hint}"));
-        let what = what + &hint.unwrap_or_default();
-        let place = match &consumer.path {
-            Some(path) if files > 1 => {
-                format!("{}:{}", printable(&path[folder.len()..]), consumer.line)
-            }
-            Some(_) | None => consumer.line.to_string(),
-        };
-        table.rows.push(vec![
-            printable(&what).into_owned(),
-            thousands(consumer.tokens),
-            thousands(consumer.message),
-            place,
-        ]);
-    }
     table
 }

@@ -7,7 +7,7 @@ use super::seen::Shown;
 use super::{Stats, Turns, View};
 use crate::outcome::Examined;
 use crate::policy::Compare;
-use crate::report::rows::{Foot, Table};
+use crate::report::rows::{Foot, Last, Table};
 use crate::stats::{ConversationStats, FileStats, ResultsOver, Standing, Thresholds, Turn, Window};
 use crate::text::{count, printable, thousands};
 
@@ -142,6 +142,7 @@ pub(super) fn thresholds(stats: &Stats<'_>) -> Table {
     let policy = format!("policy {}", stats.head.about.policy.name);
     let mut table = Table::new([printable(&policy).as_ref(), "limit", "status"]);
     table.words = &[0, 2];
+    table.last = Last::Words;
     let only = stats.seen.only();
     let standings = &stats.seen.standings;
     let mut add = |name: &str, limit: String, status: String| {
