@@ -68,13 +68,14 @@ impl Emitted {
     /// The closing line.
     pub(super) fn closing(&self) -> String {
         let losses = self.losses.iter();
-        let losses = losses.map(|(loss, number)| format!("{} {number}", loss.name()));
+        let losses =
+            losses.map(|(loss, number)| format!("{} {number}", loss.name().replace('_', " ")));
         let losses: Vec<String> = losses.collect();
-        let held = match losses.is_empty() {
-            true => "nothing is left out".to_owned(),
-            false => format!("not held: {}", losses.join(", ")),
+        let lost = match losses.is_empty() {
+            true => "nothing was lost".to_owned(),
+            false => format!("lost or changed: {}", losses.join(", ")),
         };
         let written = count(self.written, "conversation");
-        format!("emitted {written}; {held}")
+        format!("{written} written as messages; {lost}")
     }
 }

@@ -37,7 +37,7 @@ fn a_session_becomes_messages_beside_it() {
     place
         .run("compact in.jsonl --policy none --emit messages")
         .exits(0)
-        .says(&["emitted 1 conversation; not held: thinking 1, failed_mark 1"]);
+        .says(&["1 conversation written as messages; lost or changed: thinking 1, failed mark 1"]);
     assert_eq!(
         place.files(),
         ["in.jsonl", "in.messages.jsonl", "in.messages.stats.json"]
@@ -76,7 +76,7 @@ fn anthropics_form_is_what_it_was() {
     let ran = place
         .run("compact in.jsonl --policy none --emit anthropic-messages -o -")
         .exits(0)
-        .says(&["emitted 1 conversation; nothing is left out"]);
+        .says(&["1 conversation written as messages; nothing was lost"]);
     let mut expected: Value = serde_json::from_str(CHAT).unwrap();
     let value = &lines(&ran.text())[0];
     // The mark stands behind what it marks.
@@ -114,7 +114,7 @@ fn a_tree_of_several_formats_becomes_one_data_set() {
     place
         .run("compact in --emit messages --out-dir set")
         .exits(0)
-        .says(&["sharegpt", "emitted 5 conversations"]);
+        .says(&["sharegpt", "5 conversations written"]);
     assert_eq!(
         place.files(),
         [
@@ -258,7 +258,7 @@ fn an_export_takes_no_ones_place() {
     place
         .run("compact in.jsonl --policy none --emit messages -n --overwrite --report r.json")
         .exits(0)
-        .says(&["emitted 1 conversation"]);
+        .says(&["1 conversation written"]);
     assert_eq!(place.text("in.messages.jsonl"), "mine");
 }
 

@@ -109,12 +109,12 @@ impl Coverage {
         )
     }
 
-    /// `calls understood: 12 of 170; unknown tools: exec 153, wait 5; arguments of an unknown form: Read 2`
+    /// `calls of a known kind: 12 of 170; unknown tools: exec 153, wait 5; arguments of an unknown form: Read 2`
     pub fn sentence(&self) -> String {
         /// The number of tools of each sort that are named.
         const NAMED: usize = 5;
         let mut text = format!(
-            "calls understood: {} of {}",
+            "calls of a known kind: {} of {}",
             self.calls_understood, self.calls
         );
         let unknown = self.unknown.iter();
@@ -327,7 +327,7 @@ mod tests {
         assert!(found.is_low());
         assert_eq!(
             found.sentence(),
-            "calls understood: 2 of 4; unknown tools: weather 2"
+            "calls of a known kind: 2 of 4; unknown tools: weather 2"
         );
     }
 
@@ -346,13 +346,13 @@ mod tests {
         let unknown = of(&[]);
         assert_eq!(
             unknown.sentence(),
-            "calls understood: 0 of 1; unknown tools: deploy 1"
+            "calls of a known kind: 0 of 1; unknown tools: deploy 1"
         );
         assert!(unknown.hint().is_some());
         let mut known = of(&["deploy"]);
         assert_eq!(
             known.sentence(),
-            "calls understood: 0 of 1; arguments of an unknown form: deploy 1"
+            "calls of a known kind: 0 of 1; arguments of an unknown form: deploy 1"
         );
         let hint = known.hint().unwrap();
         assert!(hint.starts_with("arguments are read"), "{hint}");
@@ -385,7 +385,10 @@ mod tests {
         ];
         let found = covered(Format::OpenAi, &lines);
         assert_eq!((found.calls_understood, found.calls), (1, 2));
-        assert_eq!(found.sentence(), "calls understood: 1 of 2; not read: 1");
+        assert_eq!(
+            found.sentence(),
+            "calls of a known kind: 1 of 2; not read: 1"
+        );
     }
 
     #[test]
