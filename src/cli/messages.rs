@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{Context, ErrorFormat, Fault, Voice};
 use crate::batch::Found;
-use crate::outcome::{Entries, NoticeLevel, Notices, path_text};
+use crate::outcome::{Entries, NoticeLevel, Notices, Warning, WarningKind, path_text};
 use crate::policy::Effective;
 use crate::report::{OverrideRef, PolicyRef};
 use crate::text::count;
@@ -67,7 +67,15 @@ pub(super) fn say(context: &Context, found: &Found, outcomes: &dyn Entries) -> i
         }
         if context.voice == Voice::Loud {
             let mut notices = Notices::default();
-            for warning in &outcome.warnings {
+            let (files, others): (Vec<&Warning>, Vec<&Warning>) = outcome
+                .warnings
+                .iter()
+                .partition(|one| is_about_a_file(one));
+            for (kind, message) in by_reason(&files) {
+                let place = (outcome.file.path.as_str(), None);
+                notices.add(NoticeLevel::Warning, kind, &message, None, place);
+            }
+            for warning in others {
                 let place = (outcome.file.path.as_str(), warning.line);
                 notices.add(
                     NoticeLevel::Warning,
@@ -83,6 +91,38 @@ pub(super) fn say(context: &Context, found: &Found, outcomes: &dyn Entries) -> i
     })?;
     faults.finish();
     Ok(())
+}
+
+/// Whether a warning is about one of the files that a session read: `not put back: PATH: REASON`.
+fn is_about_a_file(warning: &Warning) -> bool {
+    matches!(
+        warning.kind,
+        WarningKind::FileNotRead | WarningKind::FileWithheld
+    )
+}
+
+/// Such warnings, one for all files with the same reason: `not put back: REASON (PATH, PATH)`.
+fn by_reason(warnings: &[&Warning]) -> Vec<(&'static str, String)> {
+    let mut groups: BTreeMap<(&'static str, String), Vec<&str>> = BTreeMap::new();
+    for warning in warnings {
+        // A path may hold the separator, the words around it do not.
+        let parts = warning.message.split_once(": ");
+        let parts = parts.and_then(|(what, rest)| Some((what, rest.rsplit_once(": ")?)));
+        let (message, path) = match parts {
+            Some((what, (path, why))) => (format!("{what}: {why}"), Some(path)),
+            None => (warning.message.clone(), None),
+        };
+        let group = groups.entry((warning.kind.name(), message)).or_default();
+        group.extend(path);
+    }
+    let groups = groups.into_iter();
+    let message = |(message, paths): (String, Vec<&str>)| match paths.as_slice() {
+        [] => message,
+        paths => format!("{message} ({})", paths.join(", ")),
+    };
+    groups
+        .map(|((kind, text), paths)| (kind, message((text, paths))))
+        .collect()
 }
 
 /// Errors about inputs that are being printed.

@@ -1,6 +1,6 @@
 //! `ctxpack verify`: checks whether a history is valid for the provider's API.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
 
 use clap::Args;
@@ -10,13 +10,13 @@ use super::gates::nothing;
 use super::reading::{Reading, say};
 use super::shape::{Shape, ShapeArgs};
 use super::timings::{TimingArgs, wall};
-use super::{Context, Fault, flush, json_line, put};
+use super::{Context, Fault, Voice, flush, json_line, put};
 use crate::batch::{self, Found, Origin, Source, Workload};
 use crate::error::{ErrorKind, Result};
 use crate::format::Fit;
-use crate::outcome::{Examined, FileStatus, Notices, Unread, path_text};
+use crate::outcome::{Examined, FileStatus, LINES, Notices, Unread, path_text};
 use crate::report::times_line;
-use crate::text::{count, printable};
+use crate::text::{count, printable, thousands};
 use crate::verify::{Finding, Severity};
 
 /// The notice for an input in an unsupported format.
@@ -25,7 +25,7 @@ const NOT_CHECKED: &str = "not checked";
 /// Check histories against their provider's rules.
 ///
 /// The exit code is 1 if a rule is broken, or if a named file, or a file that is partly a transcript, could not be checked. Other
-/// files in a folder cause only a warning. Warnings do not affect the exit code.
+/// files in a folder cause only a warning. Warnings do not affect the exit code; equal ones of a file share a line, except with -v.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -70,9 +70,13 @@ impl Verify {
                 )?;
             }
             foreign.warnings(path, &file.warnings, "lines that cannot be read");
-            for finding in &file.found {
-                broken |= finding.severity == Severity::Error;
-                put(&mut out, self.line(path, finding).as_bytes())?;
+            broken |= file.found.iter().any(|one| one.severity == Severity::Error);
+            let each = match (self.shape.shape(), context.voice) {
+                (Shape::Json, _) | (Shape::Text, Voice::Loud) => Equal::Apart,
+                (Shape::Text, Voice::Quiet | Voice::Normal) => Equal::Together,
+            };
+            for (finding, others) in grouped(&file.found, each) {
+                put(&mut out, self.line(path, finding, &others).as_bytes())?;
             }
         }
         flush(&mut out)?;
@@ -129,7 +133,8 @@ impl Verify {
         }
     }
 
-    fn line(&self, path: &str, finding: &Finding) -> String {
+    /// A finding, and the lines of others that are like it.
+    fn line(&self, path: &str, finding: &Finding, others: &[u64]) -> String {
         let Finding {
             rule,
             severity,
@@ -141,10 +146,11 @@ impl Verify {
         let severity = severity_name(*severity);
         match self.shape.shape() {
             Shape::Text => format!(
-                "{}:{line}: {severity}: {}: {}\n",
+                "{}:{line}: {severity}: {}: {}{}\n",
                 printable(path),
                 rule.name(),
-                printable(message)
+                printable(message),
+                and_more(others)
             ),
             Shape::Json => {
                 let json = json!({
@@ -155,6 +161,49 @@ impl Verify {
             }
         }
     }
+}
+
+/// How warnings that differ only in their lines and ids are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Equal {
+    Apart,
+    Together,
+}
+
+/// The findings of a file, each with the lines of later ones that are like it: of equal warnings, one may be enough; each error has
+/// to be mended.
+fn grouped(findings: &[Finding], equal: Equal) -> Vec<(&Finding, Vec<u64>)> {
+    let mut groups: Vec<(&Finding, Vec<u64>)> = Vec::new();
+    let mut numbers: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for finding in findings {
+        if finding.severity == Severity::Warning && equal == Equal::Together {
+            let words = finding.message.strip_suffix(finding.id.as_str());
+            let key = (finding.rule.name(), words.unwrap_or(&finding.message));
+            let number = *numbers.entry(key).or_insert(groups.len());
+            if let Some((_, others)) = groups.get_mut(number) {
+                others.push(finding.line);
+                continue;
+            }
+        }
+        groups.push((finding, Vec::new()));
+    }
+    groups
+}
+
+/// ` (and 7 more like it, on lines 3, 4, 5, 6, 7 and 2 more; -v prints each)`
+fn and_more(lines: &[u64]) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let named = lines.iter().take(LINES).map(u64::to_string);
+    let named = named.collect::<Vec<_>>().join(", ");
+    let more = match lines.len().saturating_sub(LINES) {
+        0 => String::new(),
+        more => format!(" and {} more", thousands(more as u64)),
+    };
+    let all = thousands(lines.len() as u64);
+    let noun = if lines.len() == 1 { "line" } else { "lines" };
+    format!(" (and {all} more like it, on {noun} {named}{more}; -v prints each)")
 }
 
 fn severity_name(severity: Severity) -> &'static str {
