@@ -296,6 +296,13 @@ impl Undo {
         tally.results.push(result(path, &done));
         tally.restored += 1;
         tally.bytes += done.bytes;
+        if done.copy_of.is_some() {
+            let message = "restored, and now a copy of its input, which is still there";
+            let place = (&*path_text(path), None);
+            tally
+                .notices
+                .add(NoticeLevel::Note, "second_copy", message, None, place);
+        }
         // Losses are reported for each file.
         let is_plain = matches!((&done.state, &done.lost[..]), (State::Compacted, []));
         if context.is_for_people() && (context.voice == Voice::Loud || !is_plain) {
@@ -382,7 +389,11 @@ fn result_line(path: &Path, done: &Undone) -> String {
             count(*lost, "appended byte")
         ),
     };
-    format!("{}: {result}{lost}", shown_path(path))
+    let copy = match &done.copy_of {
+        Some(input) => format!("; it is a copy of {} now", shown_path(input)),
+        None => String::new(),
+    };
+    format!("{}: {result}{copy}{lost}", shown_path(path))
 }
 
 fn say(line: &str) {

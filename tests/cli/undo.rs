@@ -26,7 +26,10 @@ fn every_format_comes_back_in_place_and_elsewhere() {
         let streamed = place.run("undo in.compact.jsonl -o -").exits(0);
         assert_eq!(streamed.text(), before, "{format}");
 
-        place.run("undo in.compact.jsonl").exits(0);
+        place
+            .run("undo in.compact.jsonl")
+            .exits(0)
+            .says(&["; it is a copy of in.jsonl now"]);
         assert_eq!(place.text("in.compact.jsonl"), before, "{format}");
         place
             .run("undo in.compact.jsonl")

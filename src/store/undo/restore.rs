@@ -92,6 +92,8 @@ pub struct Undone {
     pub bytes: u64,
     /// The attributes that the file lost.
     pub lost: Vec<String>,
+    /// The input, if it still has these bytes: the file, restored in place, is a copy of it now.
+    pub copy_of: Option<PathBuf>,
 }
 
 impl fmt::Debug for Dest<'_> {
@@ -165,8 +167,10 @@ impl Found {
             hash: original.hash.clone(),
             bytes: original.bytes,
             lost: Vec::new(),
+            copy_of: None,
         };
         let mode = Mode::Like(self.rights.clone());
+        let mut copy_of = None;
         let mut file = match dest {
             Dest::InPlace => {
                 // A killed run may have left a temporary file even where there is nothing left to undo.
@@ -178,6 +182,13 @@ impl Found {
                 let spot = self.spot.clone();
                 let mut file = AtomicWriter::create(spot, existing, mode, Durability::Durable)?;
                 file.keep_time();
+                if let Source::Input(name) = source {
+                    let input = Store::new(&self.root, Durability::Lazy).shown_path_of(name);
+                    // It begins with these bytes; its agent may have continued it.
+                    let is_as_it_was =
+                        |input: &PathBuf| input.metadata().is_ok_and(|m| m.len() == original.bytes);
+                    copy_of = Some(input).filter(is_as_it_was);
+                }
                 file
             }
             Dest::Path(path, existing) => {
@@ -199,7 +210,11 @@ impl Found {
             }
         })?;
         let lost = file.commit()?.lost;
-        Ok(Undone { lost, ..done })
+        Ok(Undone {
+            lost,
+            copy_of,
+            ..done
+        })
     }
 
     /// The error for a fork, which is not undone. It may be removed if its session still has everything that it was made from.

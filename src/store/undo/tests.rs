@@ -101,6 +101,7 @@ fn undone(state: State, original: &str) -> Undone {
         hash: hash(original.as_bytes()),
         bytes: original.len() as u64,
         lost: Vec::new(),
+        copy_of: None,
     }
 }
 
@@ -111,6 +112,19 @@ fn an_archived_original_comes_back_in_place() {
     let done = b.undo("s", Dest::InPlace, Appended::Refuse).unwrap();
     assert_eq!(done, undone(State::Compacted, "the original"));
     assert_eq!(b.read("s"), "the original");
+}
+
+#[test]
+fn an_output_restored_beside_its_input_is_a_copy_of_it() {
+    let b = Bench::new();
+    b.compact(("t", "small"), ("s", "the original"), Original::Input);
+    let done = b.undo("t", Dest::InPlace, Appended::Refuse).unwrap();
+    let copy_of = done.copy_of.unwrap();
+    assert_eq!(copy_of.file_name(), b.path("s").file_name());
+    assert_eq!(
+        (b.read("s"), b.read("t")),
+        ("the original".into(), "the original".into())
+    );
 }
 
 #[test]
