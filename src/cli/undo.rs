@@ -189,6 +189,19 @@ impl Undo {
         Ok(())
     }
 
+    /// Whether a source is an output, as far as records tell by its path; other files are only looked at.
+    fn is_output(source: &Source, undo: &mut undo::Undo) -> bool {
+        match source {
+            Source::Stdin => false,
+            Source::File(FileSource {
+                path,
+                folder: Some(folder),
+                ..
+            }) => undo.names(path, folder).unwrap_or(true),
+            Source::File(FileSource { folder: None, .. }) => true,
+        }
+    }
+
     /// Restores the files one after the other, until the run is interrupted. An error ends it only if nobody reads what it prints.
     fn restore_all(
         &self,
@@ -197,8 +210,18 @@ impl Undo {
         undo: &mut undo::Undo,
         tally: &mut Tally,
     ) -> Result<()> {
-        let bar = Bar::new(sources, context.voice);
-        for source in sources {
+        let are_outputs: Vec<bool> = sources
+            .iter()
+            .map(|source| Self::is_output(source, undo))
+            .collect();
+        let outputs: Vec<Source> = sources
+            .iter()
+            .zip(&are_outputs)
+            .filter(|(_, is_output)| **is_output)
+            .map(|(source, _)| source.clone())
+            .collect();
+        let bar = Bar::new(&outputs, context.voice);
+        for (source, is_output) in sources.iter().zip(are_outputs) {
             if context.interrupted().is_some() {
                 break;
             }
@@ -218,7 +241,9 @@ impl Undo {
                     ..
                 }) => self.below(context, path, folder, undo, tally),
             };
-            bar.done(bytes);
+            if is_output {
+                bar.done(bytes);
+            }
             let lines = std::mem::take(&mut tally.lines);
             if !lines.is_empty() {
                 bar.aside(|| lines.iter().for_each(|line| say(line)));
@@ -398,4 +423,30 @@ fn result_line(path: &Path, done: &Undone) -> String {
 
 fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", printable(line));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::Exclude;
+
+    #[test]
+    fn progress_counts_outputs_and_not_their_inputs() {
+        let place = tempfile::tempdir().unwrap();
+        let policy = crate::Policy::preset("auto").unwrap();
+        for name in ["a", "b"] {
+            let input = place.path().join(format!("{name}.jsonl"));
+            std::fs::write(&input, "{\"role\":\"user\",\"content\":\"hello\"}\n").unwrap();
+            let output = place.path().join(format!("{name}.compact.jsonl"));
+            crate::compact_file(&input, &output, &policy).unwrap();
+        }
+        let found = find_outputs(&[place.path().to_owned()], &Exclude::default()).unwrap();
+        let mut undo = undo::Undo::new(None);
+        let outputs: Vec<bool> = found
+            .sources
+            .iter()
+            .map(|source| Undo::is_output(source, &mut undo))
+            .collect();
+        assert_eq!(outputs, [true, false, true, false]);
+    }
 }
