@@ -51,6 +51,10 @@ pub(super) fn names<'t>(text: &'t str, folders: &Folders, found: &mut impl FnMut
             at += 1;
             continue;
         }
+        if let Some(end) = end_of_outline(bytes, at) {
+            at = end;
+            continue;
+        }
         let start = at + usize::from(is_of_escape(bytes, at));
         let mut scheme = false;
         while at < bytes.len() && IN_TOKENS[usize::from(bytes[at])] {
@@ -83,6 +87,34 @@ pub(super) fn names<'t>(text: &'t str, folders: &Folders, found: &mut impl FnMut
             }
         }
     }
+}
+
+/// The end of the outline of a vector graphic, as in `<path d="M12 .297c-6.63 0-12 5.373-12 12z"/>`, if its first point is at
+/// `start`. Its numbers are coordinates: no later step refers to one of them by itself.
+fn end_of_outline(bytes: &[u8], start: usize) -> Option<usize> {
+    let [b'M' | b'm', first, ..] = bytes[start..] else {
+        return None;
+    };
+    if !first.is_ascii_digit() && !matches!(first, b' ' | b'.' | b'-') {
+        return None;
+    }
+    let [before @ .., b'"' | b'\''] = &bytes[..start] else {
+        return None;
+    };
+    // In source within a string, the quote is escaped.
+    let before = before.strip_suffix(b"\\").unwrap_or(before);
+    let [.., blank, b'd', b'='] = before else {
+        return None;
+    };
+    let is_of_outline = |b: &&u8| {
+        let commands_and_signs = b"mlhvcsqtaz.,-+e";
+        b.is_ascii_digit()
+            || b.is_ascii_whitespace()
+            || commands_and_signs.contains(&b.to_ascii_lowercase())
+    };
+    let end = start + bytes[start..].iter().take_while(is_of_outline).count();
+    let ends_there = bytes.get(end).is_none_or(|b| !IN_TOKENS[usize::from(*b)]);
+    (blank.is_ascii_whitespace() && ends_there).then_some(end)
 }
 
 /// Whether the first letter of a token belongs to `\n`, `\t` or `\r`, as in source or JSON within a text, but not in a Windows path
@@ -346,6 +378,21 @@ mod tests {
         assert_eq!(
             all(r"a line\nnext_line\tthis.field C:\src\new_dir"),
             ["next_line", "this.field", "new_dir"]
+        );
+    }
+
+    #[test]
+    fn coordinates_of_an_outline_are_no_names() {
+        assert_eq!(
+            all(
+                r##"<path strokeWidth={1.5} d="M12 .297c-6.63 0-12 5.373-12 12" fill="#333"/> d=\"m10 123.5z\" get_x"##
+            ),
+            ["strokeWidth", "1.5", "#333", "get_x"]
+        );
+        // Not an outline: other attributes, and numbers in words.
+        assert_eq!(
+            all(r#"id="M12 345" M12 345 d="M12_345""#),
+            ["345", "345", "M12_345"]
         );
     }
 
