@@ -1,5 +1,8 @@
 //! Selects the most informative lines of an output or a file.
 
+/// The value of a line that tells of a commit, besides its names: the command alone does not say which commit it made.
+pub(super) const COMMITTED: f64 = 4.0;
+
 /// The number of lines examined at the start and at the end of an output.
 const LOOKED_AT: usize = 200;
 
@@ -105,6 +108,31 @@ pub(super) fn is_outline(line: &str) -> bool {
     first.is_some_and(|word| DEFINES.contains(&word))
 }
 
+/// Whether a line of an output tells of a commit or a tag: what `git commit` prints (`[main 1a2b3c4] subject`), and what `git push`
+/// prints of a new tag.
+pub(super) fn is_commit(line: &str) -> bool {
+    let line = line.trim();
+    if line.starts_with("* [new tag]") {
+        return true;
+    }
+    let inside = line
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once("] "));
+    // The branch is before the hash, as in `main (root-commit) 1a2b3c4`.
+    let hash = inside.and_then(|(inside, _)| inside.rsplit_once(' '));
+    hash.is_some_and(|(_, hash)| is_hash(hash))
+}
+
+/// Whether a word is an abbreviated hash of git; figures alone are more likely the number of a process.
+fn is_hash(word: &str) -> bool {
+    let mut bytes = word.bytes();
+    (7..=40).contains(&word.len())
+        && bytes
+            .clone()
+            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+        && bytes.any(|b| b.is_ascii_alphabetic())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,6 +151,28 @@ mod tests {
         }
         for line in ["let x = fn_of(1);", "#[test]", "typed", "", "// fn f"] {
             assert!(!is_outline(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_git_prints_tells_of_commits_and_tags() {
+        for line in [
+            "[main 1a2b3c4] Fix it",
+            " [detached HEAD 1a2b3c4d] Fix it",
+            "[feat/x (root-commit) 1a2b3c4] Fix it",
+            " * [new tag]         v0.3.0 -> v0.3.0",
+        ] {
+            assert!(is_commit(line), "{line}");
+        }
+        for line in [
+            "[main 1a2b3c4]",
+            "[main] Fix it",
+            "[main 1a2b3c] Fix it",
+            "[main 1a2b3xyz] Fix it",
+            "[worker 1234567] started",
+            " * [new branch] x -> x",
+        ] {
+            assert!(!is_commit(line), "{line}");
         }
     }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use super::form::{Mark, Row, Section};
 use super::gather::{Gather, line_of};
 use super::left_out::left_out;
+use super::lines::{COMMITTED, is_commit};
 use super::names::{Speaker, hash};
 use super::units::{Claim, Origin, Request};
 use crate::facts::{
@@ -296,13 +297,17 @@ fn pasted(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark, num
         if gather.found.names.of(&text).is_empty() {
             continue;
         }
+        let base = match is_commit(&text) {
+            true => COMMITTED,
+            false => 0.0,
+        };
         let row = Row {
             section: Section::Details,
             mark,
             label: String::new(),
             text,
         };
-        gather.add(row, message, Claim::Pasted(number), 0.0);
+        gather.add(row, message, Claim::Pasted(number), base);
     }
 }
 

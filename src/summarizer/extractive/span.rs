@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use super::fact_units::{Blocks, Output};
 use super::form::Section;
 use super::gather::{BETWEEN, Gather, input, line_of};
-use super::lines::{is_outline, key_lines, without_numbers};
+use super::lines::{COMMITTED, is_commit, is_outline, key_lines, without_numbers};
 use super::names::{Counted, Speaker, hash};
 use super::settings::settings;
 use super::units::{Claim, Unit, UnitKind, Units};
@@ -310,6 +310,10 @@ impl Gather<'_, '_> {
         let counted = self.count(text, message, block.line, Speaker::Tool);
         let mut tell =
             |line: &str, base| self.line(line, Some(&counted), message, block.line, base);
+        let worth = |line: &str| match output {
+            Output::Command if is_commit(line) => COMMITTED,
+            Output::Command | Output::File | Output::OldFile | Output::Todos | Output::Other => 0.0,
+        };
         // The important part of a command's output is at its end.
         let at_the_end = match output {
             Output::Command => 0.5,
@@ -321,11 +325,11 @@ impl Gather<'_, '_> {
             Output::Command | Output::Other => {
                 let (lines, last) = key_lines(text);
                 for line in lines {
-                    tell(line, 0.0);
+                    tell(line, worth(line));
                 }
                 // The status is shown with the command.
                 for line in last.filter(|line| !line.starts_with("Exit code")) {
-                    tell(line, at_the_end);
+                    tell(line, worth(line).max(at_the_end));
                 }
             }
         }

@@ -109,6 +109,39 @@ fn each_part_of_a_file_is_told_where_it_was_read_last() {
 }
 
 #[test]
+fn a_commit_is_told_before_other_lines_of_an_output() {
+    // What a hook prints has as many names as the commit.
+    let checked = |from: usize| {
+        let lines =
+            (from..from + 30).map(|n| format!("src/part_{n}/mod.rs checked {n}ab{n}cd by {n}00"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let printed = format!(
+        "{}\n[main 1a2b3c4] Fix the zone\n 1 file changed\n{}\n",
+        checked(10),
+        checked(50)
+    );
+    let pasted = printed.replace("1a2b3c4", "5d6e7f8").repeat(4);
+    let lines = [
+        serde_json::json!({"role": "user", "content": pasted}),
+        serde_json::json!({"role": "assistant", "content": [
+            {"type": "tool_use", "id": "g", "name": "Bash", "input": {"command": "git commit -am 'Fix the zone'"}}]}),
+        serde_json::json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "g", "content": printed}]}),
+        serde_json::json!({"role": "assistant", "content": "It is done."}),
+    ]
+    .map(|line| line.to_string());
+    let transcript = read_as(Format::Anthropic, lines.join("\n").as_bytes());
+    let mut policy = auto();
+    policy.summary.user_message_max = 200;
+    let summary = whole(&transcript, &policy, 300, UserWords::Verbatim);
+    let details = rows(&summary, Section::Details);
+    let has = |line: &str| details.iter().any(|(_, text)| text.contains(line));
+    assert!(has("[main 1a2b3c4] Fix the zone"), "{}", summary.text);
+    assert!(has("[main 5d6e7f8] Fix the zone"), "{}", summary.text);
+}
+
+#[test]
 fn what_an_agent_writes_under_the_users_name_is_no_request() {
     let summary = summary(&[
         r#"{"role":"user","content":[{"type":"text","text":"<ide_opened_file>The user opened /w/x_y.rs</ide_opened_file>"},{"type":"text","text":"Fix it."}]}"#,
