@@ -104,6 +104,17 @@ impl Home {
                 home.write(&path, &fs::read_to_string(fixture(format)).unwrap());
             }
         }
+        // And one of the folder in which the commands are typed.
+        let here = home.path("").canonicalize().unwrap();
+        let here = here.to_str().unwrap();
+        let slug = here.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        let session = format!(".claude/projects/{slug}/5c030e11-0000-4000-8000-000000000001.jsonl");
+        let text = fs::read_to_string(fixture("claude-code")).unwrap();
+        let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        home.write(
+            &session,
+            &text.replace(first["cwd"].as_str().unwrap(), here),
+        );
         fs::create_dir(home.path("tmp")).unwrap();
         home
     }

@@ -29,7 +29,7 @@ fn every_format_comes_back_in_place_and_elsewhere() {
         place
             .run("undo in.compact.jsonl")
             .exits(0)
-            .says(&["; it is a copy of in.jsonl now"]);
+            .says(&["; it is a copy of ", "in.jsonl now\n"]);
         assert_eq!(place.text("in.compact.jsonl"), before, "{format}");
         place
             .run("undo in.compact.jsonl")

@@ -45,6 +45,18 @@ pub(super) enum InputCount {
     Others,
 }
 
+/// Inputs that are looked up. What is left of them goes back even if that panics: other threads wait for it.
+struct Looking<'q> {
+    queue: &'q Queue,
+    left: Vec<QueuedInput>,
+}
+
+impl Drop for Looking<'_> {
+    fn drop(&mut self) {
+        self.queue.put_back(std::mem::take(&mut self.left));
+    }
+}
+
 impl Input<'_> {
     pub(super) fn path(&self) -> &Path {
         match self {
@@ -147,12 +159,16 @@ impl<'i> Inputs<'i> {
             Inputs::Walked { queue, .. } => Some(match queue.next()? {
                 Dealt::Largest(dealt) => dealt.into_iter().map(Input::Walked).collect(),
                 Dealt::Found(found) => {
-                    let left = found.into_iter().map(Input::Walked).filter(is_left);
-                    let left = left.filter_map(|input| match input {
-                        Input::Walked(met) => Some(met),
-                        Input::Listed(_) => None,
-                    });
-                    queue.put_back(left.collect());
+                    let mut looking = Looking {
+                        queue,
+                        left: Vec::new(),
+                    };
+                    for met in found {
+                        let input = Input::Walked(met);
+                        if let (true, Input::Walked(met)) = (is_left(&input), input) {
+                            looking.left.push(met);
+                        }
+                    }
                     Vec::new()
                 }
             }),
