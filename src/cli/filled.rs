@@ -183,8 +183,7 @@ b
                 );
                 for line in filled.lines() {
                     let is_long = line.chars().count() > width;
-                    let is_whole = line.split_whitespace().count() <= 1
-                        || line.starts_with(INDENT);
+                    let is_whole = line.split_whitespace().count() <= 1 || line.starts_with(INDENT);
                     assert!(!is_long || is_whole, "{topic:?} at {width}: {line}");
                 }
             }
