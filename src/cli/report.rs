@@ -68,6 +68,10 @@ impl Out {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Add up several reports of compact, or of stats: all their inputs, with new totals
+    #[command(after_long_help = "\
+Examples:
+  ctxpack report merge 1.json 2.json -o all.html
+                                             the reports of two shards")]
     Merge {
         /// The reports
         #[arg(required = true, value_name = "FILE")]
