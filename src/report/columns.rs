@@ -12,7 +12,9 @@ pub(super) fn columns() -> Vec<Column<Outcome>> {
     type Of = Column<Outcome>;
     vec![
         Of::text("input", |o| shown_name(&o.file.path).into_owned()),
-        Of::text("output", |o| o.output.clone().unwrap_or_default()),
+        Of::text("output", |o| {
+            shown_name(o.output.as_deref().unwrap_or_default()).into_owned()
+        }),
         Of::text("format", |o| o.file.format.clone().unwrap_or_default()),
         Of::text("status", |o| o.status.to_string()),
         Of::text("error_kind", |o| error(o, |e| Some(e.kind.to_string()))),

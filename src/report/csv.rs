@@ -7,7 +7,7 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use super::column::{Cell, Column};
-use crate::text::{printable, shown_name};
+use crate::text::printable;
 
 /// The header line.
 pub(super) fn header<R>(columns: &[Column<R>]) -> String {
@@ -46,8 +46,7 @@ pub(super) fn write_rows<R>(
 pub(crate) fn text(value: &str) -> String {
     // Spreadsheets run a cell that begins like this as a formula, even if it is quoted; the apostrophe makes it text.
     let formula = value.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let named = shown_name(value);
-    let shown = printable(&named);
+    let shown = printable(value);
     if !formula && !shown.contains([',', '"']) {
         return shown.into_owned();
     }
