@@ -22,7 +22,8 @@ pub(super) fn filled(markdown: &str, width: usize) -> String {
             }));
             table(&mut out, &rows, width);
         } else if line.is_empty() || line.starts_with('#') {
-            push(&mut out, line.trim_start_matches('#').trim_start());
+            let text = line.trim_start_matches('#').trim_start();
+            fill(&mut out, text, ("", ""), width);
         } else {
             let mut text = line.to_owned();
             while let Some(next) = lines.next_if(|next| continues(next)) {
