@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn paths_that_differ_look_different() {
-        let below = |folder: &str| format!("/work/{folder}/{}/main.rs", "deep/".repeat(20));
+        let below = |folder: &str| format!("/home/{folder}/{}/main.rs", "deep/".repeat(20));
         let (alpha, beta) = (below("alpha"), below("beta"));
         for room in [0, 40, usize::MAX] {
             let shown = hints(&about(&[&alpha, &beta, &alpha]), room);
@@ -159,7 +159,7 @@ mod tests {
             assert_eq!(shown[0], shown[2]);
         }
         let shown = hints(&about(&[&alpha, &beta]), 40);
-        assert_eq!(shown[0], "/work/alpha/deep/de…p/deep/deep//main.rs");
+        assert_eq!(shown[0], "/home/alpha/deep/de…p/deep/deep//main.rs");
         // Where neither the beginning nor the end tells them apart, all of it does.
         let inside = |name: &str| format!("{0}/{name}/{0}", "deep/".repeat(20));
         let (x, y) = (inside("x"), inside("y"));
