@@ -42,7 +42,7 @@ pub(super) enum Role {
 impl StreamingWalk {
     /// A streaming walk for `paths`; `None` if only a list in memory can tell what their inputs are. That is so if they are not all
     /// folders, if one contains another, or if an output may be that of another input as well, or replace one. A list takes about
-    /// 100 bytes per input: 10.2 MiB more than a walk for 100 000 paths of 28 characters.
+    /// 320 bytes per input: a dry run over 100 000 paths takes 92 MB by a pattern, 61 MB by their folder.
     ///
     /// # Errors
     /// Those of finding the inputs, if all have to be found first.

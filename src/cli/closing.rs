@@ -7,7 +7,7 @@ use super::next::{OutputMode, next, quoted};
 use super::reports::Planned;
 use crate::batch::{Destination, Options, Sorted, unread};
 use crate::error::Result;
-use crate::outcome::{Entries, Status};
+use crate::outcome::{Entries, Outcome, Status};
 use crate::text::{printable, shown_path};
 
 /// The maximum number of sessions compacted in place for which the command that continues each is shown.
@@ -31,7 +31,7 @@ pub(super) fn outputs(
             line.into_iter().collect()
         }
         Destination::Folder(folder) if has_outputs => {
-            vec![format!("written to {}", shown_path(folder))]
+            vec![format!("written to {}", printable(&shown_path(folder)))]
         }
         Destination::Beside if has_outputs => {
             vec!["each output is beside its input, with .compact in its name".to_owned()]
@@ -50,7 +50,7 @@ fn in_place(outcomes: &Sorted) -> Result<Vec<String>> {
     let mut lines = Vec::new();
     if outcomes.len() <= MOST_CONTINUED {
         let around = surroundings();
-        let mut see = |outcome: &crate::outcome::Outcome| {
+        let mut see = |outcome: &Outcome| {
             if outcome.status == Status::Compacted {
                 let line = next(outcome, OutputMode::InPlace, &around);
                 let path = shown_path(outcome.file.path.as_ref());
