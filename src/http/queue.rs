@@ -35,12 +35,15 @@ const FIRST_HOLD: Duration = Duration::from_secs(1);
 const LONGEST_HOLD: Duration = Duration::from_secs(30);
 /// The longest such wait for a server that has never answered: it is probed several times within its patience.
 const LONGEST_SILENT: Duration = Duration::from_secs(2);
-/// The gap between requests after the first "too many requests"; each further one doubles it.
+/// The gap between requests after the first "too many requests".
 const FIRST_GAP: Duration = Duration::from_millis(100);
 /// A smaller gap counts as no gap.
 const LEAST_GAP: Duration = Duration::from_millis(10);
-/// Each success multiplies the gap by this factor.
-const DECAY: f64 = 0.97;
+/// Each further "too many requests" multiplies the gap by the first factor, each success by the second. So one refusal to four
+/// successes leaves the gap as it is: a limit is found with few refusals, and a server that refuses one of ten requests whatever
+/// their pace is not asked ever more slowly.
+const GROWTH: f64 = 1.4;
+const DECAY: f64 = 0.92;
 /// Polling interval of threads that wait for a free place.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -202,7 +205,7 @@ impl State {
         self.places = (self.places / 2).max(1);
         // Several simultaneous refusals say no more than the first.
         if self.not_before.is_none_or(|time| time <= now) {
-            self.gap = (self.gap * 2).clamp(FIRST_GAP, LONGEST_HOLD);
+            self.gap = self.gap.mul_f64(GROWTH).clamp(FIRST_GAP, LONGEST_HOLD);
         }
         let until = now + asked.unwrap_or(self.gap);
         self.not_before = self.not_before.max(Some(until));

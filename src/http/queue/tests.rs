@@ -182,6 +182,27 @@ fn a_third_of_random_failures_loses_nothing() {
     }
 }
 
+/// Some servers say this of their own load, whatever a client does: it is no pace to be learned.
+#[test]
+fn refusals_at_random_do_not_slow_a_run_down_for_good() {
+    for seed in 1..=200_u64 {
+        let mut state = seed;
+        let ran = run(|_, _| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            match (state >> 33) % 100 {
+                0..10 => busy(None),
+                10..37 => down(),
+                _ => Ok(()),
+            }
+        });
+        assert_eq!(ran.answered, 100, "seed {seed}: {ran:?}");
+        assert!(ran.requests <= 230, "seed {seed}: {ran:?}");
+        assert!(ran.took < Duration::from_secs(200), "seed {seed}: {ran:?}");
+    }
+}
+
 #[test]
 fn a_limit_that_the_server_does_not_explain_is_learned() {
     // At most five requests in two seconds.
