@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 
 use super::reports::{Planned, ReportArgs, RowArgs, write_all};
+use super::shape::{Shape, ShapeArgs};
 use super::{Context, check, flush, stdout_failed};
 use crate::batch::Spool;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Examined, NoticeLevel, Notices, Outcome, Totals};
 use crate::report::read::{self, Command, Merged, Parts};
-use crate::report::{AnyReport, CsvRows};
+use crate::report::{AnyReport, CsvRows, Render, ReportFormat};
 use crate::stats::{self, FileStats};
 use crate::store::open_transcript;
 use crate::text::count;
@@ -25,7 +26,7 @@ const MAX_REPORT_BYTES: u64 = 4 << 30;
 
 /// Render a report again, or add several up.
 ///
-/// FILE is a .json or .jsonl report of compact, stats, replay, eval, check or diff. Without -o, it is printed as text.
+/// FILE is a .json or .jsonl report of compact, stats, replay, eval, check or diff. Without -o, it is printed as text, or as JSON.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_long_help = "\
@@ -55,6 +56,8 @@ struct Out {
     out: Vec<PathBuf>,
     #[command(flatten)]
     rows: RowArgs,
+    #[command(flatten)]
+    shape: ShapeArgs,
 }
 
 impl Out {
@@ -125,7 +128,7 @@ fn render(context: &Context, path: &Path, out: &Out) -> Result<u8> {
         }
         Command::Check => {
             check_size(path, &metadata)?;
-            check::render_again(context, stored, &out.out, &out.rows)
+            check::render_again(context, stored, (&out.out, &out.rows), out.shape.shape())
         }
         Command::Diff => {
             check_size(path, &metadata)?;
@@ -226,20 +229,19 @@ fn check_size(path: &Path, metadata: &Metadata) -> Result<()> {
     Err(error.hint("ctxpack never writes files this large; check what it is"))
 }
 
-/// Writes the requested reports, or else prints the table to stdout.
+/// Writes the requested reports. Prints the report to stdout if it is asked for as JSON, or the table if no file is.
 fn tell(context: &Context, out: &Out, report: &AnyReport<'_>) -> Result<u8> {
     let planned = out.planned(report.finer_rows())?;
-    if planned.is_empty() {
+    let all_written = planned.is_empty() || write_all(context, &planned, report);
+    let shape = out.shape.shape();
+    if planned.is_empty() || shape == Shape::Json {
         let mut out = BufWriter::new(io::stdout().lock());
-        let screen = context.color.screen(&io::stdout());
-        let written = report.write_table(screen, &mut out);
+        let written = match shape {
+            Shape::Text => report.write_table(context.color.screen(&io::stdout()), &mut out),
+            Shape::Json => report.render(ReportFormat::Json, &mut out),
+        };
         written.map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;
-        return Ok(0);
     }
-    Ok(if write_all(context, &planned, report) {
-        0
-    } else {
-        2
-    })
+    Ok(if all_written { 0 } else { 2 })
 }

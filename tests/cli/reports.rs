@@ -288,9 +288,15 @@ fn reports_are_rendered_again_and_added_up() {
     }
     let table = place.run("report r.json").exits(0).text();
     assert!(table.contains("4 compacted"), "{table}");
+    for flag in ["--json", "--format json", "--json -o again/r.html"] {
+        let printed = place.run(&format!("report r.jsonl {flag}")).exits(0).text();
+        assert_eq!(printed, place.text("r.json"), "{flag}");
+    }
     place
         .run("report merge r.json r.jsonl -o both.json")
         .exits(0);
+    let merged = place.run("report merge r.json r.jsonl --json").exits(0);
+    assert_eq!(merged.text(), place.text("both.json"));
     let (one, both) = (place.json("r.json"), place.json("both.json"));
     for key in ["files", "failed", "tokens_before", "bytes_after"] {
         let twice = one["totals"][key].as_u64().unwrap() * 2;
@@ -388,6 +394,8 @@ fn reports_of_check_and_of_diff_are_rendered_again() {
             let printed = place.run(&format!("report {from}")).exits(0).text();
             // That `check --update` would accept what differs is known of a run alone.
             assert!(first.starts_with(&printed), "{first}\n{printed}");
+            let json = place.run(&format!("report {from} --json")).exits(0).text();
+            assert_eq!(json, place.text("r.json"), "{command}");
         }
         let why = format!("a report on {kind} holds the ");
         place.run("report merge r.json").exits(2).says(&[&why]);

@@ -13,6 +13,7 @@ use super::changed::Changed;
 use super::output::{CheckReports, Listing, OutputFormat};
 use super::verdict::{Checked, Difference, Verdict};
 use crate::cli::reports::RowArgs;
+use crate::cli::shape::Shape;
 use crate::cli::{Context, flush, stdout_failed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::ReadBack;
@@ -71,28 +72,27 @@ impl ReadBack for Entry {
     }
 }
 
-/// Renders a report to these files; without any, as text to stdout.
+/// Renders a report to these files. Prints it to stdout if it is asked for as JSON, or as text if there are no files.
 pub(in crate::cli) fn render_again(
     context: &Context,
     stored: Stored<'_>,
-    files: &[PathBuf],
-    rows: &RowArgs,
+    (files, rows): (&[PathBuf], &RowArgs),
+    shape: Shape,
 ) -> Result<u8> {
     let checked = stored.made(checked)?;
     let reports = CheckReports::checked(files)?.with_rows(rows)?;
-    if !files.is_empty() {
-        return Ok(match reports.write(context, &checked) {
-            true => 0,
-            false => 2,
-        });
+    let all_written = files.is_empty() || reports.write(context, &checked);
+    if files.is_empty() || shape == Shape::Json {
+        let mut out = BufWriter::new(io::stdout().lock());
+        let format = match shape {
+            Shape::Text => OutputFormat::Full,
+            Shape::Json => OutputFormat::Json,
+        };
+        let written = checked.write(format, Listing::of(context.voice), &mut out);
+        written.map_err(|e| stdout_failed(&e))?;
+        flush(&mut out)?;
     }
-    let mut out = BufWriter::new(io::stdout().lock());
-    let listing = Listing::of(context.voice);
-    checked
-        .write(OutputFormat::Full, listing, &mut out)
-        .map_err(|e| stdout_failed(&e))?;
-    flush(&mut out)?;
-    Ok(0)
+    Ok(if all_written { 0 } else { 2 })
 }
 
 /// The run to which these entries belong, if the report's sums match them.
