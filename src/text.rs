@@ -170,17 +170,6 @@ pub fn push_json_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Bytes as text; invalid UTF-8 is replaced.
-pub fn lossy(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
-    match bytes {
-        Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
-        Cow::Owned(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => Cow::Owned(text),
-            Err(error) => Cow::Owned(String::from_utf8_lossy(error.as_bytes()).into_owned()),
-        },
-    }
-}
-
 /// `1234567` as `1 234 567`.
 pub fn thousands(n: u64) -> String {
     let digits = n.to_string();

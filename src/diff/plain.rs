@@ -5,8 +5,8 @@
 
 use crate::facts::Earlier;
 use crate::format::{Format, Layout, Warnings};
-use crate::scan::unescape;
-use crate::text::{lossy, printable};
+use crate::scan::decoded;
+use crate::text::printable;
 use crate::transcript::{Block, BlockKind, Conversation, ConversationId, Transcript};
 
 use super::{Source, parts};
@@ -52,7 +52,7 @@ fn messages(
         };
         for block in conversation.blocks(message) {
             let block = transcript.block(*block);
-            let name = lossy(unescape(transcript.bytes(block.line, block.tool)));
+            let name = decoded(transcript.bytes(block.line, block.tool));
             let tool = match name.is_empty() {
                 true => String::new(),
                 false => format!(" {}", printable(&name)),
@@ -87,7 +87,7 @@ fn block_text(transcript: &Transcript<'_>, block: &Block) -> String {
         }
         BlockKind::Call | BlockKind::Server | BlockKind::Attachment => {
             let content = transcript.bytes(block.line, block.content);
-            lossy(content.into()).into_owned()
+            String::from_utf8_lossy(content).into_owned()
         }
         // A picture's bytes say nothing to a reader.
         BlockKind::Image | BlockKind::Document | BlockKind::Redacted | BlockKind::Other => {

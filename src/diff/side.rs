@@ -2,7 +2,6 @@
 //!
 //! A key is a hash. It only finds candidates: their bytes decide whether two blocks are the same.
 
-use std::borrow::Cow;
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
@@ -11,8 +10,7 @@ use crate::facts::{self, Earlier, MessageOrigin, exchanges};
 use crate::format::{Format, Warnings};
 use crate::ids::IdMap;
 use crate::policy::Tools;
-use crate::scan::unescape;
-use crate::text::lossy;
+use crate::scan::decoded;
 use crate::tokens::{Estimator, Sizes};
 use crate::transcript::{Block, BlockKind, Conversation, Message, Transcript};
 
@@ -163,7 +161,7 @@ impl Window<'_> {
         }
         let known = self.tools.get(&number).cloned();
         known.or_else(|| {
-            let name = lossy(unescape(self.transcript.bytes(block.line, block.tool)));
+            let name = decoded(self.transcript.bytes(block.line, block.tool));
             (!name.is_empty()).then(|| name.into_owned())
         })
     }
@@ -248,7 +246,7 @@ pub(super) fn words(transcript: &Transcript<'_>, block: &Block) -> String {
         BlockKind::Call | BlockKind::Server | BlockKind::Attachment => {
             let raw = transcript.bytes(block.line, block.content);
             let start = &raw[..raw.len().min(WORDS * 4)];
-            lossy(Cow::Borrowed(start)).chars().take(WORDS).collect()
+            String::from_utf8_lossy(start).chars().take(WORDS).collect()
         }
         BlockKind::Text
         | BlockKind::Image

@@ -3,7 +3,6 @@
 //! PURE. An answer belongs to the file that it names, and to no other: where two may be meant, to none.
 
 use super::exchanges::FactLocation;
-use super::lossy;
 use super::operation::Done;
 use crate::scan::Value;
 use crate::transcript::{Shape, Transcript};
@@ -30,8 +29,7 @@ pub(super) fn answers(transcript: &Transcript<'_>, result: FactLocation) -> Vec<
     let mut all = Vec::new();
     Value::part(transcript.line(block.line), block.content).elements(|item| {
         let [query, text, success] = item.fields(["query", "result", "success"]);
-        let [query, text] =
-            [query, text].map(|value| value.unescaped().map(|s| lossy(s).into_owned()));
+        let [query, text] = [query, text].map(|value| value.text().map(|text| text.into_owned()));
         all.push(Answer {
             query: query.unwrap_or_default(),
             done: match (success.raw(), &text) {

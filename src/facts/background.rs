@@ -7,15 +7,15 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::events::Events;
-use super::exchanges::{Exchange, Look, TellingLocation};
+use super::exchanges::{Exchange, FactLocation, Look, TellingLocation};
 use super::exit::CommandStatus;
 use super::notices::{Notice, notices, tag};
-use super::result_author::{ResultAuthor, whose};
+use super::result_author::{ResultAuthor, ResultText};
 use super::status::{Forms, ends, recorded, status_in, unwrapped};
-use super::{block_text, lossy, notices};
+use super::{block_text, notices};
 use crate::ids::IdMap;
 use crate::policy::ToolKind;
-use crate::scan::unescape;
+use crate::scan::decoded;
 use crate::transcript::{Block, Conversation, Transcript};
 
 /// The tools that read from a command or stop it, and the keys of their inputs that name it: Codex's, Claude Code's and Copilot
@@ -239,16 +239,29 @@ fn goes_on(transcript: &Transcript<'_>, look: &Block) -> bool {
 /// The name of a command that is still running, from its result.
 pub(super) fn name(transcript: &Transcript<'_>, call: &Exchange) -> Option<String> {
     let result = call.result?;
-    if let Some(inner) = &call.inner {
-        return inner.session.map(|session| session.to_string());
+    match &call.inner {
+        Some(inner) => inner.session.map(|session| session.to_string()),
+        None => {
+            let text = ResultText::of(transcript, call, result);
+            name_told(transcript, call, result, &text)
+        }
     }
+}
+
+/// The same for a call that is in no cell, given its result.
+pub(super) fn name_told(
+    transcript: &Transcript<'_>,
+    call: &Exchange,
+    result: FactLocation,
+    text: &ResultText<'_>,
+) -> Option<String> {
     if let Some(record) = recorded(transcript, result)
         && let Some(task) = record.text(&["backgroundTaskId"])
     {
         return Some(task.into_owned());
     }
     let block = transcript.block(result.block);
-    let whose = match whose(transcript, call, result) {
+    let whose = match text.whose {
         // The call asked for a background run.
         ResultAuthor::Either
             if call
@@ -259,7 +272,7 @@ pub(super) fn name(transcript: &Transcript<'_>, call: &Exchange) -> Option<Strin
         }
         whose => whose,
     };
-    name_in(transcript, block, &ends(transcript, block), whose)
+    name_in(transcript, block, &text.said, whose)
 }
 
 /// The name that a result gives to a running command. `said` is the text of the result, or its beginning and end; `whose` states
@@ -279,7 +292,7 @@ fn name_in(
         // Qwen Code
         "Background shell started.\nid: ",
     ];
-    let header = lossy(unescape(transcript.header(result)));
+    let header = decoded(transcript.header(result));
     let said = unwrapped(said);
     let name = if header.is_empty() {
         let beginnings = match whose {

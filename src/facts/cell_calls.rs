@@ -12,10 +12,10 @@ use super::exchanges::{Ended, Exchange, FactLocation, InnerCall, exchanges};
 use super::input::Input;
 use super::tools::{Basis, recognised};
 use super::understood::understands;
-use super::{background, kind_of, lossy};
+use super::{background, kind_of};
 use crate::ids::IdMap;
 use crate::policy::Tools;
-use crate::scan::unescape;
+use crate::scan::decoded;
 use crate::transcript::{Block, Conversation, Transcript};
 
 /// The tool of code mode.
@@ -85,13 +85,13 @@ fn cell<'t>(
     let [b'"', code @ .., b'"'] = transcript.bytes(call.line, call.content) else {
         return None;
     };
-    let code = lossy(unescape(code));
+    let code = decoded(code);
     code.contains("tools").then(|| (Cell::read(&code), code))
 }
 
 /// Whether the cell that a call runs has calls that could not be read, or a patch whose text is not known.
 pub(super) fn has_unread(transcript: &Transcript<'_>, call: &Block) -> bool {
-    let tool = lossy(unescape(transcript.bytes(call.line, call.tool)));
+    let tool = decoded(transcript.bytes(call.line, call.tool));
     let is_known = |call: &CellCall| call.tool != PATCH_TOOL || call.input.is_string();
     cell(transcript, call, &tool)
         .is_some_and(|(cell, _)| cell.unread > 0 || !cell.calls.iter().all(is_known))
@@ -153,7 +153,7 @@ const OUTPUT: &str = "\nOutput:\n";
 impl Report {
     fn of(transcript: &Transcript<'_>, result: FactLocation) -> Self {
         let block = transcript.block(result.block);
-        let read = |raw| lossy(unescape(raw));
+        let read = |raw| decoded(raw);
         let texts = transcript.texts(block).iter();
         let mut texts = texts.map(|text| read(transcript.bytes(block.line, text.span)));
         let unknown = Report {

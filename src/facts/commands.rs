@@ -4,9 +4,9 @@ use super::background::{ended, name};
 use super::error_lines::{is_error_message, is_of_success, is_source};
 use super::exchanges::{Ended, Exchange, FactLocation, TellingLocation};
 use super::exit::CommandStatus;
-use super::lossy;
 use super::path::{Folders, below_folder};
 use super::refused::says_it_was_refused;
+use super::result_author::ResultText;
 use super::service::said as called;
 use super::stated_end::{StatedEnd, stated_end};
 use super::status::{End, Names, ends, is_note_in_place, recorded};
@@ -122,7 +122,7 @@ fn several(
     Value::part(transcript.line(block.line), block.content).elements(|item| {
         let [success, error] = item.fields(["success", "error"]);
         let code = || {
-            let error = lossy(error.unescaped()?).into_owned();
+            let error = error.text()?.into_owned();
             let code = error.strip_prefix("Command exited with code ")?;
             code.trim().parse().ok()
         };
@@ -192,7 +192,8 @@ pub(super) fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> CommandS
     let Some(result) = exchange.result else {
         return CommandStatus::Unanswered;
     };
-    let code = match stated_end(transcript, exchange, result) {
+    let text = ResultText::of(transcript, exchange, result);
+    let code = match stated_end(transcript, exchange, result, &text) {
         StatedEnd::Refused => return CommandStatus::Refused,
         StatedEnd::Interrupted => return CommandStatus::Interrupted,
         StatedEnd::Later(exit) => return exit,
@@ -202,13 +203,13 @@ pub(super) fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> CommandS
     };
     let block = transcript.block(result.block);
     let recorded = recorded(transcript, result);
-    let said = ends(transcript, block);
-    let is_silent = code.is_none() && is_silent(transcript, result);
+    let said = &*text.said;
+    let is_silent = code.is_none() && is_silent(transcript, result, said);
     // If results name their tools, the session is from another agent, which flags failures in that way.
     let names_tools = !transcript.links().is_empty() && !block.tool.is_empty();
     let may_have_failed = || {
         let command = exchange.input(transcript).command();
-        command.is_some_and(|command| hides_failures(&command)) && tells_of_a_failure(&said)
+        command.is_some_and(|command| hides_failures(&command)) && tells_of_a_failure(said)
     };
     match (block.outcome, code) {
         (Outcome::Fine, None | Some(0)) if may_have_failed() => CommandStatus::Unknown,
@@ -218,19 +219,17 @@ pub(super) fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> CommandS
         (Outcome::Failed, None) => CommandStatus::Failed,
         // A record of this shape comes from an agent that flags every failed command.
         (Outcome::Fine, None) if recorded.is_some() || names_tools => CommandStatus::Succeeded,
-        (Outcome::Fine, None) if End::of(&said).names == Names::Failures => {
-            CommandStatus::Succeeded
-        }
+        (Outcome::Fine, None) if End::of(said).names == Names::Failures => CommandStatus::Succeeded,
         (Outcome::Fine, None) => CommandStatus::Unknown,
     }
 }
 
 /// Whether a result that is not flagged no longer says how its command ended: of an output that was cleared, only what is recorded
-/// outside of it is known.
-pub(super) fn is_silent(transcript: &Transcript<'_>, result: FactLocation) -> bool {
+/// outside of it is known. `said` is its text, or the beginning and end of that.
+pub(super) fn is_silent(transcript: &Transcript<'_>, result: FactLocation, said: &str) -> bool {
     let block = transcript.block(result.block);
     block.outcome == Outcome::Fine
-        && is_note_in_place(&ends(transcript, block))
+        && is_note_in_place(said)
         && recorded(transcript, result).is_none()
         && !flags_success(transcript, block)
 }

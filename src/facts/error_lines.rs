@@ -2,6 +2,10 @@
 //!
 //! PURE. Recognises them by their words alone; whether the call failed is determined elsewhere.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use crate::transcript::Outcome;
 
 /// Every error line that counts even in the output of a successful command contains one of these.
@@ -39,54 +43,88 @@ pub(super) enum Strength {
     Weak,
 }
 
+/// Phrases that also occur in files, which a successful command may show. In lower case.
+const WHERE_IT_FAILED: [&str; 24] = [
+    "error",
+    "exception",
+    "fail",
+    "fatal",
+    "panic",
+    "traceback",
+    "denied",
+    "not found",
+    "no such",
+    "cannot",
+    "unable",
+    "undefined",
+    "invalid",
+    "missing",
+    "rejected",
+    "refused",
+    "timed out",
+    "exited with",
+    "could not",
+    "couldn't",
+    "does not match",
+    "does not exist",
+    "not permitted",
+    "aborted",
+];
+
+/// What lines say that complain or say that something failed, if they have none of these phrases.
+const MORE: [&str; 2] = ["not ok ", "not recognized as "];
+
+/// The phrases of both lists, in any case.
+static PHRASES: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let mut builder = AhoCorasick::builder();
+    builder.ascii_case_insensitive(true);
+    builder.build(WHERE_IT_FAILED.iter().chain(&MORE)).ok()
+});
+
+/// Which of these phrases a line has, by a quick look: most lines have none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phrase {
+    WhereItFailed,
+    More,
+    None,
+}
+
+fn phrase(line: &str) -> Phrase {
+    let Some(phrases) = &*PHRASES else {
+        return Phrase::WhereItFailed;
+    };
+    let mut found = phrases
+        .find_iter(line)
+        .map(|found| found.pattern().as_usize());
+    match found.next() {
+        Some(first) if first < WHERE_IT_FAILED.len() => Phrase::WhereItFailed,
+        Some(_) if found.any(|number| number < WHERE_IT_FAILED.len()) => Phrase::WhereItFailed,
+        Some(_) => Phrase::More,
+        None => Phrase::None,
+    }
+}
+
 /// How certain it is that a line is an error message of a compiler, interpreter, shell or test runner; `None` if it is not one.
 pub(super) fn strength(line: &str) -> Option<Strength> {
-    /// Phrases that also occur in files, which a successful command may show. In lower case.
-    const WHERE_IT_FAILED: [&str; 24] = [
-        "error",
-        "exception",
-        "fail",
-        "fatal",
-        "panic",
-        "traceback",
-        "denied",
-        "not found",
-        "no such",
-        "cannot",
-        "unable",
-        "undefined",
-        "invalid",
-        "missing",
-        "rejected",
-        "refused",
-        "timed out",
-        "exited with",
-        "could not",
-        "couldn't",
-        "does not match",
-        "does not exist",
-        "not permitted",
-        "aborted",
-    ];
     /// How PowerShell begins its details on the message above.
     const OF_THE_ONE_ABOVE: [&str; 2] = ["+ CategoryInfo", "+ FullyQualifiedErrorId"];
     let line = line.trim();
     if is_of_success(line) || OF_THE_ONE_ABOVE.iter().any(|begin| line.starts_with(begin)) {
         return None;
     }
-    if complains(line) {
+    let phrase = phrase(line);
+    if phrase != Phrase::None && complains(line) {
         return Some(Strength::Complains);
     }
-    if says(line) {
+    if phrase != Phrase::None && says(line) {
         return Some(Strength::Says);
     }
     // pytest's.
     if line.starts_with("E   ") || is_finding(line) || names_a_place(line) {
         return Some(Strength::Reports);
     }
-    let lower = line.to_ascii_lowercase();
-    let resembles = WHERE_IT_FAILED.iter().any(|word| lower.contains(word));
-    resembles.then_some(match is_weak(line, &lower) {
+    let resembles = phrase == Phrase::WhereItFailed;
+    resembles.then(|| match is_weak(line, &line.to_ascii_lowercase()) {
         true => Strength::Weak,
         false => Strength::Resembles,
     })
@@ -278,6 +316,38 @@ fn complains(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A line is looked at closely only if it has a phrase: each that complains or says so has one.
+    #[test]
+    fn no_complaint_lacks_all_phrases() {
+        for line in [
+            "a: could not x",
+            "a: Unable to x",
+            "x: not found",
+            "x: Permission denied",
+            "(eval):1: x not found",
+            "' is not recognized as ",
+            "error[",
+            "error TS",
+            "FAILED",
+            "--- FAIL",
+            "panicked at",
+            "undefined reference to ",
+            "FAIL ",
+            "not ok ",
+            "permission denied ",
+            "error: x",
+            "Error: x",
+            "fatal: x",
+            "** (Error) x",
+        ] {
+            assert!(complains(line) || says(line), "{line}");
+            assert_ne!(phrase(line), Phrase::None, "{line}");
+        }
+        assert_eq!(phrase("not ok 1 - a failure"), Phrase::WhereItFailed);
+        assert_eq!(phrase("not ok 1 - all"), Phrase::More);
+        assert_eq!(phrase("all is well"), Phrase::None);
+    }
 
     #[test]
     fn what_says_that_something_failed_comes_before_what_only_may() {

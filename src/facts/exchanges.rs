@@ -6,13 +6,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::block_text;
 use super::exit::CommandStatus;
 use super::input::Input;
 use super::tools::{Basis, recognised};
-use super::{block_text, lossy};
 use crate::ids::IdMap;
 use crate::policy::{ToolKind, Tools};
-use crate::scan::unescape;
+use crate::scan::decoded;
 use crate::transcript::{BlockKind, Conversation, Transcript};
 
 /// Where a fact is in the transcript.
@@ -224,5 +224,5 @@ pub fn exchanges(
 /// The name of a block's tool.
 pub(super) fn name<'t>(transcript: &'t Transcript<'_>, block: u32) -> Cow<'t, str> {
     let block = transcript.block(block);
-    lossy(unescape(transcript.bytes(block.line, block.tool)))
+    decoded(transcript.bytes(block.line, block.tool))
 }

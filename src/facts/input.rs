@@ -6,8 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use super::lossy;
-use crate::scan::{Cursor, Span, unescape};
+use crate::scan::{Cursor, Span, decoded, unescape};
 use crate::transcript::{Block, Transcript};
 
 /// An input by its keys; if a key occurs twice, the last one counts.
@@ -180,7 +179,7 @@ fn elements(raw: &[u8]) -> Option<Vec<&[u8]>> {
 
 fn string(raw: &[u8]) -> Option<Cow<'_, str>> {
     match raw {
-        [b'"', inside @ .., b'"'] => Some(lossy(unescape(inside))),
+        [b'"', inside @ .., b'"'] => Some(decoded(inside)),
         _ => None,
     }
 }

@@ -61,8 +61,7 @@ mod user_commands;
 
 use std::borrow::Cow;
 
-use crate::scan::unescape;
-use crate::text::lossy;
+use crate::scan::decoded;
 use crate::transcript::{Block, Transcript};
 
 pub use activity::Activity;
@@ -116,7 +115,7 @@ pub fn beginning(transcript: &Transcript<'_>, result: &Block, characters: usize)
             .bytes(result.line, text.span)
             .split_at_checked(FIRST)
     {
-        let start = lossy(unescape(start));
+        let start = decoded(start);
         if start.trim_start().chars().count() >= characters + ESCAPE {
             return first(&start);
         }

@@ -3,9 +3,9 @@
 //! PURE. A notice is in a message of the user's role, in an attachment, or on a line of the queue of input to be sent; often in
 //! several of these. Only text that the agent itself writes is a notice, not text that a result shows.
 
+use super::block_text;
 use super::exchanges::TellingLocation;
 use super::exit::CommandStatus;
-use super::{block_text, lossy};
 use crate::scan::Value;
 use crate::transcript::{Block, BlockKind, Conversation, LineKind, Role, Transcript};
 
@@ -124,7 +124,7 @@ impl Notice {
         };
         Some(Notice {
             at,
-            task: lossy(task.unescaped()?).into_owned(),
+            task: task.text()?.into_owned(),
             text: command.string().map(|_| text(command)),
             exit,
         })
@@ -176,5 +176,5 @@ pub(super) fn tag<'t>(text: &'t str, name: &str) -> Option<&'t str> {
 
 /// The text of a string; empty for anything else.
 fn text(value: Value<'_>) -> String {
-    lossy(value.unescaped().unwrap_or_default()).into_owned()
+    value.text().unwrap_or_default().into_owned()
 }

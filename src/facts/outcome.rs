@@ -13,7 +13,7 @@ use super::operation::Done;
 use super::refused::{
     is_empty, is_refusal, may_be_refusal, never_ran, says_it_was_refused, was_refused,
 };
-use super::result_author::status;
+use super::result_author::{ResultText, status};
 use super::shell::VIEWERS;
 use super::stated_end::{StatedEnd, is_cut_short, stated_end};
 use super::tools::kind_of;
@@ -39,14 +39,17 @@ pub(super) fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Done
             Done::Unclear
         }
         (Outcome::Failed, _) => Done::Failed,
-        (Outcome::Fine, ToolKind::Shell) => match stated_end(transcript, exchange, result) {
-            StatedEnd::Refused => Done::Failed,
-            StatedEnd::Interrupted | StatedEnd::Running => Done::Unclear,
-            StatedEnd::Later(exit) => done(exit),
-            StatedEnd::Code(code) => done(CommandStatus::Code(code)),
-            StatedEnd::Nothing if is_silent(transcript, result) => Done::Unclear,
-            StatedEnd::Nothing => Done::Yes,
-        },
+        (Outcome::Fine, ToolKind::Shell) => {
+            let text = ResultText::of(transcript, exchange, result);
+            match stated_end(transcript, exchange, result, &text) {
+                StatedEnd::Refused => Done::Failed,
+                StatedEnd::Interrupted | StatedEnd::Running => Done::Unclear,
+                StatedEnd::Later(exit) => done(exit),
+                StatedEnd::Code(code) => done(CommandStatus::Code(code)),
+                StatedEnd::Nothing if is_silent(transcript, result, &text.said) => Done::Unclear,
+                StatedEnd::Nothing => Done::Yes,
+            }
+        }
         (Outcome::Fine, _) if was_refused(transcript, exchange) => Done::Failed,
         (Outcome::Fine, _) => Done::Yes,
     }
@@ -54,9 +57,10 @@ pub(super) fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Done
 
 /// Whether a failed command was stopped from outside: by the user, or because it took too long.
 fn was_killed(transcript: &Transcript<'_>, exchange: &Exchange, result: FactLocation) -> bool {
-    let status = || status(transcript, exchange, result).map(CommandStatus::Code);
+    let text = ResultText::of(transcript, exchange, result);
+    let status = || text.status(transcript, result).map(CommandStatus::Code);
     !never_ran(transcript, exchange)
-        && (is_cut_short(transcript, exchange, result) || status().is_some_and(is_killed))
+        && (is_cut_short(transcript, result, &text) || status().is_some_and(is_killed))
 }
 
 /// Whether a status is that of a stopped command: from `timeout` or a signal.

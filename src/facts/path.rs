@@ -6,8 +6,7 @@ use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 
 use super::input::Input;
-use super::lossy;
-use crate::scan::{Value, unescape};
+use crate::scan::{Value, decoded};
 use crate::transcript::{Line, LineKind, LinkKind, Transcript};
 
 /// The keys for the path in the inputs of tools.
@@ -97,7 +96,7 @@ impl<'t, 'a> Folders<'t, 'a> {
     fn recorded(&self, line: u32) -> Option<String> {
         let own = Value::of(self.transcript.line(line)).field("cwd").string();
         let own = own.filter(|folder| !folder.is_empty());
-        let folder = lossy(unescape(own.or_else(|| self.said_before(line))?));
+        let folder = decoded(own.or_else(|| self.said_before(line))?);
         (!folder.is_empty()).then(|| folder.into_owned())
     }
 

@@ -22,6 +22,8 @@ impl Placeholders {
         let shipped = presets()?;
         let policies = shipped.iter().chain([policy]);
         let texts = policies.flat_map(|policy| Replacement::ALL.map(|kind| kind.template(policy)));
+        // Without this, every result would begin like one that a policy leaves empty, and be read as a whole.
+        let texts = texts.filter(|text| !text.as_str().is_empty());
         let mut texts: Vec<Template> = texts.cloned().collect();
         texts.sort_by(|a, b| a.as_str().cmp(b.as_str()));
         texts.dedup();

@@ -6,6 +6,9 @@
 mod abandoned;
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::activity::Activity;
 use super::block_text;
@@ -70,15 +73,38 @@ const AGENTS: [&str; 7] = [
     "dispatch_agent",
 ];
 
+/// Phrases that are looked for in every text: finders that are made once.
+struct Phrases<const N: usize>([Finder<'static>; N]);
+
+impl<const N: usize> Phrases<N> {
+    fn new(phrases: [&'static str; N]) -> Self {
+        Phrases(phrases.map(Finder::new))
+    }
+
+    /// Whether a text has one of them.
+    fn are_in(&self, raw: &[u8]) -> bool {
+        self.0.iter().any(|phrase| phrase.find(raw).is_some())
+    }
+}
+
 /// How agents report that someone else changed a file that they had read.
-const CHANGED: [&[u8]; 3] = [
-    b"was modified, either by the user or by a linter",
-    b"\"edited_text_file\"",
-    b"has been modified externally",
-];
+static CHANGED: LazyLock<Phrases<3>> = LazyLock::new(|| {
+    Phrases::new([
+        "was modified, either by the user or by a linter",
+        "\"edited_text_file\"",
+        "has been modified externally",
+    ])
+});
+
+/// How an output says that a file is not there.
+static MISSING: LazyLock<Phrases<4>> = LazyLock::new(|| Phrases::new(NOT_THERE));
+
+/// How an output says that a commit hook, or a formatter that another program ran, has changed files.
+static REFORMATTED: LazyLock<Phrases<2>> =
+    LazyLock::new(|| Phrases::new(["modified by this hook", "reformatted"]));
 
 /// The event by which versions of Codex say that they have put files back, or some of them, to what they were before a turn.
-const UNDONE: &[u8] = b"\"undo_completed\"";
+static UNDONE: LazyLock<Phrases<1>> = LazyLock::new(|| Phrases::new(["\"undo_completed\""]));
 
 /// Everything that may have changed files, in conversation order, except the operations in `acts`.
 pub fn touches(
@@ -191,12 +217,10 @@ fn of_shell(
     }
     let said = transcript.block(result.block);
     let raw = transcript.bytes(said.line, said.content);
-    let tells = |words: &str| memchr::memmem::find(raw, words.as_bytes()).is_some();
-    if NOT_THERE.iter().any(|words| tells(words)) {
+    if MISSING.are_in(raw) {
         push(What::Missing(result.block));
     }
-    // A commit hook, or a formatter that another program ran.
-    if tells("modified by this hook") || tells("reformatted") {
+    if REFORMATTED.are_in(raw) {
         push(What::Anything);
     }
 }
@@ -219,10 +243,7 @@ fn of_words(
                 block: Some(*block),
             };
             let raw = transcript.bytes(said.line, said.value);
-            let is_note = CHANGED
-                .iter()
-                .any(|note| memchr::memmem::find(raw, note).is_some());
-            if is_note {
+            if CHANGED.are_in(raw) {
                 touches.push(PossibleChange {
                     at,
                     what: What::Named(vec![*block]),
@@ -249,10 +270,9 @@ fn of_notes(
             continue;
         }
         let bytes = transcript.line(line);
-        let has = |note: &&[u8]| memchr::memmem::find(bytes, note).is_some();
-        let what = if has(&UNDONE) {
+        let what = if UNDONE.are_in(bytes) {
             What::Anything
-        } else if CHANGED.iter().any(has) {
+        } else if CHANGED.are_in(bytes) {
             What::Noted(line)
         } else {
             continue;

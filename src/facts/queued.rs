@@ -3,7 +3,6 @@
 //! PURE. Omits what the user took back from the queue, since it was never sent. Does not say what became of the rest: it may
 //! reappear as a message or an attachment, or not at all.
 
-use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use crate::scan::Value;
@@ -33,8 +32,7 @@ pub fn queued_on(transcript: &Transcript<'_>, lines: RangeInclusive<u32>) -> Vec
         if kind.string() != Some(b"queue-operation") {
             continue;
         }
-        let text = content.unescaped().unwrap_or(Cow::Borrowed(b""));
-        let text = String::from_utf8_lossy(&text).into_owned();
+        let text = content.text().unwrap_or_default().into_owned();
         match operation.string() {
             Some(b"enqueue") => queued.push((number, text)),
             // The text goes back to the user's input line. All other removals are the agent's, which sends the text.

@@ -3,6 +3,8 @@
 //! PURE. An agent may state in an output how a command ended; so may any file that the command prints. The author is known if the
 //! agent flags or records the end elsewhere. Otherwise, results that show files and answers may be by either.
 
+use std::borrow::Cow;
+
 use super::exchanges::{Exchange, FactLocation};
 use super::printers::prints_foreign_text;
 use super::status::{Forms, ends, recorded, status_in};
@@ -31,15 +33,44 @@ impl ResultAuthor {
     }
 }
 
+/// The text of a result, or its beginning and end, and its author: what the statements about a command's end are found in.
+#[derive(Debug)]
+pub(super) struct ResultText<'t> {
+    pub(super) said: Cow<'t, str>,
+    pub(super) whose: ResultAuthor,
+}
+
+impl<'t> ResultText<'t> {
+    pub(super) fn of(
+        transcript: &'t Transcript<'_>,
+        call: &Exchange,
+        result: FactLocation,
+    ) -> Self {
+        ResultText {
+            said: ends(transcript, transcript.block(result.block)),
+            whose: whose(transcript, call, result),
+        }
+    }
+
+    /// The exit status that the agent gives in it.
+    pub(super) fn status(&self, transcript: &Transcript<'_>, result: FactLocation) -> Option<i64> {
+        let forms = self.whose.forms()?;
+        status_in(
+            transcript,
+            transcript.block(result.block),
+            &self.said,
+            forms,
+        )
+    }
+}
+
 /// The exit status that the agent gives in the result of a command.
 pub(super) fn status(
     transcript: &Transcript<'_>,
     call: &Exchange,
     result: FactLocation,
 ) -> Option<i64> {
-    let forms = whose(transcript, call, result).forms()?;
-    let block = transcript.block(result.block);
-    status_in(transcript, block, &ends(transcript, block), forms)
+    ResultText::of(transcript, call, result).status(transcript, result)
 }
 
 /// The author of the text in the result of a call.

@@ -2,12 +2,12 @@
 //!
 //! PURE. Weighs nothing that is not stated: what follows from a result without a statement is for others to say.
 
-use super::background::{ended, name};
+use super::background::{ended, name_told};
 use super::exchanges::{Exchange, FactLocation};
 use super::exit::CommandStatus;
 use super::refused::was_refused;
-use super::result_author::{ResultAuthor, status, whose};
-use super::status::{End, ended_without_status, ends, recorded, unwrapped};
+use super::result_author::{ResultAuthor, ResultText};
+use super::status::{End, ended_without_status, recorded, unwrapped};
 use crate::transcript::{Outcome, Transcript};
 
 /// What is stated of the end of a command that has a result.
@@ -31,6 +31,7 @@ pub(super) fn stated_end(
     transcript: &Transcript<'_>,
     exchange: &Exchange,
     result: FactLocation,
+    text: &ResultText<'_>,
 ) -> StatedEnd {
     if was_refused(transcript, exchange) {
         return StatedEnd::Refused;
@@ -41,29 +42,40 @@ pub(super) fn stated_end(
     if let Some(exit) = ended(exchange) {
         return StatedEnd::Later(exit);
     }
-    if is_cut_short(transcript, exchange, result) {
+    if is_cut_short(transcript, result, text) {
         return StatedEnd::Interrupted;
     }
     let is_flagged = transcript.block(result.block).outcome == Outcome::Failed;
-    if !is_flagged && name(transcript, exchange).is_some() {
+    if !is_flagged && is_running(transcript, exchange, result, text) {
         return StatedEnd::Running;
     }
-    match status(transcript, exchange, result) {
+    match text.status(transcript, result) {
         Some(code) => StatedEnd::Code(code),
         None => StatedEnd::Nothing,
+    }
+}
+
+/// Whether a command went on when its result was written.
+fn is_running(
+    transcript: &Transcript<'_>,
+    exchange: &Exchange,
+    result: FactLocation,
+    text: &ResultText<'_>,
+) -> bool {
+    match &exchange.inner {
+        Some(inner) => inner.session.is_some(),
+        None => name_told(transcript, exchange, result, text).is_some(),
     }
 }
 
 /// Whether a command was stopped according to its result: by the user, or because it took too long.
 pub(super) fn is_cut_short(
     transcript: &Transcript<'_>,
-    exchange: &Exchange,
     result: FactLocation,
+    text: &ResultText<'_>,
 ) -> bool {
     let block = transcript.block(result.block);
-    let said = ends(transcript, block);
-    ended_without_status(transcript, block)
-        || is_stopped(&said, block.outcome, whose(transcript, exchange, result))
+    ended_without_status(transcript, block) || is_stopped(&text.said, block.outcome, text.whose)
 }
 
 fn is_stopped(said: &str, outcome: Outcome, whose: ResultAuthor) -> bool {

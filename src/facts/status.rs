@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
+use super::block_text;
 use super::exchanges::FactLocation;
 use super::input::Input;
-use super::{block_text, lossy};
-use crate::scan::{Value, unescape};
+use crate::scan::{Value, decoded};
 use crate::transcript::{Block, BlockKind, Transcript};
 
 /// Which forms of a status count.
@@ -27,7 +27,7 @@ pub(super) fn status_in(
     ends: &str,
     forms: Forms,
 ) -> Option<i64> {
-    match lossy(unescape(transcript.header(result))) {
+    match decoded(transcript.header(result)) {
         header if !header.is_empty() => code(&header, Forms::All),
         _ => code(ends, forms).or_else(|| beside(transcript, result)),
     }
@@ -87,7 +87,7 @@ pub(super) fn ends<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t
         && !raw.starts_with(b"{")
     {
         let ends = [&raw[..ENOUGH], &raw[raw.len() - ENOUGH..]];
-        let [head, tail] = ends.map(|part| lossy(unescape(part)));
+        let [head, tail] = ends.map(|part| decoded(part));
         // A cut escape may look like the end of a line, but not like the ends of two lines.
         let header = head.match_indices('\n').nth(HEADER - 1);
         let last = tail.match_indices('\n').nth(1);

@@ -7,7 +7,6 @@ use super::commands::Command;
 use super::exchanges::{FactLocation, TellingLocation};
 use super::exit::CommandStatus;
 use crate::scan::Value;
-use crate::text::lossy;
 use crate::transcript::{Block, BlockKind, Conversation, LineKind, Role, Transcript};
 
 /// A command that the user ran.
@@ -148,7 +147,7 @@ fn unsent(transcript: &Transcript<'_>, conversation: &Conversation, all: &mut Ve
                 line,
                 block: None,
             },
-            command: lossy(crate::scan::unescape(command)).into_owned(),
+            command: crate::scan::decoded(command).into_owned(),
             exit: pis_exit(transcript, line),
         });
     }

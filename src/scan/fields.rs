@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 use super::cursor::{Cursor, Kind};
 use super::defects::Parse;
-use super::{Span, unescape};
+use super::{Span, decoded, unescape};
 
 /// A value in a line, or no value.
 #[derive(Debug, Clone, Copy, Default)]
@@ -102,6 +102,11 @@ impl<'a> Value<'a> {
     /// The unescaped text, if it is a string.
     pub fn unescaped(self) -> Option<Cow<'a, [u8]>> {
         self.string().map(unescape)
+    }
+
+    /// The same as UTF-8: invalid bytes are replaced.
+    pub fn text(self) -> Option<Cow<'a, str>> {
+        self.string().map(decoded)
     }
 
     /// The number, if it is one that fits into `T`.

@@ -24,7 +24,7 @@ pub use fields::Value;
 pub(crate) use lines::BOM;
 pub use lines::{Eol, RawLine, lines};
 pub(crate) use simd::{Inside, inside};
-pub use string::{Text, next_special, string_end, unescape, unescape_at, unescape_into};
+pub use string::{Text, decoded, next_special, string_end, unescape, unescape_at, unescape_into};
 pub use strings::{NO_STRINGS, Strings};
 
 /// A range of bytes within one line.

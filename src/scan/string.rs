@@ -231,21 +231,26 @@ impl Escape {
     }
 }
 
+/// The character of an escape of two bytes, by the second.
+const fn plain_escape(letter: u8) -> Option<u8> {
+    Some(match letter {
+        b'n' => b'\n',
+        b'"' | b'\\' | b'/' => letter,
+        b't' => b'\t',
+        b'r' => b'\r',
+        b'b' => 8,
+        b'f' => 12,
+        _ => return None,
+    })
+}
+
 /// Reads the escape whose backslash is at `at`; a surrogate pair is one escape.
 pub(super) fn escape(line: &[u8], at: usize) -> Parse<Escape> {
-    let simple = |c: u8| {
-        Ok(Escape {
-            len: 2,
-            value: u32::from(c),
-        })
-    };
+    if let Some(plain) = line.get(at + 1).and_then(|letter| plain_escape(*letter)) {
+        let value = u32::from(plain);
+        return Ok(Escape { len: 2, value });
+    }
     match line.get(at + 1) {
-        Some(c @ (b'"' | b'\\' | b'/')) => simple(*c),
-        Some(b'b') => simple(0x08),
-        Some(b'f') => simple(0x0c),
-        Some(b'n') => simple(b'\n'),
-        Some(b'r') => simple(b'\r'),
-        Some(b't') => simple(b'\t'),
         Some(b'u') => {
             let high = hex4(line, at + 2).ok_or_else(|| Bad::new(at, "broken \\u escape"))?;
             if (0xd800..0xdc00).contains(&high)
@@ -298,6 +303,29 @@ pub fn unescape(raw: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
+/// The same as UTF-8: invalid bytes are replaced.
+pub fn decoded(raw: &[u8]) -> Cow<'_, str> {
+    let Ok(mut rest) = simdutf8::basic::from_utf8(raw) else {
+        return Cow::Owned(String::from_utf8_lossy(&unescape(raw)).into_owned());
+    };
+    let Some(mut next) = memchr::memchr(b'\\', raw) else {
+        return Cow::Borrowed(rest);
+    };
+    let mut out = String::with_capacity(raw.len());
+    // A string that was read has only whole escapes; anything else would be an error in the caller's span.
+    while let Ok(Escape { len, value }) = escape(rest.as_bytes(), next) {
+        out.push_str(&rest[..next]);
+        out.push(char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER));
+        rest = &rest[next + len..];
+        match memchr::memchr(b'\\', rest.as_bytes()) {
+            Some(at) => next = at,
+            None => break,
+        }
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
 /// The character of the escape whose backslash is at `at`, and its length in bytes; a lone surrogate is U+FFFD. `None` if there is
 /// no whole escape.
 pub fn unescape_at(raw: &[u8], at: usize) -> Option<(char, usize)> {
@@ -312,6 +340,12 @@ pub fn unescape_into(raw: &[u8], mut sink: impl FnMut(&[u8])) {
     while let Some(n) = memchr::memchr(b'\\', rest) {
         if n > 0 {
             sink(&rest[..n]);
+        }
+        // Most escapes are line breaks and quotes.
+        if let Some(plain) = rest.get(n + 1).and_then(|letter| plain_escape(*letter)) {
+            sink(&[plain]);
+            rest = &rest[n + 2..];
+            continue;
         }
         // A string that was read has only whole escapes; anything else would be an error in the caller's span.
         let Ok(escape) = escape(rest, n) else {

@@ -27,8 +27,7 @@ pub use link::{Answer, Compaction, Link, LinkKind};
 pub use records::{BlockMark, Record, TextMark};
 pub use typed::{mentioned_in, typed_in};
 
-use crate::scan::{Anomalies, BOM, Eol, Span, Text, unescape};
-use crate::text::lossy;
+use crate::scan::{Anomalies, BOM, Eol, Span, Text, decoded};
 
 /// One input: a file, standard input, or one line of a conversation-per-line file.
 #[derive(Debug, Clone)]
@@ -199,7 +198,7 @@ impl<'a> Transcript<'a> {
 
     /// The texts of a block, separated by line breaks. Invalid UTF-8 is replaced.
     pub fn block_text(&self, block: &Block) -> Cow<'_, str> {
-        let one = |text: &Text| lossy(unescape(self.bytes(block.line, text.span)));
+        let one = |text: &Text| decoded(self.bytes(block.line, text.span));
         match self.texts(block) {
             [text] => one(text),
             texts => {

@@ -6,7 +6,6 @@ use crate::batch::each_transcript;
 use crate::diff::Source;
 use crate::format::Warnings;
 use crate::scan::unescape;
-use crate::text::lossy;
 use crate::transcript::{Block, BlockKind, Transcript};
 
 /// The texts of the live windows of a transcript.
@@ -49,8 +48,9 @@ impl Texts {
                 let twice = is_string.then(|| unescape(&once));
                 let all = [Some(content.into()), Some(once.clone()), twice];
                 let all = all.into_iter().flatten();
-                self.0
-                    .extend(all.map(|text| with_plain_ends(lossy(text).into_owned())));
+                self.0.extend(
+                    all.map(|text| with_plain_ends(String::from_utf8_lossy(&text).into_owned())),
+                );
             }
             // A picture's bytes say nothing to a reader.
             BlockKind::Image | BlockKind::Document | BlockKind::Redacted | BlockKind::Other => {}

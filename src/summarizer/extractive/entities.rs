@@ -143,9 +143,17 @@ fn has_paths_of_windows(bytes: &[u8]) -> bool {
 
 /// Calls `found` with the names in a token that has bytes of exactly these kinds.
 fn token<'t>(token: &'t str, kinds: u8, found: &mut impl FnMut(Class, &'t str)) {
+    let whole = token;
+    let mut token = without_end(token);
+    let kinds = match token.len() < whole.len() {
+        true => kinds_of(token),
+        false => kinds,
+    };
+    // A word at the end of a sentence.
+    if kinds == LOWER {
+        return;
+    }
     let has = |kind: u8| kinds & kind != 0;
-    let ends = |c: char| matches!(c, '.' | ':' | '-' | '/' | '#' | '+' | '@' | '~');
-    let mut token = token.trim_end_matches(ends);
     if has(COLON) && has(SLASH) && token.contains("://") {
         found(Class::Url, token);
         return;
@@ -184,6 +192,20 @@ fn token<'t>(token: &'t str, kinds: u8, found: &mut impl FnMut(Class, &'t str)) 
     } else if let Some(class) = class {
         found(class, token);
     }
+}
+
+/// A token without the marks that sentences and lists put after a name.
+fn without_end(token: &str) -> &str {
+    let is_mark =
+        |b: &u8| matches!(b, b'.' | b':' | b'-' | b'/' | b'#' | b'+' | b'@' | b'~');
+    let marks = token.bytes().rev().take_while(is_mark).count();
+    &token[..token.len() - marks]
+}
+
+/// The kinds of bytes in a token.
+fn kinds_of(token: &str) -> u8 {
+    let kinds = token.bytes().map(|b| IN_NAMES[usize::from(b)]);
+    kinds.fold(0, |all, kind| all | kind)
 }
 
 /// Whether a number is a date or a time, which stays whole.
@@ -230,6 +252,14 @@ fn class(token: &str, kinds: u8) -> Option<Class> {
     if kinds & !(LOWER | OTHER) == 0 {
         return None;
     }
+    // Words with capitals: the larger part of what comes here.
+    if kinds & !(LOWER | UPPER) == 0 {
+        return match bytes.len() >= 5 && kinds == LOWER | UPPER {
+            true if is_error(token) => Some(Class::Error),
+            true => is_symbol(bytes).then_some(Class::Symbol),
+            false => None,
+        };
+    }
     let count = |kind: u8| {
         let of_kind = |b: &&u8| IN_NAMES[usize::from(**b)] & kind != 0;
         bytes.iter().filter(of_kind).count()
@@ -252,11 +282,16 @@ fn class(token: &str, kinds: u8) -> Option<Class> {
     if bytes.len() < 5 {
         return None;
     }
-    let is_error = |end: &&str| token.ends_with(*end);
-    if kinds & UPPER != 0 && ["Error", "Exception", "Warning"].iter().any(is_error) {
+    if kinds & UPPER != 0 && is_error(token) {
         return Some(Class::Error);
     }
     is_symbol(bytes).then_some(Class::Symbol)
+}
+
+/// The name of a kind of error.
+fn is_error(token: &str) -> bool {
+    const ENDS: [&str; 3] = ["Error", "Exception", "Warning"];
+    ENDS.iter().any(|end| token.ends_with(end))
 }
 
 /// A hash, a UUID, or a number of an issue tracker.

@@ -20,7 +20,7 @@ use super::weights::Weights;
 use crate::facts::{Activity, Earlier, Ending, FactLocation, MessageOrigin, TellingLocation};
 use crate::ids::{IdMap, IdSet};
 use crate::policy::Policy;
-use crate::scan::unescape;
+use crate::scan::decoded;
 use crate::transcript::{Block, Conversation, Transcript};
 
 /// The longest statement of any kind but the user's, in bytes.
@@ -271,16 +271,15 @@ pub(super) fn line_of(line: &str) -> Cow<'_, str> {
 
 /// A call's input as JSON, with unescaped strings.
 pub(super) fn input<'t>(transcript: &'t Transcript<'_>, call: &Block) -> Cow<'t, str> {
-    let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match transcript.bytes(call.line, call.content) {
         [b'"', inside @ .., b'"'] => {
             // JSON in a string, or plain text.
-            let text = unescape(inside);
-            Cow::Owned(match text.first() {
-                Some(b'{') => lossy(&unescape(&text)),
-                Some(_) | None => lossy(&text),
-            })
+            let text = decoded(inside);
+            match text.starts_with('{') {
+                true => Cow::Owned(decoded(text.as_bytes()).into_owned()),
+                false => text,
+            }
         }
-        raw => Cow::Owned(lossy(&unescape(raw))),
+        raw => decoded(raw),
     }
 }
