@@ -256,15 +256,12 @@ impl<'i> State<'i> {
         };
         // No call shows a change that an earlier summary mentions.
         let was_so =
-            before.is_none_or(|change| changed.is_none_or(|work| work_of(change) == Some(work)));
+            before.is_none_or(|change| changed.is_none_or(|work| works_of(change).contains(&work)));
         Verdict::of(
             was_so
-                && match work_of(label) {
-                    _ if label.ends_with(" failed") => {
-                        (failed.is_some() || has_shell_failed) && last.is_none()
-                    }
-                    Some(work) => is(work),
-                    None => false,
+                && match label.ends_with(" failed") {
+                    true => (failed.is_some() || has_shell_failed) && last.is_none(),
+                    false => works_of(label).iter().any(|work| is(*work)),
                 },
         )
     }
@@ -334,14 +331,17 @@ impl Verdict {
     }
 }
 
-/// The operation according to a row, by its first word.
-fn work_of(label: &str) -> Option<Work> {
-    match label.split(' ').next()? {
-        "read" | "searched" => Some(Work::Read),
-        "wrote" => Some(Work::Write),
-        "edited" => Some(Work::Edit),
-        "deleted" => Some(Work::Delete),
-        _ => None,
+/// The operations that a row may mean; none if its words are not known.
+fn works_of(label: &str) -> &'static [Work] {
+    let mut words = label.split([' ', ',']);
+    match (words.next(), words.next()) {
+        (Some("read" | "searched"), _) => &[Work::Read],
+        (Some("wrote"), _) => &[Work::Write],
+        (Some("edited"), _) => &[Work::Edit],
+        (Some("deleted"), _) | (Some("moved"), Some("away")) => &[Work::Delete],
+        // A patch moves a file and edits it.
+        (Some("moved"), Some("here")) => &[Work::Write, Work::Edit],
+        (_, _) => &[],
     }
 }
 
@@ -443,6 +443,14 @@ mod tests {
         assert_eq!(
             State::new(&index, index.events.len()).truth(&read(&[line.to_string()])),
             [truth(2, 1), truth(0, 0)]
+        );
+        // What was moved is gone from one place, and in the other.
+        let steps = [step(1, "Bash", r#"{"command":"mv a.rs done/c.rs"}"#, "")];
+        let index = Index::new(read(&steps.concat()), Folders::default());
+        let line = serde_json::json!({"role": "user", "content": "## Files\nL1 moved away: a.rs\nL1 moved here: done/c.rs\nL1 moved here: other.rs\n"});
+        assert_eq!(
+            State::new(&index, index.events.len()).truth(&read(&[line.to_string()])),
+            [truth(3, 2), truth(0, 0)]
         );
         // For files that only commands name: whether the last of these failed.
         let steps = [
