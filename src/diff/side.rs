@@ -239,7 +239,7 @@ impl Window<'_> {
 pub(super) fn words(transcript: &Transcript<'_>, block: &Block) -> String {
     let said = facts::beginning(transcript, block, WORDS);
     if !said.is_empty() {
-        return said;
+        return said.into_owned();
     }
     match block.kind {
         // A call's input, as it is written.

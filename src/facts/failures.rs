@@ -1,8 +1,9 @@
 //! Failures: results that report one, and outputs of commands with error messages.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
-use memchr::memmem;
+use aho_corasick::AhoCorasick;
 
 use super::background;
 use super::commands::{exit, hides_failures};
@@ -49,7 +50,7 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
         }
         // Most commands succeed, and most outputs do not mention errors at all.
         if outcome == Outcome::Fine
-            && (!may_contain(transcript, block, &ALWAYS)
+            && (!may_contain_error(transcript, block)
                 || shows_files(transcript, exchange)
                 || went_well(transcript, exchange))
         {
@@ -244,13 +245,15 @@ fn shows_files(transcript: &Transcript<'_>, exchange: &Exchange) -> bool {
     input.command().is_some_and(|command| only_shows(&command))
 }
 
-/// Whether a result's raw text may contain one of these words.
-fn may_contain(transcript: &Transcript<'_>, result: &Block, words: &[&str]) -> bool {
-    let is_there = |raw: &[u8], word: &str| memmem::find(raw, word.as_bytes()).is_some();
+/// Whether a result's raw text may contain an error line that counts in the output of a successful command.
+fn may_contain_error(transcript: &Transcript<'_>, result: &Block) -> bool {
+    /// An escape may encode any letter.
+    const ESCAPE: &str = "\\u";
+    static MARKS: LazyLock<Option<AhoCorasick>> =
+        LazyLock::new(|| AhoCorasick::new(ALWAYS.iter().chain([&ESCAPE])).ok());
     transcript.texts(result).iter().any(|text| {
         let raw = transcript.bytes(result.line, text.span);
-        // An escape may encode any letter.
-        words.iter().any(|word| is_there(raw, word)) || is_there(raw, "\\u")
+        MARKS.as_ref().is_none_or(|marks| marks.is_match(raw))
     })
 }
 

@@ -120,9 +120,9 @@ fn split_gemini(said: &str) -> Option<(&str, &str)> {
 
 /// The hint of Qwen Code, and the text.
 fn split_qwen(said: &str) -> Option<(&str, &str)> {
-    let (hint, text) = said.split_once(" total lines.\n\n---\n\n")?;
-    let is_one = hint.starts_with("Showing lines ") && !hint.contains('\n');
-    is_one.then_some((hint, text))
+    let is_one = said.starts_with("Showing lines ");
+    let (hint, text) = is_one.then(|| said.split_once(" total lines.\n\n---\n\n"))??;
+    (!hint.contains('\n')).then_some((hint, text))
 }
 
 /// The hint of Claude Code, and the text, which has line numbers.
@@ -134,8 +134,9 @@ fn split_claude_code(said: &str) -> Option<(&str, &str)> {
 
 /// The text before a hint.
 fn behind(said: &str) -> Option<Bare<'_>> {
+    let said = said.strip_suffix([']', ')'])?;
     let (text, hint) = said.rsplit_once("\n\n")?;
-    let inside = match hint.strip_suffix([']', ')'])? {
+    let inside = match hint {
         list if list.starts_with('[') => &list[1..],
         list => list.strip_prefix("... (")?,
     };

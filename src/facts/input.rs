@@ -48,7 +48,11 @@ impl<'t> Input<'t> {
         let mut keys = BTreeMap::new();
         let mut cursor = Cursor::new(&raw);
         let read = cursor.object(|key, c| {
-            keys.insert(String::from_utf8_lossy(key).into_owned(), c.skip()?);
+            let key = match std::str::from_utf8(key) {
+                Ok(key) => key.to_owned(),
+                Err(_) => String::from_utf8_lossy(key).into_owned(),
+            };
+            keys.insert(key, c.skip()?);
             Ok(())
         });
         if read.and_then(|_| cursor.end()).is_err() {

@@ -105,22 +105,42 @@ pub fn block_text<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t,
 }
 
 /// The first characters of a result's text, without leading blanks. Reads no more than it must.
-pub fn beginning(transcript: &Transcript<'_>, result: &Block, characters: usize) -> String {
+pub fn beginning<'t>(
+    transcript: &'t Transcript<'_>,
+    result: &Block,
+    characters: usize,
+) -> Cow<'t, str> {
     /// The number of bytes read first, and the length of the longest escape that this may cut, in characters.
     const FIRST: usize = 256;
     const ESCAPE: usize = 12;
-    let first = |said: &str| said.trim_start().chars().take(characters).collect();
     if let [text] = transcript.texts(result)
         && let Some((start, _)) = transcript
             .bytes(result.line, text.span)
             .split_at_checked(FIRST)
     {
         let start = decoded(start);
-        if start.trim_start().chars().count() >= characters + ESCAPE {
-            return first(&start);
+        let mut last = start.trim_start().chars().skip(characters + ESCAPE - 1);
+        if last.next().is_some() {
+            return first(start, characters);
         }
     }
-    first(&block_text(transcript, result))
+    first(block_text(transcript, result), characters)
+}
+
+/// The first characters of a text, without leading blanks.
+fn first(text: Cow<'_, str>, characters: usize) -> Cow<'_, str> {
+    fn of(text: &str, characters: usize) -> &str {
+        let text = text.trim_start();
+        let end = text.char_indices().nth(characters);
+        end.map_or(text, |(end, _)| &text[..end])
+    }
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(of(text, characters)),
+        Cow::Owned(text) => match of(&text, characters) {
+            all if all.len() == text.len() => Cow::Owned(text),
+            some => Cow::Owned(some.to_owned()),
+        },
+    }
 }
 
 #[cfg(test)]

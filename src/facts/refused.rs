@@ -32,8 +32,8 @@ pub(super) fn was_refused(transcript: &Transcript<'_>, call: &Exchange) -> bool 
     if block.header > 0 {
         return false;
     }
-    let said = beginning(transcript, block, LONGEST_REFUSAL);
-    let said = unwrapped(&said);
+    let all = beginning(transcript, block, LONGEST_REFUSAL + 1);
+    let said = unwrapped(&all);
     if NOT_RUN.iter().any(|begin| said.starts_with(begin)) {
         let said = after_command(transcript, block);
         return said.is_some_and(|said| said.contains("Rejected("));
@@ -47,10 +47,7 @@ pub(super) fn was_refused(transcript: &Transcript<'_>, call: &Exchange) -> bool 
         true => About::Anything,
         false => About::ACall,
     };
-    let is_by_whom = || {
-        let all = beginning(transcript, block, LONGEST_REFUSAL + 1);
-        all.chars().count() <= LONGEST_REFUSAL && says_by_whom(&all, about)
-    };
+    let is_by_whom = || all.chars().nth(LONGEST_REFUSAL).is_none() && says_by_whom(&all, about);
     (says_it_was_refused(said) || is_by_whom())
         && match whose(transcript, call, result) {
             ResultAuthor::Agents => true,

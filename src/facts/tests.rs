@@ -90,7 +90,7 @@ fn a_long_result_begins_as_all_of_it_does() {
             let transcript = anthropic(&[("Bash", "{}", ResultText::Fine(&all))]);
             let found = in_main(&transcript, |transcript, exchanges| {
                 let result = exchanges[0].result.unwrap();
-                beginning(transcript, transcript.block(result.block), 20)
+                beginning(transcript, transcript.block(result.block), 20).into_owned()
             });
             let expected: String = all.trim_start().chars().take(20).collect();
             assert_eq!(found, expected, "{before} {letter:?}");

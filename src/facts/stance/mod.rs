@@ -115,9 +115,12 @@ pub(super) fn item(line: &str) -> Option<Item<'_>> {
 /// The sentence in lower case, with uniform apostrophes and colons.
 fn plain(sentence: &str) -> Cow<'_, str> {
     let sentence = sentence.trim();
-    let is_plain = |b: u8| b.is_ascii() && !b.is_ascii_uppercase();
-    if sentence.bytes().all(is_plain) && !sentence.contains(" :") {
-        return Cow::Borrowed(sentence);
+    // Most sentences are ASCII, which has one apostrophe and one colon.
+    if sentence.is_ascii() && !sentence.contains(" :") {
+        return match sentence.bytes().any(|b| b.is_ascii_uppercase()) {
+            true => Cow::Owned(sentence.to_ascii_lowercase()),
+            false => Cow::Borrowed(sentence),
+        };
     }
     let lower = sentence.to_lowercase();
     let mut text = String::with_capacity(lower.len());

@@ -24,7 +24,6 @@ use crate::facts::is_relative;
 use crate::ids::IdSet;
 use crate::policy::UserWords;
 use crate::tokens::{Estimator, Size};
-use value::Densities;
 pub(super) use window::Places;
 use window::marked;
 
@@ -47,9 +46,8 @@ pub(super) fn choose(
     words: UserWords,
     estimator: &Estimator,
 ) -> ExtractiveSummary {
-    let densities = Densities::new(extract.found.units.len());
     let row_group = |files| {
-        let mut choice = Choice::new(extract, tokens, files, estimator, &densities);
+        let mut choice = Choice::new(extract, tokens, files, estimator);
         choice.mentioned_names = names_in(extract, narrative.unwrap_or_default());
         choice.requests(words);
         if tokens > 0 {
@@ -132,7 +130,6 @@ struct Choice<'c> {
     /// The units that are chosen or excluded.
     is_settled: Vec<bool>,
     /// The tokens per byte of each unit's text.
-    densities: &'c Densities,
     /// How near the summary is to a large one, from 0 to 1.
     size_factor: f64,
 }
@@ -160,13 +157,7 @@ struct Part {
 }
 
 impl<'c> Choice<'c> {
-    fn new(
-        extract: &'c Extract,
-        limit: u64,
-        files: FileRows,
-        estimator: &'c Estimator,
-        densities: &'c Densities,
-    ) -> Self {
+    fn new(extract: &'c Extract, limit: u64, files: FileRows, estimator: &'c Estimator) -> Self {
         let mut occurrences = vec![0; extract.found.names.len()];
         let mut is_grounded = vec![false; occurrences.len()];
         for name in &extract.found.seen_after {
@@ -190,7 +181,6 @@ impl<'c> Choice<'c> {
             chosen: Vec::new(),
             state: 0..0,
             is_settled: vec![false; extract.found.units.len()],
-            densities,
             size_factor: UnitWeights::size_factor(share),
         }
     }

@@ -196,8 +196,7 @@ fn token<'t>(token: &'t str, kinds: u8, found: &mut impl FnMut(Class, &'t str)) 
 
 /// A token without the marks that sentences and lists put after a name.
 fn without_end(token: &str) -> &str {
-    let is_mark =
-        |b: &u8| matches!(b, b'.' | b':' | b'-' | b'/' | b'#' | b'+' | b'@' | b'~');
+    let is_mark = |b: &u8| matches!(b, b'.' | b':' | b'-' | b'/' | b'#' | b'+' | b'@' | b'~');
     let marks = token.bytes().rev().take_while(is_mark).count();
     &token[..token.len() - marks]
 }

@@ -62,50 +62,56 @@ pub(super) fn without_number(line: &str) -> &str {
 
 /// Whether a line of a file shows its structure: a definition or a heading.
 pub(super) fn is_outline(line: &str) -> bool {
-    const BEFORE: [&str; 14] = [
-        "pub",
-        "pub(crate)",
-        "pub(super)",
-        "export",
-        "default",
-        "async",
-        "static",
-        "public",
-        "private",
-        "protected",
-        "abstract",
-        "final",
-        "unsafe",
-        "const",
-    ];
-    const DEFINES: [&str; 18] = [
-        "fn",
-        "def",
-        "defp",
-        "defmodule",
-        "class",
-        "struct",
-        "enum",
-        "trait",
-        "impl",
-        "interface",
-        "type",
-        "func",
-        "function",
-        "module",
-        "mod",
-        "namespace",
-        "record",
-        "macro_rules!",
-    ];
+    let is_before = |word: &str| {
+        matches!(
+            word,
+            "pub"
+                | "pub(crate)"
+                | "pub(super)"
+                | "export"
+                | "default"
+                | "async"
+                | "static"
+                | "public"
+                | "private"
+                | "protected"
+                | "abstract"
+                | "final"
+                | "unsafe"
+                | "const"
+                // The split leaves text in brackets before a definition: `pub(crate)`.
+                | "crate)"
+                | "super)"
+        )
+    };
+    let defines = |word: &str| {
+        matches!(
+            word,
+            "fn" | "def"
+                | "defp"
+                | "defmodule"
+                | "class"
+                | "struct"
+                | "enum"
+                | "trait"
+                | "impl"
+                | "interface"
+                | "type"
+                | "func"
+                | "function"
+                | "module"
+                | "mod"
+                | "namespace"
+                | "record"
+                | "macro_rules!"
+        )
+    };
     let line = line.trim();
     if let Some(title) = line.strip_prefix('#') {
         return title.trim_start_matches('#').starts_with(' ');
     }
     let mut words = line.split([' ', '<', '(']).filter(|word| !word.is_empty());
-    // The split leaves text in brackets before a definition: `pub(crate)`.
-    let first = words.find(|word| !BEFORE.contains(word) && !matches!(*word, "crate)" | "super)"));
-    first.is_some_and(|word| DEFINES.contains(&word))
+    words.find(|word| !is_before(word)).is_some_and(defines)
 }
 
 /// Whether a line of an output tells of a commit or a tag: what `git commit` prints (`[main 1a2b3c4] subject`), and what `git push`

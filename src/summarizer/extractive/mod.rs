@@ -71,6 +71,8 @@ pub struct Extract {
     user_message_max: u64,
     /// What is looked up in the text of each unit; computed on demand.
     places: Vec<OnceCell<Box<Places>>>,
+    /// The tokens per byte of each unit's text, by the estimator of the run; computed on demand.
+    densities: Vec<OnceCell<f64>>,
 }
 
 /// A summary.
@@ -171,6 +173,7 @@ impl Extract {
         let found = gathered(gather);
         Extract {
             places: found.units.iter().map(|_| OnceCell::new()).collect(),
+            densities: vec![OnceCell::new(); found.units.len()],
             found,
             bytes,
             weights: *weights,

@@ -3,7 +3,6 @@
 //! A name counts once, by its probability to be needed: part of that if it occurs at all, the rest if it occurs among words of the
 //! transcript. Chooses nothing.
 
-use std::cell::Cell;
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -144,14 +143,12 @@ impl Choice<'_> {
 
     /// The tokens per byte of a unit's text.
     pub(super) fn density(&self, number: usize) -> f64 {
-        let known = &self.densities.0[number];
-        if known.get() == 0.0 {
+        *self.extract.densities[number].get_or_init(|| {
             let text = &self.extract.found.units[number].row.text;
             let sample = &text[..floor_boundary(text, SAMPLE)];
             let tokens = self.estimator.tokens(self.estimator.text(sample));
-            known.set((tokens as f64 / sample.len().max(1) as f64).max(LEAST));
-        }
-        known.get()
+            (tokens as f64 / sample.len().max(1) as f64).max(LEAST)
+        })
     }
 
     /// The cost of a row with `text` bytes of this density and the share `mark` of the overhead. An estimate: exact sizes are
@@ -165,16 +162,6 @@ impl Choice<'_> {
         let root = tokens.sqrt();
         let small = root * root.sqrt();
         small + (tokens / ALIKE.sqrt().sqrt() - small) * self.size_factor
-    }
-}
-
-/// The tokens per byte of each unit's text; 0 = not measured yet.
-#[derive(Debug)]
-pub(super) struct Densities(Vec<Cell<f64>>);
-
-impl Densities {
-    pub(super) fn new(units: usize) -> Densities {
-        Densities(vec![Cell::new(0.0); units])
     }
 }
 
