@@ -83,7 +83,25 @@ pub(super) fn is_spawned(agent: &dyn Agent, path: &Path) -> bool {
     head().is_some_and(|head| tells(&head))
 }
 
-/// The same for the text of a file in memory: uses no more of its beginning than necessary.
+/// Whether nothing was said yet in this session's file: its agent does not continue it.
+pub(super) fn is_unused(agent: &dyn Agent, path: &Path) -> bool {
+    let Some(tells) = agent.tells_unused() else {
+        return false;
+    };
+    let whole = || {
+        let (file, _) = open_transcript(path).ok()?;
+        let mut head = Vec::new();
+        unpacked(file)
+            .ok()?
+            .take(FIRST)
+            .read_to_end(&mut head)
+            .ok()?;
+        ((head.len() as u64) < FIRST).then_some(head)
+    };
+    whole().is_some_and(|text| tells(&text))
+}
+
+/// The folder that the text of a file in memory names: uses no more of its beginning than necessary.
 pub(super) fn directory_of_text(path: &Path, format: Format, text: &[u8]) -> Option<String> {
     let agent = format.agent()?;
     let folder = path.parent().and_then(Path::file_name);

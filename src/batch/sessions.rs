@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use super::exclude::Exclude;
 use super::inspect::each;
 use super::over::{Over, Read};
-use super::project::{directory_of_file, is_spawned, whole_id};
+use super::project::{directory_of_file, is_spawned, is_unused, whole_id};
 use super::walk::{Interest, Leave, walk};
 use super::{FileSource, Found, Origin, SkipReason, Source};
 use crate::error::{Error, ErrorKind, Result};
@@ -263,7 +263,9 @@ impl Sessions {
         for path in walked.files {
             let metadata = fs::metadata(&path);
             // An agent creates the file before it writes to it.
-            if metadata.as_ref().is_ok_and(|metadata| metadata.len() == 0) {
+            if metadata.as_ref().is_ok_and(|metadata| metadata.len() == 0)
+                || is_unused(agent, &path)
+            {
                 continue;
             }
             let modified = metadata.and_then(|metadata| metadata.modified());

@@ -46,6 +46,12 @@ pub trait Agent: Debug + Sync {
         None
     }
 
+    /// A function that tells from the whole text of a file whether nothing was said in it yet; `None` for an agent that writes no such
+    /// files.
+    fn tells_unused(&self) -> Option<fn(&[u8]) -> bool> {
+        None
+    }
+
     /// Which of its lines name the session.
     fn naming(&self) -> Naming;
 

@@ -15,6 +15,7 @@ mod check_review;
 mod check_search;
 mod config;
 #[cfg(unix)]
+mod continued;
 mod controls;
 mod diff;
 mod emit;

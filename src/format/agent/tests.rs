@@ -196,6 +196,39 @@ fn the_directory_may_be_in_a_context() {
 }
 
 #[test]
+fn what_the_agent_writes_at_each_start_is_no_session() {
+    let is_unused = agent("gemini").tells_unused().unwrap();
+    let header = format!("{{\"sessionId\":\"{ID}\",\"projectHash\":\"p\",\"kind\":\"main\"}}\n");
+    let set = |texts: &[&str]| {
+        let messages = texts.iter().map(|text| {
+            format!("{{\"id\":\"m\",\"type\":\"user\",\"content\":[{{\"text\":\"{text}\"}}]}}")
+        });
+        let messages: Vec<String> = messages.collect();
+        format!("{{\"$set\":{{\"messages\":[{}]}}}}\n", messages.join(","))
+    };
+    let context = "<session_context>\\nlinux";
+    for (text, expected) in [
+        (header.clone(), true),
+        (format!("{header}{}", set(&[context])), true),
+        (
+            format!("{header}{{\"$set\":{{\"lastUpdated\":\"t\"}}}}\n"),
+            true,
+        ),
+        (format!("{header}{}", set(&[context, "Hello"])), false),
+        (
+            format!("{header}{}", set(&["See <session_context>"])),
+            false,
+        ),
+        (
+            format!("{header}{{\"id\":\"m\",\"type\":\"user\",\"content\":\"Hello\"}}\n"),
+            false,
+        ),
+    ] {
+        assert_eq!(is_unused(text.as_bytes()), expected, "{text}");
+    }
+}
+
+#[test]
 fn another_id_changes_no_other_byte() {
     let with = |id: &str| {
         format!(

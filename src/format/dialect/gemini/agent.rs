@@ -7,13 +7,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::format::agent::{Agent, Named, Names, Naming, Surroundings, uuid_at_end};
-use crate::scan::{Span, Value, unescape};
+use crate::scan::{Span, Value, lines, unescape};
 
 /// The variable that replaces the home folder.
 const HOME: &str = "GEMINI_CLI_HOME";
 /// The number of characters of an id in the name of a file.
 const SHORT: usize = 8;
-/// The text before the agent's working folders in the context at the beginning of a session.
+/// The beginning of the context that the agent sends first.
+const CONTEXT: &[u8] = b"<session_context>";
+/// The text before the agent's working folders in that context.
 const FOLDERS: &[u8] = b"- **Workspace Directories:**\\n  - ";
 
 /// The agent.
@@ -56,12 +58,16 @@ impl Agent for GeminiAgent {
 
     fn directory(&self, line: &[u8]) -> Option<String> {
         let set = line.trim_ascii_start().starts_with(b"{\"$set\"");
-        memchr::memmem::find(line, b"<session_context>").filter(|_| set)?;
+        memchr::memmem::find(line, CONTEXT).filter(|_| set)?;
         let at = memchr::memmem::find(line, FOLDERS)? + FOLDERS.len();
         let folder = &line[at..];
         let folder = &folder[..memchr::memmem::find(folder, b"\\n")?];
         let folder = unescape(folder);
         Some(String::from_utf8_lossy(&folder).into_owned())
+    }
+
+    fn tells_unused(&self) -> Option<fn(&[u8]) -> bool> {
+        Some(is_unused)
     }
 
     fn naming(&self) -> Naming {
@@ -87,4 +93,25 @@ impl Agent for GeminiAgent {
             Named::File(_) => None,
         }
     }
+}
+
+/// Whether a file holds no message but the agent's own context. The agent writes such a file at each start; when it resumes a session at
+/// its prompt, it gives it that session's id, goes on in the older file, and leaves this one behind.
+fn is_unused(text: &[u8]) -> bool {
+    let is_context = |message: Value<'_>| {
+        let mut is_first = false;
+        let content = message.field("content");
+        content.elements(|part| {
+            let text = part.field("text").string().unwrap_or_default();
+            is_first |= text.starts_with(CONTEXT);
+        });
+        is_first
+    };
+    lines(text).all(|raw| {
+        let [message, set] = Value::of(&text[raw.start..raw.end]).fields(["id", "$set"]);
+        let mut is_unused = !message.is_there();
+        let messages = set.field("messages");
+        messages.elements(|message| is_unused &= is_context(message));
+        is_unused
+    })
 }

@@ -1,0 +1,56 @@
+//! Sessions that are continued in another way than most: of agents that keep them in documents or in a database, or that leave other
+//! files beside them.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::harness::{Place, Ran};
+
+const GEMINI: &str = "5c030e11-0000-4000-8000-000000000001";
+
+fn fixture(name: &str) -> String {
+    let root = env!("CARGO_MANIFEST_DIR");
+    fs::read_to_string(format!("{root}/fixtures/{name}/input.jsonl")).unwrap()
+}
+
+fn run(place: &Place, args: &str) -> Ran {
+    let home = place.path("home");
+    let variable = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+    place.run_with(&[(variable, home.to_str().unwrap())], args)
+}
+
+fn listed(place: &Place) -> Vec<(String, String)> {
+    let list: Value = serde_json::from_slice(&run(place, "sessions --json").exits(0).out).unwrap();
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let sessions = list["sessions"].as_array().unwrap().iter();
+    sessions
+        .map(|s| (text(&s["id"]), text(&s["project"])))
+        .collect()
+}
+
+#[test]
+fn what_gemini_cli_leaves_beside_a_session_is_none() {
+    let chats = "home/.gemini/tmp/tide/chats";
+    let (old, new) = ("session-2026-03-04T10-00", "session-2026-11-29T01-27");
+    let name = |time: &str| format!("{chats}/{time}-{}.jsonl", &GEMINI[..8]);
+    let text = fixture("gemini/auto-a-summary-is-a-list-before-kept-lines");
+    let begun: Vec<&str> = text.lines().take(2).collect();
+    let place = Place::with(&[
+        (name(old).as_str(), text.clone()),
+        (name(new).as_str(), begun.join("\n")),
+    ]);
+    assert_eq!(
+        listed(&place),
+        [(GEMINI.to_owned(), "/srv/tide".to_owned())]
+    );
+    run(&place, "stats 5c03")
+        .exits(0)
+        .says(&[&format!("gemini session {GEMINI}"), old]);
+    // One in which something was said is a session.
+    let begun: Vec<&str> = text.lines().take(3).collect();
+    place.write(&name(new), begun.join("\n"));
+    run(&place, "stats 5c03")
+        .exits(2)
+        .says(&["2 sessions have an id that begins with 5c03"]);
+}
