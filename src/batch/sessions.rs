@@ -384,5 +384,9 @@ impl Sessions {
 
 /// The part of an id after the prefix that all ids of its agent share, if there is one: `session_` of Kimi Code.
 pub fn number_of(id: &str) -> &str {
-    id.split_once('_').map_or(id, |(_, number)| number)
+    let parts = id.split_once('_');
+    let is_word = |prefix: &str| prefix.bytes().all(|byte| byte.is_ascii_alphabetic());
+    parts
+        .filter(|(prefix, _)| is_word(prefix))
+        .map_or(id, |(_, number)| number)
 }

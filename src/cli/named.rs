@@ -134,14 +134,12 @@ fn say(meant: Meant<'_>) {
 fn wanted(path: &Path) -> Option<Wanted<'_>> {
     let word = path.to_str()?;
     let number = number_of(word);
+    let is_hex = number
+        .bytes()
+        .all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     let is_id = (FEWEST..=MOST).contains(&number.len())
-        && number
-            .bytes()
-            .all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
-        && number.starts_with(|c: char| c.is_ascii_hexdigit())
-        && word[..word.len() - number.len()]
-            .bytes()
-            .all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        && (is_hex || is_timed(number))
+        && number.starts_with(|c: char| c.is_ascii_hexdigit());
     let wanted = match word {
         LATEST => Wanted::Latest,
         id if is_id => Wanted::Id(id),
@@ -149,6 +147,14 @@ fn wanted(path: &Path) -> Option<Wanted<'_>> {
     };
     // A broken link is a path, too.
     path.symlink_metadata().is_err().then_some(wanted)
+}
+
+/// Whether an id begins with a time, as Cline's do: `1795914832181_rvxmw`.
+fn is_timed(number: &str) -> bool {
+    let is_time = |time: &str| time.len() >= FEWEST && time.bytes().all(|b| b.is_ascii_digit());
+    number.split_once('_').is_some_and(|(time, rest)| {
+        is_time(time) && rest.bytes().all(|b| b.is_ascii_alphanumeric())
+    })
 }
 
 #[cfg(test)]
@@ -162,6 +168,8 @@ mod tests {
             "5c030e11-0000-4000-8000-000000000001",
             "ABCD",
             "session_5c030e11-0000-4000-8000-000000000001",
+            "1795914832181_rvxmw",
+            "1795914832181_",
         ] {
             assert_eq!(wanted(Path::new(word)), Some(Wanted::Id(word)));
         }
@@ -175,6 +183,9 @@ mod tests {
             "src",
             "-",
             "1_5c03",
+            "179_rvxmw",
+            "1795914832181_a.b",
+            "5c030e11_rvxmw",
             "session_",
             "a_5c0",
         ] {

@@ -38,7 +38,7 @@ const MIN_ID_CHARS: usize = 8;
 
 /// List the sessions of installed agents, newest first.
 ///
-/// Searches the folders of Claude Code, Codex, pi, Copilot CLI, Gemini CLI, Qwen Code, Factory Droid and Kimi Code. Other
+/// Searches the folders of Claude Code, Codex, pi, Copilot CLI, Gemini CLI, Qwen Code, Factory Droid, Kimi Code and Cline. Other
 /// commands accept an id in place of a file: compact --in-place ID. Tokens are estimated as the policy says; recorded is the
 /// provider's last count.
 #[derive(Debug, Args)]

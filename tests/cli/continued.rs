@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::harness::{Place, Ran};
 
+const CLINE: &str = "1762164000000_a1b2c";
 const GEMINI: &str = "5c030e11-0000-4000-8000-000000000001";
+const SUMMARISE: &str = "--policy layered --summarize always --set summary.keep_messages=3";
 
 fn fixture(name: &str) -> String {
     let root = env!("CARGO_MANIFEST_DIR");
@@ -27,6 +29,32 @@ fn listed(place: &Place) -> Vec<(String, String)> {
     sessions
         .map(|s| (text(&s["id"]), text(&s["project"])))
         .collect()
+}
+
+#[test]
+fn a_session_of_cline_is_a_document_in_a_folder_of_its_own() {
+    let file = format!("home/.cline/data/sessions/{CLINE}/{CLINE}.messages.json");
+    let text = fixture("cline/layered-a-summary-is-one-of-the-agents-own").replace(
+        "You are Cline, an AI coding agent.",
+        r"You are Cline.\n4. Working Directory: /srv/tide\n",
+    );
+    let place = Place::with(&[(file.as_str(), text.clone())]);
+    assert_eq!(listed(&place), [(CLINE.to_owned(), "/srv/tide".to_owned())]);
+    run(&place, "sessions").exits(0).shows(&["  17621640  "]);
+    let continued = format!("its folder /srv/tide is not here; continue: cline --id {CLINE}\n");
+    for named in [CLINE, "17621640", "1762164000000_a"] {
+        run(&place, &format!("compact --in-place {named} {SUMMARISE}"))
+            .exits(0)
+            .says(&[&format!("cline session {CLINE}"), &continued]);
+        assert_ne!(place.text(&file), text);
+        run(&place, &format!("undo {named}")).exits(0);
+        assert_eq!(place.text(&file), text);
+    }
+    run(&place, "compact --fork 17621640").exits(2).says(&[
+        "copilot, kimi and cline",
+        "have folders of their own and cannot be forked",
+    ]);
+    assert_eq!(place.text(&file), text);
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn folders(name: &str, variables: Variables<'_>) -> Vec<PathBuf> {
 #[test]
 fn folders_are_the_documented_ones() {
     let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
-    let cases: [(&str, Variables<'_>, &str); 17] = [
+    let cases: [(&str, Variables<'_>, &str); 21] = [
         ("claude-code", &[(home, "/h")], "/h/.claude/projects"),
         (
             "claude-code",
@@ -53,6 +53,18 @@ fn folders_are_the_documented_ones() {
             "/s",
         ),
         ("droid", &[(home, "/h")], "/h/.factory/sessions"),
+        ("cline", &[(home, "/h")], "/h/.cline/data/sessions"),
+        ("cline", &[("CLINE_DIR", "/c")], "/c/data/sessions"),
+        (
+            "cline",
+            &[("CLINE_DIR", "/c"), ("CLINE_DATA_DIR", "/d")],
+            "/d/sessions",
+        ),
+        (
+            "cline",
+            &[("CLINE_DATA_DIR", "/d"), ("CLINE_SESSION_DATA_DIR", "/s")],
+            "/s",
+        ),
         ("kimi", &[(home, "/h")], "/h/.kimi-code/sessions"),
         ("kimi", &[("KIMI_CODE_HOME", "/k")], "/k/sessions"),
         ("qwen", &[(home, "/h")], "/h/.qwen/projects"),
@@ -120,6 +132,11 @@ fn a_session_is_known_by_its_name() {
         ("copilot", format!("{ID}/files/events.jsonl"), false),
         ("copilot", format!("{ID}/other.jsonl"), false),
         ("copilot", "notes/events.jsonl".to_owned(), false),
+        ("cline", format!("{ID}/{ID}.messages.json"), true),
+        ("cline", format!("{OTHER}/{ID}.messages.json"), false),
+        ("cline", format!("{ID}/{ID}.json"), false),
+        ("cline", format!("{ID}/{ID}.compaction.json"), false),
+        ("cline", format!("{ID}.messages.json"), false),
         ("droid", format!("-srv-tide/{ID}.jsonl"), true),
         ("droid", format!("-srv-tide/{ID}.settings.json"), false),
         ("qwen", format!("-srv-tide/chats/{ID}.jsonl"), true),
@@ -193,6 +210,21 @@ fn the_directory_may_be_in_a_context() {
     assert_eq!(of(line("{\"$set\":{")).as_deref(), Some("/srv/tide"));
     // Anybody may say the same in a message.
     assert_eq!(of(line("{\"x\":{")), None);
+}
+
+#[test]
+fn the_directory_may_be_in_the_instructions_at_the_end() {
+    let document = r#"{
+  "messages": [
+    { "input": { "system_prompt": "Working Directory: /etc\n" }, "text": "\"system_prompt\": \"Working Directory: /var\n" } ],
+  "system_prompt": "You are Cline.\n4. Working Directory: /srv/t\u0069de\n</env>"
+}"#;
+    let of = |text: &str| directory_of(agent("cline"), text.as_bytes(), Some(ID));
+    let one_line = document.replace('\n', "");
+    assert_eq!(of(&one_line).as_deref(), Some("/srv/tide"));
+    let pretty = document.replace(r#""system_prompt": "Working Directory: /etc\n""#, "");
+    assert_eq!(of(&pretty).as_deref(), Some("/srv/tide"));
+    assert_eq!(of(r#"{"system_prompt": "Be brief."}"#), None);
 }
 
 #[test]
@@ -313,7 +345,11 @@ fn only_pi_continues_any_file() {
         command("copilot", Named::Id("i")),
         Some("copilot --resume=i".into())
     );
-    let others = ["codex", "claude-code", "copilot"];
+    assert_eq!(
+        command("cline", Named::Id("i")),
+        Some("cline --id i".into())
+    );
+    let others = ["codex", "claude-code", "copilot", "cline"];
     assert_eq!(
         others.into_iter().find_map(|name| command(name, file)),
         None

@@ -6,17 +6,20 @@
 //!
 //! | file | what it does |
 //! | --- | --- |
+//! | `agent` | where the agent keeps sessions, and how it continues them |
 //! | `evidence` | what a document and its messages are recognised by |
 //! | `record` | how a message is read |
 //! | `result` | how a result is read |
 //! | `compaction` | how a summary is written |
 
+mod agent;
 mod compaction;
 mod evidence;
 mod record;
 mod result;
 
 use super::{Dialect, ToolNames};
+use crate::format::agent::Agent;
 use crate::format::detect::{Line, Part, Unrecognised};
 use crate::format::shapes::paired_calls;
 use crate::format::shapes::splice::{Splice, Summary};
@@ -131,6 +134,10 @@ impl Dialect for Cline {
 
     fn check(&self, findings: &mut Findings<'_, '_>) {
         findings.conversations(paired_calls::messages);
+    }
+
+    fn agent(&self) -> Option<&'static dyn Agent> {
+        Some(&agent::ClineAgent)
     }
 
     /// Includes the tools of the agent's editor extension, which have other names.
