@@ -89,7 +89,7 @@ pub use retry::retain_degraded;
 pub use run::{run, run_walking};
 pub use sessions::{
     Contents, Figures, Meant, NO_HOME, Session, Sessions, Wanted, agents_folders,
-    count as count_sessions, directory_of_head, number_of, session_at, sessions,
+    count as count_sessions, directory_of_head, import_of, number_of, session_at, sessions,
 };
 pub use shard::Shard;
 pub use skipped::{SkipReason, Skipped};

@@ -15,7 +15,7 @@ use super::project::{directory_of_file, is_spawned, is_unused, whole_id};
 use super::walk::{Interest, Leave, walk};
 use super::{FileSource, Found, Origin, SkipReason, Source};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::agent::{Surroundings, directory_of};
+use crate::format::agent::{Import, Surroundings, directory_of};
 use crate::format::{Detected, Format, Warnings};
 use crate::stats::{Counter, FileStats};
 use crate::store::folder::folder_of;
@@ -210,6 +210,13 @@ fn directory(format: Format, path: &Path, text: &[u8]) -> Option<String> {
         .and_then(Path::file_name)
         .and_then(|name| name.to_str());
     directory_of(format.agent()?, text, folder)
+}
+
+/// How an agent that keeps its sessions in a database takes the one in a file.
+pub fn import_of(format: Format, path: &Path) -> Option<Import> {
+    let import = format.importer()?;
+    // A packed file is none that the agent takes.
+    import(&fs::read(path).ok()?, path)
 }
 
 /// The folder in which the agent of a session worked, according to the beginning of its file.

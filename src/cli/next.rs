@@ -4,9 +4,10 @@
 //! sequences.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::path::Path;
 
-use crate::batch::{directory_of_head, session_at};
+use crate::batch::{directory_of_head, import_of, session_at};
 use crate::format::Format;
 use crate::format::agent::{Agent, Named, Names, Surroundings};
 use crate::outcome::{Outcome, Status};
@@ -56,10 +57,6 @@ pub(super) fn next(
             None => Named::File(&whole),
         };
         let command = agent.command(named)?;
-        let words = command
-            .iter()
-            .map(|word| quoted(&shown_path(Path::new(word))).into_owned());
-        let words: Vec<String> = words.collect();
         let directory = directory_of_head(format, file);
         // From that directory, its agent would search another folder.
         let finds = |directory: &String| {
@@ -67,7 +64,12 @@ pub(super) fn next(
                 .as_ref()
                 .is_none_or(|session| session.folder_belongs(directory))
         };
-        Some(from(directory.filter(finds).as_deref(), &words.join(" ")))
+        Some(from(directory.filter(finds).as_deref(), &line_of(&command)))
+    });
+    let continued = continued.or_else(|| {
+        // What was not changed is not put in the place of anything.
+        let format = format.filter(|_| outcome.status == Status::Compacted)?;
+        imported(format, file)
     });
     let line = match (continued, output_mode, agent) {
         (Some(command), OutputMode::InPlace, _) => command,
@@ -100,6 +102,32 @@ pub(super) fn next(
         }
     };
     Some(printable(&line).into_owned())
+}
+
+/// How to continue a session that its agent has to import first, if the file holds one. Importing it is no part of the command that
+/// continues it, which people repeat: a second import would undo what was said since.
+fn imported(format: Format, file: &Path) -> Option<String> {
+    let whole = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let import = import_of(format, &whole)?;
+    let mut replace: Vec<String> = import.replace.iter().map(|words| line_of(words)).collect();
+    let directory = import.directory.as_deref();
+    // An imported session belongs to the folder in which it is imported.
+    let here = directory.filter(|directory| Path::new(directory).is_dir());
+    replace.splice(0..0, here.map(change_to));
+    let resume = from(directory, &line_of(&import.resume));
+    Some(format!(
+        "replace the session in {} by `{}`, once; {resume}",
+        format.name(),
+        replace.join(" && ")
+    ))
+}
+
+/// A command, quoted for a shell.
+fn line_of(command: &[OsString]) -> String {
+    let words = command
+        .iter()
+        .map(|word| quoted(&shown_path(Path::new(word))).into_owned());
+    words.collect::<Vec<String>>().join(" ")
 }
 
 /// How to continue with a command from the folder of its session, if that is known.

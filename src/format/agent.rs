@@ -91,6 +91,21 @@ pub enum Named<'p> {
     File(&'p Path),
 }
 
+/// How an agent that keeps its sessions in a database takes one from a document, and continues it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Import {
+    /// The folder in which the agent worked.
+    pub directory: Option<String>,
+    /// The commands that put the document in the place of the session, each of which needs the one before it. They undo what was said
+    /// in the session since.
+    pub replace: Vec<Vec<OsString>>,
+    /// The command that continues the session.
+    pub resume: Vec<OsString>,
+}
+
+/// Says how an agent takes the session in a document, which is in the file of that path; `None` if there is no session in it.
+pub type Importer = fn(&[u8], &Path) -> Option<Import>;
+
 /// The part of the environment that agents look at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {

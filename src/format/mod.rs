@@ -148,6 +148,11 @@ impl Format {
         self.dialect().agent()
     }
 
+    /// How its agent takes sessions from documents, if it keeps them in a database.
+    pub fn importer(self) -> Option<agent::Importer> {
+        self.dialect().importer()
+    }
+
     /// The formats that have an agent which continues sessions from their files.
     pub fn of_agents() -> Vec<Format> {
         let mut formats = Format::ALL.to_vec();

@@ -57,6 +57,43 @@ fn a_session_of_cline_is_a_document_in_a_folder_of_its_own() {
     assert_eq!(place.text(&file), text);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_session_of_opencode_is_replaced_before_it_is_continued() {
+    let place = Place::new();
+    fs::create_dir_all(place.path("it's here")).unwrap();
+    let project = fs::canonicalize(place.path("it's here")).unwrap();
+    let text = fixture("opencode/layered-a-summary-is-a-compaction-of-the-agent")
+        .replace("/home/dev/sluice", project.to_str().unwrap());
+    place.write("session.json", text.clone());
+    let cd = format!("cd '{}'", project.to_str().unwrap().replace('\'', r"'\''"));
+    let said = |name: &str| {
+        let file = fs::canonicalize(place.path("")).unwrap().join(name);
+        format!(
+            "replace the session in opencode by `{cd} && opencode session delete ses_2a && opencode import {}`, once; continue: {cd} && opencode --session ses_2a\n",
+            file.display()
+        )
+    };
+    run(
+        &place,
+        &format!("compact session.json -o out.json {SUMMARISE}"),
+    )
+    .exits(0)
+    .says(&[&format!("written to out.json; {}", said("out.json"))]);
+    let ran = run(
+        &place,
+        &format!("compact --in-place session.json {SUMMARISE}"),
+    )
+    .exits(0);
+    assert!(ran.err.ends_with(&said("session.json")), "{}", ran.err);
+    run(&place, "undo session.json").exits(0);
+    assert_eq!(place.text("session.json"), text);
+    // There is nothing to put in its place.
+    let ran = run(&place, "compact --in-place session.json --policy none").exits(0);
+    assert!(!ran.err.contains("replace"), "{}", ran.err);
+    assert_eq!(listed(&place), []);
+}
+
 #[test]
 fn what_gemini_cli_leaves_beside_a_session_is_none() {
     let chats = "home/.gemini/tmp/tide/chats";

@@ -261,6 +261,34 @@ fn what_the_agent_writes_at_each_start_is_no_session() {
 }
 
 #[test]
+fn a_document_that_is_imported_takes_the_place_of_its_session() {
+    let import = Format::OpenCode.importer().unwrap();
+    let file = Path::new("/tmp/a.json");
+    let document = r#"{"messages": [], "info": {"id": "ses_1", "directory": "/srv/tide"}}"#;
+    let taken = import(document.as_bytes(), file).unwrap();
+    assert_eq!(taken.directory.as_deref(), Some("/srv/tide"));
+    let replace: Vec<OsString> = taken
+        .replace
+        .iter()
+        .map(|words| words.join(" ".as_ref()))
+        .collect();
+    assert_eq!(
+        replace,
+        [
+            "opencode session delete ses_1",
+            "opencode import /tmp/a.json"
+        ]
+    );
+    assert_eq!(taken.resume.join(" ".as_ref()), "opencode --session ses_1");
+    // No id may look like a flag.
+    for id in ["--all", "1", ""] {
+        let other = document.replace("ses_1", id);
+        assert_eq!(import(other.as_bytes(), file), None, "{id}");
+    }
+    assert_eq!(import(b"[]", file), None);
+}
+
+#[test]
 fn another_id_changes_no_other_byte() {
     let with = |id: &str| {
         format!(

@@ -19,7 +19,7 @@ pub(super) mod opencode;
 pub(super) mod pi;
 pub(super) mod qwen;
 
-use super::agent::Agent;
+use super::agent::{Agent, Importer};
 use super::detect::{Evidence, Line, Part, Unrecognised};
 use super::shapes::removal;
 use super::shapes::splice::{self, Splice, Summary};
@@ -226,6 +226,11 @@ pub(crate) trait Dialect: Sync {
 
     /// The agent that continues sessions from its files.
     fn agent(&self) -> Option<&'static dyn Agent> {
+        None
+    }
+
+    /// How its agent takes sessions from documents, if it keeps them in a database.
+    fn importer(&self) -> Option<Importer> {
         None
     }
 

@@ -7,6 +7,7 @@
 //! | file | what it does |
 //! | --- | --- |
 //! | `evidence` | what a document and its messages are recognised by |
+//! | `import` | how the agent takes a session back |
 //! | `record` | how a message is read |
 //! | `part` | how the parts of a message are read |
 //! | `window` | which messages a model sees |
@@ -17,6 +18,7 @@
 
 mod compaction;
 mod evidence;
+mod import;
 mod part;
 mod record;
 mod removal;
@@ -25,6 +27,7 @@ mod usage;
 mod window;
 
 use super::{Dialect, ToolNames};
+use crate::format::agent::Importer;
 use crate::format::detect::{Line, Unrecognised};
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::format::usage::Share;
@@ -159,6 +162,10 @@ impl Dialect for OpenCode {
 
     fn check(&self, findings: &mut Findings<'_, '_>) {
         findings.conversations(rules::messages);
+    }
+
+    fn importer(&self) -> Option<Importer> {
+        Some(import::import)
     }
 
     fn tools(&self) -> ToolNames {
