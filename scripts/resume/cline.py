@@ -74,12 +74,10 @@ def resume(job, data, endpoint, name):
     """The request after these bytes were resumed; None where there is not exactly one, or the document lost a message."""
     home, cwd = npm.folders(job)
     env = environment(home, endpoint.url)
-    sign_in = ["auth", "-p", "openai-compatible", "-k", "dummy-key", "-m", "model", "-b", f"{endpoint.url}/v1"]
     try:
-        for arguments in (sign_in, ["--json", "a first question"]):
-            if npm.once(job, [*job.command, *arguments], cwd, env)[0] != 0:
-                return None
-        document = next(home.rglob("*.messages.json"))
+        document = first_session(job, home, cwd, env, endpoint.url)
+        if document is None:
+            return None
         session = json.loads(document.read_bytes())["sessionId"]
         document.write_bytes(data)
         endpoint.take()
@@ -97,6 +95,15 @@ def resume(job, data, endpoint, name):
     npm.keep(job, name, requests, data)
     is_kept = texts(document.read_bytes())[:len(texts(data))] == texts(data)
     return judge.main_request(requests, agents.PROMPT) if len(requests) == 1 and is_kept else None
+
+
+def first_session(job, home, cwd, env, url):
+    """Signs in, and lets the agent answer a first question in this folder; gives the document of that session, if there is one."""
+    sign_in = ["auth", "-p", "openai-compatible", "-k", "dummy-key", "-m", "model", "-b", f"{url}/v1"]
+    for arguments in (sign_in, ["--json", "a first question"]):
+        if npm.once(job, [*job.command, *arguments], cwd, env)[0] != 0:
+            return None
+    return next(home.rglob("*.messages.json"))
 
 
 def until(is_so, seconds):

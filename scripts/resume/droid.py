@@ -38,12 +38,7 @@ def run(job):
 def resume(job, data, endpoint, name):
     """One run of the agent on these bytes."""
     home, cwd = npm.folders(job)
-    folder = home / ".factory" / "sessions" / str(cwd).replace("/", "-")
-    folder.mkdir(parents=True)
-    model = {"model": "m", "displayName": "m", "id": "custom:m-0", "index": 0, "baseUrl": endpoint.url, "apiKey": "dummy",
-             "provider": "anthropic", "maxOutputTokens": 4000}
-    settings = {"customModels": [model], "model": "custom:m-0"}
-    (home / ".factory" / "settings.json").write_text(json.dumps(settings))
+    folder = settled(home, cwd, endpoint.url)
     # A session belongs to the folder that its header names, and to the file with its id.
     header = next(sessions.records(data), {})
     data = npm.moved(data, header, cwd)
@@ -56,6 +51,17 @@ def resume(job, data, endpoint, name):
     resumed = agents.Resumed(requests, returncode, said, is_kept(data, file.read_bytes()))
     npm.keep(job, name, requests, data)
     return resumed
+
+
+def settled(home, cwd, url):
+    """Sets up a HOME of the agent; gives the folder of the sessions of this working directory."""
+    folder = home / ".factory" / "sessions" / str(cwd).replace("/", "-")
+    folder.mkdir(parents=True)
+    model = {"model": "m", "displayName": "m", "id": "custom:m-0", "index": 0, "baseUrl": url, "apiKey": "dummy",
+             "provider": "anthropic", "maxOutputTokens": 4000}
+    settings = {"customModels": [model], "model": "custom:m-0"}
+    (home / ".factory" / "settings.json").write_text(json.dumps(settings))
+    return folder
 
 
 def is_kept(data, after):

@@ -52,15 +52,9 @@ def run(job):
 def resume(job, data, endpoint, name):
     """One run of the agent on these bytes."""
     home, cwd = npm.folders(job)
-    project = home / ".gemini" / "tmp" / "work"
-    (project / "chats").mkdir(parents=True)
-    (project / ".project_root").write_text(str(cwd))
-    (home / ".gemini" / "projects.json").write_text(json.dumps({"projects": {str(cwd): "work"}}))
-    settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"enableAutoUpdate": False},
-                "privacy": {"usageStatisticsEnabled": False}}
-    (home / ".gemini" / "settings.json").write_text(json.dumps(settings))
+    chats = settled(home, cwd)
     suffix = "json" if document(data) else "jsonl"
-    file = project / "chats" / f"session-2026-01-01T00-00-00000000.{suffix}"
+    file = chats / f"session-2026-01-01T00-00-00000000.{suffix}"
     file.write_bytes(data)
     endpoint.take()
     command = [*job.command, "--yolo", "--skip-trust", "-m", "gemini-2.5-pro", "--resume", "latest", "-p", agents.PROMPT]
@@ -69,6 +63,20 @@ def resume(job, data, endpoint, name):
     resumed = agents.Resumed(requests, returncode, said, file.read_bytes().startswith(data))
     npm.keep(job, name, requests, data)
     return resumed
+
+
+def settled(home, cwd):
+    """Sets up a HOME in which the agent has worked in this folder; gives the folder of the sessions."""
+    project = home / ".gemini" / "tmp" / "work"
+    (project / "chats").mkdir(parents=True)
+    (project / ".project_root").write_text(str(cwd))
+    (home / ".gemini" / "projects.json").write_text(json.dumps({"projects": {str(cwd): "work"}}))
+    # Otherwise it deletes what was written long ago, by its own account, when another session is continued.
+    general = {"enableAutoUpdate": False, "sessionRetention": {"enabled": False}}
+    settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": general,
+                "privacy": {"usageStatisticsEnabled": False}}
+    (home / ".gemini" / "settings.json").write_text(json.dumps(settings))
+    return project / "chats"
 
 
 def plain(request):

@@ -58,17 +58,10 @@ def run(job):
 def resume(job, data, endpoint, name):
     """One run of the agent on these bytes."""
     home, cwd = npm.folders(job)
-    workspace = f"wd_{cwd.name}_{hashlib.sha256(str(cwd).encode()).hexdigest()[:12]}"
-    folder = home / ".kimi-code" / "sessions" / workspace / SESSION
-    file = folder / "agents" / "main" / "wire.jsonl"
-    file.parent.mkdir(parents=True)
+    workspace = workspace_of(cwd)
     # The models that the session names, all of them the endpoint's.
     aliases = {"m"} | {record["modelAlias"] for record in sessions.records(data) if "modelAlias" in record}
-    models = [MODEL.format(alias=alias) for alias in sorted(aliases)]
-    (home / ".kimi-code" / "config.toml").write_text(PROVIDER.format(url=endpoint.url) + "".join(models))
-    main = {"homedir": str(file.parent), "type": "main"}
-    state = {"id": SESSION, "version": 2, "cwd": str(cwd), "agents": {"main": main}, "createdAt": 1, "updatedAt": 1}
-    (folder / "state.json").write_text(json.dumps(state))
+    file = settled(home, cwd, endpoint.url, SESSION, aliases)
     # A session belongs to the workspace that it was bound to.
     for bound in {record["workspaceId"] for record in sessions.records(data) if "workspaceId" in record}:
         data = data.replace(json.dumps(bound).encode(), json.dumps(workspace).encode())
@@ -83,6 +76,24 @@ def resume(job, data, endpoint, name):
     resumed = agents.Resumed(requests, returncode, said, kept)
     npm.keep(job, name, requests, data)
     return resumed
+
+
+def workspace_of(cwd):
+    """What the agent calls a working directory."""
+    return f"wd_{cwd.name}_{hashlib.sha256(str(cwd).encode()).hexdigest()[:12]}"
+
+
+def settled(home, cwd, url, session, aliases):
+    """Sets up a HOME of the agent with these models and a session of this working directory; gives the session's file."""
+    folder = home / ".kimi-code" / "sessions" / workspace_of(cwd) / session
+    file = folder / "agents" / "main" / "wire.jsonl"
+    file.parent.mkdir(parents=True)
+    models = [MODEL.format(alias=alias) for alias in sorted(aliases)]
+    (home / ".kimi-code" / "config.toml").write_text(PROVIDER.format(url=url) + "".join(models))
+    main = {"homedir": str(file.parent), "type": "main"}
+    state = {"id": session, "version": 2, "cwd": str(cwd), "agents": {"main": main}, "createdAt": 1, "updatedAt": 1}
+    (folder / "state.json").write_text(json.dumps(state))
+    return file
 
 
 def is_newer(data, after):

@@ -71,10 +71,7 @@ def run(job):
 def resume(job, data, endpoint, name):
     """The request after an import of these bytes; None where there is not exactly one."""
     home, cwd = npm.folders(job)
-    provider = {"npm": "@ai-sdk/anthropic", "options": {"baseURL": f"{endpoint.url}/v1", "apiKey": "dummy-key"},
-                "models": {"model": {"name": "model", "limit": {"context": 200_000, "output": 8_000}}}}
-    (cwd / "opencode.json").write_text(json.dumps({"provider": {"loopback": provider}, "model": MODEL, "small_model": MODEL,
-                                                   "share": "disabled", "autoupdate": False}))
+    configure(cwd / "opencode.json", endpoint.url)
     file = home.parent / "session.json"
     file.write_bytes(data)
     session = json.loads(data)["info"]["id"]
@@ -85,6 +82,14 @@ def resume(job, data, endpoint, name):
     requests = [request for request in endpoint.take() if request.get("tools")]
     npm.keep(job, name, requests, data)
     return judge.main_request(requests, agents.PROMPT) if len(requests) == 1 else None
+
+
+def configure(file, url):
+    """Writes a configuration whose only model is the endpoint's."""
+    provider = {"npm": "@ai-sdk/anthropic", "options": {"baseURL": f"{url}/v1", "apiKey": "dummy-key"},
+                "models": {"model": {"name": "model", "limit": {"context": 200_000, "output": 8_000}}}}
+    file.write_text(json.dumps({"provider": {"loopback": provider}, "model": MODEL, "small_model": MODEL, "share": "disabled",
+                                "autoupdate": False}))
 
 
 def judged(before, after, original, data):

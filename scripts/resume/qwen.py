@@ -49,11 +49,7 @@ def run(job):
 def resume(job, data, endpoint, name):
     """One run of the agent on these bytes."""
     home, cwd = npm.folders(job)
-    chats = home / ".qwen" / "projects" / re.sub("[^a-zA-Z0-9]", "-", str(cwd)) / "chats"
-    chats.mkdir(parents=True)
-    settings = {"security": {"auth": {"selectedType": "openai"}}, "general": {"enableAutoUpdate": False},
-                "privacy": {"usageStatisticsEnabled": False}, "memory": {"enableManagedAutoMemory": False}}
-    (home / ".qwen" / "settings.json").write_text(json.dumps(settings))
+    chats = settled(home, cwd)
     # A session belongs to the folder that its first record names, and to the file with its id.
     first = next(sessions.records(data), {})
     data = npm.moved(data, first, cwd)
@@ -66,6 +62,16 @@ def resume(job, data, endpoint, name):
     resumed = agents.Resumed(requests, returncode, said, file.read_bytes().startswith(data))
     npm.keep(job, name, requests, data)
     return resumed
+
+
+def settled(home, cwd):
+    """Sets up a HOME of the agent; gives the folder of the sessions of this working directory."""
+    chats = home / ".qwen" / "projects" / re.sub("[^a-zA-Z0-9]", "-", str(cwd)) / "chats"
+    chats.mkdir(parents=True)
+    settings = {"security": {"auth": {"selectedType": "openai"}}, "general": {"enableAutoUpdate": False},
+                "privacy": {"usageStatisticsEnabled": False}, "memory": {"enableManagedAutoMemory": False}}
+    (home / ".qwen" / "settings.json").write_text(json.dumps(settings))
+    return chats
 
 
 def plain(request):
