@@ -60,25 +60,15 @@ pub(super) struct Reservation<'b> {
 }
 
 impl Budget {
-    /// A budget for the largest of the files and the threads, within free memory. The threads must be running already.
-    pub(super) fn new(
-        sizes: impl Iterator<Item = u64>,
-        threads: usize,
-        limits: Limits,
-        job: Workload,
-    ) -> Self {
+    /// A budget for the threads and the largest of the files to be announced, within free memory. The threads must be running
+    /// already.
+    pub(super) fn new(threads: usize, limits: Limits, job: Workload) -> Self {
         let free = memory::free().unwrap_or(ASSUMED_FREE);
         let most = (free / FREE_MEMORY_SHARE.1 * FREE_MEMORY_SHARE.0).max(MIN_BUDGET);
-        Budget::of(most, sizes, threads, limits, job)
+        Budget::of(most, threads, limits, job)
     }
 
-    fn of(
-        most: u64,
-        sizes: impl Iterator<Item = u64>,
-        threads: usize,
-        limits: Limits,
-        job: Workload,
-    ) -> Self {
+    fn of(most: u64, threads: usize, limits: Limits, job: Workload) -> Self {
         let budget = Budget {
             begin: AtomicU64::new(0),
             most,
@@ -89,12 +79,11 @@ impl Budget {
             returned: Condvar::new(),
             waiting: AtomicUsize::new(0),
         };
-        let largest = sizes.filter(|bytes| budget.admits(*bytes)).max();
-        budget.announce_size(largest.unwrap_or(0));
+        budget.announce_size(0);
         budget
     }
 
-    /// Announces a file of this size, which was not known when the run began.
+    /// Announces a file of this size, before it is read.
     pub(super) fn announce_size(&self, bytes: u64) {
         if self.admits(bytes) {
             let wanted =
@@ -266,7 +255,9 @@ mod tests {
             file_bytes,
             ..Limits::default()
         };
-        Budget::of(most, [largest].into_iter(), 2, limits, Workload::Once)
+        let budget = Budget::of(most, 2, limits, Workload::Once);
+        budget.announce_size(largest);
+        budget
     }
 
     fn extent(bytes: u64) -> InputMeasure {

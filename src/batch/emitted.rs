@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use super::find::split_ending;
+use super::names::split_ending;
 use crate::emit::{Messages, emit};
 use crate::error::{Error, Result};
 use crate::format::{Detected, Format, Layout};

@@ -3,27 +3,31 @@
 //! Reads the beginning and the end of files, never all of one. What a transcript says is compared, and never used as a path. A file
 //! that cannot be read stays in: whatever reads it next reports why.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
 use std::fs::{File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
 use globset::{GlobBuilder, GlobMatcher};
 use rayon::prelude::*;
 
-use super::find::{FileSource, Found, Origin, Source};
+use super::found::Found;
 use super::globs::refused;
+use super::list::ListWriter;
 use super::origin::{TAIL, last_time};
 use super::project::directory_in;
 use super::skipped::SkipReason;
+use super::source::{Origin, Source};
 use super::{lacks_handles, pool};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::open_transcript;
 
 /// Minimum number of files for which threads pay off.
-const PARALLEL_THRESHOLD: usize = 64;
+const PARALLEL_THRESHOLD: u64 = 64;
+/// How many files are looked at before the next ones are read from the list.
+const AT_ONCE: usize = 1_024;
 /// Attempts to open a file when handles are exhausted, and the pause between them.
 const MAX_TRIES: u32 = 500;
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
@@ -69,41 +73,56 @@ impl Filter {
         self.since.is_none() && self.until.is_none() && self.project.is_none()
     }
 
-    /// Moves files that are not selected to the skipped ones; returns the files that were named, which are not filtered.
+    /// Moves files that are not selected to the skipped ones; calls `unused` with the files that were named, which are not
+    /// filtered.
     ///
     /// Each file has to be opened, so several threads share the work if there are many.
     ///
     /// # Errors
-    /// [`ErrorKind::Internal`] where threads cannot be started.
-    pub fn apply(&self, found: &mut Found, threads: usize) -> Result<Vec<PathBuf>> {
-        let mut named = Vec::new();
+    /// [`ErrorKind::Internal`] where threads cannot be started; if the list of inputs cannot be kept or read.
+    pub fn apply(
+        &self,
+        found: &mut Found,
+        (threads, scratch): (usize, &Path),
+        unused: &mut dyn FnMut(&Path),
+    ) -> Result<()> {
         if self.takes_all() {
-            return Ok(named);
+            return Ok(());
         }
-        let mut walked = Vec::new();
-        found.sources.iter().for_each(|source| match source {
-            Source::File(file) => match file.origin {
-                Origin::Walked => walked.push(&file.path),
-                Origin::Named => named.push(file.path.clone()),
-            },
-            Source::Stdin => {}
-        });
-        let left_out = |path: &&PathBuf| Some(((*path).clone(), self.leaves_out(path)?));
-        let left_out: BTreeSet<(PathBuf, SkipReason)> = match walked.len() {
-            ..PARALLEL_THRESHOLD => walked.iter().filter_map(left_out).collect(),
-            _ => pool(threads)?.install(|| walked.par_iter().filter_map(left_out).collect()),
+        let pool = match found.sources.len() {
+            ..PARALLEL_THRESHOLD => None,
+            _ => Some(pool(threads)?),
         };
-        let gone: BTreeSet<&Path> = left_out.iter().map(|(path, _)| &**path).collect();
-        found.sources.retain(|source| match source {
-            Source::File(FileSource { path, origin, .. }) => match origin {
-                Origin::Walked => !gone.contains(&**path),
-                Origin::Named => true,
-            },
-            Source::Stdin => true,
-        });
-        drop(gone);
-        found.skipped.extend(left_out);
-        Ok(named)
+        let left_out = |source: &Source| match source {
+            Source::File(file) if file.origin == Origin::Walked => self.leaves_out(&file.path),
+            Source::File(_) | Source::Stdin => None,
+        };
+        let mut kept = ListWriter::new(scratch);
+        let mut sources = found.sources.iter();
+        loop {
+            let some = sources.by_ref().take(AT_ONCE);
+            let some: Vec<Cow<'_, Source>> = some.collect::<Result<_>>()?;
+            if some.is_empty() {
+                break;
+            }
+            let look = |source: &Cow<'_, Source>| left_out(source);
+            let whys: Vec<Option<SkipReason>> = match &pool {
+                None => some.iter().map(look).collect(),
+                Some(pool) => pool.install(|| some.par_iter().map(look).collect()),
+            };
+            for (source, why) in some.into_iter().zip(whys) {
+                match (why, &*source) {
+                    (Some(why), source) => found.skipped.count(source.path().to_owned(), why),
+                    (None, Source::File(file)) if file.origin == Origin::Named => {
+                        unused(&file.path);
+                        kept.push(source.into_owned())?;
+                    }
+                    (None, _) => kept.push(source.into_owned())?,
+                }
+            }
+        }
+        found.sources = kept.finish()?;
+        Ok(())
     }
 
     /// Whether a file is selected.

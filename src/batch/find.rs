@@ -1,8 +1,10 @@
 //! Finds the inputs that a command line names: files, folders, patterns, lists, standard input.
 //!
-//! Decides by names alone; opens no transcript.
+//! Decides by names alone; opens no transcript. Holds a bounded number of inputs in memory.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
@@ -10,156 +12,19 @@ use std::{fs, io};
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::exclude::Exclude;
+use super::found::Found;
+use super::gather::Gatherer;
 use super::globs::refused;
-use super::skipped::{SkipReason, Skipped};
-use super::walk::{Interest, Leave, Walked, walk};
+use super::list::unkept;
+use super::names::{COMPACT, STATS, has_ending, is_output, split_ending};
+use super::paths::Paths;
+use super::shard::Shard;
+use super::skipped::SkipReason;
+use super::source::{FileSource, Origin};
+use super::walk::{Interest, Leave, Shows, WalkedFile, walk_each};
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::path_text;
-use crate::store::folder::{below, folder_of};
+use crate::store::folder::folder_of;
 use crate::text::nearest;
-
-/// One input.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
-    /// Standard input.
-    Stdin,
-    /// A file.
-    File(FileSource),
-}
-
-/// A file that was named, or found below a folder that was.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FileSource {
-    /// The path as given.
-    pub path: PathBuf,
-    /// The folder argument below which it was found.
-    pub folder: Option<Arc<Path>>,
-    /// How it came to be an input.
-    pub origin: Origin,
-}
-
-/// How a file came to be an input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
-    /// The user named it.
-    Named,
-    /// It was found below a folder, or by a pattern.
-    Walked,
-}
-
-impl Source {
-    /// The input as it is called in a report.
-    pub fn path(&self) -> &Path {
-        match self {
-            Source::Stdin => Path::new("-"),
-            Source::File(file) => &file.path,
-        }
-    }
-
-    /// The folder argument below which it was found.
-    pub fn folder(&self) -> Option<&Path> {
-        match self {
-            Source::Stdin => None,
-            Source::File(file) => file.folder.as_deref(),
-        }
-    }
-}
-
-impl FileSource {
-    /// Its path relative to an output folder.
-    pub fn relative(&self) -> &Path {
-        let folder = self.folder.as_ref();
-        let rest = folder.and_then(|folder| below(&self.path, folder));
-        let alone = || {
-            self.path
-                .file_name()
-                .map(Path::new)
-                .unwrap_or(Path::new(""))
-        };
-        rest.unwrap_or_else(alone)
-    }
-}
-
-/// The inputs that a command line names.
-#[derive(Debug, Default)]
-pub struct Found {
-    /// The inputs, sorted, each once.
-    pub sources: Vec<Source>,
-    /// The folders that were named and walked.
-    pub folders: Vec<PathBuf>,
-    /// What was named but does not exist or cannot be accessed.
-    pub missing: Vec<Error>,
-    /// What a walk skipped although nothing failed.
-    pub skipped: Skipped,
-    /// The number of inputs that a walk of the folders has handed on; they are not in `sources`.
-    pub met: u64,
-}
-
-impl Found {
-    /// The number of inputs, including those that cannot be read.
-    pub fn len(&self) -> u64 {
-        self.met + (self.sources.len() + self.missing.len()) as u64
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The walked folders, by the inputs that were found below them, as named in reports: below such a folder no link is followed.
-    pub fn folders_of_inputs(&self) -> FoldersOfInputs<'_> {
-        let (sources, folders) = (self.sources.iter(), self.folders.iter());
-        FoldersOfInputs {
-            walked: folders
-                .filter(|_| self.met > 0)
-                .map(|folder| (PathBuf::from(path_text(folder)), &**folder))
-                .collect(),
-            of_each: sources
-                .filter_map(|source| Some((path_text(source.path()), source.folder()?)))
-                .collect(),
-        }
-    }
-}
-
-/// The folders below which inputs were found.
-#[derive(Debug)]
-pub struct FoldersOfInputs<'f> {
-    /// Those whose inputs are not listed, as named in reports.
-    walked: HashMap<PathBuf, &'f Path>,
-    of_each: BTreeMap<String, &'f Path>,
-}
-
-impl FoldersOfInputs<'_> {
-    /// The folder of the input that reports call `input`.
-    pub fn of(&self, input: &str) -> Option<&Path> {
-        let mut above = Path::new(input).ancestors();
-        let walked = above.find_map(|folder| self.walked.get(folder));
-        walked.or_else(|| self.of_each.get(input)).copied()
-    }
-}
-
-/// The endings of transcripts in a folder.
-const ENDINGS: [&str; 3] = [".jsonl", ".jsonl.gz", ".jsonl.zst"];
-/// The endings of documents, which are read only if they are named: in a folder, most files with these endings are not transcripts.
-const OF_DOCUMENTS: [&str; 3] = [".json", ".json.gz", ".json.zst"];
-/// The ending of our outputs beside their inputs.
-pub(super) const COMPACT: &str = ".compact";
-/// The ending of reports beside outputs, and of the one at the top of an output folder.
-const STATS: &str = ".stats.json";
-
-/// Splits the name of a transcript into its stem and its ending, ignoring case.
-pub fn split_ending(name: &str) -> (&str, &str) {
-    let endings = ENDINGS.into_iter().chain(OF_DOCUMENTS);
-    let begins = endings.rev().find_map(|ending| begin(name, ending));
-    name.split_at(begins.unwrap_or(name.len()))
-}
-
-/// Where the ending of a name begins, if it has this one.
-fn begin(name: &str, ending: &str) -> Option<usize> {
-    let begins = name.len().checked_sub(ending.len())?;
-    let end = name.get(begins..)?;
-    end.eq_ignore_ascii_case(ending).then_some(begins)
-}
 
 /// What is looked for in folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,79 +35,81 @@ enum Wanted {
     Outputs,
 }
 
-/// Finds what `paths` name. Folders are walked without following links; the folder `skip` and excluded files are left out.
-///
-/// # Errors
-/// [`ErrorKind::NoInput`] if nothing at all was found.
-pub fn find(paths: &[PathBuf], skip: Option<&Path>, exclude: &Exclude) -> Result<Found> {
-    search(paths, Leave { skip, exclude }, Wanted::Transcripts)
+/// How inputs are looked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Search<'s> {
+    /// This folder is left out of those that are walked.
+    pub skip: Option<&'s Path>,
+    /// What the user excluded.
+    pub exclude: &'s Exclude,
+    /// The part of the inputs that is wanted.
+    pub shard: Option<Shard>,
+    /// Where unnamed files go, if it exists.
+    pub scratch: &'s Path,
 }
 
-/// Finds the files that may include our outputs: those that are named, and all that are below folders or match patterns, with the
-/// folder that was walked. Does not check whether a file really is an output.
-///
-/// # Errors
-/// As [`find`].
-pub fn find_outputs(paths: &[PathBuf], exclude: &Exclude) -> Result<Found> {
-    let leave = Leave {
-        skip: None,
-        exclude,
-    };
-    search(paths, leave, Wanted::Outputs)
-}
+impl Search<'_> {
+    /// Finds what `paths` name. Folders are walked without following links.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoInput`] if nothing at all was found; [`ErrorKind::Usage`] for standard input if a part is wanted; if the disk
+    /// is full.
+    pub fn inputs(self, paths: &Paths) -> Result<Found> {
+        self.search(paths, Wanted::Transcripts)
+    }
 
-fn search(paths: &[PathBuf], leave: Leave<'_>, wanted: Wanted) -> Result<Found> {
-    let mut named = Named::default();
-    for path in paths {
-        named.add(path, leave, wanted);
+    /// Finds the files that may include our outputs: those that are named, and all that are below folders or match patterns, with
+    /// the folder that was walked. Does not check whether a file really is an output.
+    ///
+    /// # Errors
+    /// As [`Search::inputs`].
+    pub fn outputs(self, paths: &Paths) -> Result<Found> {
+        self.search(paths, Wanted::Outputs)
     }
-    let Named {
-        sources,
-        missing,
-        mut skipped,
-    } = named;
-    // Two arguments may name one folder.
-    let missing = once_each(missing);
-    // If the user excluded everything, that is not an error.
-    let is_left_out = skipped.is_asked_for();
-    if sources.is_empty() && !(is_left_out && missing.is_empty()) {
-        return Err(nothing(missing));
-    }
-    let mut sources: Vec<Source> = sources.into_iter().collect();
-    // The same file by another path counts once.
-    let mut seen = HashSet::new();
-    sources.retain(|source| match source {
-        Source::Stdin => true,
-        Source::File(file) => {
-            let plain = file.path.canonicalize();
-            let is_new = seen.insert(place_key(plain.as_ref().unwrap_or(&file.path)));
-            if !is_new {
-                skipped.insert(file.path.clone(), SkipReason::SameFile);
-            }
-            is_new
+
+    fn search(self, paths: &Paths, wanted: Wanted) -> Result<Found> {
+        let leave = Leave {
+            skip: self.skip,
+            exclude: self.exclude,
+        };
+        let mut named = Named {
+            leave,
+            wanted,
+            found: Gatherer::new(self.scratch),
+            folders: Vec::new(),
+            missing: Vec::new(),
+        };
+        for path in paths.iter() {
+            named.add(&path?).map_err(unkept)?;
         }
-    });
-    sources.shrink_to_fit();
-    let mut folders = paths.to_vec();
-    folders.retain(|path| path.is_dir());
-    Ok(Found {
-        sources,
-        folders,
-        missing,
-        skipped,
-        met: 0,
-    })
-}
-
-/// A hash that identifies a path: with millions of inputs, their paths would take too much memory.
-pub(crate) type PlaceKey = [u8; 16];
-
-/// The key of a path.
-pub(crate) fn place_key(path: &Path) -> PlaceKey {
-    let hash = blake3::hash(path.as_os_str().as_encoded_bytes());
-    let mut key = [0; 16];
-    key.copy_from_slice(&hash.as_bytes()[..16]);
-    key
+        let Named {
+            found,
+            folders,
+            missing,
+            ..
+        } = named;
+        // Two arguments may name one folder.
+        let mut missing = once_each(missing);
+        // If the user excluded everything, that is not an error.
+        if found.has_none() && !(found.is_left_out() && missing.is_empty()) {
+            return Err(nothing(missing));
+        }
+        if let Some(shard) = self.shard {
+            if found.has_stdin() {
+                let message = "standard input cannot be split into shards";
+                return Err(Error::new(ErrorKind::Usage, message).hint("name files or folders"));
+            }
+            shard.retain_errors(&mut missing, &folders);
+        }
+        let (sources, skipped) = found.finish(self.shard, &folders)?;
+        Ok(Found {
+            sources,
+            folders,
+            missing,
+            skipped,
+            met: 0,
+        })
+    }
 }
 
 /// Errors without those that say the same of the same path as an earlier one.
@@ -272,89 +139,147 @@ pub(super) fn nothing(missing: Vec<Error>) -> Error {
     first
 }
 
-/// What the arguments name, unsorted.
-#[derive(Default)]
-struct Named {
-    sources: BTreeSet<Source>,
+/// What the arguments name.
+struct Named<'n> {
+    leave: Leave<'n>,
+    wanted: Wanted,
+    found: Gatherer,
+    folders: Vec<PathBuf>,
     missing: Vec<Error>,
-    skipped: Skipped,
 }
 
-impl Named {
-    fn add(&mut self, path: &Path, leave: Leave<'_>, what: Wanted) {
+impl Named<'_> {
+    fn add(&mut self, path: &Path) -> io::Result<()> {
         if path == Path::new("-") {
-            self.sources.insert(Source::Stdin);
+            self.found.stdin();
         } else if path.is_dir() {
-            let walked = walk(path, leave, |path, name| match what {
-                Wanted::Transcripts => interest(name),
-                // An output can have any name; anything that is not a file, or is a link, is of interest only if its name looks
-                // like one.
-                Wanted::Outputs => {
-                    let is_file = || path.symlink_metadata().is_ok_and(|seen| seen.is_file());
-                    match has_ending(name) || is_file() {
-                        true => Interest::Wanted,
-                        false => Interest::Ignored,
-                    }
-                }
-            });
-            let nothing = || match what {
-                Wanted::Transcripts => no_transcript(path),
-                Wanted::Outputs => {
-                    Error::new(ErrorKind::NoInput, "no file below this folder").at(path)
-                }
-            };
-            self.walked(walked, Some(path), nothing);
+            self.folders.push(path.to_owned());
+            self.folder(path)?;
         } else if path.exists() {
-            self.file(path.to_owned(), None, Origin::Named);
+            let place = path.canonicalize();
+            let file = FileSource {
+                path: path.to_owned(),
+                folder: None,
+                origin: Origin::Named,
+            };
+            self.found.file(file, place.as_deref().unwrap_or(path))?;
         } else if let Some((folder, matcher)) = pattern(path) {
-            // Our own outputs are only found if they are named.
-            let name = path.file_name().unwrap_or_default();
-            let ours = what == Wanted::Outputs || name.to_string_lossy().contains(COMPACT);
-            let wanted = |path: &Path, name: &str| match matcher.is_match(path)
-                && (ours || !is_output(name))
-            {
-                true => Interest::Wanted,
-                false => Interest::Ignored,
-            };
-            // If the folder does not exist, nothing matches.
-            let walked = match folder.as_os_str().is_empty() || folder.exists() {
-                true => walk(&folder, leave, wanted),
-                false => Walked::default(),
-            };
-            let nothing = || {
-                Error::new(ErrorKind::NoInput, "no file matches this pattern")
-                    .at(path)
-                    .hint("* does not match /, ** does; for a name that contains *, ?, [ or {, name its folder")
-            };
-            let base = match what {
-                Wanted::Transcripts => None,
-                Wanted::Outputs => Some(folder.as_path()),
-            };
-            self.walked(walked, base, nothing);
+            self.pattern(path, &folder, &matcher)?;
         } else {
             self.missing.push(not_there(path));
         }
+        Ok(())
     }
 
-    fn file(&mut self, path: PathBuf, folder: Option<Arc<Path>>, origin: Origin) {
-        self.sources.insert(Source::File(FileSource {
-            path,
-            folder,
-            origin,
-        }));
+    fn folder(&mut self, path: &Path) -> io::Result<()> {
+        let wanted = self.wanted;
+        let interest = |path: &Path, name: &str| match wanted {
+            Wanted::Transcripts => interest(name),
+            // An output can have any name; anything that is not a file, or is a link, is of interest only if its name looks like
+            // one.
+            Wanted::Outputs => {
+                let is_file = || path.symlink_metadata().is_ok_and(|seen| seen.is_file());
+                match has_ending(name) || is_file() {
+                    true => Interest::Wanted,
+                    false => Interest::Ignored,
+                }
+            }
+        };
+        let nothing = || match wanted {
+            Wanted::Transcripts => no_transcript(path),
+            Wanted::Outputs => Error::new(ErrorKind::NoInput, "no file below this folder").at(path),
+        };
+        self.walk(path, Some(path), interest, nothing)
     }
 
-    fn walked(&mut self, walked: Walked, folder: Option<&Path>, nothing: impl Fn() -> Error) {
-        let is_left_out = walked.skipped.iter().any(|(_, why)| why.is_asked_for());
-        if walked.files.is_empty() && walked.errors.is_empty() && !is_left_out {
+    fn pattern(&mut self, path: &Path, folder: &Path, matcher: &GlobMatcher) -> io::Result<()> {
+        // Our own outputs are only found if they are named.
+        let name = path.file_name().unwrap_or_default();
+        let ours = self.wanted == Wanted::Outputs || name.to_string_lossy().contains(COMPACT);
+        let interest =
+            |path: &Path, name: &str| match matcher.is_match(path) && (ours || !is_output(name)) {
+                true => Interest::Wanted,
+                false => Interest::Ignored,
+            };
+        let nothing = || {
+            Error::new(ErrorKind::NoInput, "no file matches this pattern")
+                .at(path)
+                .hint("* does not match /, ** does; for a name that contains *, ?, [ or {, name its folder")
+        };
+        let base = match self.wanted {
+            Wanted::Transcripts => None,
+            Wanted::Outputs => Some(folder),
+        };
+        match folder.as_os_str().is_empty() || folder.exists() {
+            true => self.walk(folder, base, interest, nothing),
+            // If the folder does not exist, nothing matches.
+            false => {
+                self.missing.push(nothing());
+                Ok(())
+            }
+        }
+    }
+
+    /// Walks `folder`; the inputs are found below `base`.
+    fn walk(
+        &mut self,
+        folder: &Path,
+        base: Option<&Path>,
+        interest: impl Fn(&Path, &str) -> Interest,
+        nothing: impl Fn() -> Error,
+    ) -> io::Result<()> {
+        let base: Option<Arc<Path>> = base.map(Arc::from);
+        let plain = match folder.as_os_str().is_empty() {
+            true => Path::new(".").canonicalize(),
+            false => folder.canonicalize(),
+        };
+        let found = RefCell::new(&mut self.found);
+        let kept = RefCell::new(Ok(()));
+        let (mut is_bare, mut is_left_out) = (true, false);
+        let show = &mut |met, _: &Shows<'_>| {
+            is_bare = false;
+            let (path, place) = match met {
+                // No link was followed on the way to it.
+                WalkedFile::File(path) => {
+                    let below = path.strip_prefix(folder).ok();
+                    let place = plain
+                        .as_ref()
+                        .ok()
+                        .zip(below)
+                        .map(|(plain, below)| plain.join(below));
+                    (path, place)
+                }
+                WalkedFile::Link(path, target) => (path, Some(target)),
+            };
+            let place = place.or_else(|| path.canonicalize().ok());
+            let place = place.unwrap_or_else(|| path.clone());
+            let file = FileSource {
+                path,
+                folder: base.clone(),
+                origin: Origin::Walked,
+            };
+            let added = found.borrow_mut().file(file, &place);
+            match added {
+                Ok(()) => ControlFlow::Continue(()),
+                failed => {
+                    *kept.borrow_mut() = failed;
+                    ControlFlow::Break(())
+                }
+            }
+        };
+        let pass = &mut |path: PathBuf, why: SkipReason| {
+            is_left_out |= why.is_asked_for();
+            let mut kept = kept.borrow_mut();
+            if kept.is_ok() {
+                *kept = found.borrow_mut().skip(path, why);
+            }
+        };
+        let errors = walk_each(folder, self.leave, interest, (show, pass));
+        if is_bare && errors.is_empty() && !is_left_out {
             self.missing.push(nothing());
         }
-        let folder: Option<Arc<Path>> = folder.map(Arc::from);
-        for path in walked.files {
-            self.file(path, folder.clone(), Origin::Walked);
-        }
-        self.missing.extend(walked.errors);
-        self.skipped.extend(walked.skipped);
+        self.missing.extend(errors);
+        kept.into_inner()
     }
 }
 
@@ -390,13 +315,6 @@ fn looks_like_id(path: &Path) -> bool {
     path.components().count() == 1 && path.extension().is_none()
 }
 
-/// Whether a name has the ending of a transcript.
-pub fn has_ending(name: &str) -> bool {
-    ENDINGS
-        .into_iter()
-        .any(|ending| begin(name, ending).is_some())
-}
-
 /// Whether a file of this name in a folder is a transcript; our own outputs and reports are of no interest.
 pub(super) fn interest(name: &str) -> Interest {
     match (has_ending(name), is_output(name)) {
@@ -404,10 +322,6 @@ pub(super) fn interest(name: &str) -> Interest {
         (false, false) if !name.ends_with(STATS) => Interest::Other,
         (false, false) | (_, true) => Interest::Ignored,
     }
-}
-
-fn is_output(name: &str) -> bool {
-    split_ending(name).0.ends_with(COMPACT)
 }
 
 /// A path with wildcards: the folder before the first one, and the pattern.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::spool::Written;
-use super::{Destination, Effect, Options, Outcomes};
+use super::{Options, Outcomes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Figures, Outcome};
 use crate::store::finished::Elsewhere;
@@ -21,11 +21,7 @@ pub(super) struct Finishing {
 impl Finishing {
     /// Begins with no outcomes, of which about as many as `expected` will come.
     pub(super) fn new(options: &Options, expected: u64) -> Self {
-        let folder = match &options.destination {
-            Destination::Folder(folder) if options.effect == Effect::Write => folder.clone(),
-            _ => std::env::temp_dir(),
-        };
-        let mut outcomes = Outcomes::new(&folder);
+        let mut outcomes = Outcomes::new(&options.scratch());
         let begun = outcomes.expect(expected);
         Finishing {
             are_spooled: AtomicBool::new(outcomes.are_spooled()),

@@ -73,7 +73,8 @@ impl Loading<'_> {
         size: u64,
         read: impl FnOnce(Reservation<'_>) -> Result<Loaded>,
     ) -> Result<Loaded> {
-        let budget = Budget::new([size].into_iter(), 1, self.limits, Workload::Once);
+        let budget = Budget::new(1, self.limits, Workload::Once);
+        budget.announce_size(size);
         read(budget.take(size))
     }
 

@@ -10,23 +10,30 @@ mod detected;
 mod emitted;
 mod examine;
 mod exclude;
+mod feed;
 mod filter;
 mod find;
 mod finishing;
 mod fork;
+mod found;
+mod gather;
 mod globs;
 mod heard;
 mod hooks;
 mod input;
 mod inspect;
+mod key_set;
 mod limits;
+mod list;
 mod load;
 mod memory;
+mod names;
 mod one;
 mod origin;
 mod orphans;
 mod over;
 mod packed;
+mod paths;
 mod pour;
 mod project;
 mod queue;
@@ -41,6 +48,8 @@ mod shard;
 mod sink;
 mod skipped;
 mod snapshot;
+mod sorter;
+mod source;
 mod spool;
 mod stdin;
 mod stream;
@@ -70,19 +79,24 @@ pub use clock::WallClock;
 pub use examine::{eval, eval_bytes, replay, replay_bytes, stats, stats_bytes, verify};
 pub use exclude::Exclude;
 pub use filter::Filter;
-pub use find::{FileSource, Found, Origin, Source, find, find_outputs, has_ending, split_ending};
-#[cfg(feature = "cli")]
-pub(crate) use find::{PlaceKey, place_key};
+pub use find::Search;
 pub use fork::Fork;
+pub use found::{FoldersOfInputs, Found};
 pub use hooks::{HookOutput, Hooks};
 pub(crate) use inspect::each as each_transcript;
 pub use inspect::{compact_bytes, compact_detected};
+pub use key_set::KeySet;
+#[cfg(feature = "cli")]
+pub(crate) use key_set::{PlaceKey, place_key};
 pub use limits::{Limits, Workload};
+pub use list::{SourceList, Sources};
 pub use load::{Loaded, Loading};
+pub use names::{has_ending, split_ending};
 pub(crate) use one::needs_archive;
 pub use orphans::{OrphanPolicy, OrphanReport, orphaned_outputs};
 pub use over::Over;
 pub use packed::{Packed, Unpacked, pack_line, packed_path};
+pub use paths::Paths;
 pub use reported::{Reported, stats_beside};
 pub use resume::{MatchedInputs, ReportNotes, Resume, Trust};
 pub use retry::retain_degraded;
@@ -93,6 +107,7 @@ pub use sessions::{
 };
 pub use shard::Shard;
 pub use skipped::{SkipReason, Skipped};
+pub use source::{FileSource, Origin, Source};
 pub use spool::{Kept, Outcomes, Sorted, Spool, unread};
 pub use stdin::Stdin;
 pub use stream::{Stream, filter};
@@ -145,6 +160,14 @@ pub struct Options {
 }
 
 impl Options {
+    /// The folder for unnamed files, which need not exist.
+    pub fn scratch(&self) -> PathBuf {
+        match &self.destination {
+            Destination::Folder(out) if self.effect == Effect::Write => out.clone(),
+            _ => std::env::temp_dir(),
+        }
+    }
+
     /// How texts of outputs name what is in the store.
     fn names(&self, policy: &Policy) -> Names {
         match &self.destination {

@@ -9,10 +9,13 @@ use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::find::{PlaceKey, place_key};
+use super::found::Found;
+use super::key_set::{KeySet, place_key};
+use super::list::unkept;
 use super::resume::MatchedInputs;
 use super::skipped::SkipReason;
-use super::{Destination, Effect, Found, Options, Shard, Source};
+use super::sorter::Sorter;
+use super::{Destination, Effect, Options, Shard, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::folder::{Durability, Folder};
 use crate::store::{self, FOLDER, Missing, OpenPath, Store, atomic, manifest};
@@ -59,7 +62,7 @@ pub fn orphaned_outputs(
         mut faults,
     } = OrphanReport::default();
     let mut changed_folders = HashSet::new();
-    for (name, hashes) in without_input(&store, found, met, out)? {
+    for (name, hashes) in without_input(&store, found, met, (out, &options.scratch()))? {
         // Each shard reports its own.
         if shard.is_some_and(|shard| !shard.has(Path::new(&name))) {
             continue;
@@ -94,7 +97,7 @@ fn without_input(
     store: &Store,
     found: &Found,
     met: &MatchedInputs,
-    out: &Path,
+    (out, scratch): (&Path, &Path),
 ) -> Result<BTreeMap<String, Vec<String>>> {
     if met.has_all() {
         return Ok(BTreeMap::new());
@@ -104,7 +107,8 @@ fn without_input(
     for folder in &found.folders {
         roots.push(folder_name(store, folder)?);
     }
-    let here: HashSet<PlaceKey> = outputs(found).collect();
+    let here = outputs(found, scratch)?;
+    let mut fault = None;
     let is_unmet = |names: &manifest::Names<'_>| !met.has(&names.input);
     let is_nowhere = |output: &str| {
         let output = manifest::path_in_folder(output);
@@ -119,17 +123,20 @@ fn without_input(
         let is_ours = roots
             .iter()
             .any(|root| below(&record.input, root).is_some());
-        if is_ours
-            && !here.contains(&place_key(Path::new(output)))
-            && is_gone(&store.path_of(&record.input))
-            && is_nowhere(output)
-        {
+        let is_here = here.has(Path::new(output)).unwrap_or_else(|error| {
+            fault.get_or_insert(error);
+            true
+        });
+        if is_ours && !is_here && is_gone(&store.path_of(&record.input)) && is_nowhere(output) {
             gone.entry(output.to_owned())
                 .or_default()
                 .push(record.output_hash);
         }
     };
     store.each_record_of(Some(&is_unmet), &mut look)?;
+    if let Some(error) = fault {
+        return Err(unkept(error));
+    }
     if !gone.is_empty() {
         // The output may have been made from another input since.
         store.each_record(|record| {
@@ -176,13 +183,17 @@ fn fate(
 
 /// The paths in the output folder that this run writes for inputs that are not below a named folder; all other outputs have the
 /// names of their inputs there.
-fn outputs(found: &Found) -> impl Iterator<Item = PlaceKey> {
-    let paths = found.sources.iter().filter_map(|source| match source {
-        Source::File(file) if file.folder.is_none() => Some(file.relative().to_owned()),
-        Source::File(_) | Source::Stdin => None,
-    });
-    let names = paths.filter_map(|path| manifest::name_in_folder(&path));
-    names.map(|name| place_key(Path::new(&name)))
+fn outputs(found: &Found, scratch: &Path) -> Result<KeySet> {
+    let mut outputs = Sorter::new(scratch);
+    for source in found.sources.iter() {
+        if let Source::File(file) = &*source?
+            && file.folder.is_none()
+            && let Some(name) = manifest::name_in_folder(file.relative())
+        {
+            outputs.add(place_key(Path::new(&name))).map_err(unkept)?;
+        }
+    }
+    KeySet::of(outputs, scratch).map_err(unkept)
 }
 
 /// The prefix of the names that records give to files in a folder.

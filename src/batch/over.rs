@@ -1,17 +1,17 @@
 //! Examines many inputs in parallel, without writing anything.
 
-use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Mutex, PoisonError};
-
-use rayon::prelude::*;
+use std::thread;
 
 use super::budget::{Budget, Reservation};
 use super::detected::{Recognised, detect};
+use super::feed::{Feeding, feed};
 use super::input::Input;
 use super::limits::{Limits, Workload};
+use super::queue::{Dealt, Queue, QueuedInput};
 use super::strict::BadLines;
 use super::{Found, Progress, Source, pool};
 use crate::error::{Error, ErrorKind, Result};
@@ -88,14 +88,11 @@ impl Over<'_> {
         keep: impl Fn(&Path, T) -> Result<()> + Sync,
     ) -> Result<()> {
         let pool = pool(self.jobs)?;
-        let sources = self.found.sources.iter();
-        let mut order: Vec<(u64, &Source)> = sources.map(|s| (bytes_of(s), s)).collect();
-        // The largest come first, so that no thread is left with a large one at the end.
-        order.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
-        let sizes = order.iter().map(|(bytes, _)| *bytes);
-        let budget = Budget::new(sizes, self.jobs, self.limits, self.job);
-        let one = |(bytes, source): &(u64, &Source)| {
-            let share = budget.take(*bytes);
+        let budget = Budget::new(self.jobs, self.limits, self.job);
+        let queue = Queue::default();
+        let one = |(source, seen): &QueuedInput| {
+            let bytes = seen.map_or(0, |seen| seen.seen.bytes);
+            let share = budget.take(bytes);
             let looked = catch_unwind(AssertUnwindSafe(|| self.one(source, share, &look)));
             let looked = looked.unwrap_or_else(|_| {
                 let error = Error::new(ErrorKind::Internal, "internal error on this file");
@@ -108,30 +105,61 @@ impl Over<'_> {
                 Err(error) => Ok(failed(source.path(), &error)),
                 looked => looked,
             }
-            .inspect(|_| self.progress.done(*bytes))
+            .inspect(|_| self.progress.done(bytes))
             .and_then(|looked| keep(source.path(), looked))
         };
-        let is_left = |input: &&(u64, &Source)| {
-            if *input.1 == Source::Stdin && order.len() > 1 {
-                return Ok(true);
-            }
-            match one(input) {
-                Err(error) if error.kind == ErrorKind::Crowded => Ok(true),
-                kept => kept.map(|()| false),
+        let is_alone = self.found.sources.len() == 1;
+        let left = Mutex::new(Vec::new());
+        let fault = Mutex::new(None);
+        let end = |error| {
+            let mut fault = fault.lock().unwrap_or_else(PoisonError::into_inner);
+            fault.get_or_insert(error);
+            queue.close();
+        };
+        let process = |input: QueuedInput| {
+            let tried = match input.0 == Source::Stdin && !is_alone {
+                true => None,
+                false => Some(one(&input)),
+            };
+            match tried {
+                Some(Err(error)) if error.kind != ErrorKind::Crowded => end(error),
+                Some(Ok(())) => {}
+                // Inputs that did not fit into memory alongside the others come last, and so does a stream, which cannot be read
+                // twice.
+                Some(Err(_)) | None => {
+                    let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
+                    left.push(input);
+                }
             }
         };
-        let left: Result<Vec<&(u64, &Source)>> = pool.install(|| {
-            let inputs = order.par_iter().with_max_len(1);
-            let left = inputs.filter_map(|input| match is_left(&input) {
-                Ok(true) => Some(Ok(input)),
-                Ok(false) => None,
-                Err(error) => Some(Err(error)),
+        let feed = || {
+            let sources = &self.found.sources;
+            feed(sources, &queue, &mut |bytes| budget.announce_size(bytes)).unwrap_or_else(end);
+        };
+        thread::scope(|scope| {
+            match Feeding::of(&self.found.sources) {
+                Feeding::Before => feed(),
+                Feeding::Meanwhile => {
+                    let feeder = thread::Builder::new().spawn_scoped(scope, feed);
+                    let failed = |e| format!("cannot start a thread: {e}");
+                    feeder.map_err(|e| Error::new(ErrorKind::Internal, failed(e)))?;
+                }
+            }
+            pool.broadcast(|_| {
+                while let Some(dealt) = queue.next() {
+                    match dealt {
+                        Dealt::Found(found) => queue.put_back(found),
+                        Dealt::Largest(dealt) => dealt.into_iter().for_each(process),
+                    }
+                }
             });
-            left.collect()
-        });
-        for input in left? {
-            // Inputs that did not fit into memory alongside the others come last, and so does a stream, which cannot be read twice.
-            pool.install(|| one(input))?;
+            Ok::<_, Error>(())
+        })?;
+        if let Some(error) = fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
+        }
+        for input in left.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            pool.install(|| one(&input))?;
         }
         self.found.missing.iter().try_for_each(|error| {
             let path = error.path.clone().unwrap_or_default();
@@ -166,13 +194,5 @@ impl Over<'_> {
             strings: &strings,
         };
         Ok(look(path, read, laps))
-    }
-}
-
-/// The size of an input; a stream counts as 0.
-fn bytes_of(source: &Source) -> u64 {
-    match source {
-        Source::Stdin => 0,
-        Source::File(file) => fs::metadata(&file.path).map_or(0, |metadata| metadata.len()),
     }
 }

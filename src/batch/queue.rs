@@ -14,6 +14,8 @@ use super::snapshot::Snapshot;
 
 /// How many inputs may wait: enough to find the large ones early, and few compared with the memory that a single large one takes.
 const MAX_WAITING: usize = 4_096;
+/// How many inputs can be added without waiting for room.
+pub(super) const ROOM: usize = MAX_WAITING - FOUND_AT_ONCE;
 /// A walk that is waiting for room continues once only this many inputs are left, so that it is not woken for each of them.
 const REFILL_AT: usize = MAX_WAITING / 2;
 
@@ -156,7 +158,7 @@ impl Queue {
         }
         waiting.not_looked_up += found.len();
         waiting.found.push_back(found);
-        waiting.is_full = waiting.len() > MAX_WAITING - FOUND_AT_ONCE;
+        waiting.is_full = waiting.len() > ROOM;
         let is_awaited = waiting.idle > 0;
         drop(waiting);
         if is_awaited {

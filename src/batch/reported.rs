@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use super::Target;
-use super::find::split_ending;
+use super::names::split_ending;
 use crate::error::Result;
 use crate::outcome::path_text;
 use crate::report::read;

@@ -155,7 +155,7 @@ impl<'r> Earlier<'r> {
             };
             match known() {
                 Ok(known) => {
-                    earlier.by_store.insert(root.to_owned(), known);
+                    earlier.by_store.insert(root, known);
                 }
                 Err(error) if error.kind == ErrorKind::Io => {
                     let hint = "every input is processed again";
@@ -492,7 +492,7 @@ impl<'r> Earlier<'r> {
         };
         for (root, kept) in targets.stores() {
             let none = FinishedWork::default();
-            let known = self.by_store.get(root).map(|known| &known.finished);
+            let known = self.by_store.get(&root).map(|known| &known.finished);
             if let Some((server, _)) = &self.options.server {
                 server.settle(&kept.store);
             }
@@ -504,12 +504,11 @@ impl<'r> Earlier<'r> {
 
     /// What is noted about the reports of this command.
     pub(super) fn report_notes(&self, targets: &Targets) -> ReportNotes {
-        let mut stores = targets.stores();
-        match (&self.work, stores.next(), stores.next()) {
-            (Some(work), Some((root, _)), None) => {
-                ReportNotes::of(work.clone(), root.to_owned(), self.options.trust)
+        match (&self.work, targets.stores().as_slice()) {
+            (Some(work), [(root, _)]) => {
+                ReportNotes::of(work.clone(), root.clone(), self.options.trust)
             }
-            (_, _, _) => ReportNotes::default(),
+            (_, _) => ReportNotes::default(),
         }
     }
 

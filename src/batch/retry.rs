@@ -12,23 +12,25 @@ use crate::store::manifest::{By, Record};
 use crate::store::open_transcript;
 use crate::store::undo::Undo;
 
-/// Moves inputs whose output has all requested summaries to the skipped ones.
+/// Moves inputs whose output has all requested summaries to the skipped ones; inputs that are outputs of others are left out.
 ///
 /// # Errors
 /// The errors of [`Targets::new`], and of records that cannot be read.
 pub fn retain_degraded(found: &mut Found, options: &Options) -> Result<()> {
     let targets = Targets::new(&found.sources, options)?;
-    let mut degraded = Vec::new();
-    for target in targets.list {
-        if is_degraded(&target)? {
-            degraded.push(target.source.clone());
-        } else if let Source::File(file) = target.source {
-            found
-                .skipped
-                .insert(file.path.clone(), SkipReason::NotDegraded);
+    let skipped = &mut found.skipped;
+    let degraded = found.sources.filtered(&options.scratch(), |source| {
+        if targets.leaves_out(source.path())? {
+            return Ok(false);
         }
-    }
-    found.sources = degraded;
+        let met = (source.clone(), None);
+        let is_meant = is_degraded(&targets.of(&met, options))?;
+        if let (false, Source::File(file)) = (is_meant, source) {
+            skipped.count(file.path.clone(), SkipReason::NotDegraded);
+        }
+        Ok(is_meant)
+    });
+    found.sources = degraded?;
     Ok(())
 }
 
@@ -36,7 +38,7 @@ pub fn retain_degraded(found: &mut Found, options: &Options) -> Result<()> {
 ///
 /// # Errors
 /// If the output or its records cannot be read.
-pub(super) fn is_degraded(target: &Target<'_>) -> Result<bool> {
+fn is_degraded(target: &Target<'_>) -> Result<bool> {
     record(target).map(|record| record.is_some())
 }
 

@@ -1,7 +1,7 @@
 //! A run: deals inputs out to threads, processes each, and collects the outcomes.
 //!
-//! Listed inputs are processed largest first; inputs of a walk as they arrive, the largest waiting one first. Results do not
-//! depend on the order.
+//! Inputs are processed as they arrive, the largest waiting one first; a short list arrives before the first is processed. Results
+//! do not depend on the order.
 
 mod inputs;
 
@@ -13,13 +13,15 @@ use std::thread;
 use rayon::ThreadPool;
 
 use super::budget::{Budget, Reservation};
+use super::feed::Feeding;
 use super::finishing::Finishing;
 use super::hooks::{HookContext, Hooks, PreHook, Trigger};
 use super::limits::Workload;
 use super::one::{self, InputContext, Processed};
+use super::queue::QueuedInput;
 use super::refusal::Refusal;
 use super::resume::{Earlier, TakenOver, Wanted};
-use super::walking::{Role, StreamingWalk};
+use super::walking::StreamingWalk;
 use super::{
     Destination, Effect, Found, Options, Progress, Ran, Source, Target, Targets, Waiting,
     is_crowded, lacks_handles, pool,
@@ -30,7 +32,7 @@ use crate::outcome::{Outcome, path_text};
 use crate::policy::Effective;
 use crate::semaphore::Semaphore;
 use crate::store::finished::Elsewhere;
-use inputs::{Input, InputCount, Inputs};
+use inputs::{InputCount, Inputs, Role, bytes_of};
 
 /// Compacts the inputs that were found, in parallel; outcomes are in the order of inputs.
 ///
@@ -44,8 +46,8 @@ pub fn run(
     progress: &dyn Progress,
 ) -> Result<Ran> {
     let targets = Targets::new(&found.sources, options)?;
-    let inputs = Inputs::listed(&targets, found);
-    let (ran, _) = run_inputs(&inputs, None, &targets, (effective, options, progress))?;
+    let inputs = Inputs::listed(found, &targets);
+    let (ran, _) = run_inputs(&inputs, &targets, (effective, options, progress))?;
     Ok(ran)
 }
 
@@ -55,19 +57,14 @@ pub fn run(
 /// # Errors
 /// The errors of [`run`], and those of finding the inputs.
 pub fn run_walking(
-    mut walking: StreamingWalk,
+    walking: &StreamingWalk,
     effective: &Effective,
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<(Ran, Found)> {
-    let Some(targets) = Targets::below(walking.folders(), options)? else {
-        return Err(internal(
-            "a streaming walk needs outputs that are determined by each input alone",
-        ));
-    };
-    let before = walking.take_found();
-    let inputs = Inputs::walked(&walking);
-    let (ran, found) = run_inputs(&inputs, before, &targets, (effective, options, progress))?;
+    let targets = Targets::below(walking.folders(), options)?;
+    let inputs = Inputs::walked(walking);
+    let (ran, found) = run_inputs(&inputs, &targets, (effective, options, progress))?;
     let found =
         found.ok_or_else(|| internal("a walk that has found nothing, not even an error"))?;
     Ok((ran, found))
@@ -77,11 +74,10 @@ fn internal(message: &str) -> Error {
     Error::new(ErrorKind::Internal, message)
 }
 
-/// Processes all inputs; also returns what a walk has found, which is `before` if it has ended.
+/// Processes all inputs; also returns what a walk has found.
 fn run_inputs(
     inputs: &Inputs<'_>,
-    before: Option<Found>,
-    targets: &Targets<'_>,
+    targets: &Targets,
     (effective, options, progress): (&Effective, &Options, &dyn Progress),
 ) -> Result<(Ran, Option<Found>)> {
     if options.effect == Effect::Write {
@@ -90,16 +86,22 @@ fn run_inputs(
     let shared = Shared::new(options, progress);
     let asked = shared.asked();
     let threads = pool(options.jobs + asked.as_ref().map_or(0, |asked| asked.at_once))?;
-    let budget = Budget::new(inputs.sizes(), options.jobs, options.limits, Workload::Once);
+    let budget = Budget::new(options.jobs, options.limits, Workload::Once);
     let server = asked.as_ref().map(|asked| asked as &dyn SummaryModel);
     let run = one::Run::new(effective, options, server, &shared.refusal)?;
     let (running, found) = thread::scope(|scope| {
-        // In the meantime, the results of earlier runs are read.
-        let walk = inputs.walk(before, (&budget, progress));
-        let walker = walk.map(|walk| thread::Builder::new().spawn_scoped(scope, walk));
-        let walker = walker
-            .transpose()
-            .map_err(|e| internal(&format!("cannot start a thread: {e}")))?;
+        let all = || inputs.all((&budget, progress));
+        let walker = match inputs.feeding() {
+            Feeding::Before => {
+                all()?;
+                None
+            }
+            // In the meantime, the results of earlier runs are read.
+            Feeding::Meanwhile => {
+                let walker = thread::Builder::new().spawn_scoped(scope, all);
+                Some(walker.map_err(|e| internal(&format!("cannot start a thread: {e}")))?)
+            }
+        };
         if walker.is_some() && progress.wants_count() {
             // The run is the same if this thread cannot be started.
             let _ = thread::Builder::new().spawn_scoped(scope, || inputs.count(progress));
@@ -114,11 +116,9 @@ fn run_inputs(
             let ended = walker.join();
             ended.unwrap_or_else(|_| Err(internal("internal error while walking the folders")))
         });
-        let found = walked.transpose()?;
+        let found = walked.transpose()?.flatten();
         for (input, before) in again {
-            inputs.on_target(&input, (targets, options), |target| {
-                running.again(target, &before)
-            });
+            running.again(&targets.of(&input, options), &before);
         }
         Ok::<_, Error>((running, found))
     })?;
@@ -172,7 +172,7 @@ impl<'r> Running<'r> {
     fn new(
         (run, effective): (one::Run<'r>, &'r Effective),
         shared: &'r Shared<'r>,
-        (targets, budget): (&Targets<'_>, &'r Budget),
+        (targets, budget): (&Targets, &'r Budget),
     ) -> Self {
         let options = shared.options;
         let earlier = Earlier::new(effective, options, targets);
@@ -210,28 +210,24 @@ impl<'r> Running<'r> {
     }
 
     /// Processes all inputs; returns those that must be retried once the others are finished, with their hooks.
-    fn all<'i>(
+    fn all(
         &self,
-        inputs: &Inputs<'i>,
-        targets: &Targets<'_>,
+        inputs: &Inputs<'_>,
+        targets: &Targets,
         threads: &ThreadPool,
-    ) -> Vec<(Input<'i>, Box<PreHook<'r>>)> {
+    ) -> Vec<(QueuedInput, Box<PreHook<'r>>)> {
         let Shared {
             options, progress, ..
         } = self.shared;
         let again = Mutex::new(Vec::new());
-        let process = |input: Input<'i>| {
-            let retried = inputs.on_target(&input, (targets, options), |target| match &input {
-                Input::Listed(_) => self.once(targets, target, inputs.company()),
-                // It was looked up.
-                Input::Walked(_) => self.process(targets, target, inputs.company()),
-            });
-            if let Some(before) = retried.flatten() {
+        let process = |input: QueuedInput| {
+            let target = targets.of(&input, options);
+            if let Some(before) = self.process(targets, &target, inputs.company()) {
                 let mut again = again.lock().unwrap_or_else(PoisonError::into_inner);
                 again.push((input, before));
             }
         };
-        let is_left = |input: &Input<'_>| self.is_left(inputs, input, targets);
+        let is_left = |input: &QueuedInput| self.is_left(inputs, input, targets);
         // If a server is used, one input is processed alone first: if the server rejects the key, no other output has been written
         // yet.
         let mut dealt = Vec::new();
@@ -273,44 +269,30 @@ impl<'r> Running<'r> {
     }
 
     /// Whether an input that was found has to be processed; what becomes of the others is noted.
-    fn is_left(&self, inputs: &Inputs<'_>, input: &Input<'_>, targets: &Targets<'_>) -> bool {
+    fn is_left(&self, inputs: &Inputs<'_>, input: &QueuedInput, targets: &Targets) -> bool {
+        let path = input.0.path();
         let outcome = match inputs.role(input) {
             Ok(Role::Input) => {
-                let context = (targets, self.shared.options);
-                let is_left = inputs.on_target(input, context, |target| !self.is_done(target));
-                return is_left.unwrap_or(false);
+                return !self.is_done(&targets.of(input, self.shared.options));
             }
             Ok(Role::Skipped(why)) => {
                 inputs.skip(input, why);
                 None
             }
-            Ok(Role::Output) => Some(Outcome::skipped(input.path())),
-            Err(error) => Some(Outcome::failed(input.path(), &error)),
+            Ok(Role::Output) => Some(Outcome::skipped(path)),
+            Err(error) => Some(Outcome::failed(path, &error)),
         };
         if let Some(outcome) = outcome {
             self.finished.add(Ok(outcome));
         }
-        self.shared.progress.done(input.bytes());
+        self.shared.progress.done(bytes_of(input));
         false
-    }
-
-    /// Processes an input unless that is done; returns the same as [`Running::process`].
-    fn once(
-        &self,
-        targets: &Targets<'_>,
-        target: &Target<'_>,
-        company: InputCount,
-    ) -> Option<Box<PreHook<'r>>> {
-        match self.is_done(target) {
-            true => None,
-            false => self.process(targets, target, company),
-        }
     }
 
     /// Processes an input; returns its hook, which may have run already, if the input must be retried once the others are finished.
     fn process(
         &self,
-        targets: &Targets<'_>,
+        targets: &Targets,
         target: &Target<'_>,
         company: InputCount,
     ) -> Option<Box<PreHook<'r>>> {
@@ -425,7 +407,7 @@ impl<'r> Running<'r> {
     }
 
     /// Ends the run after all inputs were processed.
-    fn end(self, targets: &Targets<'_>, found: Option<&Found>) -> Result<Ran> {
+    fn end(self, targets: &Targets, found: Option<&Found>) -> Result<Ran> {
         let options = self.shared.options;
         let (mut outcomes, closed) = self.finished.into_parts();
         let mut faults = targets.finish(options.effect);
@@ -441,9 +423,6 @@ impl<'r> Running<'r> {
             return Err(closed);
         }
         self.shared.refusal.check()?;
-        for path in &targets.left_out {
-            outcomes.push(Outcome::skipped(path))?;
-        }
         for error in found.iter().flat_map(|found| &found.missing) {
             let path = error.path.clone().unwrap_or_default();
             outcomes.push(Outcome::failed(&path, error))?;

@@ -307,12 +307,12 @@ impl Sessions {
                 origin: Origin::Walked,
             })
         };
-        let mut found = Found {
-            sources: list.iter().map(source).collect(),
+        let mut sources: Vec<Source> = list.iter().map(source).collect();
+        sources.sort();
+        Found {
+            sources: sources.into_iter().collect(),
             ..Found::default()
-        };
-        found.sources.sort();
-        found
+        }
     }
 
     /// The requested session; the latest session of the project `here` takes precedence over later ones of other projects.

@@ -4,9 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::find::{COMPACT, split_ending};
-use super::{Found, Source};
-use crate::error::{Error, ErrorKind, Result};
+use super::names::{COMPACT, split_ending};
+use crate::error::Error;
 use crate::outcome::path_text;
 use crate::store::folder::below;
 
@@ -25,35 +24,14 @@ impl Shard {
             .then_some(Shard { index, count })
     }
 
-    /// Removes from `found` what belongs to other parts. Files whose outputs or reports could have one name are in one part.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`] for standard input, which cannot be split.
-    pub fn apply(self, found: &mut Found) -> Result<()> {
-        if found.sources.contains(&Source::Stdin) {
-            return Err(Error::new(
-                ErrorKind::Usage,
-                "standard input cannot be split into shards",
-            )
-            .hint("name files or folders"));
-        }
-        found.sources.retain(|source| match source {
-            Source::Stdin => true,
-            Source::File(file) => self.has(file.relative()),
-        });
-        let Found {
-            folders,
-            missing,
-            skipped,
-            ..
-        } = found;
-        let has = |path: &Path| self.has(relative(path, folders));
-        missing.retain(|error| has(error.path.as_deref().unwrap_or(Path::new(""))));
-        skipped.retain(has);
-        Ok(())
+    /// Removes the errors that belong to other parts, of walks of these folders.
+    pub(super) fn retain_errors(self, errors: &mut Vec<Error>, folders: &[PathBuf]) {
+        let path = |error: &Error| error.path.clone().unwrap_or_default();
+        errors.retain(|error| self.has(relative(&path(error), folders)));
     }
 
-    /// Whether a file is in this part, given its path relative to the named folder. The ending of the name does not count.
+    /// Whether a file is in this part, given its path relative to the named folder. The ending of the name does not count: files
+    /// whose outputs or reports could have one name are in one part.
     pub(super) fn has(self, path: &Path) -> bool {
         let text = path_text(path);
         let stem = split_ending(&text).0;
@@ -80,33 +58,26 @@ pub(super) fn relative<'p>(path: &'p Path, folders: &[PathBuf]) -> &'p Path {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::{SkipReason, Skipped};
+    use crate::error::ErrorKind;
 
     #[test]
     fn what_is_not_read_is_of_one_part_wherever_its_tree_is_mounted() {
         let of = |root: &str, index: u64| {
-            let mut found = Found {
-                folders: vec![PathBuf::from(root)],
-                ..Found::default()
-            };
-            for n in 0..20 {
+            let error = |n: u64| {
                 let path = Path::new(root).join(format!("d/{n}.jsonl"));
-                let error = Error::new(ErrorKind::Io, n.to_string()).at(&path);
-                found.missing.push(error);
-                found.skipped.insert(path, SkipReason::SameFile);
-            }
-            Shard::new(index, 3).unwrap().apply(&mut found).unwrap();
-            let missing = found.missing.into_iter().map(|error| error.message);
-            let skipped: Skipped = found.skipped;
-            let skipped: u64 = skipped.groups().values().map(|group| group.count).sum();
-            (missing.collect::<Vec<_>>(), skipped)
+                Error::new(ErrorKind::Io, n.to_string()).at(&path)
+            };
+            let mut missing: Vec<Error> = (0..20).map(error).collect();
+            let shard = Shard::new(index, 3).unwrap();
+            shard.retain_errors(&mut missing, &[PathBuf::from(root)]);
+            let missing = missing.into_iter().map(|error| error.message);
+            missing.collect::<Vec<_>>()
         };
         let mut all = 0;
         for index in 1..=3 {
-            let (missing, skipped) = of("/mnt/a", index);
-            assert_eq!((missing.clone(), skipped), of("/data/b", index));
-            assert_eq!(missing.len() as u64, skipped);
-            all += skipped;
+            let missing = of("/mnt/a", index);
+            assert_eq!(missing, of("/data/b", index));
+            all += missing.len();
         }
         assert_eq!(all, 20);
     }

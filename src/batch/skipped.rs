@@ -48,6 +48,35 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
+    const ALL: [SkipReason; 16] = [
+        SkipReason::FolderLink,
+        SkipReason::Store,
+        SkipReason::NoFile,
+        SkipReason::BrokenLink,
+        SkipReason::SameFile,
+        SkipReason::OtherExtension,
+        SkipReason::Excluded,
+        SkipReason::Ignored,
+        SkipReason::Older,
+        SkipReason::Newer,
+        SkipReason::OtherProject,
+        SkipReason::NotDegraded,
+        SkipReason::Vanished,
+        SkipReason::ToPrune,
+        SkipReason::Pruned,
+        SkipReason::VanishedButChanged,
+    ];
+
+    /// Its number; valid only within a run.
+    pub(super) fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// The reason with this number.
+    pub(super) fn numbered(number: u32) -> Option<Self> {
+        SkipReason::ALL.get(number as usize).copied()
+    }
+
     /// The stable name that scripts branch on.
     pub fn kind(self) -> &'static str {
         match self {
@@ -211,11 +240,6 @@ impl Skipped {
         sum
     }
 
-    /// Keeps the paths that are `wanted`; paths that were only counted stay.
-    pub(super) fn retain(&mut self, mut wanted: impl FnMut(&Path) -> bool) {
-        self.paths.retain(|(path, _)| wanted(path));
-    }
-
     /// Whether something was skipped because the user asked for it.
     pub fn is_asked_for(&self) -> bool {
         let counted = self.counted.keys().map(|(why, _)| why);
@@ -293,6 +317,16 @@ mod tests {
                 .values()
                 .all(|group| group.first.len() == NAMED_AT_MOST)
         );
+    }
+
+    #[test]
+    fn each_reason_has_a_number_of_its_own() {
+        for (number, why) in (0..).zip(SkipReason::ALL) {
+            assert_eq!(
+                (why.number(), SkipReason::numbered(number)),
+                (number, Some(why))
+            );
+        }
     }
 
     #[test]

@@ -81,7 +81,7 @@ pub fn filter(
         run: one::Run::new(effective, options, server, &refusal)?,
         stream,
         store: store.clone(),
-        budget: Budget::new(std::iter::empty(), threads, options.limits, Workload::Once),
+        budget: Budget::new(threads, options.limits, Workload::Once),
         turns: &turns,
         hook_context: HookContext {
             hooks: &no_hooks,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::emitted;
-use super::find::{COMPACT, split_ending};
+use super::names::{COMPACT, split_ending};
 use super::snapshot::Snapshot;
 use super::{Origin, Source};
 use crate::emit::Messages;

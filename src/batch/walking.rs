@@ -1,82 +1,50 @@
-//! The inputs below folders, however many there are: work on the first begins before the last is found, where that is possible.
+//! The inputs below folders, however many there are, where work on the first can begin before the last is found.
 //!
-//! Otherwise all are found first, and their paths wait on the disk. Finds and reports the same as [`super::find`]. Holds each path
-//! only as long as its input is in progress.
+//! Finds and reports the same as [`Search::inputs`](super::Search::inputs). Holds each path only as long as its input is in
+//! progress.
 
 mod folders;
-mod outputs;
-mod path_list;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use super::feed::look;
 use super::skipped::SkipReason;
 use super::snapshot::Snapshot;
-use super::{Destination, Exclude, FileSource, Filter, Found, Options, Scope, Shard, Source};
+use super::{Destination, Exclude, Filter, Found, Options, Scope, Shard, Source};
 use crate::error::Result;
-use crate::store::{FOLDER, FileIdentity};
+use crate::store::FOLDER;
 use folders::Folders;
-use path_list::PathList;
 
-/// Folders whose inputs are not held in memory.
+/// Folders whose inputs are not listed.
 #[derive(Debug)]
 pub struct StreamingWalk {
     folders: Folders,
     /// Selects the files; applied by the threads that process them.
     filter: Filter,
-    /// The inputs, and the rest of what was found, if the walk has ended.
-    listed: Option<(PathList, Found)>,
-}
-
-/// What becomes of a file that was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    /// It is compacted.
-    Input,
-    /// It is not read.
-    Skipped(SkipReason),
-    /// It is the output of another input.
-    Output,
 }
 
 impl StreamingWalk {
-    /// A streaming walk for `paths`; `None` if only a list in memory can tell what their inputs are. That is so if they are not all
-    /// folders, if one contains another, or if an output may be that of another input as well, or replace one. A list takes about
-    /// 320 bytes per input: a dry run over 100 000 paths takes 92 MB by a pattern, 61 MB by their folder.
-    ///
-    /// # Errors
-    /// Those of finding the inputs, if all have to be found first.
+    /// A streaming walk for `paths`; `None` if they have to be listed. That is so if they are not all folders, if one contains
+    /// another, and if an output may be that of another input as well, replace one, or be found by the walk.
     pub fn of(
         paths: &[PathBuf],
         options: &Options,
         (exclude, filter): (&Exclude, &Filter),
         shard: Option<Shard>,
-    ) -> Result<Option<Self>> {
+    ) -> Option<Self> {
         let skip = match &options.destination {
             Destination::Folder(out) => Some(out.as_path()),
             // The walk skips what is written there because of its name.
             Destination::InPlace | Destination::Beside => None,
-            Destination::File(_) | Destination::Stdout => return Ok(None),
+            Destination::File(_) | Destination::Stdout => return None,
         };
-        let folders = Folders::of(paths, skip, (exclude, shard));
-        let Some(folders) = folders.filter(|_| options.fork.is_none()) else {
-            return Ok(None);
-        };
-        let filter = filter.clone();
-        if begins_at_once(paths, options) {
-            return Ok(Some(StreamingWalk {
-                folders,
-                filter,
-                listed: None,
-            }));
-        }
-        let listed = PathList::of(&folders, &filter, options)?;
-        Ok(listed.map(|listed| StreamingWalk {
+        let folders = Folders::of(paths, skip, (exclude, shard))?;
+        let is_meant = options.fork.is_none() && begins_at_once(paths, options);
+        is_meant.then(|| StreamingWalk {
             folders,
-            // The list contains only what it selects.
-            filter: Filter::default(),
-            listed: Some(listed),
-        }))
+            filter: filter.clone(),
+        })
     }
 
     /// The folders, as they were named.
@@ -84,13 +52,13 @@ impl StreamingWalk {
         self.folders.paths()
     }
 
-    /// The first inputs, up to this number; if the walk has not ended, a part of it is done for that.
+    /// The first inputs, up to this number; a part of the walk is done for that.
     ///
     /// # Errors
     /// Those of finding the inputs.
     pub fn first(&self, most: usize) -> Result<Vec<Source>> {
         let mut first = Vec::new();
-        let mut add = |file: FileSource| {
+        self.folders.each(&mut |file| {
             if self.filter.takes(&file.path) {
                 first.push(Source::File(file));
             }
@@ -98,68 +66,36 @@ impl StreamingWalk {
                 true => ControlFlow::Continue(()),
                 false => ControlFlow::Break(()),
             }
-        };
-        match &self.listed {
-            Some((list, _)) => list.each(&mut add)?,
-            None => self.folders.each(&mut |file, _| add(file)).map(drop)?,
-        }
+        })?;
         Ok(first)
     }
 
     /// The approximate number of inputs.
     pub(super) fn count(&self) -> u64 {
-        match &self.listed {
-            Some((list, _)) => list.len,
-            None => self.folders.count(),
-        }
+        self.folders.count()
     }
 
-    /// Takes out what was found besides inputs, if the walk has ended.
-    pub(super) fn take_found(&mut self) -> Option<Found> {
-        let listed = self.listed.as_mut();
-        listed.map(|(_, found)| std::mem::take(found))
-    }
-
-    /// Shows each input with its snapshot, if one can be taken. Returns the rest of what was found, which is `found` if the walk has
-    /// ended.
+    /// Shows each input with its snapshot, if one can be taken. Returns the rest of what was found.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::NoInput`] if nothing at all was found; if the list cannot be read.
-    pub(super) fn each(
-        &self,
-        found: Option<Found>,
-        show: &mut dyn FnMut(Source, Option<Snapshot>),
-    ) -> Result<Found> {
-        let mut show = |file: FileSource| {
-            let seen = file.path.metadata().ok();
-            let look = seen.map(|seen| Snapshot::now(FileIdentity::of_input(&file.path, &seen)));
-            show(Source::File(file), look);
+    /// [`crate::ErrorKind::NoInput`] if nothing at all was found.
+    pub(super) fn each(&self, show: &mut dyn FnMut(Source, Option<Snapshot>)) -> Result<Found> {
+        self.folders.each(&mut |file| {
+            let source = Source::File(file);
+            let look = look(&source);
+            show(source, look);
             ControlFlow::Continue(())
-        };
-        match (&self.listed, found) {
-            (Some((list, _)), Some(found)) => list.each(&mut show).map(|()| found),
-            (Some(_), None) | (None, _) => self.folders.each(&mut |file, _| show(file)),
-        }
+        })
     }
 
     /// Whether all files that are found are inputs.
     pub(super) fn has_only_inputs(&self) -> bool {
-        let listed = self.listed.as_ref();
-        self.filter.takes_all() && !listed.is_some_and(|(list, _)| list.may_leave_out())
+        self.filter.takes_all()
     }
 
-    /// What becomes of a file that was found.
-    ///
-    /// # Errors
-    /// If that cannot be looked up.
-    pub(super) fn role(&self, path: &Path) -> Result<Role> {
-        if let Some((list, _)) = &self.listed
-            && list.leaves_out(path)?
-        {
-            return Ok(Role::Output);
-        }
-        let why = self.filter.leaves_out(path);
-        Ok(why.map_or(Role::Input, Role::Skipped))
+    /// Why a file that was found is not an input, if it is not.
+    pub(super) fn leaves_out(&self, path: &Path) -> Option<SkipReason> {
+        self.filter.leaves_out(path)
     }
 }
 

@@ -98,7 +98,9 @@ impl BatchArgs {
         let Some(step) = self.batch else {
             return batch::run(found, effective, options, bar);
         };
-        let is_stream = found.sources.contains(&Source::Stdin);
+        // It would be the first.
+        let first = found.sources.iter().next().transpose()?;
+        let is_stream = first.is_some_and(|first| *first == Source::Stdin);
         if is_stream || options.destination == Destination::Stdout {
             let message = "--batch takes files: a stream cannot wait for its summaries";
             return Err(Error::new(ErrorKind::Usage, message)

@@ -219,7 +219,7 @@ fn write_reports(
         unwritten.extend(threads.install(write).err());
     }
     if let Some(beside) = ending.beside {
-        let bases = ending.found.folders_of_inputs();
+        let bases = ending.found.folders_of_inputs()?;
         let finished = |report: Report| report.with_timings(ending.wall);
         let base_of = |input: &str| bases.of(input);
         unwritten.extend(beside.end(outcomes, ending.changed, &base_of, &finished)?);

@@ -61,9 +61,8 @@ mod without_server;
 
 pub use parse::parse;
 
-use std::io::{self, Read as _, Write};
-#[cfg(unix)]
-use std::os::unix::ffi::OsStrExt as _;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -73,7 +72,7 @@ use serde_json::json;
 
 use self::screen::Color;
 use crate::artifacts::Replies;
-use crate::batch::Stdin;
+use crate::batch::{Paths, Stdin};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
 use crate::outcome::path_text;
@@ -195,54 +194,17 @@ fn format_named(name: Option<&str>) -> Result<Option<Format>> {
 }
 
 /// The paths of the command line and those of `--files-from` (`-`: standard input), one per line or separated by NUL bytes.
-fn all_paths(
-    paths: &[PathBuf],
-    files_from: Option<&Path>,
-    stop: &AtomicUsize,
-) -> Result<Vec<PathBuf>> {
-    let mut all = paths.to_vec();
-    if let Some(list) = files_from {
-        let mut bytes = Vec::new();
-        let read = if list == Path::new("-") {
-            Stdin::open(stop)?.read_to_end(&mut bytes).map(drop)
-        } else {
-            std::fs::read(list).map(|read| bytes = read)
-        };
-        read.map_err(|e| Error::io(list, "read the list of files", e))?;
-        for name in listed(&bytes) {
-            let path = path_of(name).ok_or_else(|| {
-                Error::new(ErrorKind::Usage, "the list of files is not UTF-8").at(list)
-            })?;
-            all.push(path);
+fn all_paths(paths: Vec<PathBuf>, files_from: Option<&Path>, stop: &AtomicUsize) -> Result<Paths> {
+    let paths = Paths::new(paths);
+    match files_from {
+        None => Ok(paths),
+        Some(list) if list == Path::new("-") => paths.with_list(list, Stdin::open(stop)?),
+        Some(list) => {
+            let read = File::open(list);
+            let read = read.map_err(|e| Error::io(list, "read the list of files", e))?;
+            paths.with_list(list, read)
         }
     }
-    Ok(all)
-}
-
-/// The names in a list: one per line, or separated by NUL bytes, as `find -print0` writes them.
-fn listed(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let end = match bytes.contains(&0) {
-        true => 0,
-        false => b'\n',
-    };
-    let names = bytes.split(move |byte| *byte == end);
-    let names = names.map(move |name| match end {
-        0 => name,
-        _ => name.strip_suffix(b"\r").unwrap_or(name),
-    });
-    names.filter(|name| !name.is_empty())
-}
-
-/// The path of these bytes; `None` if the system has no such paths.
-#[cfg(unix)]
-fn path_of(bytes: &[u8]) -> Option<PathBuf> {
-    Some(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
-}
-
-/// As there.
-#[cfg(not(unix))]
-fn path_of(bytes: &[u8]) -> Option<PathBuf> {
-    std::str::from_utf8(bytes).ok().map(PathBuf::from)
 }
 
 /// How much is said on stderr.

@@ -3,6 +3,7 @@
 //! Compacts nothing. Never writes outside `--out-dir`, and never replaces another file unless the user says so.
 
 use std::collections::HashSet;
+use std::env;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,9 @@ use super::reports::OUTPUT;
 use super::shard::ShardArgs;
 use super::walking::ExcludeArgs;
 use super::{Context, all_paths, flush, put};
-use crate::batch::{self, Overwrite, Packed, Source, Stdin, Unpacked, pack_line, packed_path};
+use crate::batch::{
+    Overwrite, Packed, PlaceKey, Search, Source, Stdin, Unpacked, pack_line, packed_path, place_key,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Exit, NoticeLevel, Notices, path_text};
 use crate::text::{count, thousands};
@@ -46,29 +49,35 @@ pub(super) struct PackLines {
 
 impl PackLines {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
-        let paths = all_paths(&self.paths, self.files_from.as_deref(), &context.stop)?;
-        let mut found = batch::find(&paths, None, &self.exclude.exclude()?)?;
-        self.shard.apply(&mut found)?;
+        let paths = all_paths(
+            self.paths.clone(),
+            self.files_from.as_deref(),
+            &context.stop,
+        )?;
+        let search = Search {
+            skip: None,
+            exclude: &self.exclude.exclude()?,
+            shard: self.shard.shard()?,
+            scratch: &env::temp_dir(),
+        };
+        let found = search.inputs(&paths)?;
         let mut failed = found.missing.len();
         found.missing.iter().for_each(|error| context.error(error));
-        let mut files = Vec::with_capacity(found.sources.len());
-        let mut taken: HashSet<String> = HashSet::new();
-        for source in &found.sources {
-            let Source::File(file) = source else {
+        let mut taken: HashSet<PlaceKey> = HashSet::new();
+        for source in found.sources.iter() {
+            let source = source?;
+            let Source::File(file) = &*source else {
                 return Err(Error::new(ErrorKind::Usage, "standard input has no path")
                     .hint("name files or folders"));
             };
             match packed_path(file) {
-                Ok(path) if taken.contains(&path) => {
+                Ok(path) if !taken.insert(place_key(Path::new(&path))) => {
                     let message = format!("two files would have the path {path:?}");
                     return Err(Error::new(ErrorKind::Usage, message)
                         .at(&file.path)
                         .hint("name a folder above both, and the paths are relative to that"));
                 }
-                Ok(path) => {
-                    taken.insert(path);
-                    files.push(file);
-                }
+                Ok(_) => {}
                 Err(error) => {
                     failed += 1;
                     context.error(&error);
@@ -77,7 +86,14 @@ impl PackLines {
         }
         drop(taken);
         let mut out = BufWriter::new(io::stdout().lock());
-        for file in files {
+        for source in found.sources.iter() {
+            let source = source?;
+            let Source::File(file) = &*source else {
+                continue;
+            };
+            if packed_path(file).is_err() {
+                continue;
+            }
             if context.stop.load(Ordering::Relaxed) != 0 {
                 return Err(Error::new(ErrorKind::Interrupted, "interrupted"));
             }

@@ -14,7 +14,8 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, P
 
 use super::Voice;
 use super::sibling_reports::BesideReports;
-use crate::batch::{Progress, Source};
+use crate::batch::{Progress, Source, SourceList};
+use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::text::thousands;
 
@@ -43,18 +44,41 @@ const UNKNOWN: &str = "{bytes}, {msg}, {bytes_per_sec}";
 
 impl Bar {
     /// A bar for these inputs. An input whose size cannot be determined counts as 0.
-    pub(super) fn new(inputs: &[Source], voice: Voice) -> Self {
+    ///
+    /// # Errors
+    /// If the list of inputs cannot be read.
+    pub(super) fn new(inputs: &SourceList, voice: Voice) -> Result<Self> {
+        Bar::of(inputs, &mut |_| Ok(true), voice)
+    }
+
+    /// A bar for the inputs that `is_meant` accepts; otherwise like [`Bar::new`]. It is called once for each input.
+    ///
+    /// # Errors
+    /// Those of `is_meant` and of [`Bar::new`].
+    pub(super) fn of(
+        inputs: &SourceList,
+        is_meant: &mut dyn FnMut(&Source) -> Result<bool>,
+        voice: Voice,
+    ) -> Result<Self> {
         let bar = Bar::hidden(voice);
-        bar.inputs.store(inputs.len() as u64, Ordering::Relaxed);
-        if bar.is_wanted && inputs.len() > 1 {
-            bar.bar.set_length(inputs.iter().map(size).sum());
+        let (mut count, mut bytes) = (0, 0);
+        for input in inputs.iter() {
+            let input = input?;
+            if is_meant(&input)? {
+                count += 1;
+                bytes += if bar.is_wanted { size(&input) } else { 0 };
+            }
+        }
+        bar.inputs.store(count, Ordering::Relaxed);
+        if bar.is_wanted && count > 1 {
+            bar.bar.set_length(bytes);
             bar.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         bar.say();
-        bar
+        Ok(bar)
     }
 
-    /// A bar for inputs that are still to be found.
+    /// A bar for inputs that are handed on one by one.
     pub(super) fn walking(voice: Voice) -> Self {
         let bar = Bar::hidden(voice);
         bar.is_walking.store(true, Ordering::Relaxed);

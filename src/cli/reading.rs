@@ -1,6 +1,7 @@
 //! The common part of commands that read many transcripts: how these are found and read, and what is reported about those that
 //! cannot be read. Never writes anything.
 
+use std::env;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
@@ -13,7 +14,7 @@ use super::progress::Bar;
 use super::shard::ShardArgs;
 use super::walking::{ExcludeArgs, FilterArgs, say_nothing_left};
 use super::{Context, Fault, all_paths, format_named, input_format_help};
-use crate::batch::{self, Exclude, Found, Over, SkipReason, Skipped, WallClock, Workload};
+use crate::batch::{Exclude, Found, Over, Paths, Search, SkipReason, Skipped, WallClock, Workload};
 use crate::error::Result;
 use crate::outcome::{Clock, Examined, FileStatus, NotReads, NoticeLevel, Notices, path_text};
 
@@ -46,7 +47,13 @@ impl Reading {
     /// Fails if no input is named: standard input may be empty.
     pub(super) fn check_named(&self) -> Result<()> {
         if self.paths.is_empty() && self.files_from.is_none() {
-            batch::find(&[], None, &Exclude::default())?;
+            let search = Search {
+                skip: None,
+                exclude: &Exclude::default(),
+                shard: None,
+                scratch: &env::temp_dir(),
+            };
+            search.inputs(&Paths::default())?;
         }
         Ok(())
     }
@@ -68,17 +75,23 @@ impl Reading {
         let named = self
             .agent
             .paths(context, &self.paths, LatestScope::Anywhere)?;
-        let mut paths = all_paths(&named, self.files_from.as_deref(), &context.stop)?;
+        let mut paths = all_paths(named, self.files_from.as_deref(), &context.stop)?;
         if paths.is_empty() && self.files_from.is_none() && !io::stdin().is_terminal() {
             paths.push(PathBuf::from("-"));
         }
         let filter = self.filter.filter()?;
-        let mut found = batch::find(&paths, None, &self.exclude.exclude()?)?;
-        self.shard.apply(&mut found)?;
+        let scratch = env::temp_dir();
+        let search = Search {
+            skip: None,
+            exclude: &self.exclude.exclude()?,
+            shard: self.shard.shard()?,
+            scratch: &scratch,
+        };
+        let mut found = search.inputs(&paths)?;
         let mut notices = Notices::default();
         let jobs = threads(self.jobs);
-        FilterArgs::apply(&filter, &mut found, (&mut notices, jobs))?;
-        let bar = Bar::new(&found.sources, context.voice);
+        FilterArgs::apply(&filter, &mut found, &mut notices, (jobs, &scratch))?;
+        let bar = Bar::new(&found.sources, context.voice)?;
         let looked = look(&Over {
             found: &found,
             format,

@@ -2,7 +2,7 @@
 //!
 //! The rules are the same for every command. Never replaces a file that is not a report of ctxpack, unless the user says so.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -137,16 +137,19 @@ pub(super) fn check(planned: &[Planned], overwrite: Overwrite) -> Result<()> {
 /// that a walk finds have the names of transcripts, which no report replaces.
 pub(super) fn check_apart<'p>(
     planned: &[Planned],
-    others: impl Iterator<Item = &'p Path>,
+    others: impl Iterator<Item = Result<Cow<'p, Path>>>,
 ) -> Result<()> {
     if planned.is_empty() {
         return Ok(());
     }
-    let others: HashSet<PathBuf> = others.map(resolved).collect();
-    match planned
-        .iter()
-        .find(|(path, _)| others.contains(&resolved(path)))
-    {
+    let reports: Vec<PathBuf> = planned.iter().map(|(path, _)| resolved(path)).collect();
+    let mut first = reports.len();
+    for other in others {
+        let other = resolved(&other?);
+        let same = reports.iter().position(|report| *report == other);
+        first = same.map_or(first, |same| same.min(first));
+    }
+    match planned.get(first) {
         None => Ok(()),
         Some((path, _)) => {
             let message = "the report would replace an input or an output of this run";

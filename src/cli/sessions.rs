@@ -155,7 +155,7 @@ impl SessionsCommand {
         counting: &Counter<'_>,
     ) -> Result<BTreeMap<PathBuf, Contents>> {
         let found = Sessions::inputs(&sessions.list);
-        let bar = Bar::new(&found.sources, context.voice);
+        let bar = Bar::new(&found.sources, context.voice)?;
         let over = Over {
             found: &found,
             format: None,

@@ -5,7 +5,7 @@
 use clap::Args;
 
 use super::limits::INPUT;
-use crate::batch::{Found, Shard};
+use crate::batch::Shard;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The forms that `--shard` accepts.
@@ -32,14 +32,6 @@ impl ShardArgs {
         let text = self.shard.as_deref();
         text.map(|text| shard(text, &|name| std::env::var(name).ok()))
             .transpose()
-    }
-
-    /// Leaves out of `found` what belongs to other parts.
-    pub(super) fn apply(&self, found: &mut Found) -> Result<()> {
-        match self.shard()? {
-            Some(shard) => shard.apply(found),
-            None => Ok(()),
-        }
     }
 }
 

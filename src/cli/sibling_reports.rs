@@ -4,6 +4,7 @@
 //! could not be written before. Never writes to folders where agents keep their sessions: agents list what is there.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -124,7 +125,7 @@ impl BesideReports {
         &self,
         outcomes: &Sorted,
         changed: &[String],
-        base_of: &dyn Fn(&str) -> Option<&'f Path>,
+        base_of: &dyn Fn(&str) -> io::Result<Option<&'f Path>>,
         finished: &dyn Fn(Report) -> Report,
     ) -> Result<Vec<Error>> {
         let mut unwritten = Vec::new();
@@ -150,7 +151,10 @@ impl BesideReports {
             if is_written(&path) && !together.iter().any(is_changed) {
                 continue;
             }
-            let base = together.iter().find_map(|one| base_of(&one.file.path));
+            let mut base = None;
+            for one in &together {
+                base = base.or(base_of(&one.file.path).map_err(unread)?);
+            }
             let report = finished(Report::new(self.policy.clone(), together));
             unwritten.extend(self.write(&path, base, &report).err());
         }

@@ -1,6 +1,7 @@
 //! `ctxpack undo`: the original bytes of compacted files.
 
 use std::collections::BTreeSet;
+use std::env;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ use super::report_cleanup::{Stale, take_back};
 use super::shape::{Shape, ShapeArgs};
 use super::walking::ExcludeArgs;
 use super::{Context, Voice, flush, json_line, put, stdout_failed};
-use crate::batch::{FileSource, Progress, Source, find_outputs, has_ending};
+use crate::batch::{FileSource, Paths, Progress, Search, Source, SourceList, has_ending};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{NoticeLevel, Notices, path_text};
 use crate::store::atomic::{Existing, lost_of_the_file};
@@ -129,8 +130,20 @@ impl Undo {
         if paths.is_empty() {
             paths.push(PathBuf::from("."));
         }
-        let found = find_outputs(&paths, &self.exclude.exclude()?)?;
-        let is_any_walked = found.sources.iter().any(|source| source.folder().is_some());
+        let search = Search {
+            skip: None,
+            exclude: &self.exclude.exclude()?,
+            shard: None,
+            scratch: &env::temp_dir(),
+        };
+        let found = search.outputs(&Paths::new(paths))?;
+        let mut is_any_walked = false;
+        let mut is_one = found.len() == 1 && found.missing.is_empty();
+        for source in found.sources.iter() {
+            let source = source?;
+            is_any_walked |= source.folder().is_some();
+            is_one &= source.folder().is_none() && *source != Source::Stdin;
+        }
         if self.output.is_some() && is_any_walked {
             return Err(Error::new(
                 ErrorKind::Usage,
@@ -138,8 +151,6 @@ impl Undo {
             )
             .hint("leave -o out to undo files in place"));
         }
-        let is_one = matches!(found.sources.as_slice(), [Source::File(one)] if one.folder.is_none())
-            && found.missing.is_empty();
         let mut undo = undo::Undo::new(self.store.clone());
         let mut tally = Tally::default();
         for error in &found.missing {
@@ -206,22 +217,19 @@ impl Undo {
     fn restore_all(
         &self,
         context: &Context,
-        sources: &[Source],
+        sources: &SourceList,
         undo: &mut undo::Undo,
         tally: &mut Tally,
     ) -> Result<()> {
-        let are_outputs: Vec<bool> = sources
-            .iter()
-            .map(|source| Self::is_output(source, undo))
-            .collect();
-        let outputs: Vec<Source> = sources
-            .iter()
-            .zip(&are_outputs)
-            .filter(|(_, is_output)| **is_output)
-            .map(|(source, _)| source.clone())
-            .collect();
-        let bar = Bar::new(&outputs, context.voice);
+        let mut are_outputs = Vec::new();
+        let mut is_output = |source: &Source| {
+            let is_output = Self::is_output(source, undo);
+            are_outputs.push(is_output);
+            Ok(is_output)
+        };
+        let bar = Bar::of(sources, &mut is_output, context.voice)?;
         for (source, is_output) in sources.iter().zip(are_outputs) {
+            let source = &*source?;
             if context.interrupted().is_some() {
                 break;
             }
@@ -440,12 +448,20 @@ mod tests {
             let output = place.path().join(format!("{name}.compact.jsonl"));
             crate::compact_file(&input, &output, &policy).unwrap();
         }
-        let found = find_outputs(&[place.path().to_owned()], &Exclude::default()).unwrap();
+        let search = Search {
+            skip: None,
+            exclude: &Exclude::default(),
+            shard: None,
+            scratch: place.path(),
+        };
+        let found = search
+            .outputs(&Paths::new(vec![place.path().to_owned()]))
+            .unwrap();
         let mut undo = undo::Undo::new(None);
         let outputs: Vec<bool> = found
             .sources
             .iter()
-            .map(|source| Undo::is_output(source, &mut undo))
+            .map(|source| Undo::is_output(&source.unwrap(), &mut undo))
             .collect();
         assert_eq!(outputs, [true, false, true, false]);
     }

@@ -1,7 +1,8 @@
 //! `ctxpack verify`: checks whether a history is valid for the provider's API.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 use clap::Args;
 use serde_json::json;
@@ -11,10 +12,10 @@ use super::reading::{Reading, say};
 use super::shape::{Shape, ShapeArgs};
 use super::timings::{TimingArgs, wall};
 use super::{Context, Fault, Voice, flush, json_line, put};
-use crate::batch::{self, Found, Origin, Source, Workload};
+use crate::batch::{self, Origin, Source, Workload};
 use crate::error::{ErrorKind, Result};
 use crate::format::Fit;
-use crate::outcome::{Examined, FileStatus, LINES, Notices, Unread, path_text};
+use crate::outcome::{Examined, FileStatus, LINES, Notices, Unread};
 use crate::report::times_line;
 use crate::text::{count, printable, thousands};
 use crate::verify::{Finding, Severity};
@@ -45,7 +46,12 @@ impl Verify {
         self.reading.check_named()?;
         let clock = self.timings.clock();
         let job = (Workload::Once, clock.as_ref());
-        let verify = |over: &batch::Over<'_>| Ok((batch::verify(over)?, named(over.found)));
+        let is_named = |source: &Source| match source {
+            Source::Stdin => true,
+            Source::File(file) => file.origin == Origin::Named,
+        };
+        let verify =
+            |over: &batch::Over<'_>| Ok((batch::verify(over)?, over.found.names_of(is_named)?));
         let ((files, named), _) = self.reading.each(context, job, verify)?;
         let failed = say(context, &files);
         let is_checked = |file: &Examined<_>| file.status == FileStatus::Examined;
@@ -56,8 +62,9 @@ impl Verify {
         for file in &files {
             let path = &file.file.path;
             if let FileStatus::Unsupported(unread) = &file.status {
-                let is_needed =
-                    !is_any_checked || unread.fit == Fit::Part || named.contains(path.as_str());
+                let is_needed = !is_any_checked
+                    || unread.fit == Fit::Part
+                    || named.has(Path::new(path)).map_err(batch::unread)?;
                 let severity = match is_needed {
                     true => Severity::Error,
                     false => Severity::Warning,
@@ -211,16 +218,6 @@ fn severity_name(severity: Severity) -> &'static str {
         Severity::Error => "error",
         Severity::Warning => "warning",
     }
-}
-
-/// The inputs that were named, as they are called in reports.
-fn named(found: &Found) -> BTreeSet<String> {
-    let is_named = |source: &&Source| match source {
-        Source::Stdin => true,
-        Source::File(file) => file.origin == Origin::Named,
-    };
-    let sources = found.sources.iter().filter(is_named);
-    sources.map(|source| path_text(source.path())).collect()
 }
 
 /// `3 files checked: 2 errors, 1 warning in 1 of them`

@@ -1,5 +1,6 @@
 //! Flags on what is taken from folders. A file that is named is always taken.
 
+use std::path::Path;
 use std::time::SystemTime;
 
 use clap::Args;
@@ -65,13 +66,13 @@ impl FilterArgs {
     pub(super) fn apply(
         filter: &Filter,
         found: &mut Found,
-        (notices, threads): (&mut Notices, usize),
+        notices: &mut Notices,
+        (threads, scratch): (usize, &Path),
     ) -> Result<()> {
-        for path in filter.apply(found, threads)? {
+        filter.apply(found, (threads, scratch), &mut |path| {
             let message = "given by name, so --since, --until and --project do not apply";
-            let place = (&*path_text(&path), None);
+            let place = (&*path_text(path), None);
             notices.add(NoticeLevel::Note, "filter_unused", message, None, place);
-        }
-        Ok(())
+        })
     }
 }

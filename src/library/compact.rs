@@ -100,12 +100,13 @@ pub fn compact_file(
     policy: &Policy,
 ) -> Result<Outcome> {
     let path = input.as_ref();
+    let source = Source::File(FileSource {
+        path: path.to_owned(),
+        folder: None,
+        origin: batch::Origin::Named,
+    });
     let found = Found {
-        sources: vec![Source::File(FileSource {
-            path: path.to_owned(),
-            folder: None,
-            origin: batch::Origin::Named,
-        })],
+        sources: [source].into_iter().collect(),
         ..Found::default()
     };
     let options = Options {

@@ -26,6 +26,7 @@ pub(crate) fn unnamed(folder: &Path) -> io::Result<BufWriter<File>> {
 }
 
 /// What is between two offsets of a file.
+#[derive(Debug)]
 pub(crate) struct Part<'f> {
     file: &'f File,
     at: u64,
@@ -64,27 +65,41 @@ pub(crate) fn merge<T: Ord>(
     parts: impl IntoIterator<Item = impl Iterator<Item = io::Result<T>>>,
     show: &mut dyn FnMut(T) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut parts: Vec<_> = parts.into_iter().collect();
+    merged(parts)?.try_for_each(|one| show(one?))
+}
+
+/// The elements of sorted parts, in sorted order, up to the first error.
+///
+/// # Errors
+/// The errors of the parts at their beginnings.
+pub(crate) fn merged<T: Ord, P: Iterator<Item = io::Result<T>>>(
+    parts: impl IntoIterator<Item = P>,
+) -> io::Result<impl Iterator<Item = io::Result<T>>> {
+    let mut parts: Vec<P> = parts.into_iter().collect();
     let mut first = BinaryHeap::with_capacity(parts.len());
     for (number, part) in parts.iter_mut().enumerate() {
         if let Some(one) = part.next() {
             first.push(Reverse((one?, number)));
         }
     }
-    while let Some(mut least) = first.peek_mut() {
+    Ok(std::iter::from_fn(move || {
+        let mut least = first.peek_mut()?;
         let Reverse((_, number)) = *least;
         match parts.get_mut(number).and_then(Iterator::next) {
             // Replaces the previous element, so that the heap is reordered only once.
-            Some(next) => {
-                let Reverse((one, _)) = std::mem::replace(&mut *least, Reverse((next?, number)));
+            Some(Ok(next)) => {
+                let Reverse((one, _)) = std::mem::replace(&mut *least, Reverse((next, number)));
+                Some(Ok(one))
+            }
+            Some(Err(error)) => {
                 drop(least);
-                show(one)?;
+                first.clear();
+                Some(Err(error))
             }
             None => {
                 let Reverse((one, _)) = PeekMut::pop(least);
-                show(one)?;
+                Some(Ok(one))
             }
         }
-    }
-    Ok(())
+    }))
 }

@@ -1,6 +1,7 @@
 //! Folders, patterns and names, and the inputs that they select.
 
 use super::*;
+use crate::batch::Source;
 
 fn tree(files: &[&str]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -10,6 +11,16 @@ fn tree(files: &[&str]) -> tempfile::TempDir {
         std::fs::write(path, "{}").unwrap();
     }
     folder
+}
+
+fn find(paths: &[PathBuf], skip: Option<&Path>) -> Result<Found> {
+    let search = Search {
+        skip,
+        exclude: &Exclude::default(),
+        shard: None,
+        scratch: &std::env::temp_dir(),
+    };
+    search.inputs(&Paths::new(paths.to_vec()))
 }
 
 fn names(folder: &Path, paths: &[&str], skip: Option<&str>) -> Vec<String> {
@@ -25,12 +36,9 @@ fn names(folder: &Path, paths: &[&str], skip: Option<&str>) -> Vec<String> {
             .unwrap()
             .to_owned(),
     };
-    find(&paths, skip.as_deref(), &Exclude::default())
-        .unwrap()
-        .sources
-        .into_iter()
-        .map(name)
-        .collect()
+    let found = find(&paths, skip.as_deref()).unwrap();
+    let sources = found.sources.to_vec().unwrap().into_iter();
+    sources.map(name).collect()
 }
 
 #[test]
@@ -87,12 +95,7 @@ fn patterns_match_below_their_folder() {
 #[test]
 fn what_is_missing_is_said_with_what_is_near() {
     let tree = tree(&["session.jsonl"]);
-    let error = find(
-        &[tree.path().join("sesion.jsonl")],
-        None,
-        &Exclude::default(),
-    )
-    .unwrap_err();
+    let error = find(&[tree.path().join("sesion.jsonl")], None).unwrap_err();
     assert_eq!(error.kind, ErrorKind::NotFound);
     assert_eq!(
         error.hint.as_deref(),
@@ -100,15 +103,10 @@ fn what_is_missing_is_said_with_what_is_near() {
     );
     let empty = tempfile::tempdir().unwrap();
     assert_eq!(
-        find(&[empty.path().to_owned()], None, &Exclude::default())
-            .unwrap_err()
-            .kind,
+        find(&[empty.path().to_owned()], None).unwrap_err().kind,
         ErrorKind::NoInput
     );
-    assert_eq!(
-        find(&[], None, &Exclude::default()).unwrap_err().kind,
-        ErrorKind::NoInput
-    );
+    assert_eq!(find(&[], None).unwrap_err().kind, ErrorKind::NoInput);
 }
 
 #[test]
@@ -117,7 +115,6 @@ fn one_missing_input_does_not_hide_the_others() {
     let found = find(
         &[tree.path().join("a.jsonl"), tree.path().join("gone.jsonl")],
         None,
-        &Exclude::default(),
     )
     .unwrap();
     assert_eq!((found.sources.len(), found.missing.len()), (1, 1));

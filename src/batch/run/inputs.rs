@@ -2,38 +2,40 @@
 //!
 //! Processes none.
 
-use std::cmp::Reverse;
-use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::batch::budget::Budget;
+use crate::batch::feed::{Feeding, feed};
 use crate::batch::queue::{Dealt, Queue, QueuedInput};
 use crate::batch::skipped::SkipReason;
-use crate::batch::walking::{Role, StreamingWalk};
-use crate::batch::{Found, Options, Progress, Skipped, Target, Targets};
+use crate::batch::walking::StreamingWalk;
+use crate::batch::{Found, Progress, Skipped, Targets};
 use crate::error::Result;
 
 /// All inputs of a run.
-pub(super) enum Inputs<'i> {
-    /// They are known.
-    Listed {
-        found: &'i Found,
-        order: Vec<&'i Target<'i>>,
-        next: AtomicUsize,
-    },
-    /// They are being found.
-    Walked {
-        walking: &'i StreamingWalk,
-        queue: Queue,
-        skipped: Mutex<Skipped>,
-    },
+pub(super) struct Inputs<'i> {
+    from: From<'i>,
+    queue: Queue,
+    skipped: Mutex<Skipped>,
 }
 
-/// One input.
-pub(super) enum Input<'i> {
-    Listed(&'i Target<'i>),
-    Walked(QueuedInput),
+/// Where inputs come from.
+enum From<'i> {
+    /// They are listed.
+    List(&'i Found, &'i Targets),
+    /// They are being found.
+    Walk(&'i StreamingWalk),
+}
+
+/// What becomes of a file that was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It is compacted.
+    Input,
+    /// It is not read.
+    Skipped(SkipReason),
+    /// It is the output of another input.
+    Output,
 }
 
 /// Whether an input is the only one.
@@ -57,183 +59,145 @@ impl Drop for Looking<'_> {
     }
 }
 
-impl Input<'_> {
-    pub(super) fn path(&self) -> &Path {
-        match self {
-            Input::Listed(target) => target.input_path(),
-            Input::Walked((source, _)) => source.path(),
-        }
-    }
-
-    pub(super) fn bytes(&self) -> u64 {
-        match self {
-            Input::Listed(target) => target.bytes,
-            Input::Walked((_, look)) => look.map_or(0, |look| look.seen.bytes),
-        }
-    }
+/// The size of an input, in bytes, as far as it is known.
+pub(super) fn bytes_of((_, look): &QueuedInput) -> u64 {
+    look.map_or(0, |look| look.seen.bytes)
 }
 
 impl<'i> Inputs<'i> {
-    pub(super) fn listed(targets: &'i Targets<'i>, found: &'i Found) -> Self {
-        let mut order: Vec<&Target> = targets.list.iter().collect();
-        // The largest first, so that the last thread is not left with a large one.
-        order.sort_by_key(|target| Reverse(target.bytes));
-        Inputs::Listed {
-            found,
-            order,
-            next: AtomicUsize::new(0),
-        }
+    pub(super) fn listed(found: &'i Found, targets: &'i Targets) -> Self {
+        Inputs::new(From::List(found, targets))
     }
 
     pub(super) fn walked(walking: &'i StreamingWalk) -> Self {
-        Inputs::Walked {
-            walking,
+        Inputs::new(From::Walk(walking))
+    }
+
+    fn new(from: From<'i>) -> Self {
+        Inputs {
+            from,
             queue: Queue::default(),
             skipped: Mutex::default(),
         }
     }
 
-    /// The sizes of the inputs that are known.
-    pub(super) fn sizes(&self) -> impl Iterator<Item = u64> {
-        let known = match self {
-            Inputs::Listed { order, .. } => order.as_slice(),
-            Inputs::Walked { .. } => &[],
-        };
-        known.iter().map(|target| target.bytes)
-    }
-
     /// What was found, if that was known before.
     pub(super) fn found(&self) -> Option<&'i Found> {
-        match self {
-            Inputs::Listed { found, .. } => Some(found),
-            Inputs::Walked { .. } => None,
+        match self.from {
+            From::List(found, _) => Some(found),
+            From::Walk(_) => None,
         }
     }
 
     pub(super) fn company(&self) -> InputCount {
-        match self {
-            Inputs::Listed { order, .. } if order.len() == 1 => InputCount::None,
-            Inputs::Listed { .. } | Inputs::Walked { .. } => InputCount::Others,
+        match self.from {
+            From::List(found, _) if found.sources.len() == 1 => InputCount::None,
+            From::List(..) | From::Walk(_) => InputCount::Others,
         }
     }
 
-    /// Finds the inputs, if they are not known yet; returns the rest of what was found.
-    pub(super) fn walk<'w>(
-        &'w self,
-        before: Option<Found>,
-        (budget, progress): (&'w Budget, &'w dyn Progress),
-    ) -> Option<impl FnOnce() -> Result<Found> + Send + 'w> {
-        let (walking, queue) = match self {
-            Inputs::Listed { .. } => return None,
-            Inputs::Walked { walking, queue, .. } => (walking, queue),
+    /// Whether a thread has to hand on the inputs while others process them.
+    pub(super) fn feeding(&self) -> Feeding {
+        match self.from {
+            From::List(found, _) => Feeding::of(&found.sources),
+            From::Walk(_) => Feeding::Meanwhile,
+        }
+    }
+
+    /// Hands on all inputs; returns what a walk has found.
+    ///
+    /// # Errors
+    /// Those of finding the inputs.
+    pub(super) fn all(
+        &self,
+        (budget, progress): (&Budget, &dyn Progress),
+    ) -> Result<Option<Found>> {
+        let see = &mut |bytes| {
+            budget.announce_size(bytes);
+            progress.found(bytes);
         };
-        Some(move || {
-            let mut filler = queue.filler();
-            let found = walking.each(before, &mut |source, look| {
-                let bytes = look.map_or(0, |look| look.seen.bytes);
-                budget.announce_size(bytes);
-                progress.found(bytes);
-                filler.put((source, look));
-            });
-            progress.all_found();
-            found
+        let found = match self.from {
+            From::List(found, _) => feed(&found.sources, &self.queue, see).map(|()| None),
+            From::Walk(walking) => {
+                let mut filler = self.queue.filler();
+                let found = walking.each(&mut |source, look| {
+                    let met = (source, look);
+                    see(bytes_of(&met));
+                    filler.put(met);
+                });
+                found.map(Some)
+            }
+        };
+        progress.all_found();
+        found
+    }
+
+    /// Tells how many inputs there are, or a walk will find.
+    pub(super) fn count(&self, progress: &dyn Progress) {
+        progress.counted(match self.from {
+            From::List(found, _) => found.sources.len(),
+            From::Walk(walking) => walking.count(),
+        });
+    }
+
+    /// The next inputs to be processed: one, or several small ones; waits until there is one. They are looked up first: there may
+    /// be none left among those that were found together. `None` if there are no more.
+    pub(super) fn next(&self, is_left: &dyn Fn(&QueuedInput) -> bool) -> Option<Vec<QueuedInput>> {
+        Some(match self.queue.next()? {
+            Dealt::Largest(dealt) => dealt,
+            Dealt::Found(found) => {
+                let mut looking = Looking {
+                    queue: &self.queue,
+                    left: Vec::new(),
+                };
+                looking
+                    .left
+                    .extend(found.into_iter().filter(|met| is_left(met)));
+                Vec::new()
+            }
         })
     }
 
-    /// Tells how many inputs a walk will find.
-    pub(super) fn count(&self, progress: &dyn Progress) {
-        match self {
-            Inputs::Listed { order, .. } => progress.counted(order.len() as u64),
-            Inputs::Walked { walking, .. } => progress.counted(walking.count()),
-        }
-    }
-
-    /// The next inputs to be processed: one, or several small ones; waits until there is one. Those of a walk are looked up first:
-    /// there may be none left among those that were found together. `None` if there are no more.
-    pub(super) fn next(&self, is_left: &dyn Fn(&Input<'i>) -> bool) -> Option<Vec<Input<'i>>> {
-        match self {
-            Inputs::Listed { order, next, .. } => {
-                let one = order.get(next.fetch_add(1, Ordering::Relaxed));
-                one.map(|target| vec![Input::Listed(target)])
-            }
-            Inputs::Walked { queue, .. } => Some(match queue.next()? {
-                Dealt::Largest(dealt) => dealt.into_iter().map(Input::Walked).collect(),
-                Dealt::Found(found) => {
-                    let mut looking = Looking {
-                        queue,
-                        left: Vec::new(),
-                    };
-                    for met in found {
-                        let input = Input::Walked(met);
-                        if let (true, Input::Walked(met)) = (is_left(&input), input) {
-                            looking.left.push(met);
-                        }
-                    }
-                    Vec::new()
-                }
-            }),
-        }
-    }
-
-    /// Whether the inputs that are left need not be dealt out if the run was interrupted: a walk goes on, and counts them.
+    /// Whether the inputs that are left need not be dealt out if the run was interrupted: what is left of the walk only counts
+    /// them.
     pub(super) fn are_only_counted(&self) -> bool {
-        match self {
-            Inputs::Listed { .. } => true,
-            Inputs::Walked { walking, .. } => walking.has_only_inputs(),
+        match self.from {
+            From::List(_, targets) => !targets.may_leave_out(),
+            From::Walk(walking) => walking.has_only_inputs(),
         }
     }
 
     /// Deals out no more inputs.
     pub(super) fn close(&self) {
-        match self {
-            Inputs::Listed { order, next, .. } => next.store(order.len(), Ordering::Relaxed),
-            Inputs::Walked { queue, .. } => queue.close(),
-        }
+        self.queue.close();
     }
 
     /// What becomes of an input.
     ///
     /// # Errors
     /// If that cannot be looked up.
-    pub(super) fn role(&self, input: &Input<'_>) -> Result<Role> {
-        match self {
-            Inputs::Listed { .. } => Ok(Role::Input),
-            Inputs::Walked { walking, .. } => walking.role(input.path()),
-        }
+    pub(super) fn role(&self, (source, _): &QueuedInput) -> Result<Role> {
+        Ok(match self.from {
+            From::List(_, targets) => match targets.leaves_out(source.path())? {
+                true => Role::Output,
+                false => Role::Input,
+            },
+            From::Walk(walking) => {
+                let why = walking.leaves_out(source.path());
+                why.map_or(Role::Input, Role::Skipped)
+            }
+        })
     }
 
     /// Notes that a file that was found is not read.
-    pub(super) fn skip(&self, input: &Input<'_>, why: SkipReason) {
-        match self {
-            Inputs::Listed { .. } => {}
-            Inputs::Walked { skipped, .. } => {
-                let mut skipped = skipped.lock().unwrap_or_else(PoisonError::into_inner);
-                skipped.count(input.path().to_owned(), why);
-            }
-        }
+    pub(super) fn skip(&self, (source, _): &QueuedInput, why: SkipReason) {
+        let mut skipped = self.skipped.lock().unwrap_or_else(PoisonError::into_inner);
+        skipped.count(source.path().to_owned(), why);
     }
 
     /// What was not read.
     pub(super) fn take_skipped(&self) -> Skipped {
-        match self {
-            Inputs::Listed { .. } => Skipped::default(),
-            Inputs::Walked { skipped, .. } => {
-                let mut skipped = skipped.lock().unwrap_or_else(PoisonError::into_inner);
-                std::mem::take(&mut *skipped)
-            }
-        }
-    }
-
-    /// Calls `work` with the target of an input; `None` if it has none.
-    pub(super) fn on_target<T>(
-        &self,
-        input: &Input<'_>,
-        (targets, options): (&Targets<'_>, &Options),
-        work: impl FnOnce(&Target<'_>) -> T,
-    ) -> Option<T> {
-        match input {
-            Input::Listed(target) => Some(work(target)),
-            Input::Walked(met) => targets.of(met, options).as_ref().map(work),
-        }
+        let mut skipped = self.skipped.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *skipped)
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::places::Says;
 use super::{ENTRY_BYTES, Held, Kept, MOST_HELD, Sorted, Spool, Written, entries, sorted, unread};
-use crate::batch::find::place_key;
+use crate::batch::key_set::place_key;
 use crate::error::Result;
 use crate::outcome::{Entries, Exit, Figures, Outcome, Totals, Warning};
 use crate::store::finished::Elsewhere;

@@ -1,6 +1,6 @@
 //! Walks several folders, one after the other, and shows each file once.
 //!
-//! Finds and reports the same as [`find`](crate::batch::find()), but holds no list. Opens no file.
+//! Finds and reports the same as [`Search::inputs`](crate::batch::Search::inputs), but makes no list. Opens no file.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
@@ -8,7 +8,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::batch::find::{PlaceKey, interest, no_transcript, nothing, once_each, place_key};
+use crate::batch::find::{interest, no_transcript, nothing, once_each};
+use crate::batch::key_set::{PlaceKey, place_key};
 use crate::batch::shard::relative;
 use crate::batch::skipped::SkipReason;
 use crate::batch::walk::{Leave, Shows, WalkedFile, walk_each};
@@ -23,16 +24,14 @@ pub(super) struct Folders {
     paths: Vec<PathBuf>,
     /// The numbers of these paths, in the order of the paths.
     order: Vec<usize>,
-    /// The same without links, sorted.
-    plain: Vec<PathBuf>,
     /// This folder is left out.
     skip: Option<PathBuf>,
     exclude: Exclude,
     shard: Option<Shard>,
 }
 
-/// Receives an input; for a link, with its target as the system resolves it. Can end the walk.
-pub(super) type Show<'s> = dyn FnMut(FileSource, Option<&Path>) -> ControlFlow<()> + 's;
+/// Receives an input. Can end the walk.
+pub(super) type Show<'s> = dyn FnMut(FileSource) -> ControlFlow<()> + 's;
 
 impl Folders {
     /// These folders; `None` if two of them have files in common: which of its paths such a file is known by depends on all.
@@ -52,7 +51,6 @@ impl Folders {
         (are_apart && are_folders).then(|| Folders {
             paths: paths.to_vec(),
             order,
-            plain,
             skip: skip.map(Path::to_owned),
             exclude: exclude.clone(),
             shard,
@@ -68,13 +66,6 @@ impl Folders {
     pub(super) fn in_order(&self) -> impl Iterator<Item = &PathBuf> {
         let paths = self.order.iter().map(|number| self.paths.get(*number));
         paths.flatten()
-    }
-
-    /// Whether a path without links is below one of them.
-    pub(super) fn contain(&self, plain: &Path) -> bool {
-        let behind = self.plain.partition_point(|folder| &**folder <= plain);
-        let before = behind.checked_sub(1).and_then(|at| self.plain.get(at));
-        before.is_some_and(|folder| plain.starts_with(folder))
     }
 
     fn leave(&self) -> Leave<'_> {
@@ -126,21 +117,20 @@ impl Folders {
             skipped,
             ..
         } = walking;
-        let missing = once_each(missing.into_values().flatten().collect());
+        let mut missing = once_each(missing.into_values().flatten().collect());
         if is_empty && !(is_left_out && missing.is_empty()) {
             return Err(nothing(missing));
         }
-        let mut found = Found {
-            sources: Vec::new(),
+        if let Some(shard) = self.shard {
+            shard.retain_errors(&mut missing, &self.paths);
+        }
+        Ok(Found {
             folders: self.paths.clone(),
             missing,
             skipped,
             met,
-        };
-        if let Some(shard) = self.shard {
-            shard.apply(&mut found)?;
-        }
-        Ok(found)
+            ..Found::default()
+        })
     }
 }
 
@@ -170,10 +160,7 @@ impl Walking<'_> {
         let show_file = &mut |met, shows: &Shows<'_>| {
             is_bare = false;
             let times = self.links.look(&met, (&folder, plain.as_deref()), shows);
-            let (path, target) = match met {
-                WalkedFile::File(path) => (path, None),
-                WalkedFile::Link(path, target) => (path, Some(target)),
-            };
+            let (WalkedFile::File(path) | WalkedFile::Link(path, _)) = met;
             if times == Times::Again {
                 // Sharded like everything else that is skipped.
                 if is_of_shard(&path) {
@@ -188,7 +175,7 @@ impl Walking<'_> {
             };
             if shard.is_none_or(|shard| shard.has(file.relative())) {
                 self.met += 1;
-                flow = show(file, target.as_deref());
+                flow = show(file);
             }
             flow
         };

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicUsize;
 use super::*;
 use crate::artifacts::Replies;
 use crate::batch::{
-    BadLines, Effect, HookOutput, Hooks, Limits, Overwrite, Reported, Resume, Trust,
+    BadLines, Effect, HookOutput, Hooks, Limits, Overwrite, Paths, Reported, Resume, Search, Trust,
 };
 use crate::emit::Messages;
 
@@ -35,16 +35,8 @@ fn options(destination: Destination) -> Options {
     }
 }
 
-/// Where the paths of inputs are held.
-#[derive(Debug, PartialEq)]
-enum Held {
-    Nowhere,
-    OnDisk(u64),
-    InMemory,
-}
-
 #[test]
-fn only_inputs_that_may_contradict_each_other_are_listed_in_memory() {
+fn inputs_that_may_contradict_each_other_are_listed_first() {
     let place = tempfile::tempdir().unwrap();
     let at = |name: &str| place.path().join(name);
     for name in [
@@ -56,46 +48,27 @@ fn only_inputs_that_may_contradict_each_other_are_listed_in_memory() {
         fs::create_dir_all(at(name).parent().unwrap()).unwrap();
         fs::write(at(name), "{}").unwrap();
     }
-    let held = |paths: &[&str], options: &Options| {
+    let is_streamed = |paths: &[&str], options: &Options| {
         let paths: Vec<PathBuf> = paths.iter().map(|path| at(path)).collect();
-        let exclude = Exclude::default();
-        let filter = Filter::default();
-        let walking = StreamingWalk::of(&paths, options, (&exclude, &filter), None).unwrap();
-        match walking {
-            None => Held::InMemory,
-            Some(walking) => match &walking.listed {
-                None => Held::Nowhere,
-                Some((list, found)) => {
-                    let listed = crate::batch::find(&paths, None, &exclude).unwrap();
-                    let sources = walking.first(usize::MAX).unwrap();
-                    assert_eq!(sources, listed.sources);
-                    assert_eq!(walking.count(), found.met);
-                    Held::OnDisk(list.len)
-                }
-            },
-        }
+        let (exclude, filter) = (Exclude::default(), Filter::default());
+        StreamingWalk::of(&paths, options, (&exclude, &filter), None).is_some()
     };
     let out = |name: &str| Destination::Folder(at(name));
     for (paths, destination, expected) in [
-        (&["a"][..], Destination::Beside, Held::Nowhere),
-        (&["a"], out("out"), Held::Nowhere),
-        (&["a", "b"], Destination::Beside, Held::Nowhere),
-        (&["b", "a"], Destination::InPlace, Held::Nowhere),
-        (&["b", "a"], out("out"), Held::OnDisk(4)),
-        (&["a", "b"], out("a/new"), Held::OnDisk(4)),
-        (&["a"], out("a/new"), Held::OnDisk(2)),
-        (&["a/deep"], out("a"), Held::OnDisk(1)),
-        // Each would replace itself.
-        (&["a"], out("a"), Held::InMemory),
-        // Both would be `out/y.jsonl`.
-        (&["a/deep", "b"], out("out"), Held::InMemory),
-        (&["a", "a/deep"], Destination::Beside, Held::InMemory),
-        (&["a", "b/../a"], Destination::Beside, Held::InMemory),
-        (&["a/x.jsonl"], Destination::Beside, Held::InMemory),
-        (&["a"], Destination::Stdout, Held::InMemory),
+        (&["a"][..], Destination::Beside, true),
+        (&["a"], out("out"), true),
+        (&["a", "b"], Destination::Beside, true),
+        (&["b", "a"], Destination::InPlace, true),
+        (&["b", "a"], out("out"), false),
+        (&["a"], out("a/new"), false),
+        (&["a/deep"], out("a"), false),
+        (&["a", "a/deep"], Destination::Beside, false),
+        (&["a", "b/../a"], Destination::Beside, false),
+        (&["a/x.jsonl"], Destination::Beside, false),
+        (&["a"], Destination::Stdout, false),
     ] {
         assert_eq!(
-            held(paths, &options(destination.clone())),
+            is_streamed(paths, &options(destination.clone())),
             expected,
             "{paths:?} {destination:?}"
         );
@@ -120,13 +93,13 @@ fn only_inputs_that_may_contradict_each_other_are_listed_in_memory() {
             ..options(Destination::Beside)
         },
     ] {
-        assert_eq!(held(&["b"], &options), Held::OnDisk(2));
+        assert!(!is_streamed(&["b"], &options));
     }
     let apart = Options {
         store: Some(at("b/new")),
         ..options(Destination::Beside)
     };
-    assert_eq!(held(&["a"], &apart), Held::Nowhere);
+    assert!(is_streamed(&["a"], &apart));
 }
 
 #[test]
@@ -199,19 +172,24 @@ fn a_file_is_met_once_as_when_it_is_listed() {
         symlink(target, at(link)).unwrap();
     }
     let exclude = Exclude::new(&["gone/".to_owned()]).unwrap();
-    let listed = crate::batch::find(&[at("")], None, &exclude).unwrap();
+    let search = Search {
+        skip: None,
+        exclude: &exclude,
+        shard: None,
+        scratch: place.path(),
+    };
+    let listed = search.inputs(&Paths::new(vec![at("")])).unwrap();
     let folders = Folders::of(&[at("")], None, (&exclude, None)).unwrap();
     let walking = StreamingWalk {
         folders,
         filter: Filter::default(),
-        listed: None,
     };
     let mut met = Vec::new();
     let found = walking
-        .each(None, &mut |source, look| met.push((source, look)))
+        .each(&mut |source, look| met.push((source, look)))
         .unwrap();
     let (sources, looks): (Vec<Source>, Vec<Option<Snapshot>>) = met.into_iter().unzip();
-    assert_eq!(sources, listed.sources);
+    assert_eq!(sources, listed.sources.to_vec().unwrap());
     assert!(
         looks
             .iter()

@@ -103,17 +103,19 @@ impl<'s> Steps<'s> {
     }
 
     /// The inputs that wait for summaries.
-    fn pending(&self, found: &Found) -> Found {
+    fn pending(&self, found: &Found) -> Result<Found> {
         let pending = self.outcomes.iter().filter(|outcome| outcome.is_pending());
         let pending: Vec<&str> = pending.map(|outcome| outcome.file.path.as_str()).collect();
-        let is_pending = |source: &&Source| {
+        let is_pending = |source: &Source| {
             let path = path_text(source.path());
-            pending.binary_search(&path.as_str()).is_ok()
+            Ok(pending.binary_search(&path.as_str()).is_ok())
         };
-        Found {
-            sources: found.sources.iter().filter(is_pending).cloned().collect(),
+        Ok(Found {
+            sources: found
+                .sources
+                .filtered(&self.options.scratch(), is_pending)?,
             ..Found::default()
-        }
+        })
     }
 
     /// Sends the requests, and records in the outcomes what they are waiting for now; returns the number of batches.
@@ -199,12 +201,12 @@ impl<'s> Steps<'s> {
         loop {
             let faults = self.faults.len();
             let sent = self.submit();
-            let pending = self.pending(found);
+            let pending = self.pending(found)?;
             // What could not be sent may never be answered.
             if pending.sources.is_empty() || self.faults.len() > faults {
                 return Ok(());
             }
-            let waiting = count(pending.sources.len() as u64, "file");
+            let waiting = count(pending.sources.len(), "file");
             self.say(&format!("waiting for the summaries of {waiting}"));
             let Some(ended) = self.look(&stores, most.map(|most| start + most))? else {
                 return Ok(());
@@ -286,7 +288,7 @@ impl<'s> Steps<'s> {
             *said = format!("{}: {said}", shown_path(path));
         }
         self.tell(read);
-        let pending = self.pending(found);
+        let pending = self.pending(found)?;
         match pending.sources.is_empty() {
             true => Ok(()),
             false => self.pass(&pending),

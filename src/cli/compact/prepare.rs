@@ -2,13 +2,14 @@
 //!
 //! Reads the policy, the configuration, path names and earlier reports, but no transcripts. Sends nothing.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::artifacts::{BatchClient, Replies};
 use crate::batch::{
-    Destination, Effect, Exclude, Filter, Fork, Options, Overwrite, Reported, Scope, Shard,
+    Destination, Effect, Exclude, Filter, Fork, Options, Overwrite, Paths, Reported, Scope, Shard,
     agents_folders,
 };
 use crate::cli::config::ResolvedPolicy;
@@ -35,7 +36,7 @@ pub(super) struct Prepared {
     pub(super) options: Options,
     /// The server whose answers are asked for at the end.
     pub(super) postponed: Option<Arc<dyn BatchClient>>,
-    pub(super) paths: Vec<PathBuf>,
+    pub(super) paths: Paths,
     /// The reports on the run as a whole.
     pub(super) planned: Vec<Planned>,
     /// The reports next to outputs, if there is none on the run.
@@ -69,9 +70,7 @@ impl Compact {
         // Standard input goes to standard output if nothing else is said.
         let is_stream = match options.destination {
             Destination::Stdout => true,
-            Destination::Beside => {
-                options.effect == Effect::Write && paths.iter().any(|path| path == Path::new("-"))
-            }
+            Destination::Beside => options.effect == Effect::Write && has_stdin(&paths)?,
             Destination::File(_) | Destination::Folder(_) | Destination::InPlace => false,
         };
         if is_printed && is_stream {
@@ -79,8 +78,9 @@ impl Compact {
                 "cannot write both the transcript and the --json report to standard output";
             return Err(Error::new(ErrorKind::Usage, message).hint("--report FILE.json writes it"));
         }
-        let others = self.output.iter().chain(&paths);
-        reports::check_apart(&planned, others.map(PathBuf::as_path))?;
+        let output = self.output.iter();
+        let output = output.map(|path| Ok(Cow::Borrowed(path.as_path())));
+        reports::check_apart(&planned, output.chain(paths.iter()))?;
         reports::check(&planned, options.overwrite)?;
         if !self.dry_run {
             for (path, _) in &planned {
@@ -197,13 +197,13 @@ impl Compact {
     }
 
     /// The paths that the command line names.
-    fn named(&self, context: &Context) -> Result<Vec<PathBuf>> {
+    fn named(&self, context: &Context) -> Result<Paths> {
         let scope = match self.in_place {
             true => LatestScope::ThisFolder,
             false => LatestScope::Anywhere,
         };
         let named = self.agent.paths(context, &self.paths, scope)?;
-        let mut paths = all_paths(&named, self.files_from.as_deref(), &context.stop)?;
+        let mut paths = all_paths(named, self.files_from.as_deref(), &context.stop)?;
         if paths.is_empty() && self.files_from.is_none() && !io::stdin().is_terminal() {
             paths.push(PathBuf::from("-"));
         }
@@ -211,10 +211,10 @@ impl Compact {
     }
 
     /// The session that the output becomes with `--fork`.
-    fn forked(&self, paths: &[PathBuf]) -> Result<Option<Fork>> {
-        match paths {
+    fn forked(&self, paths: &Paths) -> Result<Option<Fork>> {
+        match paths.held() {
             _ if !self.fork => Ok(None),
-            [one] if one != Path::new("-") => Fork::of(one).map(Some),
+            Some([one]) if one != Path::new("-") => Fork::of(one).map(Some),
             _ => Err(Error::new(ErrorKind::Usage, "--fork takes one session")
                 .hint("name its id, its file, or latest; `ctxpack sessions` lists them")),
         }
@@ -253,4 +253,14 @@ impl Compact {
         paths.extend(own.filter(|own| !paths.contains(own)));
         Ok(Reported::new(paths))
     }
+}
+
+/// Whether standard input is among these.
+fn has_stdin(paths: &Paths) -> Result<bool> {
+    for path in paths.iter() {
+        if &*path? == Path::new("-") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use crate::batch::{self, BadLines, Found, Loading, Ran, Scope, Source, StreamingWalk};
+use crate::batch::{self, BadLines, Found, Loading, Ran, Scope, Search, Source, StreamingWalk};
 use crate::cli::Context;
 use crate::cli::batched::{Queue, would_send};
 use crate::cli::ending::{Ended, Ending, end};
@@ -32,22 +32,29 @@ impl Compact {
             exclude,
             ..
         } = prepared;
-        let walking = match self.batch.batch {
-            None => StreamingWalk::of(paths, options, (exclude, filter), prepared.shard)?,
+        let shard = prepared.shard;
+        let walking = match (self.batch.batch, paths.held()) {
+            (None, Some(paths)) => StreamingWalk::of(paths, options, (exclude, filter), shard),
             // Inputs are processed several times.
-            Some(_) => None,
+            (Some(_), _) => None,
+            (None, None) => None,
         };
         if let Some(walking) = walking {
             check_models(context, prepared, |most| walking.first(most))?;
             let bar = Bar::walking(context.voice)
                 .with_reports(beside.clone())
                 .telling(&context.work_ended);
-            let done = batch::run_walking(walking, effective, options, &bar)?;
+            let done = batch::run_walking(&walking, effective, options, &bar)?;
             bar.finish();
             return Ok(done);
         }
-        let mut found = batch::find(paths, self.out_dir.as_deref(), exclude)?;
-        self.shard.apply(&mut found)?;
+        let search = Search {
+            skip: self.out_dir.as_deref(),
+            exclude,
+            shard,
+            scratch: &options.scratch(),
+        };
+        let mut found = search.inputs(paths)?;
         let ran = self.listed(context, prepared, &mut found)?;
         Ok((ran, found))
     }
@@ -139,15 +146,17 @@ impl Compact {
             effective, options, ..
         } = prepared;
         let mut notices = Notices::default();
-        FilterArgs::apply(&prepared.filter, found, (&mut notices, options.jobs))?;
+        let with = (options.jobs, &*options.scratch());
+        FilterArgs::apply(&prepared.filter, found, &mut notices, with)?;
         context.notices(notices);
         if options.scope == Scope::Degraded {
             batch::retain_degraded(found, options)?;
         }
         check_models(context, prepared, |most| {
-            Ok(found.sources.iter().take(most).cloned().collect())
+            let first = found.sources.iter().take(most);
+            first.map(|source| Ok(source?.into_owned())).collect()
         })?;
-        let bar = Bar::new(&found.sources, context.voice)
+        let bar = Bar::walking(context.voice)
             .with_reports(prepared.beside.clone())
             .telling(&context.work_ended);
         let queue = Queue {
