@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use super::findings::FileFindings;
 use super::inspect::each;
 use super::origin::SessionOrigin;
 use super::over::{self, Over};
-use super::spool::{Shared, Sorted};
+use super::spool::{Kept, Shared, Sorted};
 use crate::error::Result;
 use crate::eval::{Evaluator, FileEval};
 use crate::format::{Detected, Detector, Format, Warnings};
@@ -28,12 +29,6 @@ struct Read<'r> {
     line: Option<u64>,
 }
 
-impl Find for Vec<Finding> {
-    fn status(&self) -> &'static str {
-        "checked"
-    }
-}
-
 /// Counts the inputs that were found; the entries are in path order, and on disk if there are many.
 ///
 /// # Errors
@@ -42,43 +37,38 @@ pub fn stats(over: &Over<'_>, counting: &Counter<'_>) -> Result<Sorted<Examined<
     let add = |found: &mut FileStats, read: Read<'_>| {
         counting.add(found, read.format, read.transcript, read.line);
     };
-    let counted = Shared::new(&std::env::temp_dir());
-    over.pour(
-        |path: &Path, read, laps| file(path, read, laps, over.clock, &add),
-        Examined::failed,
-        |_, entry| counted.push(entry),
-    )?;
-    counted.into_spool().sorted(&mut |_| {})
+    spooled(over, add, |entry| entry)
 }
 
-/// Checks the inputs that were found against the rules of providers; otherwise like [`stats`], but with all entries in memory.
+/// Checks the inputs that were found against the rules of providers; otherwise like [`stats`].
 ///
 /// # Errors
-/// What stops the run.
-pub fn verify(over: &Over<'_>) -> Result<Vec<Examined<Vec<Finding>>>> {
-    examine(over, |found: &mut Vec<Finding>, read| {
+/// As [`stats`].
+pub fn verify(over: &Over<'_>) -> Result<Sorted<Examined<FileFindings>>> {
+    let add = |found: &mut FileFindings, read: Read<'_>| {
         let findings = read.format.verify(read.transcript).into_iter();
-        found.extend(findings.map(|finding| Finding {
+        found.list.extend(findings.map(|finding| Finding {
             line: finding.line + read.first_line - 1,
             ..finding
         }));
-    })
+    };
+    spooled(over, add, FileFindings::with_fit)
 }
 
-/// Measures the inputs that were found; otherwise like [`verify`].
+/// Measures the inputs that were found; otherwise like [`stats`], but with all entries in memory.
 ///
 /// # Errors
-/// As [`verify`].
+/// As [`stats`].
 pub fn eval(over: &Over<'_>, evaluator: &Evaluator<'_>) -> Result<Vec<Examined<FileEval>>> {
     examine(over, |found: &mut FileEval, read| {
         eval_one(evaluator, found, &read);
     })
 }
 
-/// Replays the inputs that were found; otherwise like [`verify`].
+/// Replays the inputs that were found; otherwise like [`eval`].
 ///
 /// # Errors
-/// As [`verify`].
+/// As [`eval`].
 pub fn replay(over: &Over<'_>, replaying: &Replayer<'_>) -> Result<Vec<Examined<FileReplay>>> {
     examine(over, |found, read| replay_one(replaying, found, read))
 }
@@ -159,6 +149,24 @@ fn in_memory(detected: Detected, bytes: &[u8]) -> over::Read<'_> {
         bytes,
         strings: &NO_STRINGS,
     }
+}
+
+/// The same as [`examine`], but on disk if there are many entries; `finish` is applied to each.
+fn spooled<T: Find + Send>(
+    over: &Over<'_>,
+    add: impl Fn(&mut T, Read<'_>) + Sync,
+    finish: impl Fn(Examined<T>) -> Examined<T> + Sync,
+) -> Result<Sorted<Examined<T>>>
+where
+    Examined<T>: Kept,
+{
+    let entries = Shared::new(&std::env::temp_dir());
+    over.pour(
+        |path: &Path, read, laps| file(path, read, laps, over.clock, &add),
+        Examined::failed,
+        |_, entry| entries.push(finish(entry)),
+    )?;
+    entries.into_spool().sorted(&mut |_| {})
 }
 
 /// Adds what `add` finds in each transcript to the entry of its input.

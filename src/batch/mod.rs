@@ -13,6 +13,7 @@ mod exclude;
 mod feed;
 mod filter;
 mod find;
+mod findings;
 mod finishing;
 mod fork;
 mod found;
@@ -80,6 +81,7 @@ pub use examine::{eval, eval_bytes, replay, replay_bytes, stats, stats_bytes, ve
 pub use exclude::Exclude;
 pub use filter::Filter;
 pub use find::Search;
+pub use findings::FileFindings;
 pub use fork::Fork;
 pub use found::{FoldersOfInputs, Found};
 pub use hooks::{HookOutput, Hooks};

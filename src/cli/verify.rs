@@ -8,14 +8,13 @@ use clap::Args;
 use serde_json::json;
 
 use super::gates::nothing;
-use super::reading::{Reading, say};
+use super::reading::{Reading, say_of};
 use super::shape::{Shape, ShapeArgs};
 use super::timings::{TimingArgs, wall};
 use super::{Context, Fault, Voice, flush, json_line, put};
-use crate::batch::{self, Origin, Source, Workload};
+use crate::batch::{self, FileFindings, Origin, Sorted, Source, Workload, unread};
 use crate::error::{ErrorKind, Result};
-use crate::format::Fit;
-use crate::outcome::{Examined, FileStatus, LINES, Notices, Unread};
+use crate::outcome::{Entries, Examined, FileStatus, LINES, Notices, Timings, Unread};
 use crate::report::times_line;
 use crate::text::{count, printable, thousands};
 use crate::verify::{Finding, Severity};
@@ -53,36 +52,41 @@ impl Verify {
         let verify =
             |over: &batch::Over<'_>| Ok((batch::verify(over)?, over.found.names_of(is_named)?));
         let ((files, named), _) = self.reading.each(context, job, verify)?;
-        let failed = say(context, &files);
-        let is_checked = |file: &Examined<_>| file.status == FileStatus::Examined;
-        let is_any_checked = files.iter().any(is_checked);
+        let mut failed = false;
+        let mut see = |_, file: &_| {
+            failed |= say_of(context, file);
+            Ok(())
+        };
+        files.each_remarkable(&mut see).map_err(unread)?;
+        let is_any_checked = is_any_checked(&files)?;
         let mut out = BufWriter::new(io::stdout().lock());
-        let mut broken = false;
+        let mut sums = Sums::default();
         let mut foreign = Notices::default();
-        for file in &files {
+        for at in 0..files.len() {
+            let file = files.get(at).map_err(unread)?;
             let path = &file.file.path;
-            if let FileStatus::Unsupported(unread) = &file.status {
+            if let FileStatus::Unsupported(not_read) = &file.status {
                 let is_needed = !is_any_checked
-                    || unread.fit == Fit::Part
-                    || named.has(Path::new(path)).map_err(batch::unread)?;
+                    || file.found.is_part()
+                    || named.has(Path::new(path)).map_err(unread)?;
                 let severity = match is_needed {
                     true => Severity::Error,
                     false => Severity::Warning,
                 };
-                broken |= is_needed;
-                self.unchecked(context, path, unread, severity, &mut foreign);
+                sums.are_any_needed |= is_needed;
+                self.unchecked(context, path, not_read, severity, &mut foreign);
                 put(
                     &mut out,
-                    self.line_unchecked(path, unread, severity).as_bytes(),
+                    self.line_unchecked(path, not_read, severity).as_bytes(),
                 )?;
             }
             foreign.warnings(path, &file.warnings, "lines that cannot be read");
-            broken |= file.found.iter().any(|one| one.severity == Severity::Error);
+            sums.add(&file);
             let each = match (self.shape.shape(), context.voice) {
                 (Shape::Json, _) | (Shape::Text, Voice::Loud) => Equal::Apart,
                 (Shape::Text, Voice::Quiet | Voice::Normal) => Equal::Together,
             };
-            for (finding, others) in grouped(&file.found, each) {
+            for (finding, others) in grouped(&file.found.list, each) {
                 put(&mut out, self.line(path, finding, &others).as_bytes())?;
             }
         }
@@ -91,18 +95,18 @@ impl Verify {
         if context.is_for_people() {
             let mut err = io::stderr().lock();
             // Of a single file that was not checked, its error says everything.
-            let is_any_checked = files.iter().any(|f| f.status == FileStatus::Examined);
             if is_any_checked || files.len() > 1 {
-                let _ = writeln!(err, "{}", total(&files));
+                let _ = writeln!(err, "{}", sums.line());
             }
             if let Some(wall) = wall(clock.as_ref()) {
-                let _ = writeln!(err, "{}", times_line(wall, &files));
+                let _ = writeln!(err, "{}", times_line(wall, sums.phases.clone()));
             }
         }
         if files.is_empty() {
             return Ok(context.gates(&[nothing("rule")]));
         }
-        Ok(if failed { 3 } else { u8::from(broken) })
+        let is_broken = sums.errors > 0 || sums.are_any_needed;
+        Ok(if failed { 3 } else { u8::from(is_broken) })
     }
 
     /// Reports on stderr that an input was not checked.
@@ -220,19 +224,52 @@ fn severity_name(severity: Severity) -> &'static str {
     }
 }
 
-/// `3 files checked: 2 errors, 1 warning in 1 of them`
-fn total(files: &[Examined<Vec<Finding>>]) -> String {
-    let checked = files.iter().filter(|f| f.status == FileStatus::Examined);
-    let checked = count(checked.count() as u64, "file");
-    let findings = files.iter().flat_map(|file| &file.found);
-    let of = |severity| {
-        let findings = findings.clone().filter(|one| one.severity == severity);
-        findings.count() as u64
-    };
-    let errors = count(of(Severity::Error), "error");
-    let warnings = count(of(Severity::Warning), "warning");
-    match files.iter().filter(|file| !file.found.is_empty()).count() {
-        0 => format!("{checked} checked: no rule is broken"),
-        concerned => format!("{checked} checked: {errors}, {warnings} in {concerned} of them"),
+/// Whether any input was checked.
+fn is_any_checked(files: &Sorted<Examined<FileFindings>>) -> Result<bool> {
+    for at in 0..files.len() {
+        if files.get(at).map_err(unread)?.status == FileStatus::Examined {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// What was found in all inputs.
+#[derive(Debug, Default)]
+struct Sums {
+    checked: u64,
+    errors: u64,
+    warnings: u64,
+    /// The number of inputs with errors or warnings.
+    concerned: u64,
+    /// Whether an input that should have been checked was not.
+    are_any_needed: bool,
+    phases: Timings,
+}
+
+impl Sums {
+    fn add(&mut self, file: &Examined<FileFindings>) {
+        self.checked += u64::from(file.status == FileStatus::Examined);
+        for finding in &file.found.list {
+            *match finding.severity {
+                Severity::Error => &mut self.errors,
+                Severity::Warning => &mut self.warnings,
+            } += 1;
+        }
+        self.concerned += u64::from(!file.found.list.is_empty());
+        if let Some(timings) = &file.file.timings {
+            self.phases += timings;
+        }
+    }
+
+    /// `3 files checked: 2 errors, 1 warning in 1 of them`
+    fn line(&self) -> String {
+        let checked = count(self.checked, "file");
+        let errors = count(self.errors, "error");
+        let warnings = count(self.warnings, "warning");
+        match self.concerned {
+            0 => format!("{checked} checked: no rule is broken"),
+            concerned => format!("{checked} checked: {errors}, {warnings} in {concerned} of them"),
+        }
     }
 }

@@ -73,9 +73,9 @@ impl RunTimings {
     }
 }
 
-/// How long a run over these files took, in a line.
-pub fn times_line<F: Entry>(wall: Duration, files: &[F]) -> String {
-    RunTimings::of(wall, files).line()
+/// How long a run took whose files took `phases` in total, in a line.
+pub fn times_line(wall: Duration, phases: Timings) -> String {
+    RunTimings::new(wall, phases).line()
 }
 
 /// The time as a figure of a page, if it was asked for.

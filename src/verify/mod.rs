@@ -16,6 +16,8 @@ mod rule;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::ids::IdMap;
 use crate::scan::{Anomalies, Cursor, unescape};
 use crate::transcript::{Block, Conversation, ConversationId, LineKind, Transcript};
@@ -24,7 +26,7 @@ pub(crate) use open_calls::OpenCalls;
 pub use rule::{Provider, Rule};
 
 /// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Severity {
     /// The provider refuses the history, or the agent silently loses a part of it.
     Error,

@@ -2,8 +2,10 @@
 //!
 //! A name is stable: scripts and comparisons rely on it. Never checks anything.
 
+use serde::{Deserialize, Serialize};
+
 /// A rule that a history must or should follow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Rule {
     /// Every tool call has its result in the next message (OpenAI: in the tool messages right after it).
