@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::store::unnamed::{Part, merged, unnamed};
 
 /// How many bytes of items are sorted in memory.
-const PART_BYTES: usize = 4 << 20;
+const PART_BYTES: usize = 2 << 20;
 
 /// What can be sorted.
 pub(super) trait Item: Ord + Clone {

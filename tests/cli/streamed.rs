@@ -331,3 +331,82 @@ fn a_run_with_hooks_that_was_interrupted_is_taken_up() {
     };
     assert!(outputs(&place) == outputs(&whole), "{all}");
 }
+
+/// A folder with more files than are listed in memory, two of them large.
+fn very_many() -> Place {
+    let place = Place::new();
+    for n in 0..4_100 {
+        let line = format!("{{\"role\":\"user\",\"content\":\"question {n}\"}}\n");
+        place.write(&format!("in/{}/{n}.jsonl", n % 10), line);
+    }
+    place.write("in/7/large.jsonl", anthropic(KEPT, 0));
+    place.write("in/7/larger.jsonl", claude_code(KEPT + 5, 0));
+    place.write("in/broken.jsonl.gz", &gzip("a")[..12]);
+    place.write("in/notes.txt", "no transcript");
+    place
+}
+
+#[test]
+fn a_list_on_the_disk_is_as_a_walk() {
+    let flags = "--out-dir out --report r.jsonl --report r.csv -v --since 2000-01-01";
+    let flags: Vec<&str> = flags.split(' ').collect();
+    let [first, _] = same_as_listed(&very_many, "in", &flags);
+    assert_eq!(first.0, Some(3), "{}", first.1);
+    assert_eq!(
+        first
+            .2
+            .keys()
+            .filter(|name| name.starts_with("out/"))
+            .count(),
+        4_102
+    );
+}
+
+#[test]
+fn very_many_patterns_and_names_are_as_few() {
+    let place = very_many();
+    // One file by three ways, and one that is not there.
+    let ran = place.run("compact in/*/*.jsonl in/7 in/7/large.jsonl in/no.jsonl --out-dir out -v");
+    ran.exits(3).says(&[
+        "no such file or folder",
+        "the same file is already an input",
+        "4 103 files",
+    ]);
+
+    // What two of very many contradict each other in is said as of two.
+    place.write("b/7.jsonl", anthropic(KEPT, 0));
+    let said = |paths: &str| {
+        place
+            .run(&format!("compact {paths} --out-dir o"))
+            .exits(2)
+            .err
+    };
+    assert_eq!(
+        said("in/*/*.jsonl b/7.jsonl"),
+        said("in/7/7.jsonl b/7.jsonl")
+    );
+    assert!(!place.path("o").exists());
+
+    // An output that is named beside its input is left out.
+    place.run("compact in/7/large.jsonl").exits(0);
+    let mut list: Vec<String> = place.files();
+    list.retain(|name| name.starts_with("in/") && name.ends_with(".jsonl"));
+    assert!(list.contains(&"in/7/large.compact.jsonl".to_owned()));
+    place.write("list", list.join("\n"));
+    let skipped = |args: &str| {
+        place
+            .run(&format!("compact {args} -n --report r.jsonl"))
+            .exits(0);
+        let report = place.text("r.jsonl");
+        let lines = report
+            .lines()
+            .filter(|line| line.contains("large.compact.jsonl\""));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let few = skipped("in/7/large.jsonl in/7/large.compact.jsonl");
+    assert!(
+        few.iter().any(|line| line.contains("\"skipped\"")),
+        "{few:?}"
+    );
+    assert_eq!(skipped("--files-from list"), few);
+}
