@@ -9,6 +9,9 @@ use std::str::FromStr;
 use crate::scan::{Cursor, Span, decoded, unescape};
 use crate::transcript::{Block, Transcript};
 
+/// The keys of a command for a shell.
+const COMMAND: [&str; 2] = ["command", "cmd"];
+
 /// An input by its keys; if a key occurs twice, the last one counts.
 #[derive(Debug)]
 pub(super) struct Input<'t> {
@@ -94,6 +97,16 @@ impl<'t> Input<'t> {
         string(self.value(names)?)
     }
 
+    /// Whether the first of `names` is a string.
+    fn has_text(&self, names: &[&str]) -> bool {
+        self.value(names).is_some_and(is_string)
+    }
+
+    /// Whether any value is a string.
+    pub(super) fn has_any_text(&self) -> bool {
+        self.keys.values().any(|span| is_string(span.of(&self.raw)))
+    }
+
     /// Whether the first of `names` is `true`; models may also write it as a string.
     pub(super) fn is_true(&self, names: &[&str]) -> bool {
         matches!(self.value(names), Some(b"true" | b"\"true\""))
@@ -126,20 +139,24 @@ impl<'t> Input<'t> {
 
     /// The command for a shell: a string, a list of arguments, or several command strings, joined by line breaks.
     pub(super) fn command(&self) -> Option<String> {
-        const KEYS: [&str; 2] = ["command", "cmd"];
-        if let Some(text) = self.text(&KEYS) {
+        if let Some(text) = self.text(&COMMAND) {
             return Some(text.into_owned());
         }
         if let Some(several) = self.texts(&["commands"]) {
             return (!several.is_empty()).then(|| several.join("\n"));
         }
-        let arguments = self.texts(&KEYS)?;
+        let arguments = self.texts(&COMMAND)?;
         match &arguments[..] {
             // A shell with a script as its argument: the script is the command.
             [_, flag, script] if matches!(flag.as_str(), "-c" | "-lc") => Some(script.clone()),
             [] => None,
             all => Some(all.join(" ")),
         }
+    }
+
+    /// Whether there is a command for a shell.
+    pub(super) fn has_command(&self) -> bool {
+        self.has_text(&COMMAND) || self.command().is_some()
     }
 
     /// The object under `name`.
@@ -179,6 +196,10 @@ fn elements(raw: &[u8]) -> Option<Vec<&[u8]>> {
         Ok(())
     });
     read.ok().map(|_| elements)
+}
+
+fn is_string(raw: &[u8]) -> bool {
+    matches!(raw, [b'"', .., b'"'])
 }
 
 fn string(raw: &[u8]) -> Option<Cow<'_, str>> {

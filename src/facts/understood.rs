@@ -22,13 +22,9 @@ pub(super) fn understands<'i>(
         ToolKind::Other => {
             kind_by_shape(name, &input) != ToolKind::Other || service::said(name, &input).is_some()
         }
-        kind => !has_text(&input) || names_its_object(kind, &input),
+        // The object that a tool works on is text.
+        kind => names_its_object(kind, &input) || !input.has_any_text(),
     }
-}
-
-/// Whether an input has a text value, since the object that a tool works on is text.
-fn has_text(input: &Input<'_>) -> bool {
-    input.names().any(|name| input.text(&[name]).is_some())
 }
 
 /// Whether an input names, under a known key, what a tool of this kind works on: a patch under an unknown key would change files
@@ -38,7 +34,7 @@ fn names_its_object(kind: ToolKind, input: &Input<'_>) -> bool {
     let has_patch = || patch::of(input).is_some_and(|patch| !patch::parts(&patch).is_empty());
     match kind {
         // A running command may receive more input.
-        ToolKind::Shell => input.command().is_some() || input.has(&["session_id"]) || has_patch(),
+        ToolKind::Shell => input.has_command() || input.has(&["session_id"]) || has_patch(),
         ToolKind::Read => has_path(),
         ToolKind::Write | ToolKind::Edit => has_path() || has_patch(),
         ToolKind::Search | ToolKind::Web | ToolKind::Other => true,
