@@ -66,6 +66,9 @@ pub(super) struct Input<'s> {
 
 /// Bytes to read at a time: enough for the hash to use the widest registers.
 const CHUNK: u64 = 1 << 20;
+/// Files up to this size, in bytes, get room for all of it before anything is read. Whether more of a larger one is needed is not
+/// known yet.
+const AT_ONCE: u64 = 64 << 20;
 /// Extra room, in bytes, in which a reader sees the end of the input without growing the buffer itself.
 const BEYOND: u64 = 64;
 /// A compressed input may unpack to this many times its size, or to [`SMALL`].
@@ -147,6 +150,10 @@ impl<'s> Input<'s> {
         };
         if input.gauge.share.budget().limits().file_bytes.is_some() {
             input.admit()?;
+        }
+        if let Some(size) = size.filter(|size| *size <= AT_ONCE) {
+            // A buffer that grows later is copied.
+            input.reserve(size)?;
         }
         let new = input.fill()?;
         input.codec = Codec::of(&input.buffer);
@@ -277,7 +284,9 @@ impl<'s> Input<'s> {
     /// Reads the next raw bytes of the input; returns how many.
     fn fill(&mut self) -> Result<usize> {
         self.go_on()?;
-        self.reserve(CHUNK)?;
+        // No more than is left: the buffer has room for that, and is copied if it grows.
+        let left = self.size.map(|size| size.saturating_sub(self.bytes));
+        self.reserve(left.map_or(CHUNK, |left| left.min(CHUNK)))?;
         let start = self.buffer.len();
         let read = self
             .reader
