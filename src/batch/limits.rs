@@ -4,6 +4,7 @@
 //! running out of memory.
 
 use crate::error::{Error, ErrorKind};
+use crate::scan::occurrences;
 use crate::text::size;
 
 /// Limits that the user can set.
@@ -77,10 +78,11 @@ const USUAL_OBJECT: u64 = 100;
 
 impl InputMeasure {
     pub(super) fn of(bytes: &[u8]) -> Self {
+        let [lines, objects] = occurrences(bytes, [b'\n', b'{']);
         InputMeasure {
             bytes: bytes.len() as u64,
-            lines: memchr::memchr_iter(b'\n', bytes).count() as u64,
-            objects: memchr::memchr_iter(b'{', bytes).count() as u64,
+            lines,
+            objects,
         }
     }
 

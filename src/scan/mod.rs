@@ -23,7 +23,7 @@ pub use document::{NoDocument, begins_document, document};
 pub use fields::Value;
 pub(crate) use lines::BOM;
 pub use lines::{Eol, RawLine, lines};
-pub(crate) use simd::{Inside, inside};
+pub(crate) use simd::{Inside, inside, occurrences};
 pub use string::{Text, decoded, next_special, string_end, unescape, unescape_at, unescape_into};
 pub use strings::{NO_STRINGS, Strings};
 

@@ -98,6 +98,14 @@ pub(crate) fn inside(line: &[u8], start: usize, units: &mut impl FnMut(usize)) -
     Wide::here()?.inside(line, start, units)
 }
 
+/// How often each of two bytes occurs, found in one pass.
+pub(crate) fn occurrences(bytes: &[u8], wanted: [u8; 2]) -> [u64; 2] {
+    match Wide::here() {
+        Some(wide) => wide.occurrences(bytes, wanted),
+        None => wanted.map(|byte| memchr::memchr_iter(byte, bytes).count() as u64),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -151,6 +159,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn bytes_are_counted_up_to_any_length() {
+        let text: Vec<u8> = (0..20_000u32).map(|n| (n * n % 251 % 5) as u8).collect();
+        for (start, end) in [(0, 0), (0, 31), (7, 8_167), (1, 8_193), (3, 20_000)] {
+            let text = &text[start..end];
+            let count = |byte: u8| text.iter().filter(|b| **b == byte).count() as u64;
+            assert_eq!(occurrences(text, [0, 4]), [count(0), count(4)]);
+        }
+        // No sum of a register runs over.
+        assert_eq!(occurrences(&[7; 100_000], [7, 8]), [100_000, 0]);
     }
 
     proptest! {

@@ -61,6 +61,15 @@ impl Wide {
             counted(line, start, units)
         }
     }
+
+    /// How often each of two bytes occurs.
+    pub(in crate::scan) fn occurrences(self, bytes: &[u8], wanted: [u8; 2]) -> [u64; 2] {
+        // SAFETY: as for `plain_end` in `plain`.
+        #[allow(unsafe_code)]
+        unsafe {
+            occurrences(bytes, wanted)
+        }
+    }
 }
 
 /// The highest bit of each byte of a register, as a mask.
@@ -152,6 +161,48 @@ fn is_four(bytes: __m256i) -> __m256i {
 fn bits_of(block: &[__m256i; 2], of: impl Fn(__m256i) -> __m256i) -> u64 {
     let [low, high] = *block;
     bits(of(low)) | bits(of(high)) << WIDTH
+}
+
+/// Whether `of` sets the highest bit for any byte of a block.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn has_any(block: &[__m256i; 2], of: impl Fn(__m256i) -> __m256i) -> bool {
+    let [low, high] = *block;
+    bits(_mm256_or_si256(of(low), of(high))) != 0
+}
+
+/// How often each of two bytes occurs.
+#[target_feature(enable = "avx2")]
+fn occurrences(bytes: &[u8], wanted: [u8; 2]) -> [u64; 2] {
+    let mut counts = [0; 2];
+    // Sums of up to 255 fit into a byte.
+    for part in bytes.chunks(WIDTH * 255) {
+        let (registers, rest) = part.as_chunks();
+        let mut sums = [_mm256_setzero_si256(); 2];
+        for register in registers {
+            let register = load(register);
+            // The bytes that are equal are -1.
+            sums[0] = _mm256_sub_epi8(sums[0], equal(register, wanted[0]));
+            sums[1] = _mm256_sub_epi8(sums[1], equal(register, wanted[1]));
+        }
+        for ((count, sum), wanted) in counts.iter_mut().zip(sums).zip(wanted) {
+            let rest = rest.iter().filter(|byte| **byte == wanted).count();
+            *count += total(sum) + rest as u64;
+        }
+    }
+    counts
+}
+
+/// The sum of all bytes.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn total(bytes: __m256i) -> u64 {
+    let sums = _mm256_sad_epu8(bytes, _mm256_setzero_si256());
+    let pair = _mm_add_epi64(
+        _mm256_castsi256_si128(sums),
+        _mm256_extracti128_si256::<1>(sums),
+    );
+    (_mm_cvtsi128_si64(pair) + _mm_extract_epi64::<1>(pair)).cast_unsigned()
 }
 
 /// The end of a string that fits in one register and in which every byte is a character.
@@ -268,12 +319,12 @@ impl String {
         let block = &block;
         let slashes = bits_of(block, |bytes| equal(bytes, b'\\'));
         let quotes = bits_of(block, |bytes| equal(bytes, b'"'));
-        let controls = bits_of(block, |bytes| at_most(bytes, 0x1f));
         let escaped = self.escaped(slashes);
         let ends = quotes & !escaped;
         // The bytes before the closing quote.
         let inside = ends.wrapping_sub(1) & !ends;
-        if controls & inside != 0 {
+        let is_control = |bytes: __m256i| at_most(bytes, 0x1f);
+        if has_any(block, is_control) && bits_of(block, is_control) & inside != 0 {
             return None;
         }
         let escaped = escaped & inside;
@@ -284,7 +335,8 @@ impl String {
                 self.unicode(line, at, block, others)?;
             }
         }
-        if bits_of(block, |bytes| bytes) & inside != 0 {
+        let is_high = |bytes: __m256i| bytes;
+        if has_any(block, is_high) && bits_of(block, is_high) & inside != 0 {
             let continues = bits_of(block, |bytes| is_continuation(bytes));
             self.found.surplus += (continues & inside).count_ones() as usize;
             self.found.astral += (bits_of(block, |bytes| is_four(bytes)) & inside).count_ones();
