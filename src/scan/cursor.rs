@@ -96,9 +96,15 @@ impl<'a> Cursor<'a> {
     /// A cursor at the start of `line`, which was read before and has these long strings.
     #[inline]
     pub fn knowing(line: &'a [u8], strings: &'a [Text]) -> Self {
+        Cursor::new(line).aware_of(strings)
+    }
+
+    /// The same cursor, which takes the strings that were read before from `strings`, in the order of the line.
+    #[inline]
+    pub(super) fn aware_of(self, strings: &'a [Text]) -> Self {
         Cursor {
             memory: Memory::Known(strings),
-            ..Cursor::new(line)
+            ..self
         }
     }
 

@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 use super::cursor::{Cursor, Kind};
 use super::defects::Parse;
-use super::{Span, decoded, unescape};
+use super::{Span, Text, decoded, unescape};
 
 /// A value in a line, or no value.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,6 +51,13 @@ impl<'a> Value<'a> {
     /// The value under one name.
     pub fn field(self, name: &str) -> Value<'a> {
         let [value] = self.fields([name]);
+        value
+    }
+
+    /// The same, given strings of this value that were read before, in their order: they are not read again.
+    pub fn field_beside(self, strings: &'a [Text], name: &str) -> Value<'a> {
+        let mut cursor = Cursor::within(self.line, self.span).aware_of(strings);
+        let [value] = cursor.fields([name]).unwrap_or_default();
         value
     }
 

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use super::call_ids::CallIds;
 use super::{Findings, Rule, Severity};
 use crate::ids::IdSet;
 use crate::scan::{Span, Value};
@@ -158,7 +159,9 @@ impl<'c, 't> Check<'c, 't, '_> {
                     .error(Rule::EmptyText, block.line, self.f.uuid(block.line));
             }
             BlockKind::Thinking => {
-                let severity = match self.value(block).field("signature").string() {
+                let texts = self.f.transcript.texts(block);
+                let signature = self.value(block).field_beside(texts, "signature");
+                let severity = match signature.string() {
                     None => Severity::Error,
                     // Providers that imitate this API write an empty signature, and accept it.
                     Some(b"") => Severity::Warning,
@@ -208,7 +211,7 @@ impl<'c, 't> Check<'c, 't, '_> {
     fn pairs(&mut self, turns: &Turns) {
         let transcript = self.f.transcript;
         let mut known = IdSet::default();
-        let (mut calls, mut answered) = (IdSet::default(), IdSet::default());
+        let (mut calls, mut answered) = (CallIds::default(), CallIds::default());
         let mut rest = turns.iter().peekable();
         while let Some((role, blocks)) = rest.next() {
             if role != Role::Assistant {
@@ -217,13 +220,14 @@ impl<'c, 't> Check<'c, 't, '_> {
             }
             answered.clear();
             if let Some((_, next)) = rest.peek() {
-                let results = of_kind(transcript, next, BlockKind::Result);
-                answered.extend(results.map(|block| self.f.call_id(block)));
+                for block in of_kind(transcript, next, BlockKind::Result) {
+                    answered.insert(self.f.call_id(block));
+                }
             }
             calls.clear();
             for block in of_kind(transcript, blocks, BlockKind::Call) {
-                self.call(block, &mut known);
                 let id = self.f.call_id(block);
+                self.call(block, id.clone(), &mut known);
                 if !id.is_empty() && !answered.contains(&id) {
                     self.f.call_error(Rule::MissingResult, block);
                 }
@@ -233,8 +237,7 @@ impl<'c, 't> Check<'c, 't, '_> {
     }
 
     /// Checks the id of a call of either kind: it must be well formed and unique.
-    fn call(&mut self, block: &Block, known: &mut IdSet<Cow<'t, [u8]>>) {
-        let id = self.f.call_id(block);
+    fn call(&mut self, block: &Block, id: Cow<'t, [u8]>, known: &mut IdSet<Cow<'t, [u8]>>) {
         let is_plain = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
         if id.is_empty() || !id.iter().all(is_plain) {
             self.f.call_error(Rule::InvalidId, block);
@@ -245,12 +248,7 @@ impl<'c, 't> Check<'c, 't, '_> {
     }
 
     /// Checks the results of one turn against the calls of the turn before it; `answered` collects the calls that have a result.
-    fn results(
-        &mut self,
-        blocks: &[u32],
-        calls: &IdSet<Cow<'t, [u8]>>,
-        answered: &mut IdSet<Cow<'t, [u8]>>,
-    ) {
+    fn results(&mut self, blocks: &[u32], calls: &CallIds<'t>, answered: &mut CallIds<'t>) {
         answered.clear();
         let mut after_other = false;
         for block in blocks {
@@ -298,7 +296,7 @@ impl<'c, 't> Check<'c, 't, '_> {
                 let id = self.f.call_id(block);
                 let answered = self.value(block).field("tool_use_id");
                 if answered.string().is_none() {
-                    self.call(block, &mut known);
+                    self.call(block, id.clone(), &mut known);
                     open.insert(id.clone());
                     calls.push((block, id));
                 } else if !open.remove(&id) {

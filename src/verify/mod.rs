@@ -9,6 +9,7 @@
 //! Never changes anything, never does I/O, never fails: a history that cannot be read yields findings.
 
 pub(crate) mod anthropic;
+mod call_ids;
 mod open_calls;
 pub(crate) mod openai;
 mod rule;
