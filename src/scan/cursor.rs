@@ -7,46 +7,17 @@ use std::borrow::Cow;
 
 use super::Span;
 use super::defects::{Anomalies, Bad, Parse};
+use super::kind::Kind;
+use super::nesting::Nesting;
 use super::simd::Scanner;
 use super::string::{self, Text};
 use super::strings::{Memory, Strings};
-
-/// The kind of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// `{`
-    Object,
-    /// `[`
-    Array,
-    /// `"`
-    String,
-    /// `-` or a digit
-    Number,
-    /// `true` or `false`
-    Bool,
-    /// `null`
-    Null,
-}
-
-impl Kind {
-    /// The kind of the values that begin with this byte.
-    pub(super) fn of(first: u8) -> Option<Kind> {
-        match first {
-            b'{' => Some(Kind::Object),
-            b'[' => Some(Kind::Array),
-            b'"' => Some(Kind::String),
-            b'-' | b'0'..=b'9' => Some(Kind::Number),
-            b't' | b'f' => Some(Kind::Bool),
-            b'n' => Some(Kind::Null),
-            _ => None,
-        }
-    }
-}
 
 /// More digits than `u64::MAX` or an exact double can have.
 const LONG_NUMBER_DIGITS: usize = 20;
 /// `serde_json`'s recursion limit.
 const DEEP_LEVELS: usize = 127;
+
 /// How many keys of one object are compared with each other; real objects have fewer.
 const KEYS_COMPARED: usize = 32;
 
@@ -186,14 +157,14 @@ impl<'a> Cursor<'a> {
     /// The next key, with the cursor at its value; `None` at the end of the object, which the cursor then leaves. Separate from
     /// [`Cursor::object`], which is monomorphised for each caller.
     fn next_key(&mut self, keys: &mut Keys) -> Parse<Option<Cow<'a, [u8]>>> {
-        let is_open = match std::mem::take(&mut keys.is_first) {
-            true => !self.close(b'}'),
-            false => self.comma_or(b'}')?,
+        let is_first = std::mem::take(&mut keys.is_first);
+        let key = match self.usual_key(is_first) {
+            Some(key) => key,
+            None => match self.any_key(is_first)? {
+                Some(key) => key,
+                None => return Ok(None),
+            },
         };
-        if !is_open {
-            return Ok(None);
-        }
-        let key = self.string()?;
         let raw = key.span.of(self.line);
         if keys.compared < KEYS_COMPARED {
             let seen = &keys.seen[..keys.compared];
@@ -206,12 +177,43 @@ impl<'a> Cursor<'a> {
             keys.seen[keys.compared] = key.span;
             keys.compared += 1;
         }
-        self.colon()?;
         // A key with as many characters as bytes contains no escapes.
         Ok(Some(match key.scalars == key.span.len {
             true => Cow::Borrowed(raw),
             false => string::unescape(raw),
         }))
+    }
+
+    /// The next key with its colon, if it is written like most keys: short and plain, with at most one blank, which is before it.
+    /// Otherwise, the cursor stays where it is.
+    #[inline]
+    fn usual_key(&mut self, is_first: bool) -> Option<Text> {
+        let before = match (self.line.get(self.at..)?, is_first) {
+            ([b'"', ..], true) => 1,
+            ([b',', b'"', ..], false) => 2,
+            ([b',', b' ', b'"', ..], false) => 3,
+            _ => return None,
+        };
+        let start = self.at + before;
+        let end = self.scanner.plain(self.line, start)?;
+        (self.line.get(end + 1) == Some(&b':')).then(|| {
+            self.at = end + 2;
+            Text::plain(start, end)
+        })
+    }
+
+    /// The same for a key that may be written in any way; `None` at the end of the object.
+    fn any_key(&mut self, is_first: bool) -> Parse<Option<Text>> {
+        let is_open = match is_first {
+            true => !self.close(b'}'),
+            false => self.comma_or(b'}')?,
+        };
+        if !is_open {
+            return Ok(None);
+        }
+        let key = self.string()?;
+        self.colon()?;
+        Ok(Some(key))
     }
 
     /// Reads a string.
@@ -459,38 +461,6 @@ struct Keys {
     compared: usize,
     /// Whether no key has been read yet.
     is_first: bool,
-}
-
-/// The open containers of a skipped value, one bit each: 1 GiB of `[` costs 128 MiB, not the stack.
-#[derive(Default)]
-struct Nesting {
-    words: Vec<u64>,
-    depth: usize,
-}
-
-impl Nesting {
-    fn push(&mut self, kind: Kind) {
-        let (word, bit) = (self.depth / 64, self.depth % 64);
-        if word == self.words.len() {
-            self.words.push(0);
-        }
-        if kind == Kind::Object {
-            self.words[word] |= 1 << bit;
-        } else {
-            self.words[word] &= !(1 << bit);
-        }
-        self.depth += 1;
-    }
-
-    fn pop(&mut self) {
-        self.depth -= 1;
-    }
-
-    fn top(&self) -> Option<Kind> {
-        let last = self.depth.checked_sub(1)?;
-        let is_object = self.words[last / 64] >> (last % 64) & 1 == 1;
-        Some(if is_object { Kind::Object } else { Kind::Array })
-    }
 }
 
 /// Whether a text is a JSON object with nothing after it.

@@ -9,8 +9,9 @@
 use std::borrow::Cow;
 use std::str::FromStr;
 
-use super::cursor::{Cursor, Kind};
+use super::cursor::Cursor;
 use super::defects::Parse;
+use super::kind::Kind;
 use super::{Span, Text, decoded, unescape};
 
 /// A value in a line, or no value.
