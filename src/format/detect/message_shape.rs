@@ -135,7 +135,8 @@ const UNTYPED: [&[u8]; 12] = [
 
 /// Whether a type names a call or a result.
 pub(in crate::format) fn is_call(kind: &[u8]) -> bool {
-    let has = |part: &[u8]| memchr::memmem::find(kind, part).is_some();
+    // Types are short, and preparing a search would take longer than this one.
+    let has = |part: &[u8]| kind.windows(part.len()).any(|within| within == part);
     has(b"tool") && kind != b"tool_reference"
         || has(b"Tool")
         || has(b"function")
