@@ -42,7 +42,10 @@ fn replaced(transcript: &Transcript<'_>, mut replace: Vec<Replace>) -> BTreeMap<
     let line = |replace: &[Replace]| {
         let number = replace[0].line;
         let old = transcript.line(number);
-        let mut new = Vec::new();
+        let of_each = |bytes: fn(&Replace) -> usize| replace.iter().map(bytes).sum::<usize>();
+        let added = of_each(|replace| replace.with.len());
+        let removed = of_each(|replace| replace.span.len as usize);
+        let mut new = Vec::with_capacity((old.len() + added).saturating_sub(removed));
         let (mut at, mut removed) = (0, 0);
         for Replace { span, with, .. } in replace {
             let start = span.start as usize;

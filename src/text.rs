@@ -173,6 +173,9 @@ pub fn push_json_string(out: &mut Vec<u8>, text: &str) {
 /// `1234567` as `1 234 567`.
 pub fn thousands(n: u64) -> String {
     let digits = n.to_string();
+    if digits.len() <= 3 {
+        return digits;
+    }
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, c) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
@@ -201,7 +204,15 @@ pub fn size(bytes: u64) -> String {
 
 /// A count with its noun: `1 file`, `2 files`.
 pub fn count(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", thousands(n), if n == 1 { "" } else { "s" })
+    let mut out = thousands(n);
+    // A plural, and a few words that a caller may add.
+    out.reserve(noun.len() + 16);
+    out.push(' ');
+    out.push_str(noun);
+    if n != 1 {
+        out.push('s');
+    }
+    out
 }
 
 /// The candidate nearest to `word` by edit distance, if one is near enough for `word` to be a typo. For a short word, two edits are

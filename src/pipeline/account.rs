@@ -162,14 +162,15 @@ impl Pipeline<'_> {
     pub(super) fn after(
         &self,
         work: &mut Work<'_, '_>,
-        round: &Round,
+        round: &mut Round,
         outcomes: &mut [ConversationOutcome],
     ) {
+        let actions = std::mem::take(&mut round.actions);
         let results = &round.summaries.conversations;
         measure(work, results, outcomes);
-        for (number, action) in &round.actions {
-            if let Some(outcome) = outcomes.get_mut(*number as usize) {
-                outcome.actions.push(action.clone());
+        for (number, action) in actions {
+            if let Some(outcome) = outcomes.get_mut(number as usize) {
+                outcome.actions.push(action);
             }
         }
         for result in results {

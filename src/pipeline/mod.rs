@@ -174,7 +174,7 @@ impl<'p> Pipeline<'p> {
         let mut conversations = self.before(&mut work);
         let first_lines = first_lines(&work);
         let windows = self.windows(&mut work);
-        let round = self.round(&mut work, Gates::OPEN);
+        let mut round = self.round(&mut work, Gates::OPEN);
         let after = if round.is_changed() {
             self.correct(&mut work, &windows, &round);
             work.lap(self.clock, Phase::Plan);
@@ -184,7 +184,7 @@ impl<'p> Pipeline<'p> {
         } else {
             findings.clone()
         };
-        self.after(&mut work, &round, &mut conversations);
+        self.after(&mut work, &mut round, &mut conversations);
         for (outcome, line) in conversations.iter_mut().zip(first_lines) {
             sums::add_up(outcome, line);
         }

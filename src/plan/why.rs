@@ -88,7 +88,7 @@ impl Why {
                 None => format!("read again in message {}", message + 1),
             },
             Why::Oversize { limit } => format!("more than {} tokens", thousands(limit)),
-            Why::Old { newer } => format!("{} after it", count(newer, "newer result")),
+            Why::Old { newer } => count(newer, "newer result") + " after it",
             Why::Offloaded { share } => {
                 format!("among the first {}% of the messages", share * 100.0)
             }

@@ -111,7 +111,8 @@ impl Settle<'_, '_> {
         // The savings of a later layer are measured against the original size.
         let tokens_before = self.sizes.estimator().tokens(now.size);
         let mut change: Option<Change> = None;
-        for ResultPlan { candidate, .. } in result {
+        let mut plans = result.iter().peekable();
+        while let Some(ResultPlan { candidate, .. }) = plans.next() {
             // Only the tool's own output goes to the store.
             if candidate.content != Content::Dropped && change.is_some() {
                 continue;
@@ -120,7 +121,9 @@ impl Settle<'_, '_> {
                 continue;
             };
             if let Some(smaller) = self.replaced(&place, candidate, why, &now) {
-                now = self.size_of(&smaller.text, block);
+                if plans.peek().is_some() {
+                    now = self.size_of(&smaller.text, block);
+                }
                 change = Some(Change {
                     tokens_before,
                     ..smaller

@@ -33,23 +33,23 @@ impl Estimator {
 
     /// The same with `header` before the text.
     fn after(&self, header: &[u8], text: &str, shape: Shape) -> Size {
-        let mut quoted = Vec::with_capacity(text.len() + 48);
         let list: &[u8] = match shape {
             Shape::List => br#"[{"type":"text","text":"#,
             Shape::Parts => br#"[{"type":"input_text","text":"#,
             Shape::String | Shape::Absent | Shape::Other => b"",
         };
-        quoted.extend_from_slice(list);
-        let start = quoted.len();
-        crate::text::push_json_string(&mut quoted, text);
-        quoted.splice(start + 1..start + 1, header.iter().copied());
-        if !list.is_empty() {
-            quoted.extend_from_slice(b"}]");
-        }
         let measure = match self.settings.scope {
             Scope::Strings if !list.is_empty() => 0,
             Scope::Content | Scope::Strings => self.header(header) + self.plain(text),
             Scope::MessageJson | Scope::HistoryJson | Scope::HistoryRepr | Scope::RoleContent => {
+                let mut quoted = Vec::with_capacity(text.len() + 48);
+                quoted.extend_from_slice(list);
+                let start = quoted.len();
+                crate::text::push_json_string(&mut quoted, text);
+                quoted.splice(start + 1..start + 1, header.iter().copied());
+                if !list.is_empty() {
+                    quoted.extend_from_slice(b"}]");
+                }
                 self.json(&quoted)
             }
         };

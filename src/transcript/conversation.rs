@@ -190,13 +190,15 @@ impl Transcript<'_> {
     }
 
     fn push_units(&self, conversation: &mut Conversation, from: usize) {
+        let mut blocks = Vec::new();
         for unit in &self.units()[from..] {
-            let blocks: Vec<u32> = (unit.blocks.0..unit.blocks.1).collect();
+            blocks.clear();
+            blocks.extend(unit.blocks.0..unit.blocks.1);
             let message = conversation.push(unit.role, unit.object, unit.content);
             if unit.source != Source::Injected {
                 conversation.messages[message].typed = self.is_typed(unit.role, &blocks);
             }
-            conversation.extend(unit.line, blocks);
+            conversation.extend(unit.line, blocks.iter().copied());
         }
     }
 
