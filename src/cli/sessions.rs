@@ -79,6 +79,7 @@ pub(super) struct SessionsCommand {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Shape {
     /// A table
+    #[value(alias = "text")]
     Table,
     /// One JSON object
     Json,

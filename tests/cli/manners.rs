@@ -86,6 +86,8 @@ fn json_is_one_thing_everywhere() {
         let old = object("check cases --output-format json", 1);
         assert_eq!(checked, old, "{form}");
     }
+    let text = place.run("check cases").exits(1).text();
+    assert_eq!(place.run("check cases --format text").exits(1).text(), text);
     // The report of a written file is beside it all the same.
     place.run("compact in.jsonl --overwrite --json -q").exits(0);
     assert!(place.files().contains(&"in.compact.stats.json".to_owned()));

@@ -116,6 +116,8 @@ fn sessions_are_listed_the_newest_first() {
     let all = [("claude-code", CLAUDE), ("codex", CODEX), ("pi", PI)]
         .map(|(a, b)| (a.to_owned(), b.to_owned()));
     assert_eq!(listed(&place, "sessions --json"), all);
+    let table = run(&place, "sessions").exits(0).text();
+    assert_eq!(run(&place, "sessions --format text").exits(0).text(), table);
     assert_eq!(
         listed(&place, "sessions --format json --since 2d"),
         all[..2]

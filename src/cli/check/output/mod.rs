@@ -26,6 +26,7 @@ pub(super) use report::CheckReports;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum OutputFormat {
     /// Each difference, and a closing line
+    #[value(alias = "text")]
     Full,
     /// One line for each case that is not as expected
     Concise,
