@@ -239,10 +239,9 @@ impl<'i> State<'i> {
         let label = &label.replace(", outcome unknown", "")[..];
         let what = row.label.split(", ").next().unwrap_or_default();
         let is_unsure = row.label.starts_with(&format!("{what}, outcome unknown"));
+        let is_by_git = |what: &str| matches!(what, "reverted" | "stashed" | "unstashed");
         // A command need not name the files that git reverts, or that match a pattern.
-        if matches!(what, "reverted" | "stashed" | "unstashed")
-            || is_unsure && matches!(what, "deleted" | "moved away")
-        {
+        if is_by_git(what) || is_unsure && matches!(what, "deleted" | "moved away") {
             return Verdict::Unsaid;
         }
         // If a label lists several things, its last one counts.
@@ -254,6 +253,9 @@ impl<'i> State<'i> {
             Some((last, change)) => (last, Some(change)),
             None => (label, None),
         };
+        if before.is_some_and(is_by_git) {
+            return Verdict::Unsaid;
+        }
         // No call shows a change that an earlier summary mentions.
         let was_so =
             before.is_none_or(|change| changed.is_none_or(|work| works_of(change).contains(&work)));
@@ -282,12 +284,16 @@ impl<'i> State<'i> {
         let label = row.label.split(" as ").next().unwrap_or_default();
         let is_right = match (label, end) {
             ("ran", _) => return Verdict::Unsaid,
+            ("unanswered", end) => end.is_none(),
             (_, None) => false,
             ("ok", Some(end)) => !end.is_failure(),
             ("failed", Some(end)) => end.is_failure(),
-            ("running", Some(End::Code(_))) => false,
-            // There are too many ways to say that a command was interrupted or is still running.
-            ("interrupted" | "running", Some(_)) => return Verdict::Unsaid,
+            ("running" | "was running", Some(End::Code(_))) => false,
+            // There are too many ways to say that a command was refused or interrupted, or goes on.
+            (
+                "refused" | "interrupted" | "running" | "was running" | "begun in the background",
+                Some(_),
+            ) => return Verdict::Unsaid,
             (label, Some(End::Code(code))) => label == format!("exit {code}"),
             (_, Some(End::Failed | End::Fine)) => false,
         };
@@ -418,6 +424,13 @@ mod tests {
                 "## Files\nL5,L6 read: a.rs\n\n## Commands\nL9 exit 0: make\nL9 exit 2: make\nL9 ran: ls\n"
             ),
             [truth(1, 1), truth(2, 1)]
+        );
+        // Calls show neither what git reverts nor, in so many words, that the user refused one.
+        assert_eq!(
+            summary(
+                "## Files\nL5 read, reverted before: a.rs\n\n## Commands\nL9 refused: ls\nL9 begun in the background: ls\nL9 was running: make\nL9 unanswered: make\n"
+            ),
+            [truth(0, 0), truth(2, 0)]
         );
         assert_eq!(
             summary("## Files\nL5 read, edited before: a.rs\nL3 read, wrote before: b.rs\n"),
