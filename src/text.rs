@@ -58,6 +58,9 @@ pub fn shown_name(name: &str) -> Cow<'_, str> {
 
 /// A path for messages and reports. Each byte that is not valid UTF-8 becomes `\xFF`, so that different names look different.
 pub fn shown_path(path: &Path) -> String {
+    if let Some(text) = path.to_str() {
+        return text.to_owned();
+    }
     let mut text = String::new();
     for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
         text.push_str(chunk.valid());

@@ -172,7 +172,9 @@ fn rest(state: &ProgressState, to: &mut dyn fmt::Write) {
 impl Progress for Bar {
     fn done(&self, bytes: u64) {
         self.done.fetch_add(1, Ordering::Relaxed);
-        self.bar.inc(bytes);
+        if self.is_wanted {
+            self.bar.inc(bytes);
+        }
         self.say();
     }
 

@@ -40,6 +40,7 @@ mod open_path;
 mod path;
 mod regular;
 mod resolved;
+mod rows;
 mod sorted;
 mod table;
 pub mod undo;
@@ -100,6 +101,8 @@ pub fn is_store(folder: &Path) -> bool {
 #[derive(Debug)]
 pub struct Store {
     root: PathBuf,
+    /// The folder that contains it: determined once, since millions of files are named relative to it.
+    above: PathBuf,
     durability: Durability,
     folder: Mutex<Option<Folder>>,
     in_use: Mutex<Option<File>>,
@@ -122,8 +125,10 @@ impl Store {
     /// [`Durability::Lazy`] is for runs that do not change their inputs: after a power cut they can run again. Archives are always
     /// durable.
     pub fn new(root: impl Into<PathBuf>, durability: Durability) -> Self {
+        let root = root.into();
         Store {
-            root: root.into(),
+            above: folder_of(&root).to_owned(),
+            root,
             durability,
             folder: Mutex::new(None),
             in_use: Mutex::new(None),
@@ -180,7 +185,7 @@ impl Store {
             .at(path)
             .hint("rename the file")
         };
-        let above = folder_of(&self.root);
+        let above = &self.above;
         let name = match folder::split(path) {
             Some((folder, name)) => self.resolved.below(above, folder, name),
             None => {
@@ -194,12 +199,12 @@ impl Store {
 
     /// The path of a file named in a manifest: the reverse of [`Store::name_of`].
     pub fn path_of(&self, name: &str) -> PathBuf {
-        folder_of(&self.root).join(name::to_path(name))
+        self.above.join(name::to_path(name))
     }
 
     /// The same path for a reader: without the detour through the folder that holds the store, if it can be omitted.
     pub fn shown_path_of(&self, name: &str) -> PathBuf {
-        let above = folder_of(&self.root);
+        let above = &self.above;
         match (name.strip_prefix("../"), above.file_name()) {
             (Some(rest), Some(_)) => above.with_file_name(name::to_path(rest)),
             (Some(_) | None, _) => self.path_of(name),
@@ -212,8 +217,9 @@ impl Store {
         if slot.is_none() {
             let opened = match self.root.file_name() {
                 // The user may reach it through links; the store itself must not be one.
-                Some(name) => Folder::open(folder_of(&self.root))
-                    .and_then(|above| above.below(Path::new(name))),
+                Some(name) => {
+                    Folder::open(&self.above).and_then(|above| above.below(Path::new(name)))
+                }
                 None => Folder::open(&self.root),
             };
             match opened {
@@ -316,7 +322,7 @@ impl Store {
     }
 
     fn make(&self) -> Result<Folder> {
-        let above = Folder::open_or_make(folder_of(&self.root), Durability::Durable)?;
+        let above = Folder::open_or_make(&self.above, Durability::Durable)?;
         let folder = match self.root.file_name() {
             Some(name) => {
                 above.below_or_make(Path::new(name), Access::Private, Durability::Durable)?
