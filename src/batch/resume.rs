@@ -21,7 +21,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Figures, Outcome, Spent, Status, path_text};
 use crate::policy::{Effective, Names};
 use crate::store::finished::{
-    ConcurrentNotes, Elsewhere, Ended, Finished, FinishedWork, Note, NoteHeader, Noted, Work,
+    ConcurrentNotes, Elsewhere, Ended, Finished, FinishedWork, Line, Note, NoteHeader, Noted, Work,
+    names_key,
 };
 use crate::store::manifest::RecordedOutputs;
 use crate::store::{self, FileIdentity, Missing};
@@ -200,11 +201,43 @@ impl<'r> Earlier<'r> {
         }
         let name = self.name(target, kept)?;
         let line = known.finished.line(&name)?;
+        if wanted == Wanted::Figures
+            && let Some(taken) = self.untouched(target, (kept, known), &name, &line)
+        {
+            line.meet();
+            return Some(taken);
+        }
         let is_recorded = |output: &str, hashes: (&str, &str)| known.recorded.has(output, hashes);
         let note = line.read()?;
         let taken = self.taken_over(target, kept, &name, &note, wanted, &is_recorded)?;
         line.meet();
         Some(taken)
+    }
+
+    /// The same if metadata shows that neither the input with this name nor its output was touched: without the noted line, as far as
+    /// it is known in short.
+    fn untouched(
+        &self,
+        target: &Target,
+        (kept, known): (&RunStore, &Known),
+        name: &str,
+        line: &Line<'_>,
+    ) -> Option<TakenOver> {
+        // What an interrupted run has written in place counts in a way of its own.
+        (self.options.destination != Destination::InPlace).then_some(())?;
+        let (brief, outcome) = line.brief()?;
+        let path = target.output()?;
+        let output = kept.store.name_of(&path).ok()?;
+        let shown = (path_text(target.input_path()), path_text(&path));
+        let begin = Outcome::begin_of_json(&shown.0, Some(&shown.1)).ok()?;
+        let is_said = brief.names == names_key(name, &output, &begin);
+        (is_said && known.recorded.has_key(brief.record)).then_some(())?;
+        let now = target.spot(&path, Missing::Refuse).ok()?.seen().ok()?;
+        let is_untouched = line.is_untouched_output(brief.output_seen, now)
+            || self.options.trust == Trust::Time && brief.output_seen.is_still(now);
+        is_untouched.then_some(())?;
+        self.is_still(target, Some(brief.input_seen), None)?;
+        Some(TakenOver::Noted(brief.figures, outcome))
     }
 
     /// The requester of an input's summaries: an answer that the same requester paid for in an interrupted run counts as paid by
@@ -346,7 +379,7 @@ impl<'r> Earlier<'r> {
             let spot = target.spot(path, Missing::Refuse).ok()?;
             let (noted, now) = (glance.output_seen?, spot.seen().ok()?);
             if !note.is_untouched_output(noted, now) {
-                self.has_stayed(noted, now, || spot.read_seen(), after)?;
+                self.has_stayed(noted, now, || spot.read_seen(), Some(after))?;
             }
             self.is_still(target, Some(glance.input_seen), Some(before))
         };
@@ -365,7 +398,7 @@ impl<'r> Earlier<'r> {
         })
     }
 
-    /// Whether the input is still as noted.
+    /// Whether the input is still as noted: without a hash, as far as its metadata tells.
     fn is_still(
         &self,
         target: &Target,
@@ -381,7 +414,7 @@ impl<'r> Earlier<'r> {
             };
             return match noted.is_untouched(now) {
                 true => Some(()),
-                false => self.has_stayed(noted, now, || store::open_met(path), hash?),
+                false => self.has_stayed(noted, now, || store::open_met(path), hash),
             };
         }
         if self.options.trust == Trust::Time
@@ -393,7 +426,7 @@ impl<'r> Earlier<'r> {
         let now = FileIdentity::of_input(path, &now);
         match noted.is_untouched(now) {
             true => Some(()),
-            false => self.has_stayed(noted, now, || Ok(file), hash?),
+            false => self.has_stayed(noted, now, || Ok(file), hash),
         }
     }
 
@@ -403,13 +436,13 @@ impl<'r> Earlier<'r> {
         noted: FileIdentity,
         now: FileIdentity,
         open: impl FnOnce() -> Result<File>,
-        hash: &str,
+        hash: Option<&str>,
     ) -> Option<()> {
         if self.options.trust == Trust::Time && noted.is_still(now) {
             return Some(());
         }
         (noted.bytes == now.bytes).then_some(())?;
-        let has_hash = store::has_hash(&mut open().ok()?, noted.bytes, hash).ok()?;
+        let has_hash = store::has_hash(&mut open().ok()?, noted.bytes, hash?).ok()?;
         has_hash.then_some(())
     }
 

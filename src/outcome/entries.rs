@@ -7,6 +7,7 @@ use std::io;
 use std::ops::Range;
 
 use serde::Serialize;
+use serde::de::IgnoredAny;
 
 use super::{Entry, Examined, Figures, FileStatus, Find, OriginalKind, Outcome};
 use crate::error::{Error, ErrorKind};
@@ -186,6 +187,19 @@ impl Outcome {
         serde_json::to_writer(&mut begin, &output)?;
         begin.push(b',');
         Ok(begin)
+    }
+
+    /// The beginning of this JSON of an outcome that [`Outcome::begin_of_json`] would write; `None` if there is no such beginning.
+    pub fn beginning_in(json: &[u8]) -> Option<&[u8]> {
+        let after = |at: usize, key: &[u8]| {
+            let rest = json.get(at..)?.strip_prefix(key)?;
+            let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<IgnoredAny>();
+            values.next()?.ok()?;
+            Some(at + key.len() + values.byte_offset())
+        };
+        let input = after(0, br#"{"input":"#)?;
+        let output = after(input, br#","output":"#)?;
+        json.get(..=output).filter(|begin| begin.ends_with(b","))
     }
 
     /// The same outcome after the input and the output were moved to these paths.

@@ -70,7 +70,87 @@ impl Serialize for Figures {
     }
 }
 
+/// The positions of flags beside the status: see [`Figures::to_words`].
+const DEGRADED: u64 = 1 << 8;
+const FAILED_SUMMARY: u64 = 1 << 9;
+const BROKEN_CAP: u64 = 1 << 10;
+const MORE: u64 = 1 << 11;
+const STORED_BEFORE: u64 = 1 << 12;
+const STORED_AFTER: u64 = 1 << 13;
+
 impl Figures {
+    /// The number of numbers.
+    pub const WORDS: usize = 9;
+
+    /// The figures as numbers; `None` if there is no output, or if a server was asked.
+    pub fn to_words(self) -> Option<[u64; Self::WORDS]> {
+        let mut first = match self.status {
+            Status::Compacted => 0,
+            Status::Unchanged => 1,
+            Status::Failed | Status::Skipped | Status::Unsupported | Status::Rejected => {
+                return None;
+            }
+        };
+        self.spent.is_none().then_some(())?;
+        for (flag, is_set) in [
+            (DEGRADED, self.said.degraded),
+            (FAILED_SUMMARY, self.said.failed_summary),
+            (BROKEN_CAP, self.said.broken_cap),
+            (MORE, self.said.more),
+            (STORED_BEFORE, self.stored_before.is_some()),
+            (STORED_AFTER, self.stored_after.is_some()),
+        ] {
+            first |= if is_set { flag } else { 0 };
+        }
+        Some([
+            first,
+            self.bytes_before,
+            self.bytes_after,
+            self.stored_before.unwrap_or(0),
+            self.stored_after.unwrap_or(0),
+            self.messages_before,
+            self.messages_after,
+            self.tokens_before,
+            self.tokens_after,
+        ])
+    }
+
+    /// The reverse of [`Figures::to_words`]; `None` if it cannot have written them.
+    pub fn of_words(words: &[u64; Self::WORDS]) -> Option<Self> {
+        let &[
+            first,
+            bytes_before,
+            bytes_after,
+            stored_before,
+            stored_after,
+            ref rest @ ..,
+        ] = words;
+        let &[messages_before, messages_after, tokens_before, tokens_after] = rest;
+        let has = |flag: u64| first & flag != 0;
+        Some(Figures {
+            status: match first & 0xff {
+                0 => Status::Compacted,
+                1 => Status::Unchanged,
+                _ => return None,
+            },
+            bytes_before,
+            bytes_after,
+            stored_before: has(STORED_BEFORE).then_some(stored_before),
+            stored_after: has(STORED_AFTER).then_some(stored_after),
+            messages_before,
+            messages_after,
+            tokens_before,
+            tokens_after,
+            spent: None,
+            said: Said {
+                degraded: has(DEGRADED),
+                failed_summary: has(FAILED_SUMMARY),
+                broken_cap: has(BROKEN_CAP),
+                more: has(MORE),
+            },
+        })
+    }
+
     /// The figures of an outcome.
     pub fn of(outcome: &Outcome) -> Self {
         let mut said = Said {

@@ -7,34 +7,39 @@
 //!
 //! Beside them, `finished/<work>-<hash>.report` says which report a run has written: see [`WrittenReport`].
 //!
+//! Beside a large file of a completed run, `finished/<work>-<number>-<random>.rows` says the same in short: see [`brief`].
+//!
 //! Lines are not trusted: a line counts only if input, output and record match it. Without these files, or with damaged ones,
 //! inputs are processed again and nothing else is lost.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, BufReader};
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use super::Store;
-use super::folder::{Durability, Folder, not_plain, random_name, read_exact_at};
-use super::identity::{FileIdentity, milliseconds};
+use super::folder::{Durability, Folder, not_plain, random_name};
+use super::identity::FileIdentity;
 use super::keys::key_of;
-use super::line_file::{ENDING, LineFile, Place, is_alive, names, next_line};
+use super::line_file::{ENDING, LineFile, Place, is_alive, names};
 use super::manifest::RecordedOutputs;
+use super::rows;
 use super::table::{Filling, Table};
 use crate::error::{Error, ErrorKind, Result};
 
+mod brief;
 mod concurrent;
 mod note;
+mod part;
 mod reports;
 mod stale;
 mod window;
 
+pub use brief::{Brief, names_key};
 pub use concurrent::{ConcurrentNotes, Noted};
-use note::named;
 pub use note::{Elsewhere, Ended, Finished, JsonText, Note, NoteFile, NoteHeader};
+use part::Part;
 pub use reports::WrittenReport;
-use window::{LineBytes, Window};
 
 pub(super) const FINISHED: &str = "finished";
 /// The part of a file name, before the ending, that marks a run that has not completed.
@@ -77,20 +82,6 @@ pub struct FinishedWork {
     places: Table<3>,
     /// Which of them this run has met, a bit each.
     met: Vec<AtomicU64>,
-}
-
-/// A file of finished work.
-#[derive(Debug)]
-struct Part {
-    name: OsString,
-    file: Arc<NoteFile>,
-    ended: Ended,
-    /// The number of bytes of it that were read.
-    read: u64,
-    /// When a line was last written to it, in milliseconds since 1970.
-    noted: Option<u64>,
-    /// The piece of it that was last read to look up a line.
-    window: Mutex<Window>,
 }
 
 /// A line that may belong to an input.
@@ -191,57 +182,24 @@ impl FinishedWork {
 impl Line<'_> {
     /// Reads the line. A line that cannot be read counts as missing.
     pub fn read(&self) -> Option<Note> {
-        let Line { place, part, .. } = self;
-        Some(Note {
-            line: part.line(*place).ok()?,
-            ended: part.ended,
-            noted: part.noted,
-            place: Some((Arc::clone(&part.file), place.offset)),
-        })
+        self.part.note(self.place).ok()
+    }
+
+    /// What the line says in short, and the location of its outcome's JSON; `None` if this is known only from the line.
+    pub fn brief(&self) -> Option<(Brief, Elsewhere)> {
+        self.part.brief(self.place)
+    }
+
+    /// Whether an output with the identity `now` is the one that the note has `seen`, and has not been touched since.
+    pub fn is_untouched_output(&self, seen: FileIdentity, now: FileIdentity) -> bool {
+        let noted = self.part.noted;
+        noted.is_some_and(|noted| seen.is_untouched_output(now, noted))
     }
 
     /// Records that the input exists, so that it need not be looked up again.
     pub fn meet(&self) {
         let (met, bit) = self.met;
         met.fetch_or(bit, Ordering::Relaxed);
-    }
-}
-
-impl Part {
-    /// Adds the places of its lines, as those of the part with this number.
-    fn read(&mut self, number: u32, places: &mut Filling<3>) -> io::Result<()> {
-        let mut lines = BufReader::with_capacity(READ_BUFFER, &self.file.file);
-        let mut line = Vec::new();
-        let mut offset = 0;
-        while let Some(bytes) = next_line(&mut lines, MAX_LINE_BYTES, &mut line)? {
-            if let (Some(input), Ok(bytes)) = (named(&line), u32::try_from(bytes)) {
-                let place = Place {
-                    key: key_of(&input),
-                    file: number,
-                    offset,
-                    bytes,
-                };
-                places.push(place.to_row())?;
-            }
-            offset += bytes;
-            // The last line of an active run may still be incomplete.
-            if line.ends_with(b"\n") {
-                self.read = offset;
-            }
-        }
-        Ok(())
-    }
-
-    fn line(&self, place: Place) -> io::Result<LineBytes> {
-        // If another thread holds the window, reads without it instead of waiting.
-        if let Ok(mut window) = self.window.try_lock()
-            && let Some(line) = window.line((&self.file.file, self.read), place)
-        {
-            return Ok(line);
-        }
-        let mut line = vec![0; place.bytes as usize];
-        read_exact_at(&self.file.file, &mut line, place.offset)?;
-        Ok(LineBytes::from(line))
     }
 }
 
@@ -289,19 +247,8 @@ impl Store {
             let Ok(number) = u32::try_from(files.len()) else {
                 break;
             };
-            let seen = file.metadata().ok().map(|seen| FileIdentity::of(&seen));
             let path = folder.path().join(&name);
-            let mut part = Part {
-                file: Arc::new(NoteFile {
-                    name: whole(&name).to_string_lossy().into_owned(),
-                    file,
-                }),
-                name,
-                ended,
-                read: 0,
-                noted: seen.and_then(|seen| seen.modified).map(milliseconds),
-                window: Mutex::default(),
-            };
+            let mut part = Part::new((&folder, name), file, ended);
             let read = part.read(number, &mut places);
             read.map_err(|e| not_plain(&path, "read", e))?;
             files.push(part);
@@ -380,6 +327,15 @@ impl Store {
         if is_new && known.files.len() >= MAX_FILES {
             self.join_finished(work)?;
         }
+        let Some(folder) = self.part(FINISHED)? else {
+            return Ok(());
+        };
+        for (_, name, ended) in work.files(&folder)? {
+            match ended {
+                Ended::Whole => part::index_notes(&folder, &name)?,
+                Ended::Interrupted => {}
+            }
+        }
         Ok(())
     }
 
@@ -405,10 +361,12 @@ impl Store {
         let name = whole(joined.name());
         joined.rename(&name)?;
         for part in all.files.iter().filter(|part| is_whole(part)) {
-            match folder.remove(&part.name) {
-                // Another run was faster.
-                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-                removed => removed.map_err(failed)?,
+            for name in [&part.name, &rows::beside(&part.name)] {
+                match folder.remove(name) {
+                    // There were no rows, or another run was faster.
+                    Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                    removed => removed.map_err(failed)?,
+                }
             }
         }
         Ok(())

@@ -28,6 +28,11 @@ pub struct FileIdentity {
     pub touched: Option<Touched>,
 }
 
+/// The numbers of a [`FileIdentity`].
+pub(super) const IDENTITY_WORDS: usize = 5;
+const HAS_MODIFIED: u64 = 1 << 32;
+const HAS_TOUCHED: u64 = 1 << 33;
+
 /// When a file was last changed in any way, not only by writing: a time that no program can set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Touched {
@@ -84,6 +89,28 @@ impl FileIdentity {
             modified: self.modified.filter(is_settled),
             touched: self.touched.filter(is_flushed),
             ..self
+        }
+    }
+
+    /// It as numbers.
+    pub(super) fn to_words(self) -> [u64; IDENTITY_WORDS] {
+        let (seconds, nanos) = self.modified.unwrap_or_default();
+        let (key, at) = self
+            .touched
+            .map_or((0, 0), |touched| (touched.key, touched.at));
+        let mut flags = u64::from(nanos);
+        flags |= self.modified.map_or(0, |_| HAS_MODIFIED);
+        flags |= self.touched.map_or(0, |_| HAS_TOUCHED);
+        [self.bytes, seconds, flags, key, at]
+    }
+
+    /// The reverse of [`FileIdentity::to_words`].
+    pub(super) fn of_words(words: &[u64; IDENTITY_WORDS]) -> Self {
+        let &[bytes, seconds, flags, key, at] = words;
+        FileIdentity {
+            bytes,
+            modified: (flags & HAS_MODIFIED != 0).then_some((seconds, flags as u32)),
+            touched: (flags & HAS_TOUCHED != 0).then_some(Touched { key, at }),
         }
     }
 

@@ -9,8 +9,14 @@ pub(super) fn key_of(text: &str) -> u64 {
 
 /// The same for bytes.
 pub(super) fn key_of_bytes(bytes: &[u8]) -> u64 {
+    let [key, _] = wide_key_of(bytes);
+    key
+}
+
+/// A key of 128 bits: no two texts that anyone has found have the same one.
+pub(super) fn wide_key_of(bytes: &[u8]) -> [u64; 2] {
     let hash = blake3::hash(bytes);
-    let mut key = [0; 8];
-    key.copy_from_slice(&hash.as_bytes()[..8]);
-    u64::from_le_bytes(key)
+    let mut words = hash.as_bytes().as_chunks().0.iter();
+    let mut word = || words.next().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    [word(), word()]
 }

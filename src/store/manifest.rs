@@ -4,7 +4,7 @@
 //! journal, so runs never write to the same file and never wait for each other. Records are never deleted: at its end, a run
 //! moves its records from `journal/<number>-<random>.jsonl` to `manifests/<number>-<random>.jsonl`. These names are
 //! unpredictable. Records contain the run's number, so that their order does not depend on the times or names of files; the
-//! number in the name only serves to find the next one.
+//! number in the name only serves to find the next one. Beside a large manifest, a `.rows` file contains keys of its records.
 //!
 //! Records are not trusted, since anyone may have made a store. A record that no run of ours would write counts as damaged; a
 //! good one is only ever compared with the bytes on the disk.
@@ -31,6 +31,7 @@ use crate::error::{Error, ErrorKind, Result};
 mod index;
 mod record;
 
+pub(super) use index::output_key;
 pub use index::{By, OffloadOwners, RecordIndex, RecordedOutputs};
 pub(super) use record::newest;
 pub use record::{ArchivedOffload, Names, Original, Record, name_in_folder, path_in_folder};
@@ -135,6 +136,8 @@ impl Store {
         manifest.commit()?;
         self.sync()?;
         journal.lines.remove()?;
+        // Without it, the next run takes longer.
+        let _ = index::index_records(&folder, OsStr::new(&name));
         Ok(Some(format!("{MANIFESTS}/{name}")))
     }
 
@@ -183,39 +186,6 @@ impl Store {
         Ok(damage)
     }
 
-    /// Applies `make` to each record of the store, in no particular order, using the threads of the pool in which this is called.
-    /// Lines that are not records are ignored.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Io`] when the system refuses, and for a line that is longer than any record; [`ErrorKind::Store`] for a link or
-    /// anything else in place of a file.
-    fn map_records<T: Send>(
-        &self,
-        make: impl Fn(&Record) -> T + Sync,
-        take: &mut (dyn FnMut(T) -> io::Result<()> + Send),
-    ) -> Result<()> {
-        let take = Mutex::new(take);
-        let of_block = |block: io::Result<Vec<u8>>| {
-            let block = block?;
-            let records = block.split(|byte| *byte == b'\n').filter_map(record_of);
-            let made: Vec<T> = records.map(|record| make(&record)).collect();
-            let mut take = take.lock().unwrap_or_else(PoisonError::into_inner);
-            made.into_iter().try_for_each(&mut **take)
-        };
-        // Journals first, as for all records.
-        for part in [JOURNAL, MANIFESTS] {
-            for source in self.sources(part)? {
-                let Some(file) = source.open()? else {
-                    continue;
-                };
-                let taken = blocks(file, MOST_LINE).par_bridge().try_for_each(of_block);
-                taken.map_err(|e| not_plain(&source.path, "read", e))?;
-            }
-        }
-        Ok(())
-    }
-
     /// The files of records in a folder of the store, open.
     fn sources(&self, part: &str) -> Result<Vec<Source>> {
         let Some(folder) = self.part(part)? else {
@@ -260,6 +230,29 @@ impl Store {
         })?;
         Ok(RunOrder { sequence, overlaps })
     }
+}
+
+/// Applies `make` to each record of a file, in no particular order, using the threads of the pool in which this is called. Lines that
+/// are not records are ignored.
+///
+/// # Errors
+///
+/// The system's, those of `take`, and one for a line that is longer than any record.
+fn map_records<T: Send>(
+    file: &File,
+    make: impl Fn(&Record) -> T + Sync,
+    take: &mut (dyn FnMut(T) -> io::Result<()> + Send),
+) -> io::Result<()> {
+    let take = Mutex::new(take);
+    blocks(file, MOST_LINE)
+        .par_bridge()
+        .try_for_each(|block: io::Result<Vec<u8>>| {
+            let block = block?;
+            let records = block.split(|byte| *byte == b'\n').filter_map(record_of);
+            let made: Vec<T> = records.map(|record| make(&record)).collect();
+            let mut take = take.lock().unwrap_or_else(PoisonError::into_inner);
+            made.into_iter().try_for_each(&mut **take)
+        })
 }
 
 /// `<the run's number>-<random>.jsonl`

@@ -39,6 +39,7 @@ mod leaving_out;
 mod limits;
 mod manners;
 mod needless;
+mod noted_in_short;
 mod notices;
 mod outputs;
 mod packing;

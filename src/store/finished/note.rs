@@ -25,7 +25,7 @@ const DIGITS: usize = 8;
 const HEAD: &[u8] = br#"","head":"#;
 /// Cannot occur within a string: quotation marks in a string are preceded by a backslash.
 const OUTCOME: &[u8] = br#","outcome":"#;
-const END: &[u8] = b"}\n";
+pub(super) const END: &[u8] = b"}\n";
 /// More bytes than a typical line.
 const TYPICAL_LINE_BYTES: usize = 2 << 10;
 

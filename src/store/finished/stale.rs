@@ -1,17 +1,18 @@
 //! Files of finished work that are no longer of use: for none of their lines are input and output as they were, or the report that
-//! they name is gone.
+//! they name is gone, or the lines are from which they were derived.
 //!
 //! Compares sizes only, and reads no input. A file with even one line that may still be valid is kept whole.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::BufReader;
 
 use super::{FINISHED, MAX_LINE_BYTES, NoteHeader};
 use crate::error::Result;
-use crate::store::folder::not_plain;
+use crate::store::folder::{Folder, not_plain};
 use crate::store::line_file::{names, next_line};
-use crate::store::{FileIdentity, Store};
+use crate::store::{FileIdentity, Store, rows};
 
 impl Store {
     /// The names of such files relative to the store, with their sizes. There must be no active run.
@@ -42,6 +43,7 @@ impl Store {
             }
         }
         stale.extend(self.stale_reports(&folder)?);
+        stale.extend(stale_rows(&folder, &stale)?);
         Ok(stale)
     }
 
@@ -59,4 +61,23 @@ impl Store {
             (Some(_) | None, _) => is_as_seen(&finished.input, finished.input_seen),
         }
     }
+}
+
+/// The rows of files that are gone, or in `stale`.
+fn stale_rows(folder: &Folder, stale: &BTreeMap<String, u64>) -> Result<Vec<(String, u64)>> {
+    let failed = |e| not_plain(folder.path(), "list", e);
+    let mut left = Vec::new();
+    for name in folder.names().map_err(failed)? {
+        let Some(lines) = rows::lines_of(&name) else {
+            continue;
+        };
+        let in_store = |name: &OsStr| name.to_str().map(|name| format!("{FINISHED}/{name}"));
+        let is_stale = in_store(&lines).is_some_and(|lines| stale.contains_key(&lines));
+        if (is_stale || folder.look(&lines).map_err(failed)?.is_none())
+            && let (Some(seen), Some(name)) = (folder.look(&name).map_err(failed)?, in_store(&name))
+        {
+            left.push((name, seen.len()));
+        }
+    }
+    Ok(left)
 }

@@ -9,6 +9,8 @@ use tempfile::tempdir;
 use super::*;
 use crate::outcome::Outcome;
 use crate::store::FileIdentity;
+use crate::store::folder::read_exact_at;
+use crate::store::identity::milliseconds;
 
 fn finished(input: &str, bytes: u64) -> Finished {
     Finished {

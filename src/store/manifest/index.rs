@@ -4,19 +4,20 @@
 //! Holds a few bytes per record, however long the records are, and keeps no file open except those of runs that have not ended.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use super::record::{ends_with, newest};
-use super::{JOURNAL, MANIFESTS, Record};
+use super::{JOURNAL, MANIFESTS, MOST_LINE, Record, map_records, record_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::Store;
 use crate::store::folder::{Folder, not_plain};
 use crate::store::keys::key_of;
-use crate::store::line_file::Place;
+use crate::store::line_file::{Place, blocks};
+use crate::store::rows::{Meaning, Rows};
 use crate::store::table::{Filling, Table};
 
 /// An index of a store's records, by their outputs.
@@ -67,6 +68,9 @@ impl OffloadOwners {
     }
 }
 
+/// Rows that contain what [`RecordedOutputs`] has of each record.
+const RECORDED: Meaning = Meaning(1);
+
 /// What is recorded about the outputs of a store, to be looked up for many inputs: for each record, a key of the output's name with
 /// both hashes, and the key of the input's name.
 #[derive(Debug, Default)]
@@ -76,7 +80,12 @@ impl RecordedOutputs {
     /// Whether an output with this name and the first of these hashes was made from an input with the second one. A record that
     /// cannot be read counts as missing.
     pub fn has(&self, output: &str, hashes: (&str, &str)) -> bool {
-        let records = self.0.of(output_key(output, hashes));
+        self.has_key(output_key(output, hashes))
+    }
+
+    /// The same by a [`output_key`] that was kept.
+    pub fn has_key(&self, key: u64) -> bool {
+        let records = self.0.of(key);
         records.is_ok_and(|few| !few.is_empty())
     }
 
@@ -87,8 +96,31 @@ impl RecordedOutputs {
     }
 }
 
+fn recorded(record: &Record) -> [u64; 2] {
+    let hashes = (&*record.output_hash, &*record.input_hash);
+    [output_key(&record.output, hashes), key_of(&record.input)]
+}
+
+/// Derives what [`Store::recorded_outputs`] reads of a manifest, if that is large.
+///
+/// # Errors
+///
+/// The system's; the lines are then read instead.
+pub(super) fn index_records(folder: &Folder, manifest: &OsStr) -> Result<()> {
+    Rows::make((folder, manifest), RECORDED, |file, show| {
+        // Rows in their order need not be sorted by each run that reads them.
+        let mut all = Filling::new(folder.path());
+        for block in blocks(file, MOST_LINE) {
+            let block = block?;
+            let mut records = block.split(|byte| *byte == b'\n').filter_map(record_of);
+            records.try_for_each(|record| all.push(recorded(&record)))?;
+        }
+        all.finish()?.rows().try_for_each(|row| show(row?))
+    })
+}
+
 /// Uses the last digits of each hash: as many as a key has bits, so that more would not distinguish any better.
-fn output_key(output: &str, (after, before): (&str, &str)) -> u64 {
+pub(in crate::store) fn output_key(output: &str, (after, before): (&str, &str)) -> u64 {
     key_of(&[last_digits(after), " ", last_digits(before), " ", output].concat())
 }
 
@@ -134,13 +166,22 @@ impl Store {
     /// Those of [`Store::ledger`].
     pub fn recorded_outputs(&self) -> Result<RecordedOutputs> {
         let mut all = Filling::new(self.root());
-        self.map_records(
-            |record| {
-                let hashes = (&*record.output_hash, &*record.input_hash);
-                [output_key(&record.output, hashes), key_of(&record.input)]
-            },
-            &mut |row| all.push(row),
-        )?;
+        // Journals first, as whenever all records are read.
+        for part in [JOURNAL, MANIFESTS] {
+            for source in self.sources(part)? {
+                let Some(file) = source.open()? else {
+                    continue;
+                };
+                let rows = Rows::open((&source.folder, &source.name), &file, RECORDED);
+                let mut pushed = rows.iter().flat_map(Rows::each);
+                let pushed = pushed.try_for_each(|row| all.push(row?));
+                // Rows that are read twice do no harm.
+                if rows.is_none() || pushed.is_err() {
+                    let read = map_records(&file, recorded, &mut |row| all.push(row));
+                    read.map_err(|e| not_plain(&source.path, "read", e))?;
+                }
+            }
+        }
         let all = all.finish().map_err(|e| self.unsorted(e))?;
         Ok(RecordedOutputs(all))
     }
