@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::background;
 use super::commands::{exit, hides_failures};
@@ -249,8 +249,12 @@ fn shows_files(transcript: &Transcript<'_>, exchange: &Exchange) -> bool {
 fn may_contain_error(transcript: &Transcript<'_>, result: &Block) -> bool {
     /// An escape may encode any letter.
     const ESCAPE: &str = "\\u";
-    static MARKS: LazyLock<Option<AhoCorasick>> =
-        LazyLock::new(|| AhoCorasick::new(ALWAYS.iter().chain([&ESCAPE])).ok());
+    static MARKS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+        let mut builder = AhoCorasick::builder();
+        // With this order, several bytes are looked at in one step.
+        builder.match_kind(MatchKind::LeftmostFirst);
+        builder.build(ALWAYS.iter().chain([&ESCAPE])).ok()
+    });
     transcript.texts(result).iter().any(|text| {
         let raw = transcript.bytes(result.line, text.span);
         MARKS.as_ref().is_none_or(|marks| marks.is_match(raw))

@@ -91,7 +91,7 @@ pub use queued::{queued, queued_on};
 pub use reads::{Read, Shown, reads};
 pub use shell::output;
 pub use skills::{Skill, skills};
-pub use stance::{corrects, decides, leaves_open, refuses, takes_back};
+pub use stance::{corrects, decides, decides_or_leaves_open, leaves_open, refuses, takes_back};
 pub use todos::{
     Author, ChangeSource, Proposal, Reach, StateChange, TaskChange, Todo, TodoState, Todos,
     last_todos, listed, proposal, todos, writes_list,

@@ -119,8 +119,8 @@ impl<'t> Numbered<'t> {
 
 /// The first line of `text`, and what comes after it.
 fn line_of(text: &str) -> (&str, Option<&str>) {
-    match text.split_once('\n') {
-        Some((line, rest)) => (line, Some(rest)),
+    match memchr::memchr(b'\n', text.as_bytes()) {
+        Some(end) => (&text[..end], Some(&text[end + 1..])),
         None => (text, None),
     }
 }

@@ -47,13 +47,27 @@ pub fn leaves_open(sentence: &str) -> bool {
     !is_question(&sentence) && STANCES.leaves_open.hold(&sentence)
 }
 
+/// Whether a sentence does one of both: [`decides`] or [`leaves_open`].
+pub fn decides_or_leaves_open(sentence: &str) -> bool {
+    let text = plain(sentence);
+    let is_question = is_question(&text);
+    if !is_question && STANCES.decides.hold(&text) {
+        return true;
+    }
+    match item(sentence) {
+        Some(Item { state, .. }) => state == ItemState::Open,
+        None => !is_question && STANCES.leaves_open.hold(&text),
+    }
+}
+
 /// Whether a person forbids something or says no.
 pub fn refuses(sentence: &str) -> bool {
     let sentence = plain(sentence);
-    if is_question(&sentence) || STANCES.refuses.is_excluded(&sentence) {
+    if is_question(&sentence) {
         return false;
     }
-    STANCES.refuses.hold(&sentence) || forbids(rules::opened(&sentence))
+    let [excluded, found] = STANCES.refuses.found(&sentence);
+    !excluded && (found || forbids(rules::opened(&sentence)))
 }
 
 /// Whether a person says that something was not meant that way.
@@ -123,6 +137,10 @@ fn plain(sentence: &str) -> Cow<'_, str> {
         };
     }
     let lower = sentence.to_lowercase();
+    let is_uniform = !lower.chars().any(|c| matches!(c, '’' | '：' | ':' | '，'));
+    if is_uniform {
+        return Cow::Owned(lower);
+    }
     let mut text = String::with_capacity(lower.len());
     for c in lower.chars() {
         match c {

@@ -4,7 +4,11 @@
 //! stop may follow; trailing `*`: the word may continue; inner `…`: anything may stand between the parts. Words match as whole
 //! words, except in scripts without blanks between words. Everything is in lower case. Knows no language.
 
+use std::cell::LazyCell;
+
 use aho_corasick::{AhoCorasick, MatchKind};
+
+use crate::text::floor_boundary;
 
 /// Phrases that match, and phrases that exclude a match.
 #[derive(Debug)]
@@ -12,6 +16,8 @@ pub(super) struct Rules {
     phrases: Vec<Phrase>,
     /// The number of excluding phrases; they come first.
     excluding: usize,
+    /// The length of the longest first part, if each must begin a sentence: no more of one need be looked at.
+    reach: Option<usize>,
     /// Finds the first part of each; `None` would mean that a phrase is too long.
     finds: Option<AhoCorasick>,
 }
@@ -92,7 +98,9 @@ impl Rules {
             });
         }
         let mut builder = AhoCorasick::builder();
+        let longest = firsts.iter().map(|first| first.len()).max();
         Rules {
+            reach: longest.filter(|_| all.iter().all(|phrase| phrase.is_first)),
             phrases: all,
             excluding,
             finds: builder.match_kind(MatchKind::Standard).build(&firsts).ok(),
@@ -105,22 +113,21 @@ impl Rules {
         found && !excluded
     }
 
-    /// Whether a sentence contains an excluding phrase.
-    pub(super) fn is_excluded(&self, sentence: &str) -> bool {
-        let [excluded, _] = self.found(sentence);
-        excluded
-    }
-
-    fn found(&self, sentence: &str) -> [bool; 2] {
+    /// Whether a sentence contains an excluding phrase, and whether it contains another one.
+    pub(super) fn found(&self, sentence: &str) -> [bool; 2] {
         let mut found = [false; 2];
         let Some(finds) = &self.finds else {
             return found;
         };
-        let first = sentence.len() - opened(sentence).len();
-        let blanks = sentence.len() - sentence.trim_start().len();
+        let first = LazyCell::new(|| sentence.len() - opened(sentence).len());
+        let blanks = || sentence.len() - sentence.trim_start().len();
+        let sought = match self.reach {
+            Some(reach) => &sentence[..floor_boundary(sentence, *first + reach)],
+            None => sentence,
+        };
         // A part that does not follow one occurrence of the first part does not follow a later one either.
         let mut missing = Vec::new();
-        for place in finds.find_overlapping_iter(sentence) {
+        for place in finds.find_overlapping_iter(sought) {
             let number = place.pattern().as_usize();
             let phrase = &self.phrases[number];
             let found = &mut found[usize::from(number >= self.excluding)];
@@ -128,7 +135,7 @@ impl Rules {
                 continue;
             }
             let starts = match phrase.is_first {
-                true => place.start() == first || place.start() <= blanks,
+                true => place.start() == *first || place.start() <= blanks(),
                 false => true,
             };
             let is_whole = phrase.is_open && phrase.others.is_empty();
@@ -166,7 +173,13 @@ impl Phrase {
 
 /// A sentence without list marks and polite openers.
 pub(super) fn opened(sentence: &str) -> &str {
-    let is_mark = |c: char| c.is_whitespace() || "-*+•>#\"'“«„(`_".contains(c);
+    let is_mark = |c: char| {
+        let is_sign = matches!(
+            c,
+            '-' | '*' | '+' | '•' | '>' | '#' | '"' | '\'' | '“' | '«' | '„' | '(' | '`' | '_'
+        );
+        is_sign || c.is_whitespace()
+    };
     let mut rest = sentence.trim_start_matches(is_mark);
     let number = rest.trim_start_matches(|c: char| c.is_ascii_digit());
     if number.len() < rest.len()
@@ -175,6 +188,10 @@ pub(super) fn opened(sentence: &str) -> &str {
         rest = after.trim_start_matches(is_mark);
     }
     while let Some(after) = OPENERS.iter().find_map(|opener| {
+        // A quick test: a sentence rarely begins with any.
+        if opener.as_bytes().first() != rest.as_bytes().first() {
+            return None;
+        }
         let after = rest.strip_prefix(opener)?;
         let is_word =
             !opener.ends_with(is_of_word) || !opener.is_ascii() || !after.starts_with(is_of_word);

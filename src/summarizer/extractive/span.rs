@@ -14,8 +14,8 @@ use super::units::{Claim, Unit, UnitKind, Units};
 use super::words_in_results::words_with_results;
 use super::{fact_units, prior_summary, queued, requests, state};
 use crate::facts::{
-    Exchange, MessageOrigin, block_text, decides, folder, leaves_open, output as printed,
-    sentences, takes_back,
+    Exchange, MessageOrigin, block_text, decides, decides_or_leaves_open, folder,
+    output as printed, sentences, takes_back,
 };
 use crate::policy::Replacement;
 use crate::scan::{Cursor, Kind, Parse, unescape};
@@ -272,7 +272,7 @@ impl Gather<'_, '_> {
                 Stated::Code => base,
                 Stated::Words if names.is_empty() && is_too_short(&sentence) => 0.0,
                 // Reasons and open work are found nowhere else.
-                Stated::Words if decides(&sentence) || leaves_open(&sentence) => base + DECIDES,
+                Stated::Words if decides_or_leaves_open(&sentence) => base + DECIDES,
                 Stated::Words => base,
             };
             let unit = Unit {
