@@ -41,7 +41,10 @@ pub fn is_secret_file(path: &str) -> bool {
             patterns.filter(counts).any(|p| ends(&folders[..end], p))
         });
         let exact = rules.names.get(name).into_iter().flatten();
-        let wild = rules.wild.iter().filter(|p| fits(p.name, name));
+        let letters = signs(name);
+        let may_fit = |pattern: &&Pattern| pattern.signs & !letters == 0;
+        let wild = rules.wild.iter().filter(may_fit);
+        let wild = wild.filter(|p| fits(p.name, name));
         in_folder || exact.chain(wild).filter(counts).any(|p| ends(folders, p))
     })
 }
@@ -81,6 +84,8 @@ struct Pattern {
     folders: Vec<&'static str>,
     /// The file's own name; "" if only folders count.
     name: &'static str,
+    /// The characters of the name that a file's name must have.
+    signs: u64,
 }
 
 impl Rules {
@@ -103,6 +108,7 @@ impl Rules {
                 but_source: bare != line,
                 folders: folders.collect(),
                 name,
+                signs: signs(name),
             };
             match pattern.folders.last() {
                 Some(last) if name.is_empty() => {
@@ -119,6 +125,12 @@ impl Rules {
 fn rules() -> &'static Rules {
     static RULES: OnceLock<Rules> = OnceLock::new();
     RULES.get_or_init(|| Rules::read(LIST))
+}
+
+/// The characters of a text but wildcards, as a set of bits that some of them share.
+fn signs(text: &str) -> u64 {
+    let others = text.bytes().filter(|b| !matches!(b, b'*' | b'+'));
+    others.fold(0, |all, b| all | 1 << (b & 63))
 }
 
 /// Whether a name matches a pattern with `*` and `+`.
