@@ -258,6 +258,17 @@ pub fn floor_boundary(text: &str, at: usize) -> usize {
     at
 }
 
+/// The parts of a text between line breaks, as `split` gives them: faster for long texts.
+pub fn split_lines(text: &str) -> impl Iterator<Item = &str> {
+    let breaks = memchr::memchr_iter(b'\n', text.as_bytes());
+    let mut start = 0;
+    breaks.chain([text.len()]).map(move |end| {
+        let line = &text[start..end];
+        start = end + 1;
+        line
+    })
+}
+
 /// The first character boundary at or after `at`.
 pub fn ceil_boundary(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());

@@ -44,6 +44,11 @@ const SLASH: u8 = 1 << 4;
 const JOINS: u8 = 1 << 5;
 const OTHER: u8 = 1 << 6;
 
+/// Whether a byte may be in a name and is no lower-case letter.
+fn is_sign(byte: u8) -> bool {
+    IN_NAMES[usize::from(byte)] > LOWER
+}
+
 /// Whether a cut before this character could make a part of a name look like a name.
 pub(super) fn is_in_names(c: char) -> bool {
     // Scripts without blanks between words can be cut anywhere.
@@ -68,9 +73,14 @@ pub(super) fn scan<'t>(text: &'t str, mut found: impl FnMut(Class, &'t str)) {
     let bytes = text.as_bytes();
     let mut has_paths = None;
     let mut at = 0;
-    while at < bytes.len() {
-        let start = at;
-        let mut kinds = 0;
+    // Most words have only lower-case letters, and none of those is a name: the other signs of names are looked for, and the word
+    // around each.
+    while let Some(sign) = bytes[at..].iter().position(|b| is_sign(*b)) {
+        let sign = at + sign;
+        let letters = bytes[at..sign].iter().rev();
+        let start = sign - letters.take_while(|b| b.is_ascii_lowercase()).count();
+        let mut kinds = if start < sign { LOWER } else { 0 };
+        at = sign;
         while at < bytes.len() {
             let kind = IN_NAMES[usize::from(bytes[at])];
             if kind == 0 {
@@ -80,9 +90,7 @@ pub(super) fn scan<'t>(text: &'t str, mut found: impl FnMut(Class, &'t str)) {
             at += 1;
         }
         let length = at - start;
-        at += usize::from(length == 0);
-        // Most words have only lower-case letters, and none of those is a name.
-        if kinds != LOWER && (length >= 3 || length == 2 && bytes[start] == b'#') {
+        if length >= 3 || length == 2 && bytes[start] == b'#' {
             // ASCII bytes are characters of their own.
             let name = &text[start..start + length];
             match escaped(bytes, start) {
@@ -154,18 +162,21 @@ fn token<'t>(token: &'t str, kinds: u8, found: &mut impl FnMut(Class, &'t str)) 
         return;
     }
     let has = |kind: u8| kinds & kind != 0;
-    if has(COLON) && has(SLASH) && token.contains("://") {
+    if has(COLON) && has(SLASH) && token.as_bytes().windows(3).any(|part| part == b"://") {
         found(Class::Url, token);
         return;
     }
     if has(COLON | OTHER) {
-        token = token.trim_start_matches([':', '@', '+']);
+        token = without_first(token, |b| matches!(b, b':' | b'@' | b'+'));
     }
     if has(COLON) {
         token = without_position(token);
     }
     if has(SLASH) && token.contains('/') {
-        let path = token.trim_start_matches("./");
+        let mut path = token;
+        while let Some(rest) = path.strip_prefix("./") {
+            path = rest;
+        }
         if is_path(path) {
             found(Class::Path, path);
         } else {
@@ -179,7 +190,7 @@ fn token<'t>(token: &'t str, kinds: u8, found: &mut impl FnMut(Class, &'t str)) 
         return;
     }
     if has(JOINS | OTHER) && !token.starts_with("--") {
-        token = token.trim_start_matches(['.', '-', '~']);
+        token = without_first(token, |b| matches!(b, b'.' | b'-' | b'~'));
     }
     let class = class(token, kinds);
     if class == Some(Class::Number) && has(COLON | OTHER) && !is_time_of(token) {
@@ -192,6 +203,12 @@ fn token<'t>(token: &'t str, kinds: u8, found: &mut impl FnMut(Class, &'t str)) 
     } else if let Some(class) = class {
         found(class, token);
     }
+}
+
+/// A token without the marks at its beginning.
+fn without_first(token: &str, is_mark: impl Fn(u8) -> bool) -> &str {
+    let marks = token.bytes().take_while(|b| is_mark(*b)).count();
+    &token[marks..]
 }
 
 /// A token without the marks that sentences and lists put after a name.
@@ -231,13 +248,22 @@ fn without_position(token: &str) -> &str {
 
 /// At least two slashes, or an extension.
 fn is_path(token: &str) -> bool {
-    let has_letter = token.bytes().any(|b| b.is_ascii_alphabetic());
-    let slashes = token.bytes().filter(|b| *b == b'/').count();
-    let last = token.rsplit('/').next().unwrap_or_default();
-    let has_extension = last
-        .rsplit_once('.')
-        .is_some_and(|(_, extension)| matches!(extension.len(), 1..=5));
-    has_letter && token.len() >= 4 && (slashes >= 2 || has_extension)
+    let bytes = token.as_bytes();
+    let mut kinds = 0;
+    let mut slashes = 0;
+    // One past the last dot after the last slash.
+    let mut extension = None;
+    for (at, byte) in bytes.iter().enumerate() {
+        kinds |= IN_NAMES[usize::from(*byte)];
+        match byte {
+            b'/' => (slashes, extension) = (slashes + 1, None),
+            b'.' => extension = Some(at + 1),
+            _ => {}
+        }
+    }
+    let has_extension = extension.is_some_and(|at| matches!(bytes.len() - at, 1..=5));
+    let has_letter = kinds & (LOWER | UPPER) != 0;
+    has_letter && bytes.len() >= 4 && (slashes >= 2 || has_extension)
 }
 
 /// The class of a token without slashes that has bytes of these kinds.
@@ -259,17 +285,17 @@ fn class(token: &str, kinds: u8) -> Option<Class> {
             false => None,
         };
     }
-    let count = |kind: u8| {
-        let of_kind = |b: &&u8| IN_NAMES[usize::from(**b)] & kind != 0;
-        bytes.iter().filter(of_kind).count()
-    };
-    let digits = if kinds & DIGIT == 0 { 0 } else { count(DIGIT) };
+    let (mut digits, mut letters) = (0, 0);
+    for byte in bytes {
+        let kind = IN_NAMES[usize::from(*byte)];
+        digits += usize::from(kind & DIGIT != 0);
+        letters += usize::from(kind & (LOWER | UPPER) != 0);
+    }
     if let Some(number) = token.strip_prefix('#') {
         return (!number.is_empty() && digits == number.len()).then_some(Class::Id);
     }
-    let letters = count(LOWER | UPPER);
     if letters <= 1 {
-        let is_version = token.contains('.') && digits >= 2;
+        let is_version = digits >= 2 && bytes.iter().any(|b| *b == b'.');
         return (digits >= 3 || is_version).then_some(Class::Number);
     }
     if is_id(token, digits, letters) {
@@ -290,7 +316,9 @@ fn class(token: &str, kinds: u8) -> Option<Class> {
 /// The name of a kind of error.
 fn is_error(token: &str) -> bool {
     const ENDS: [&str; 3] = ["Error", "Exception", "Warning"];
-    ENDS.iter().any(|end| token.ends_with(end))
+    // A quick test: most names end with another letter.
+    matches!(token.as_bytes().last(), Some(b'r' | b'n' | b'g'))
+        && ENDS.iter().any(|end| token.ends_with(end))
 }
 
 /// A hash, a UUID, or a number of an issue tracker.

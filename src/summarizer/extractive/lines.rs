@@ -1,5 +1,7 @@
 //! Selects the most informative lines of an output or a file.
 
+use crate::text::split_lines;
+
 /// The value of a line that tells of a commit, besides its names: the command alone does not say which commit it made.
 pub(super) const COMMITTED: f64 = 4.0;
 
@@ -8,7 +10,7 @@ const LOOKED_AT: usize = 200;
 
 /// The lines of an output, and separately its last two non-blank lines, since results are at the end.
 pub(super) fn key_lines(text: &str) -> (impl Iterator<Item = &str>, impl Iterator<Item = &str>) {
-    let lines: Vec<&str> = text.split('\n').filter(|l| !l.trim().is_empty()).collect();
+    let lines: Vec<&str> = split_lines(text).filter(|l| !l.trim().is_empty()).collect();
     let mut others = lines;
     let last = others.split_off(others.len().saturating_sub(2));
     let after = others.split_off(others.len().min(LOOKED_AT));
@@ -62,56 +64,69 @@ pub(super) fn without_number(line: &str) -> &str {
 
 /// Whether a line of a file shows its structure: a definition or a heading.
 pub(super) fn is_outline(line: &str) -> bool {
-    let is_before = |word: &str| {
-        matches!(
-            word,
-            "pub"
-                | "pub(crate)"
-                | "pub(super)"
-                | "export"
-                | "default"
-                | "async"
-                | "static"
-                | "public"
-                | "private"
-                | "protected"
-                | "abstract"
-                | "final"
-                | "unsafe"
-                | "const"
-                // The split leaves text in brackets before a definition: `pub(crate)`.
-                | "crate)"
-                | "super)"
-        )
-    };
-    let defines = |word: &str| {
-        matches!(
-            word,
-            "fn" | "def"
-                | "defp"
-                | "defmodule"
-                | "class"
-                | "struct"
-                | "enum"
-                | "trait"
-                | "impl"
-                | "interface"
-                | "type"
-                | "func"
-                | "function"
-                | "module"
-                | "mod"
-                | "namespace"
-                | "record"
-                | "macro_rules!"
-        )
-    };
     let line = line.trim();
     if let Some(title) = line.strip_prefix('#') {
         return title.trim_start_matches('#').starts_with(' ');
     }
-    let mut words = line.split([' ', '<', '(']).filter(|word| !word.is_empty());
-    words.find(|word| !is_before(word)).is_some_and(defines)
+    let is_before = |word: &[u8]| {
+        matches!(
+            word,
+            b"pub"
+                | b"pub(crate)"
+                | b"pub(super)"
+                | b"export"
+                | b"default"
+                | b"async"
+                | b"static"
+                | b"public"
+                | b"private"
+                | b"protected"
+                | b"abstract"
+                | b"final"
+                | b"unsafe"
+                | b"const"
+                // The split leaves text in brackets before a definition: `pub(crate)`.
+                | b"crate)"
+                | b"super)"
+        )
+    };
+    let defines = |word: &[u8]| {
+        matches!(
+            word,
+            b"fn"
+                | b"def"
+                | b"defp"
+                | b"defmodule"
+                | b"class"
+                | b"struct"
+                | b"enum"
+                | b"trait"
+                | b"impl"
+                | b"interface"
+                | b"type"
+                | b"func"
+                | b"function"
+                | b"module"
+                | b"mod"
+                | b"namespace"
+                | b"record"
+                | b"macro_rules!"
+        )
+    };
+    /// The longest of these words.
+    const LONGEST: usize = "macro_rules!".len();
+    let ends_word = |b: &u8| matches!(b, b' ' | b'<' | b'(');
+    let mut rest = line.as_bytes();
+    loop {
+        let blanks = rest.iter().take_while(|b| ends_word(b)).count();
+        rest = &rest[blanks..];
+        let end = rest.iter().take(LONGEST + 1).position(ends_word);
+        let (word, others) = rest.split_at(end.unwrap_or(rest.len()));
+        if !is_before(word) {
+            return defines(word);
+        }
+        rest = others;
+    }
 }
 
 /// Whether a line of an output tells of a commit or a tag: what `git commit` prints (`[main 1a2b3c4] subject`), and what `git push`

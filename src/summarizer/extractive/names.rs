@@ -279,23 +279,25 @@ fn below<'n>(folders: &[String], name: &'n str) -> &'n str {
 
 /// Calls `found` with a hash of each word of at least three letters in a name: `get` and `names` in `getNames`.
 fn words_of(name: &str, mut found: impl FnMut(u32)) {
-    let bytes = name.as_bytes();
-    let (mut start, mut hash) = (0, FIRST);
-    for at in 0..=bytes.len() {
-        let byte = bytes.get(at).copied().unwrap_or(b'.');
-        let ends = !byte.is_ascii_alphabetic()
-            || byte.is_ascii_uppercase() && at > start && bytes[at - 1].is_ascii_lowercase();
-        if ends {
-            if at - start >= SHORTEST_WORD {
-                found(hash);
+    let mut word = (FIRST, 0);
+    let mut is_after_lower = false;
+    for byte in name.bytes() {
+        let is_lower = byte.is_ascii_lowercase();
+        let is_upper = byte.is_ascii_uppercase();
+        if !is_lower && (!is_upper || is_after_lower) {
+            if word.1 >= SHORTEST_WORD {
+                found(word.0);
             }
-            (start, hash) = (at, FIRST);
-            if !byte.is_ascii_alphabetic() {
-                start = at + 1;
-                continue;
-            }
+            word = (FIRST, 0);
         }
-        hash = (hash ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0193);
+        is_after_lower = is_lower;
+        if is_lower || is_upper {
+            let hash = (word.0 ^ u32::from(byte | 0x20)).wrapping_mul(0x0100_0193);
+            word = (hash, word.1 + 1);
+        }
+    }
+    if word.1 >= SHORTEST_WORD {
+        found(word.0);
     }
 }
 

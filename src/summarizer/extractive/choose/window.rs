@@ -66,12 +66,12 @@ impl Places {
                 });
             }
         });
-        // A command is cut after its start, whatever follows.
-        let is_line = section != Section::Commands;
+        // A command is cut after its start, whatever follows; a text without names, at most at its end.
+        let is_cut_anywhere = section != Section::Commands && !found.is_empty();
         Places {
             names: found,
             words,
-            denials: is_line.then(|| denials(text)).flatten(),
+            denials: is_cut_anywhere.then(|| denials(text)).flatten(),
         }
     }
 }
@@ -114,6 +114,8 @@ impl Choice<'_> {
         let unit = &self.extract.found.units[number];
         let text = &unit.row.text[..];
         let places = self.extract.places[number].get_or_init(|| {
+            // Without names, nothing is looked up.
+            let text = if unit.names.is_empty() { "" } else { text };
             let names = &self.extract.found.names;
             Box::new(Places::of(text, unit.row.section, names))
         });
