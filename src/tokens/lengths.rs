@@ -281,19 +281,19 @@ impl Lengths {
     }
 }
 
-/// The length of the leading run of a text in which Python prints every non-ASCII character as it is, as far as lead bytes alone
-/// tell.
+/// The length of the leading run of a text in which Python prints every non-ASCII character as it is, as far as its tables tell
+/// at once.
 fn shown_run(text: &[u8]) -> usize {
     let mut at = 0;
     loop {
         at += ascii_run(&text[at..]);
-        let len = text
-            .get(at)
-            .map_or(0, |first| repr::PRINTABLE_LEAD_BYTES[usize::from(*first)]);
-        if len == 0 {
+        let Some(len) = repr::common_len(&text[at..]) else {
             return at;
+        };
+        at += len;
+        while let Some(len) = repr::common_len(&text[at..]) {
+            at += len;
         }
-        at += usize::from(len);
     }
 }
 

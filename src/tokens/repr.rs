@@ -67,6 +67,7 @@ pub(super) fn is_shown(c: char) -> bool {
     match c {
         '\\' => false,
         ' '..='~' => true,
+        '\0'..'\u{a0}' => false,
         c => is_printable(c),
     }
 }
@@ -167,27 +168,19 @@ static COMMON: [bool; 1 << 12] = {
     all
 };
 
-/// For each UTF-8 lead byte: the length of its characters if all of them are printed, otherwise 0.
-pub(super) static PRINTABLE_LEAD_BYTES: [u8; 256] = {
-    let mut all = [0; 256];
-    let mut first = 0xc2;
-    while first < 0xf0 {
-        let (begin, end, len) = match first {
-            0xc2..0xe0 => ((first & 0x1f) << 6, ((first & 0x1f) + 1) << 6, 2),
-            _ => ((first & 0x0f) << 12, ((first & 0x0f) + 1) << 12, 3),
-        };
-        let (mut c, mut is_whole) = (begin, true);
-        while c < end {
-            is_whole &= is_common(c as u32);
-            c += 1;
-        }
-        if is_whole {
-            all[first] = len;
-        }
-        first += 1;
-    }
-    all
-};
+/// The length of the character at the start of UTF-8 text, if it is not ASCII and among the blocks that are printed as they are.
+#[inline]
+pub(super) fn common_len(text: &[u8]) -> Option<usize> {
+    let (block, len) = match *text {
+        [a @ 0xc0..0xe0, b, ..] => (usize::from(a & 0x1f) << 2 | usize::from(b >> 4 & 3), 2),
+        [a @ 0xe0..0xf0, b, c, ..] => (
+            usize::from(a & 0x0f) << 8 | usize::from(b & 0x3f) << 2 | usize::from(c >> 4 & 3),
+            3,
+        ),
+        _ => return None,
+    };
+    COMMON[block].then_some(len)
+}
 
 /// Whether a character is in a range that is printed in full.
 const fn is_common(c: u32) -> bool {
@@ -205,6 +198,7 @@ const fn is_common(c: u32) -> bool {
             | 0x3099..=0x30ff
             | 0x3400..=0x9fff
             | 0xac00..=0xd7a3
+            | 0xfe00..=0xfe0f
             | 0xff01..=0xffbe
             | 0x1f300..=0x1f64f
             | 0x1f680..=0x1f6c5

@@ -10,7 +10,7 @@
 
 mod weights;
 
-use crate::scan::{next_special, unescape_at};
+use crate::scan::unescape_at;
 
 /// One token.
 pub(super) const TOKEN: u64 = 10_000;
@@ -99,19 +99,24 @@ static BASIC: [u8; 1 << 12] = {
     classes
 };
 
-/// The weight of an ASCII character after another: `later << 8 | earlier`, as two bytes lie in a little-endian word.
+/// The weight of a character after another: `later << 8 | earlier`, as two bytes lie in a little-endian word. An ASCII character
+/// is its own byte, any other its class with [`NO_BYTE`].
 ///
-/// Half of the table is never read: it costs memory but saves the innermost loop a shift.
-static PAIRS: [u16; 1 << 15] = {
-    let mut pairs = [0; 1 << 15];
+/// A full table of whole words, of which a tenth is ever read: two bytes of a text are an index as they are, and the innermost loop
+/// adds straight from memory.
+static PAIRS: [u32; 1 << 16] = {
+    let mut pairs = [0; 1 << 16];
     let mut later = 0;
-    while later < 128 {
+    while later < 256 {
         let mut earlier = 0;
-        while earlier < 128 {
-            pairs[later << 8 | earlier] = if ASCII[earlier] == LOWER && ASCII[later] == LOWER {
-                weights::LETTERS[earlier - 0x61][later - 0x61]
+        while earlier < 256 {
+            let (first, second) = (class_of(earlier), class_of(later));
+            pairs[later << 8 | earlier] = if first >= CLASSES || second >= CLASSES {
+                0
+            } else if earlier < 128 && later < 128 && is_lower(first) && is_lower(second) {
+                weights::LETTERS[earlier - 0x61][later - 0x61] as u32
             } else {
-                weights::CLASSES[ASCII[earlier] as usize][ASCII[later] as usize]
+                weights::CLASSES[first][second] as u32
             };
             earlier += 1;
         }
@@ -120,128 +125,197 @@ static PAIRS: [u16; 1 << 15] = {
     pairs
 };
 
+/// Marks a class in the place of a byte.
+const NO_BYTE: u8 = 0x80;
+
+/// The class of what stands for a character in [`PAIRS`].
+const fn class_of(code: usize) -> usize {
+    match code {
+        0..128 => ASCII[code] as usize,
+        _ => code - NO_BYTE as usize,
+    }
+}
+
+const fn is_lower(class: usize) -> bool {
+    class == LOWER as usize
+}
+
 /// The weight of UTF-8 text; an invalid byte has the weight of a control character.
 pub(super) fn plain(text: &[u8]) -> u64 {
     let mut sum = Sum::new();
-    sum.add(text);
+    sum.add(text, Escapes::None);
     sum.weight
 }
 
 /// The weight of the text of a JSON string, given without its quotes.
-#[inline]
 pub(super) fn written(raw: &[u8]) -> u64 {
     let mut sum = Sum::new();
-    let mut at = 0;
-    while let Some(slash) = next_special(raw, at) {
-        if raw[slash] == b'"' {
-            // In some formats, a value that is not a string is a text.
-            sum.add(&raw[at..=slash]);
-            at = slash + 1;
-            continue;
-        }
-        sum.add(&raw[at..slash]);
-        let plain = match raw.get(slash + 1) {
-            Some(b'n') => b'\n',
-            Some(b't') => b'\t',
-            Some(c @ (b'"' | b'\\' | b'/')) => *c,
-            _ => {
-                let Some((c, len)) = unescape_at(raw, slash) else {
-                    // Strings that were read have only complete escapes; otherwise, the rest counts as it is.
-                    at = slash;
-                    break;
-                };
-                sum.add(c.encode_utf8(&mut [0; 4]).as_bytes());
-                at = slash + len;
-                continue;
-            }
-        };
-        sum.character(&[plain]);
-        at = slash + 2;
-    }
-    sum.add(&raw[at..]);
+    sum.add(raw, Escapes::Written);
     sum.weight
+}
+
+/// What a backslash in a text is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Escapes {
+    /// The start of an escape.
+    Written,
+    /// A character.
+    None,
 }
 
 /// The weight of a text added in pieces, each of which ends at a character boundary.
 struct Sum {
     weight: u64,
-    /// The class of the last character.
-    class: u8,
-    /// The last character, if it is ASCII.
-    byte: u8,
+    /// The last character, as in [`PAIRS`].
+    last: u8,
 }
 
 impl Sum {
     fn new() -> Self {
         Sum {
             weight: 0,
-            class: START,
-            byte: 0,
+            last: NO_BYTE | START,
         }
     }
 
-    fn add(&mut self, text: &[u8]) {
-        let mut at = 0;
-        while at < text.len() {
-            at += self.character(&text[at..]);
-            if self.byte < 0x80 && at < text.len() {
-                at += self.ascii(&text[at - 1..]);
-            }
+    fn add(&mut self, text: &[u8], mut escapes: Escapes) {
+        let mut rest = text;
+        while let Some(first) = rest.first() {
+            let len = match first {
+                b'\\' if escapes == Escapes::Written => match escape(rest) {
+                    Some((code, len)) => {
+                        self.character(code);
+                        len
+                    }
+                    // Strings that were read have only complete escapes; otherwise, the rest counts as it is.
+                    None => {
+                        escapes = Escapes::None;
+                        0
+                    }
+                },
+                0..0x80 => {
+                    let len = run(rest, escapes);
+                    self.ascii(*first, &rest[..len]);
+                    len
+                }
+                0x80.. => {
+                    let (code, len) = decode(rest);
+                    self.character(code);
+                    len
+                }
+            };
+            rest = &rest[len..];
         }
     }
 
-    /// Adds the run of ASCII after the first byte of `text`, which was already added; returns its length.
-    fn ascii(&mut self, text: &[u8]) -> usize {
-        const HIGHS: u64 = 0x8080_8080_8080_8080;
-        let mut at = 0;
-        let mut weight = 0u64;
-        while let Some(chunk) = text.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-            let word = u64::from_le_bytes(*chunk);
-            if word & HIGHS != 0 {
-                break;
-            }
-            // Seven pairs of neighbours; the eighth byte begins the next word.
-            for n in 0..7 {
-                weight += u64::from(PAIRS[(word >> (8 * n)) as usize & 0x7fff]);
-            }
-            at += 7;
-        }
-        while let Some([earlier, later]) = text.get(at..).and_then(|rest| rest.first_chunk::<2>()) {
-            if *later >= 0x80 {
-                break;
-            }
-            weight += u64::from(PAIRS[usize::from(*later) << 8 | usize::from(*earlier)]);
-            at += 1;
-        }
-        self.weight += weight;
-        self.byte = text[at];
-        self.class = ASCII[usize::from(self.byte & 0x7f)];
-        at
-    }
-
-    /// Adds the character at the start of `text`; returns its length.
+    /// Adds a run of ASCII that begins with `first`.
     #[inline]
-    fn character(&mut self, text: &[u8]) -> usize {
-        let (class, len) = decode(text);
-        let weight = if self.class == LOWER && class == LOWER {
-            PAIRS[usize::from(text[0] & 0x7f) << 8 | usize::from(self.byte & 0x7f)]
-        } else {
-            weights::CLASSES[usize::from(self.class)][usize::from(class)]
-        };
-        self.weight += u64::from(weight);
-        self.class = class;
-        self.byte = text[0];
-        len
+    fn ascii(&mut self, first: u8, run: &[u8]) {
+        self.character(first);
+        self.weight += pairs(run);
+        if let Some(last) = run.last() {
+            self.last = *last;
+        }
+    }
+
+    /// Adds a character, as in [`PAIRS`].
+    #[inline]
+    fn character(&mut self, code: u8) {
+        self.weight += u64::from(pair(&[self.last, code]));
+        self.last = code;
     }
 }
 
-/// The class of the character at the start of `text` and how many bytes it takes.
+/// The weight of a character after another, as in [`PAIRS`].
+#[inline]
+fn pair(pair: &[u8; 2]) -> u32 {
+    PAIRS[usize::from(u16::from_le_bytes(*pair))]
+}
+
+/// The weights of the neighbours in a run of ASCII.
+///
+/// Pairs that begin at even places and those between them are taken from two slices. Then the compiler loads each by itself, which
+/// is faster than shifting it out of a longer word.
+#[inline]
+fn pairs(run: &[u8]) -> u64 {
+    const EACH: usize = 4;
+    let (even, _) = run.as_chunks();
+    let (odd, _) = run.get(1..).unwrap_or_default().as_chunks();
+    let mut sum = 0;
+    let eights = even
+        .as_chunks::<EACH>()
+        .0
+        .iter()
+        .zip(odd.as_chunks::<EACH>().0);
+    for (even, odd) in eights.clone() {
+        let eight: u32 = (0..EACH).map(|n| pair(&even[n]) + pair(&odd[n])).sum();
+        sum += u64::from(eight);
+    }
+    let done = EACH * eights.len();
+    for each in &even[done..] {
+        sum += u64::from(pair(each));
+    }
+    for each in &odd[done..] {
+        sum += u64::from(pair(each));
+    }
+    sum
+}
+
+/// The length of the run of ASCII at the start of a text, up to an escape.
+#[inline]
+fn run(text: &[u8], escapes: Escapes) -> usize {
+    const WORD: usize = size_of::<u64>();
+    let before = |ends: u64| (ends.trailing_zeros() / 8) as usize;
+    let (words, rest) = text.as_chunks::<WORD>();
+    for (n, word) in words.iter().enumerate() {
+        let ends = ends(u64::from_le_bytes(*word), escapes);
+        if ends != 0 {
+            return WORD * n + before(ends);
+        }
+    }
+    let mut last = [0; WORD];
+    last[..rest.len()].copy_from_slice(rest);
+    let ends = ends(u64::from_le_bytes(last), escapes);
+    WORD * words.len() + rest.len().min(before(ends))
+}
+
+/// The escape at the start of `raw`, as in [`PAIRS`], and its length; `None` if it is not complete.
+#[inline]
+fn escape(raw: &[u8]) -> Option<(u8, usize)> {
+    Some(match raw.get(1) {
+        Some(b'n') => (b'\n', 2),
+        Some(b't') => (b'\t', 2),
+        Some(c @ (b'"' | b'\\' | b'/')) => (*c, 2),
+        _ => {
+            let (c, len) = unescape_at(raw, 0)?;
+            let (code, _) = decode(c.encode_utf8(&mut [0; 4]).as_bytes());
+            (code, len)
+        }
+    })
+}
+
+/// The high bit of each byte of `word` that ends a run; exact for the lowest such byte.
+#[inline]
+fn ends(word: u64, escapes: Escapes) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    let slashes = match escapes {
+        Escapes::Written => {
+            let slash = word ^ (ONES * b'\\' as u64);
+            slash.wrapping_sub(ONES) & !slash
+        }
+        Escapes::None => 0,
+    };
+    (word | slashes) & HIGHS
+}
+
+/// The character at the start of `text`, as in [`PAIRS`], and how many bytes it takes.
 #[inline]
 fn decode(text: &[u8]) -> (u8, usize) {
     let low = |byte: u8| u32::from(byte & 0x3f);
-    let basic = |c: u32| BASIC[(c >> 4) as usize & 0xfff];
+    let basic = |c: u32| NO_BYTE | BASIC[(c >> 4) as usize & 0xfff];
     match *text {
-        [a @ 0..0x80, ..] => (ASCII[usize::from(a)], 1),
+        [a @ 0..0x80, ..] => (a, 1),
         [a @ 0xe0..0xf0, b @ 0x80..0xc0, c @ 0x80..0xc0, ..] => {
             (basic(u32::from(a & 0x0f) << 12 | low(b) << 6 | low(c)), 3)
         }
@@ -254,10 +328,10 @@ fn decode(text: &[u8]) -> (u8, usize) {
             ..,
         ] => {
             let c = u32::from(a & 0x07) << 18 | low(b) << 12 | low(c) << 6 | low(d);
-            (class(c), 4)
+            (NO_BYTE | class(c), 4)
         }
         // Each invalid byte counts.
-        _ => (CONTROL, 1),
+        _ => (NO_BYTE | CONTROL, 1),
     }
 }
 
