@@ -295,7 +295,7 @@ fn class(token: &str, kinds: u8) -> Option<Class> {
         return (!number.is_empty() && digits == number.len()).then_some(Class::Id);
     }
     if letters <= 1 {
-        let is_version = digits >= 2 && bytes.iter().any(|b| *b == b'.');
+        let is_version = digits >= 2 && bytes.contains(&b'.');
         return (digits >= 3 || is_version).then_some(Class::Number);
     }
     if is_id(token, digits, letters) {
