@@ -315,7 +315,8 @@ impl Store {
             own.lines.rename(&name)?;
         }
         let interrupted = |part: &&Part| part.ended == Ended::Interrupted;
-        if known.files.iter().any(|part| interrupted(&part)) {
+        let has_interrupted = known.files.iter().any(|part| interrupted(&part));
+        if has_interrupted {
             let folder = self.folder(FINISHED)?;
             for part in known.files.iter().filter(interrupted) {
                 if !is_alive(&folder, &part.name) {
@@ -327,13 +328,15 @@ impl Store {
         if is_new && known.files.len() >= MAX_FILES {
             self.join_finished(work)?;
         }
-        let Some(folder) = self.part(FINISHED)? else {
-            return Ok(());
-        };
-        for (_, name, ended) in work.files(&folder)? {
-            match ended {
-                Ended::Whole => part::index_notes(&folder, &name)?,
-                Ended::Interrupted => {}
+        // A run that has done nothing writes nothing: its store may be read-only.
+        if is_new || has_interrupted {
+            let folder = self.folder(FINISHED)?;
+            for (_, name, ended) in work.files(&folder)? {
+                match ended {
+                    // Without it, the next run takes longer.
+                    Ended::Whole => drop(part::index_notes(&folder, &name)),
+                    Ended::Interrupted => {}
+                }
             }
         }
         Ok(())

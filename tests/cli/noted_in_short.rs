@@ -122,6 +122,8 @@ fn damaged_rows_only_cost_time() {
         }
         fs::write(&rows, "").unwrap();
         place.run(RUN).exits(0).says(&[&finished(FILES, FILES)]);
+        // A run that has done nothing writes nothing.
+        assert_eq!(fs::read(&rows).unwrap(), b"");
     }
     let before: Vec<_> = files
         .into_iter()
