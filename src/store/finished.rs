@@ -7,7 +7,7 @@
 //!
 //! Beside them, `finished/<work>-<hash>.report` says which report a run has written: see [`WrittenReport`].
 //!
-//! Beside a large file of a completed run, `finished/<work>-<number>-<random>.rows` says the same in short: see [`brief`].
+//! Beside a large file of a completed run, `finished/<work>-<number>-<random>.rows` says the same in short.
 //!
 //! Lines are not trusted: a line counts only if input, output and record match it. Without these files, or with damaged ones,
 //! inputs are processed again and nothing else is lost.

@@ -1,6 +1,6 @@
 //! What a note says, in numbers: enough to tell that an input and its output have not been touched since, without the line.
 //!
-//! Derived from the lines of completed runs and kept beside them: see [`super::super::rows`]. Not every note has one; of others, and
+//! Derived from the lines of completed runs and kept beside them: see `store::rows`. Not every note has one; of others, and
 //! wherever a file differs, the line is read. Plain data.
 
 use super::LINE_VERSION;

@@ -83,7 +83,7 @@ impl RecordedOutputs {
         self.has_key(output_key(output, hashes))
     }
 
-    /// The same by a [`output_key`] that was kept.
+    /// The same by a key that was kept: that of a [`Brief`](crate::store::finished::Brief).
     pub fn has_key(&self, key: u64) -> bool {
         let records = self.0.of(key);
         records.is_ok_and(|few| !few.is_empty())
