@@ -392,3 +392,17 @@ fn what_is_not_one_document_with_one_list_is_none() {
         assert_eq!(units(text), Err(why), "{text:?}");
     }
 }
+
+#[test]
+fn a_run_of_any_length_before_an_escape_is_kept() {
+    for length in 0..100 {
+        let run = "abcdé".chars().cycle().take(length).collect::<String>();
+        let raw = format!(r"{run}\n\\{run}\u00e9\ud83d\ude00\ud800");
+        let text = format!("{run}\n\\{run}é😀\u{fffd}");
+        assert_eq!(decoded(raw.as_bytes()), text);
+        assert_eq!(unescape(raw.as_bytes()), text.as_bytes());
+        // A broken escape ends what can be read, and bytes that are no UTF-8 are replaced.
+        let broken = [run.as_bytes(), br"\n", b"\xff", br"\x"].concat();
+        assert_eq!(decoded(&broken), format!("{run}\n\u{fffd}\\x"));
+    }
+}
