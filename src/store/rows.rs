@@ -2,7 +2,8 @@
 //! `<name>.rows` beside `<name>.jsonl`.
 //!
 //! Made only for large files whose runs have completed, and valid only for a file of the same length and time. Each row has a
-//! checksum. Nothing is lost without them: the lines are read instead. Knows nothing about the meaning of the numbers.
+//! checksum. Without them, the lines are read; what a damaged row says counts as unknown. Knows nothing about the meaning of the
+//! numbers.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -109,11 +110,10 @@ impl<const N: usize> Rows<N> {
         (is_whole && is_of_these).then_some(Rows { file, count })
     }
 
-    /// Derives the rows of a file of lines, unless it is small or has them already: `derive` gives each to its argument. Rows that
-    /// cannot be written are left out; another run may be writing them.
+    /// Derives the rows of a file of lines, unless it is small or has them already: `derive` gives each to its argument.
     ///
     /// # Errors
-    /// The errors of `derive`.
+    /// The system's, and those of `derive`; there are no rows then.
     pub(super) fn make(
         at: (&Folder, &OsStr),
         meaning: Meaning,

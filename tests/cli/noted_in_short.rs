@@ -151,7 +151,9 @@ fn rows_go_with_their_lines() {
         place.run(RUN).exits(0);
     }
     let logs = of_store(&place, "finished", "jsonl");
-    for rows in of_store(&place, "finished", "rows") {
+    let rows = of_store(&place, "finished", "rows");
+    assert!(!rows.is_empty());
+    for rows in rows {
         assert!(
             logs.contains(&rows.with_extension("jsonl")),
             "{}",
