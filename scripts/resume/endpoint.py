@@ -42,6 +42,11 @@ class Endpoint:
         with self._lock:
             self._requests.append(body)
 
+    def has_kept(self, words):
+        """Whether one of the requests that `take` would give holds these words."""
+        with self._lock:
+            return any(words in json.dumps(body) for body in self._requests)
+
     def take(self):
         """The bodies of the requests for an answer since the last call, in the order of their arrival."""
         with self._lock:
