@@ -178,7 +178,8 @@ fn every_shape_is_told_by_its_content() {
             Err("anthropic requests"),
         ),
         ("// comment\nnot json\n[1]\n", Err("unknown")),
-        ("", Err("unknown")),
+        ("", Err("empty")),
+        (" \n\n", Err("empty")),
     ] {
         assert_eq!(detect(text), expected, "{text}");
     }

@@ -141,6 +141,7 @@ impl Detector {
         let [(family, _)] = families.as_slice() else {
             return match (families.len(), self.first, self.stray.messages) {
                 (0, Some(format), 0) => Detected::Known(format, Layout::File),
+                (0, _, _) if !self.is_begun => self.unsupported("empty", &[]),
                 (0, _, _) => self.unsupported("unknown", &[&self.stray.unrecognised]),
                 (_, _, _) => {
                     self.mixed(families.iter().map(|(f, n)| (self.name(*f), *n)).collect())

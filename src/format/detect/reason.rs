@@ -11,7 +11,7 @@ use crate::text::{count, printable};
 /// Why a file is of no supported format, or not of the one that was specified; displayed as a sentence without its full stop.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Unsupported {
-    /// The name of its format, `mixed`, or `unknown`.
+    /// The name of its format, `mixed`, `empty`, or `unknown`.
     pub name: &'static str,
     /// The format that most of it fits.
     pub(super) like: Option<&'static str>,
@@ -96,6 +96,7 @@ impl fmt::Display for Unrecognised<'_> {
 pub fn unsupported(name: &str) -> String {
     match name {
         "unknown" => "not a known transcript format".to_owned(),
+        "empty" => "an empty file, not a transcript".to_owned(),
         "mixed" => "formats joined in one file".to_owned(),
         "cut-off" => "a JSON document that breaks off".to_owned(),
         "documents" => "a JSON document followed by another one or by text".to_owned(),
