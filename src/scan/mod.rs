@@ -26,8 +26,9 @@ pub use fields::Value;
 pub use kind::Kind;
 pub(crate) use lines::BOM;
 pub use lines::{Eol, RawLine, lines};
-pub(crate) use simd::{Inside, inside, occurrences};
+pub(crate) use simd::{Inside, in_ranges, inside, occurrences};
 pub use string::{Text, decoded, next_special, string_end, unescape, unescape_at, unescape_into};
+pub(crate) use string::{lossy, utf8};
 pub use strings::{NO_STRINGS, Strings};
 
 /// A range of bytes within one line.

@@ -106,6 +106,23 @@ pub(crate) fn occurrences(bytes: &[u8], wanted: [u8; 2]) -> [u64; 2] {
     }
 }
 
+/// Which of 64 bytes are in one of these ranges, whose ends are included: a bit each, the lowest for the first byte.
+pub(crate) fn in_ranges<const N: usize>(bytes: &[u8; 64], ranges: &[(u8, u8); N]) -> u64 {
+    if let Some(wide) = Wide::here() {
+        return wide.in_ranges(bytes, ranges);
+    }
+    let is_in = |byte: u8| {
+        ranges
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&byte))
+    };
+    let mut bits = 0;
+    for byte in bytes.iter().rev() {
+        bits = bits << 1 | u64::from(is_in(*byte));
+    }
+    bits
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -171,6 +188,22 @@ mod tests {
         }
         // No sum of a register runs over.
         assert_eq!(occurrences(&[7; 100_000], [7, 8]), [100_000, 0]);
+    }
+
+    #[test]
+    fn every_byte_is_in_its_ranges_at_every_place() {
+        let ranges = [(b'a', b'z'), (b'_', b'_'), (0, 3), (0xf0, 0xff)];
+        for at in 0..64 {
+            for byte in 0..=u8::MAX {
+                let mut bytes = [b' '; 64];
+                bytes[at] = byte;
+                bytes[63 - at / 2] = b'_';
+                let is_in = |byte: u8| matches!(byte, b'a'..=b'z' | b'_' | 0..=3 | 0xf0..);
+                let expected = (0..64).filter(|place| is_in(bytes[*place]));
+                let expected = expected.fold(0, |bits, place| bits | 1 << place);
+                assert_eq!(in_ranges(&bytes, &ranges), expected, "{byte} at {at}");
+            }
+        }
     }
 
     proptest! {

@@ -306,17 +306,22 @@ pub fn unescape(raw: &[u8]) -> Cow<'_, [u8]> {
 /// The same as UTF-8: invalid bytes are replaced.
 pub fn decoded(raw: &[u8]) -> Cow<'_, str> {
     match unescape(raw) {
-        Cow::Borrowed(raw) => match simdutf8::basic::from_utf8(raw) {
-            Ok(text) => Cow::Borrowed(text),
-            Err(_) => String::from_utf8_lossy(raw),
-        },
+        Cow::Borrowed(raw) => lossy(raw),
         Cow::Owned(text) => Cow::Owned(utf8(text)),
     }
 }
 
 /// Bytes as a text; what is no UTF-8 is replaced.
+pub(crate) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    match simdutf8::basic::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
+    }
+}
+
+/// The same of bytes that are not needed any more.
 #[allow(unsafe_code)]
-fn utf8(bytes: Vec<u8>) -> String {
+pub(crate) fn utf8(bytes: Vec<u8>) -> String {
     match simdutf8::basic::from_utf8(&bytes) {
         // SAFETY: the bytes are valid UTF-8: the line above has found nothing else in them, and they have not changed since. The
         // library's own check, which needs no `unsafe`, takes half the time of the unescaping.

@@ -27,6 +27,10 @@ impl Wide {
         match self.0 {}
     }
 
+    pub(in crate::scan) fn in_ranges<const N: usize>(self, _: &[u8; 64], _: &[(u8, u8); N]) -> u64 {
+        match self.0 {}
+    }
+
     pub(in crate::scan) fn inside(
         self,
         _: &[u8],

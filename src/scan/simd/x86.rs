@@ -70,6 +70,20 @@ impl Wide {
             occurrences(bytes, wanted)
         }
     }
+
+    /// Which bytes are in one of these ranges.
+    #[inline]
+    pub(in crate::scan) fn in_ranges<const N: usize>(
+        self,
+        bytes: &[u8; BLOCK],
+        ranges: &[(u8, u8); N],
+    ) -> u64 {
+        // SAFETY: as for `plain_end` in `plain`.
+        #[allow(unsafe_code)]
+        unsafe {
+            in_ranges(bytes, ranges)
+        }
+    }
 }
 
 /// The highest bit of each byte of a register, as a mask.
@@ -191,6 +205,24 @@ fn occurrences(bytes: &[u8], wanted: [u8; 2]) -> [u64; 2] {
         }
     }
     counts
+}
+
+/// Which bytes are in one of these ranges: a bit each.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn in_ranges<const N: usize>(bytes: &[u8; BLOCK], ranges: &[(u8, u8); N]) -> u64 {
+    let (registers, _) = bytes.as_chunks();
+    let half = |register: &[u8; WIDTH]| {
+        let register = load(register);
+        let mut found = _mm256_setzero_si256();
+        for (first, last) in ranges {
+            // After the subtraction, a range begins at 0, and bytes below it wrap to large values.
+            let from = _mm256_sub_epi8(register, all(*first));
+            found = _mm256_or_si256(found, at_most(from, last - first));
+        }
+        bits(found)
+    };
+    half(&registers[0]) | half(&registers[1]) << WIDTH
 }
 
 /// The sum of all bytes.

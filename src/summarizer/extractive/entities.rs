@@ -3,6 +3,8 @@
 //! Later steps of an agent refer to these names, so a summary is measured by the names that it covers. A hand-written pass over the
 //! bytes for speed, because it processes every byte of a transcript. Names are ASCII; the text around them may be in any language.
 
+use crate::scan::in_ranges;
+
 /// The kind of thing that a name refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::summarizer) enum Class {
@@ -44,11 +46,6 @@ const SLASH: u8 = 1 << 4;
 const JOINS: u8 = 1 << 5;
 const OTHER: u8 = 1 << 6;
 
-/// Whether a byte may be in a name and is no lower-case letter.
-fn is_sign(byte: u8) -> bool {
-    IN_NAMES[usize::from(byte)] > LOWER
-}
-
 /// Whether a cut before this character could make a part of a name look like a name.
 pub(super) fn is_in_names(c: char) -> bool {
     // Scripts without blanks between words can be cut anywhere.
@@ -68,42 +65,86 @@ pub(super) fn is_within_word(text: &str, at: usize) -> bool {
     at > 0 && is_one(at - 1) && is_one(at)
 }
 
+/// The bytes of names that are no lower-case letters, as ranges: the same as in [`IN_NAMES`].
+const SIGNS: [(u8, u8); 6] = [
+    (b'-', b':'),
+    (b'@', b'Z'),
+    (b'_', b'_'),
+    (b'#', b'#'),
+    (b'+', b'+'),
+    (b'~', b'~'),
+];
+const LETTERS: [(u8, u8); 1] = [(b'a', b'z')];
+/// Bytes looked at in one step.
+const BLOCK: usize = 64;
+
 /// Calls `found` with each name in `text` in order, repeated ones included.
 pub(super) fn scan<'t>(text: &'t str, mut found: impl FnMut(Class, &'t str)) {
     let bytes = text.as_bytes();
     let mut has_paths = None;
-    let mut at = 0;
-    // Most words have only lower-case letters, and none of those is a name: the other signs of names are looked for, and the word
-    // around each.
-    while let Some(sign) = bytes[at..].iter().position(|b| is_sign(*b)) {
-        let sign = at + sign;
-        let letters = bytes[at..sign].iter().rev();
-        let start = sign - letters.take_while(|b| b.is_ascii_lowercase()).count();
-        let mut kinds = if start < sign { LOWER } else { 0 };
-        at = sign;
-        while at < bytes.len() {
-            let kind = IN_NAMES[usize::from(bytes[at])];
-            if kind == 0 {
-                break;
-            }
-            kinds |= kind;
-            at += 1;
+    each_word(bytes, |start, end| {
+        let length = end - start;
+        if length < 3 && !(length == 2 && bytes[start] == b'#') {
+            return;
         }
-        let length = at - start;
-        if length >= 3 || length == 2 && bytes[start] == b'#' {
-            // ASCII bytes are characters of their own.
-            let name = &text[start..start + length];
-            match escaped(bytes, start) {
-                Escaped::No => token(name, kinds, &mut found),
-                Escaped::Yes => token(&name[1..], kinds, &mut found),
-                Escaped::Perhaps => {
-                    if !*has_paths.get_or_insert_with(|| has_paths_of_windows(bytes)) {
-                        token(&name[1..], kinds, &mut found);
-                    }
+        // ASCII bytes are characters of their own.
+        let name = &text[start..end];
+        let kinds = kinds_of(name);
+        match escaped(bytes, start) {
+            Escaped::No => token(name, kinds, &mut found),
+            Escaped::Yes => token(&name[1..], kinds, &mut found),
+            Escaped::Perhaps => {
+                if !*has_paths.get_or_insert_with(|| has_paths_of_windows(bytes)) {
+                    token(&name[1..], kinds, &mut found);
                 }
             }
         }
+    });
+}
+
+/// Calls `found` with the start and the end of each run of bytes that may be in names, if not all of them are lower-case letters:
+/// most words are, and none of those is a name.
+fn each_word(bytes: &[u8], mut found: impl FnMut(usize, usize)) {
+    // The run that the last block ended in, if any: where it begins, and whether it has a sign.
+    let mut open: Option<(usize, bool)> = None;
+    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
+    let mut last = [0; BLOCK];
+    last[..rest.len()].copy_from_slice(rest);
+    // The last block ends with a byte of no name, which ends the last run; without a rest, it is nothing else.
+    for (block, base) in blocks.iter().chain([&last]).zip((0..).step_by(BLOCK)) {
+        let mut signs = in_ranges(block, &SIGNS);
+        let gaps = !(signs | in_ranges(block, &LETTERS));
+        if let Some((start, had_sign)) = open.take() {
+            let length = gaps.trailing_zeros();
+            let has_sign = had_sign || signs & !from(length) != 0;
+            if length == u64::BITS {
+                open = Some((start, has_sign));
+                continue;
+            }
+            if has_sign {
+                found(start, base + length as usize);
+            }
+            signs &= from(length);
+        }
+        while signs != 0 {
+            let sign = signs.trailing_zeros();
+            // One past the last gap before the sign.
+            let start = u64::BITS - (gaps & !from(sign)).leading_zeros();
+            let end = (gaps & from(sign)).trailing_zeros();
+            if end == u64::BITS {
+                break;
+            }
+            found(base + start as usize, base + end as usize);
+            signs &= from(end);
+        }
+        let length = gaps.leading_zeros() as usize;
+        open = (length > 0).then_some((base + BLOCK - length, signs != 0));
     }
+}
+
+/// The bits from this one on.
+fn from(bit: u32) -> u64 {
+    u64::MAX.checked_shl(bit).unwrap_or(0)
 }
 
 /// Whether the first letter of a token belongs to an escape such as `\n`, in a text that is source or JSON itself.
@@ -280,8 +321,15 @@ fn class(token: &str, kinds: u8) -> Option<Class> {
     // Words with capitals: the larger part of what comes here.
     if kinds & !(LOWER | UPPER) == 0 {
         return match bytes.len() >= 5 && kinds == LOWER | UPPER {
-            true if is_error(token) => Some(Class::Error),
-            true => is_symbol(bytes).then_some(Class::Symbol),
+            true => long_word(token, kinds),
+            false => None,
+        };
+    }
+    if kinds & DIGIT == 0 {
+        let is_letter = |b: &&u8| b.is_ascii_alphabetic();
+        let has_letters = bytes.iter().filter(is_letter).nth(1).is_some();
+        return match has_letters && bytes.len() >= 5 && bytes[0] != b'#' {
+            true => long_word(token, kinds),
             false => None,
         };
     }
@@ -304,13 +352,18 @@ fn class(token: &str, kinds: u8) -> Option<Class> {
     if is_time(bytes, digits, letters) {
         return Some(Class::Number);
     }
-    if bytes.len() < 5 {
-        return None;
+    match bytes.len() >= 5 {
+        true => long_word(token, kinds),
+        false => None,
     }
-    if kinds & UPPER != 0 && is_error(token) {
-        return Some(Class::Error);
+}
+
+/// The class of a word of at least five bytes with signs in it.
+fn long_word(token: &str, kinds: u8) -> Option<Class> {
+    match kinds & UPPER != 0 && is_error(token) {
+        true => Some(Class::Error),
+        false => is_symbol(token.as_bytes()).then_some(Class::Symbol),
     }
-    is_symbol(bytes).then_some(Class::Symbol)
 }
 
 /// The name of a kind of error.
@@ -361,6 +414,55 @@ fn is_symbol(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_with_signs_are_found_wherever_they_are() {
+        let is_sign = |b: &u8| IN_NAMES[usize::from(*b)] > LOWER;
+        for byte in 0..=u8::MAX {
+            let block = [byte; BLOCK];
+            assert_eq!(in_ranges(&block, &SIGNS) != 0, is_sign(&byte), "{byte}");
+        }
+        // By a walk over single bytes.
+        let plainly = |bytes: &[u8]| {
+            let mut words = Vec::new();
+            let mut at = 0;
+            for word in bytes.split(|b| IN_NAMES[usize::from(*b)] == 0) {
+                if word.iter().any(is_sign) {
+                    words.push((at, at + word.len()));
+                }
+                at += word.len() + 1;
+            }
+            words
+        };
+        let parts: [&[u8]; 7] = [
+            b" ",
+            b"a",
+            b"word",
+            b"A",
+            b"_x.y",
+            b"\xe4\xb8\x96",
+            b"a long-er run: ",
+        ];
+        let mut seed = 1_u64;
+        for _ in 0..20_000 {
+            let mut text = Vec::new();
+            while seed % 29 > 0 || text.is_empty() {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let at = (seed >> 33) as usize;
+                let times = if at.is_multiple_of(16) { at % 140 } else { 1 };
+                text.extend(parts[at % parts.len()].repeat(times));
+            }
+            seed += 1;
+            let mut words = Vec::new();
+            each_word(&text, |start, end| words.push((start, end)));
+            assert_eq!(
+                words,
+                plainly(&text),
+                "{:?}",
+                text.escape_ascii().to_string()
+            );
+        }
+    }
 
     fn names(text: &str) -> Vec<(Class, &str)> {
         let mut names = Vec::new();
