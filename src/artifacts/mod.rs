@@ -23,7 +23,7 @@ use std::io::{self, Write};
 
 use crate::plan::{self, Candidate, Decision, Plan, ResultPlan, ResultRef};
 use crate::policy::{Policy, Replacement};
-use crate::scan::{Text, unescape_into};
+use crate::scan::{Text, lossy, unescape_into};
 use crate::store::{OffloadHash, offload_in};
 use crate::tokens::Sizes;
 use crate::transcript::{Block, Transcript};
@@ -170,7 +170,7 @@ fn stored(
         let room = head_bytes - head.len();
         head.extend_from_slice(&piece[..piece.len().min(room)]);
     });
-    let text = String::from_utf8_lossy(&head);
+    let text = lossy(&head);
     if bytes == head.len() && is_already_replaced(&text, &place.tool(transcript), policy) {
         return None;
     }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use crate::scan::{Cursor, Span, decoded, unescape};
+use crate::scan::{Cursor, Span, decoded, lossy, unescape};
 use crate::transcript::{Block, Transcript};
 
 /// The keys of a command for a shell.
@@ -71,7 +71,7 @@ impl<'t> Input<'t> {
 
     /// The unparsed input, for tools that take text instead of an object.
     pub(super) fn plain(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.raw)
+        lossy(&self.raw)
     }
 
     /// The keys in alphabetical order.

@@ -110,13 +110,14 @@ pub fn beginning<'t>(
     result: &Block,
     characters: usize,
 ) -> Cow<'t, str> {
-    /// The number of bytes read first, and the length of the longest escape that this may cut, in characters.
-    const FIRST: usize = 256;
+    /// The length of the longest escape that a cut may go through, in characters.
     const ESCAPE: usize = 12;
+    // So many bytes are enough unless every other one belongs to an escape or to a longer character.
+    let most = 2 * characters + 64;
     if let [text] = transcript.texts(result)
         && let Some((start, _)) = transcript
             .bytes(result.line, text.span)
-            .split_at_checked(FIRST)
+            .split_at_checked(most)
     {
         let start = decoded(start);
         let mut last = start.trim_start().chars().skip(characters + ESCAPE - 1);

@@ -226,14 +226,17 @@ const LINES: usize = 4;
 fn is_message(text: &str) -> bool {
     let is_record = text.starts_with("{\"error\"") && text.ends_with('}')
         || text.starts_with("<error") && text.ends_with("</error>");
-    let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
     let first = text.lines().next().unwrap_or_default().trim();
     if first == "Traceback (most recent call last):" {
         // The last line of a traceback is the exception.
         return text.lines().next_back().is_some_and(is_raised);
     }
-    let is_short = lines <= LINES || text.lines().skip(1).all(is_of_a_stack);
-    is_short && (is_record || may_be_one(first))
+    // Most results are long, and do not begin like that.
+    if !is_record && !may_be_one(first) {
+        return false;
+    }
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines.take(LINES + 1).count() <= LINES || text.lines().skip(1).all(is_of_a_stack)
 }
 
 /// Whether a result without line numbers begins like such a message, whatever follows. The result may also be a log; since this

@@ -18,7 +18,7 @@ use crate::facts::{
     output as printed, sentences, takes_back,
 };
 use crate::policy::Replacement;
-use crate::scan::{Cursor, Kind, Parse, unescape};
+use crate::scan::{Cursor, Kind, Parse, unescape, utf8};
 use crate::transcript::{Block, BlockKind, Message, Role, Transcript, Typed};
 
 /// The maximum number of lines of a file besides its outline.
@@ -444,7 +444,7 @@ fn values(transcript: &Transcript<'_>, call: &Block) -> String {
     if !text.starts_with(b"{") || push_values(&mut cursor, DEEPEST, &mut out).is_err() {
         out = text.into_owned();
     }
-    String::from_utf8_lossy(&out).into_owned()
+    utf8(out)
 }
 
 fn push_values(cursor: &mut Cursor<'_>, levels: u8, out: &mut Vec<u8>) -> Parse<()> {
