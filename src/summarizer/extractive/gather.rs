@@ -265,6 +265,9 @@ impl Gather<'_, '_> {
 
 /// The part of a line that is scanned: a long line only if it has blanks at which it can be cut.
 pub(super) fn line_of(line: &str) -> Cow<'_, str> {
+    if line.len() <= LONGEST {
+        return Cow::Borrowed(line);
+    }
     let has_words = line.bytes().take(LONGEST / 2).any(|b| b == b' ');
     clip(line, if has_words { LONGEST_LINE } else { LONGEST })
 }
