@@ -38,7 +38,7 @@ pub(super) struct Shorthands {
     #[arg(long, value_name = "DIR", help_heading = POLICY)]
     files_root: Option<String>,
     /// Maximum tokens per conversation after compaction: 8000, 8k, or 10% (of the original); larger conversations are summarised
-    #[arg(long, value_name = "N|P%", value_parser = target, help_heading = POLICY)]
+    #[arg(long, value_name = "N|P%", value_parser = target, allow_negative_numbers = true, help_heading = POLICY)]
     target: Option<Target>,
 }
 

@@ -99,6 +99,10 @@ fn a_target_is_kept_to_or_said_to_be_out_of_reach() {
         .exits(2)
         .says(&["a number of tokens above 0"]);
     place
+        .run("compact in.jsonl --target -5")
+        .exits(2)
+        .says(&["a number of tokens above 0"]);
+    place
         .run("compact in.jsonl --summarize often")
         .exits(2)
         .says(&["always"]);
