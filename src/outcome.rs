@@ -147,6 +147,16 @@ impl Outcome {
         degraded.any(|one| one.kind == DegradedKind::SummaryPending)
     }
 
+    /// Records what the summaries are waiting for that were to be sent when the outcome was made.
+    pub fn now_waits_for(&mut self, what: &str) {
+        let before = format!("{WAITS_FOR}{TO_BE_SENT}");
+        for one in &mut self.degraded {
+            if one.kind == DegradedKind::SummaryPending && one.message == before {
+                one.message = format!("{WAITS_FOR}{what}");
+            }
+        }
+    }
+
     /// The outcome for the same input while a summary of it is pending: nothing that was planned happened.
     #[must_use]
     pub fn waiting(self) -> Self {

@@ -110,7 +110,7 @@ pub use sessions::{
 pub use shard::Shard;
 pub use skipped::{SkipReason, Skipped};
 pub use source::{FileSource, Origin, Source};
-pub use spool::{Kept, Outcomes, Sorted, Spool, unread};
+pub use spool::{Kept, Outcomes, Passes, Sorted, Spool, unread};
 pub use stdin::Stdin;
 pub use stream::{Stream, filter};
 pub use strict::BadLines;

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 mod disk;
 mod outcomes;
+mod passes;
 mod places;
 mod shared;
 
@@ -27,6 +28,7 @@ pub use crate::outcome::unread;
 
 pub(super) use disk::Written;
 pub use outcomes::Outcomes;
+pub use passes::Passes;
 pub(super) use shared::Shared;
 
 /// How much memory entries may take before they go to disk: an estimate, in bytes.
@@ -204,6 +206,22 @@ impl<E: Kept> Sorted<E> {
             Sorted::Spooled(spooled) => {
                 let all = (0..spooled.len()).map(|at| spooled.get(at));
                 all.collect::<io::Result<_>>().map_err(unread)
+            }
+        }
+    }
+
+    /// All entries in order, one after the other.
+    fn into_held(self) -> Box<dyn Iterator<Item = io::Result<Held<E>>>>
+    where
+        E: 'static,
+    {
+        match self {
+            Sorted::Held(held) => {
+                let held = held.into_iter();
+                Box::new(held.map(|entry| Ok(Held { entry, place: None })))
+            }
+            Sorted::Spooled(spooled) => {
+                Box::new((0..spooled.len()).map(move |at| spooled.held(at)))
             }
         }
     }

@@ -137,7 +137,7 @@ impl BatchArgs {
             }
             (None, Step::Wait) => steps.until_done(found, queue.most)?,
         }
-        Ok(steps.into_ran())
+        steps.into_ran()
     }
 
     /// What a run would ask for; `None` if it would request nothing.

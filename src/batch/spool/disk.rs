@@ -261,6 +261,21 @@ impl<E: Kept> Filed<E> {
         self.files.read(self.place(at)?)
     }
 
+    /// An entry, and where its JSON is if it is not on the tape.
+    pub(super) fn held(&self, at: usize) -> io::Result<Held<E>> {
+        let place = self.place(at)?;
+        let other = usize::from(place.file).checked_sub(1);
+        let other = other.and_then(|other| self.files.others.get(other));
+        Ok(Held {
+            entry: self.files.read(place)?,
+            place: other.map(|file| Elsewhere {
+                file: Arc::clone(file),
+                offset: place.offset,
+                bytes: place.bytes,
+            }),
+        })
+    }
+
     pub(super) fn json(&self, at: usize) -> io::Result<Vec<u8>> {
         let place = self.place(at)?;
         let json = self.files.json(place)?;

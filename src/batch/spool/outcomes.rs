@@ -97,7 +97,11 @@ impl Outcomes {
     /// If it cannot be written to disk.
     pub fn push_noted(&mut self, entry: Outcome, place: Elsewhere) -> Result<()> {
         let place = Some(place);
-        self.spool.push_held(Held { entry, place })
+        self.push_held(Held { entry, place })
+    }
+
+    pub(super) fn push_held(&mut self, held: Held<Outcome>) -> Result<()> {
+        self.spool.push_held(held)
     }
 
     /// Says that this many outcomes are to be expected: if they are too many for memory, none of them goes there first.

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use crate::artifacts::{BatchClient, BatchReport};
 use crate::batch::{
-    self, Found, MatchedInputs, Options, Overwrite, Ran, ReportNotes, Sorted, Source,
+    self, Found, MatchedInputs, Options, Overwrite, Passes, Ran, ReportNotes, Source, unread,
 };
 use crate::cli::progress::Bar;
 use crate::cli::{Context, Voice};
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{DegradedKind, Outcome, TO_BE_SENT, WAITS_FOR, path_text};
+use crate::outcome::{Entries, path_text};
 use crate::policy::Effective;
 use crate::store::atomic::{AtomicWriter, Existing, Mode};
 use crate::store::folder::Durability;
@@ -45,7 +45,7 @@ pub(super) struct Steps<'s> {
     effective: &'s Effective,
     options: &'s Options,
     bar: &'s Bar,
-    outcomes: Vec<Outcome>,
+    passes: Passes,
     taken_over: u64,
     changed: Vec<String>,
     faults: Vec<Error>,
@@ -65,7 +65,7 @@ impl<'s> Steps<'s> {
             effective,
             options,
             bar,
-            outcomes: Vec::new(),
+            passes: Passes::new(&options.scratch()),
             taken_over: 0,
             changed: Vec::new(),
             faults: Vec::new(),
@@ -73,29 +73,26 @@ impl<'s> Steps<'s> {
     }
 
     /// The result of all passes.
-    pub(super) fn into_ran(self) -> Ran {
-        Ran {
-            files: self.outcomes.len() as u64,
-            outcomes: Sorted::Held(self.outcomes),
+    ///
+    /// # Errors
+    /// If outcomes cannot be written to disk, or read back from there.
+    pub(super) fn into_ran(self) -> Result<Ran> {
+        let outcomes = self.passes.sorted()?;
+        Ok(Ran {
+            files: outcomes.len() as u64,
+            outcomes,
             taken_over: self.taken_over,
             changed: self.changed,
             met: MatchedInputs::default(),
             report_notes: ReportNotes::default(),
             faults: self.faults,
-        }
+        })
     }
 
     /// Compacts these inputs; their outcomes take the place of earlier ones.
     pub(super) fn pass(&mut self, found: &Found) -> Result<()> {
         let ran = batch::run(found, self.effective, self.options, self.bar)?;
-        let new = ran.outcomes.into_vec()?;
-        let is_new = |outcome: &Outcome| {
-            let place = new.binary_search_by(|new| new.file.path.cmp(&outcome.file.path));
-            place.is_ok()
-        };
-        self.outcomes.retain(|outcome| !is_new(outcome));
-        self.outcomes.extend(new);
-        self.outcomes.sort_by(|a, b| a.file.path.cmp(&b.file.path));
+        self.passes.add(ran.outcomes)?;
         self.taken_over += ran.taken_over;
         self.changed.extend(ran.changed);
         self.faults.extend(ran.faults);
@@ -104,11 +101,10 @@ impl<'s> Steps<'s> {
 
     /// The inputs that wait for summaries.
     fn pending(&self, found: &Found) -> Result<Found> {
-        let pending = self.outcomes.iter().filter(|outcome| outcome.is_pending());
-        let pending: Vec<&str> = pending.map(|outcome| outcome.file.path.as_str()).collect();
+        let pending = self.passes.pending()?;
         let is_pending = |source: &Source| {
             let path = path_text(source.path());
-            Ok(pending.binary_search(&path.as_str()).is_ok())
+            pending.has(Path::new(&path)).map_err(unread)
         };
         Ok(Found {
             sources: found
@@ -141,21 +137,9 @@ impl<'s> Steps<'s> {
                 named(ids)
             ),
         };
-        self.now_waits_for(&what);
+        self.passes.now_wait_for(&what);
         self.tell(sent);
         number
-    }
-
-    /// Records what is waited for in outcomes that did not know it yet.
-    fn now_waits_for(&mut self, what: &str) {
-        let before = format!("{WAITS_FOR}{TO_BE_SENT}");
-        for outcome in &mut self.outcomes {
-            for one in &mut outcome.degraded {
-                if one.kind == DegradedKind::SummaryPending && one.message == before {
-                    one.message = format!("{WAITS_FOR}{what}");
-                }
-            }
-        }
     }
 
     /// Collects the results that are available; `None` where the run is to end.
@@ -268,7 +252,7 @@ impl<'s> Steps<'s> {
         file.commit()?;
         let path = shown_path(path);
         self.say(&format!("{path}: {}", count(written, "request")));
-        self.now_waits_for(&format!(
+        self.passes.now_wait_for(&format!(
             "the answers to {path}: run the same command with --batch collect --batch-file ANSWERS"
         ));
         Ok(())
@@ -276,12 +260,12 @@ impl<'s> Steps<'s> {
 
     /// Reads the answers from a file.
     pub(super) fn read_answers(&mut self, found: &Found, path: &Path) -> Result<()> {
-        let unread = |e| Error::io(path, "read", e);
+        let unread_file = |e| Error::io(path, "read", e);
         let (file, _): (File, _) = crate::store::open_transcript(path)?;
         self.pass(found)?;
         let read = self.server.read(&mut BufReader::new(file));
         let mut read = read.map_err(|error| match error.source {
-            Some(source) if error.path.is_none() => unread(source),
+            Some(source) if error.path.is_none() => unread_file(source),
             _ => error,
         })?;
         for said in &mut read.said {
