@@ -57,6 +57,21 @@ impl Found {
         KeySet::of(names, &scratch).map_err(unkept)
     }
 
+    /// The names that `name_of` gives to more than one input.
+    ///
+    /// # Errors
+    /// If the list of inputs, or that of names, cannot be kept or read.
+    pub fn repeated_names(&self, name_of: impl Fn(&Source) -> Option<PathBuf>) -> Result<KeySet> {
+        let scratch = std::env::temp_dir();
+        let mut names = Sorter::new(&scratch);
+        for source in self.sources.iter() {
+            if let Some(name) = name_of(&*source?) {
+                names.add(place_key(&name)).map_err(unkept)?;
+            }
+        }
+        KeySet::repeated(names, &scratch).map_err(unkept)
+    }
+
     /// The walked folders, by the inputs that were found below them, as named in reports: below such a folder no link is followed.
     ///
     /// # Errors

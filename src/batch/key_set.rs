@@ -49,6 +49,20 @@ impl KeySet {
         KeySet::written(&sorted, file)
     }
 
+    /// Those of these keys that were added more than once. A file, if one is needed, goes to `scratch` if that exists.
+    pub(super) fn repeated(keys: Sorter<PlaceKey>, scratch: &Path) -> io::Result<Self> {
+        let sorted = keys.sorted()?;
+        let mut repeated = Sorter::new(scratch);
+        let mut last = None;
+        for key in sorted.iter(&())? {
+            let key = key?;
+            if last.replace(key) == Some(key) {
+                repeated.add(key)?;
+            }
+        }
+        KeySet::of(repeated, scratch)
+    }
+
     fn written(sorted: &SortedItems<PlaceKey>, mut file: BufWriter<File>) -> io::Result<Self> {
         let (mut last, mut len) = (None, 0);
         for key in sorted.iter(&())? {
@@ -115,6 +129,25 @@ mod tests {
                 assert!((0..count).all(|n| set.has(&path(n)).unwrap()));
                 assert!((count..count + 50).all(|n| !set.has(&path(n)).unwrap()));
                 assert_eq!(set.is_empty(), count == 0);
+            }
+        }
+        assert_eq!(place.path().read_dir().unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_was_added_more_than_once_is_known_apart() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |n: usize| PathBuf::from(format!("{n}.jsonl"));
+        for most in [1, 100, 100_000] {
+            let mut keys = Sorter::with_most(place.path(), most);
+            // Two times from 40 on, three times from 50 on.
+            for n in (0..60).chain(40..60).chain(50..60) {
+                keys.add(place_key(&path(n))).unwrap();
+            }
+            let repeated = KeySet::repeated(keys, place.path()).unwrap();
+            for n in 0..70 {
+                let is_repeated = (40..60).contains(&n);
+                assert_eq!(repeated.has(&path(n)).unwrap(), is_repeated, "{n}");
             }
         }
         assert_eq!(place.path().read_dir().unwrap().count(), 0);

@@ -63,6 +63,15 @@ impl PackLines {
         let found = search.inputs(&paths)?;
         let mut failed = found.missing.len();
         found.missing.iter().for_each(|error| context.error(error));
+        // Only these names are held in memory, until the first comes again.
+        let repeated = found.repeated_names(|source| match source {
+            Source::Stdin => None,
+            Source::File(file) => packed_path(file).ok().map(PathBuf::from),
+        })?;
+        let is_repeated = |path: &str| {
+            let known = repeated.has(Path::new(path));
+            known.map_err(|e| Error::io(env::temp_dir(), "read names back", e))
+        };
         let mut taken: HashSet<PlaceKey> = HashSet::new();
         for source in found.sources.iter() {
             let source = source?;
@@ -71,7 +80,7 @@ impl PackLines {
                     .hint("name files or folders"));
             };
             match packed_path(file) {
-                Ok(path) if !taken.insert(place_key(Path::new(&path))) => {
+                Ok(path) if is_repeated(&path)? && !taken.insert(place_key(Path::new(&path))) => {
                     let message = format!("two files would have the path {path:?}");
                     return Err(Error::new(ErrorKind::Usage, message)
                         .at(&file.path)
@@ -84,7 +93,6 @@ impl PackLines {
                 }
             }
         }
-        drop(taken);
         let mut out = BufWriter::new(io::stdout().lock());
         for source in found.sources.iter() {
             let source = source?;
@@ -159,7 +167,8 @@ impl UnpackLines {
         let mut records = BufReader::new(records);
         let mut notices = Notices::default();
         let (mut written, mut there, mut failed) = (0, 0, 0_u64);
-        let mut seen: HashSet<[u8; 32]> = HashSet::new();
+        // Records come as a stream, so that names cannot be sorted first. Two names with the same key do not happen by chance.
+        let mut seen: HashSet<PlaceKey> = HashSet::new();
         for number in 1.. {
             let mut line = Vec::new();
             let read = records.read_until(b'\n', &mut line);
@@ -172,9 +181,8 @@ impl UnpackLines {
             let unpacked = Packed::of(&line)
                 .map_err(|error| error.at(path).on_line(number))
                 .and_then(|packed| {
-                    let hash = blake3::hash(packed.path.as_os_str().as_encoded_bytes());
                     // If two records have the same path, the second must not silently replace the first.
-                    if overwrite == Overwrite::Any && !seen.insert(*hash.as_bytes()) {
+                    if overwrite == Overwrite::Any && !seen.insert(place_key(&packed.path)) {
                         let message = "an earlier record has the same path";
                         return Err(Error::new(ErrorKind::Exists, message)
                             .at(path)
