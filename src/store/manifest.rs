@@ -9,7 +9,7 @@
 //! Records are not trusted, since anyone may have made a store. A record that no run of ours would write counts as damaged; a
 //! good one is only ever compared with the bytes on the disk.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufReader, Write};
@@ -29,10 +29,12 @@ use super::sorted::distinct_lines;
 use crate::error::{Error, ErrorKind, Result};
 
 mod index;
+mod lookup;
 mod record;
 
 pub(super) use index::output_key;
 pub use index::{By, OffloadOwners, RecordIndex, RecordedOutputs};
+pub use lookup::{RecordLookup, Records, Sought};
 pub(super) use record::newest;
 pub use record::{ArchivedOffload, Names, Original, Record, name_in_folder, path_in_folder};
 
@@ -59,9 +61,7 @@ pub(super) struct Journal {
 #[derive(Debug, Default)]
 pub struct Ledger {
     records: Vec<Record>,
-    by_output_hash: HashMap<String, Vec<usize>>,
     by_output: HashMap<String, Vec<usize>>,
-    input_hashes: HashSet<String>,
     damage: Damage,
 }
 
@@ -287,24 +287,10 @@ impl Ledger {
         &self.records
     }
 
-    /// The records of outputs with these bytes.
-    pub fn with_output(&self, hash: &str) -> impl Iterator<Item = &Record> {
-        self.by_output_hash
-            .get(hash)
-            .into_iter()
-            .flatten()
-            .map(|&i| &self.records[i])
-    }
-
     /// The records of outputs of this name (by [`Store::name_of`]).
     pub fn of_output(&self, output: &str) -> impl Iterator<Item = &Record> + use<'_> {
         let records = self.by_output.get(output).into_iter().flatten();
         records.map(|&i| &self.records[i])
-    }
-
-    /// Whether some output was made from these bytes.
-    pub fn is_original(&self, hash: &str) -> bool {
-        self.input_hashes.contains(hash)
     }
 
     /// Lines that are not records: incomplete, or damaged.
@@ -319,15 +305,10 @@ impl Ledger {
     }
 
     fn push(&mut self, record: Record) {
-        self.by_output_hash
-            .entry(record.output_hash.clone())
-            .or_default()
-            .push(self.records.len());
         self.by_output
             .entry(record.output.clone())
             .or_default()
             .push(self.records.len());
-        self.input_hashes.insert(record.input_hash.clone());
         self.records.push(record);
     }
 }

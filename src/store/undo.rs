@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::folder::Durability;
-use super::manifest::Ledger;
+use super::manifest::{RecordLookup, Sought};
 use super::resolved::resolved;
 use super::{FOLDER, Store};
 use crate::error::{Error, ErrorKind, Result};
@@ -22,13 +22,13 @@ use search::{ByBytes, Known, Origin, Searched, by_beginning, by_bytes, is_contin
 
 pub use restore::{Appended, Dest, Found, State, Undone};
 
-/// Finds where files came from. Caches the records that it reads, so that a store is read only once for many files.
+/// Finds where files came from. Keeps an index of the records of each store, so that all of them are read only once for many files.
 #[derive(Debug)]
 pub struct Undo {
     store: Option<PathBuf>,
     /// Stores above a walked folder that belong to another user.
     foreign: BTreeSet<PathBuf>,
-    ledgers: BTreeMap<PathBuf, Ledger>,
+    lookups: BTreeMap<PathBuf, RecordLookup>,
     swept: Swept,
 }
 
@@ -38,7 +38,7 @@ impl Undo {
         Undo {
             store,
             foreign: BTreeSet::new(),
-            ledgers: BTreeMap::new(),
+            lookups: BTreeMap::new(),
             swept: Swept::default(),
         }
     }
@@ -54,7 +54,7 @@ impl Undo {
     /// [`ErrorKind::Store`] when no store knows the file, or when several originals compact to these bytes; [`ErrorKind::Changed`] when a store knows the path, but with other bytes;
     /// [`ErrorKind::NotFound`] or [`ErrorKind::Io`] when something cannot be read.
     pub fn find(&mut self, file: &Path) -> Result<Found> {
-        match self.search(file, SearchScope::Everywhere)? {
+        match self.up_to_date(|undo| undo.search(file, SearchScope::Everywhere))? {
             SearchResult::Found(found) => Ok(*found),
             SearchResult::Unknown(error) => Err(error),
         }
@@ -74,7 +74,7 @@ impl Undo {
     ///
     /// Those of [`Undo::find`], except for a file that no store knows.
     pub fn find_below(&mut self, file: &Path, base: &Path) -> Result<Option<Found>> {
-        match self.search(file, SearchScope::Below(base))? {
+        match self.up_to_date(|undo| undo.search(file, SearchScope::Below(base)))? {
             SearchResult::Found(found) => Ok(Some(*found)),
             SearchResult::Unknown(_) => Ok(None),
         }
@@ -86,13 +86,15 @@ impl Undo {
     ///
     /// Those of a store that cannot be read but may know it.
     pub fn names(&mut self, file: &Path, base: &Path) -> Result<bool> {
-        let (roots, unreadable) = self.load(file, SearchScope::Below(base));
-        let stores = self.stores(&roots, file, SearchScope::Below(base));
-        match unreadable {
-            _ if stores.iter().any(|store| store.records().next().is_some()) => Ok(true),
-            Some(error) => Err(error),
-            None => Ok(false),
-        }
+        self.up_to_date(|undo| {
+            let (roots, unreadable) = undo.load(file, SearchScope::Below(base));
+            let stores = undo.stores(&roots, file, SearchScope::Below(base))?;
+            match unreadable {
+                _ if stores.iter().any(|store| !store.here.is_empty()) => Ok(true),
+                Some(error) => Err(error),
+                None => Ok(false),
+            }
+        })
     }
 
     /// The stores above walked folders that were not searched, because they belong to another user.
@@ -102,16 +104,33 @@ impl Undo {
 
     /// The stores with unreadable records, and the number of these in each: outputs that only these name are not recognised.
     pub fn damaged(&self) -> impl Iterator<Item = (&Path, u64)> {
-        let stores = self.ledgers.iter();
-        let damaged = stores.map(|(root, ledger)| (root.as_path(), ledger.damaged()));
+        let stores = self.lookups.iter();
+        let damaged = stores.map(|(root, lookup)| (root.as_path(), lookup.damaged()));
         damaged.filter(|(_, records)| *records > 0)
+    }
+
+    /// What `ask` returns. If a file of records has lost its name since it was indexed, because its run has ended, the store is
+    /// indexed again.
+    fn up_to_date<T>(&mut self, ask: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
+        ask(self).or_else(|error| {
+            let path = error.path.as_deref().unwrap_or(Path::new(""));
+            let mut roots = self.lookups.keys();
+            let root = roots.find(|root| path.starts_with(root)).cloned();
+            match root.filter(|_| error.kind == ErrorKind::NotFound) {
+                Some(root) => {
+                    self.lookups.remove(&root);
+                    ask(self)
+                }
+                None => Err(error),
+            }
+        })
     }
 
     fn search(&mut self, file: &Path, reach: SearchScope<'_>) -> Result<SearchResult> {
         check_transcript(file)?;
         let file = Searched::read(file, reach)?;
         let (roots, unreadable) = self.load(file.path, reach);
-        let stores = self.stores(&roots, file.path, reach);
+        let stores = self.stores(&roots, file.path, reach)?;
         if matches!(reach, SearchScope::Below(_)) && file.written.bytes == 0 {
             return match unreadable {
                 Some(error) => Err(error),
@@ -125,9 +144,12 @@ impl Undo {
         if let Some(origin) = compacted {
             return Ok(self.found(file, origin, State::Compacted));
         }
-        let original = stores
-            .iter()
-            .find(|store| store.ledger.is_original(&file.written.hash));
+        let mut original = None;
+        for store in &stores {
+            if original.is_none() && store.lookup.is_original(&file.written.hash)? {
+                original = Some(store);
+            }
+        }
         if let Some((origin, bytes)) = by_beginning(&file, &stores, original, reach)? {
             let appended = file.written.bytes - bytes;
             return Ok(self.found(file, origin, State::Grown(appended)));
@@ -171,11 +193,11 @@ impl Undo {
             });
         }
         for (i, root) in roots.iter().enumerate() {
-            if self.ledgers.contains_key(root) {
+            if self.lookups.contains_key(root) {
                 continue;
             }
-            match Store::new(root, Durability::Lazy).ledger() {
-                Ok(ledger) => drop(self.ledgers.insert(root.clone(), ledger)),
+            match Store::new(root, Durability::Lazy).lookup() {
+                Ok(lookup) => drop(self.lookups.insert(root.clone(), lookup)),
                 Err(error) => {
                     roots.truncate(i);
                     return (roots, Some(error));
@@ -191,7 +213,7 @@ impl Undo {
         roots: &'u [PathBuf],
         file: &Path,
         reach: SearchScope<'_>,
-    ) -> Vec<Known<'u>> {
+    ) -> Result<Vec<Known<'u>>> {
         // Records name what a link points to.
         let path = resolved(file);
         let base = match (reach, &self.store) {
@@ -202,15 +224,23 @@ impl Undo {
             let is_outside = |base: &PathBuf| !resolved(root).starts_with(base);
             base.as_ref().is_some_and(is_outside)
         };
-        let known = |root: &'u PathBuf| {
-            Some(Known {
+        let mut stores = Vec::new();
+        for root in roots {
+            let Some(lookup) = self.lookups.get(root) else {
+                continue;
+            };
+            let name = Store::new(root, Durability::Lazy).name_of(&path).ok();
+            let here = name.as_deref();
+            let here = here.map(|name| lookup.of(Sought::Output(name)).collect::<Result<_>>());
+            stores.push(Known {
                 root,
                 is_above: is_above(root),
-                ledger: self.ledgers.get(root)?,
-                name: Store::new(root, Durability::Lazy).name_of(&path).ok(),
-            })
-        };
-        roots.iter().filter_map(known).collect()
+                lookup,
+                here: here.transpose()?.unwrap_or_default(),
+                name,
+            });
+        }
+        Ok(stores)
     }
 
     fn roots(&self, file: &Path) -> Vec<PathBuf> {
@@ -270,7 +300,7 @@ fn none_of(
     stores: &[Known<'_>],
     reach: SearchScope<'_>,
 ) -> Result<SearchResult> {
-    if stores.iter().all(|store| store.records().next().is_none()) {
+    if stores.iter().all(|store| store.here.is_empty()) {
         return Ok(SearchResult::Unknown(unknown(file.path, stores)));
     }
     let error = changed_since(file.path);
@@ -290,7 +320,7 @@ fn changed_since(file: &Path) -> Error {
 }
 
 fn unknown(file: &Path, stores: &[Known<'_>]) -> Error {
-    let damaged: u64 = stores.iter().map(|store| store.ledger.damaged()).sum();
+    let damaged: u64 = stores.iter().map(|store| store.lookup.damaged()).sum();
     let message = if stores.is_empty() {
         "found no store beside this file or in a parent folder".to_owned()
     } else if damaged > 0 {

@@ -205,7 +205,7 @@ fn outputs_are_known_by_name_and_hash() {
         run.record(&record).unwrap();
         run.finish().unwrap();
     }
-    let ledger = store(dir.path()).ledger().unwrap();
+    let lookup = store(dir.path()).lookup().unwrap();
     let index = store(dir.path()).record_index(By::Output).unwrap();
     let wrote = |name: &str, n| {
         index
@@ -216,8 +216,8 @@ fn outputs_are_known_by_name_and_hash() {
     assert!(wrote("out/1.jsonl", 1));
     assert!(!wrote("out/2.jsonl", 1));
     assert!(!wrote("out/1.jsonl", 2));
-    assert!(ledger.is_original(&newer.input_hash));
-    assert!(!ledger.is_original(&record(1).output_hash));
+    assert!(lookup.is_original(&newer.input_hash).unwrap());
+    assert!(!lookup.is_original(&record(1).output_hash).unwrap());
     for by in [By::Output, By::OutputHash] {
         let index = store(dir.path()).record_index(by).unwrap();
         assert!(index.ends_with(&newer).unwrap());
@@ -235,6 +235,75 @@ fn outputs_are_known_by_name_and_hash() {
         let failed = index.without_summary("out/1.jsonl", &output_hash);
         assert!(failed.unwrap().is_none());
     }
+}
+
+#[test]
+fn what_is_looked_up_is_what_the_ledger_has() {
+    let dir = tempdir().unwrap();
+    let records = (0..60).map(|n| Record {
+        // Some outputs were written by several runs, and some have the same bytes or the same original.
+        output: format!("out/{}.jsonl", n % 25),
+        output_hash: record(n % 7).output_hash,
+        output_bytes: u64::from(1_000 - n % 13),
+        input_hash: record(n % 11).input_hash,
+        ..record(n)
+    });
+    let records: Vec<Record> = records.collect();
+    // The last one has not ended.
+    let last = store(dir.path());
+    for of_run in records.chunks(20) {
+        let ended = store(dir.path());
+        let run = match of_run == &records[40..] {
+            true => &last,
+            false => &ended,
+        };
+        of_run.iter().for_each(|record| run.record(record).unwrap());
+        ended.finish().unwrap();
+    }
+    let torn = dir
+        .path()
+        .join(".ctxpack")
+        .join(MANIFESTS)
+        .join("torn.jsonl");
+    fs::write(torn, "{\n").unwrap();
+    let lookup = last.lookup().unwrap();
+    let ledger = last.ledger().unwrap();
+    assert_eq!(ledger.records().len(), records.len());
+    assert_eq!((lookup.damaged(), ledger.damaged()), (1, 1));
+    let found = |sought| {
+        let found: Result<Vec<Record>> = lookup.of(sought).collect();
+        found.unwrap()
+    };
+    let expected = |is: &dyn Fn(&Record) -> bool| {
+        let records = ledger.records().iter().filter(|record| is(record));
+        records.cloned().collect::<Vec<Record>>()
+    };
+    for record in ledger.records() {
+        let [output, after, before] = [&record.output, &record.output_hash, &record.input_hash];
+        for (sought, expected) in [
+            (Sought::Output(output), expected(&|r| r.output == *output)),
+            (
+                Sought::OutputHash(after),
+                expected(&|r| r.output_hash == *after),
+            ),
+            (
+                Sought::InputHash(before),
+                expected(&|r| r.input_hash == *before),
+            ),
+        ] {
+            assert!(!expected.is_empty());
+            assert_eq!(found(sought), expected);
+        }
+        assert!(lookup.is_original(before).unwrap());
+        // One is not taken for another.
+        assert_eq!(found(Sought::InputHash(after)), []);
+        assert_eq!(found(Sought::OutputHash(output)), []);
+    }
+    assert!(!lookup.is_original(&record(70).input_hash).unwrap());
+    let lengths: Result<Vec<u64>> = lookup.lengths().collect();
+    let mut expected: Vec<u64> = records.iter().map(|record| record.output_bytes).collect();
+    expected.sort();
+    assert_eq!(lengths.unwrap(), expected);
 }
 
 #[test]

@@ -12,56 +12,85 @@ use crate::store::manifest::{Original, Record, newest};
 /// files do not each hold thousands of records.
 const MOST_PLACES: usize = 64;
 
-/// The records of the one original that `records` agree on; empty if there are none.
+/// Records of outputs at other paths; can be read more than once.
+pub(super) type Elsewhere<'r> = &'r dyn Fn() -> Box<dyn Iterator<Item = Result<Record>> + 'r>;
+
+/// The records of the one original that the records of this path, and those of `elsewhere`, agree on; `None` if there are none.
 ///
 /// Records of this path take precedence, because two inputs can give the same output; of several, the last one.
+///
+/// # Errors
+/// [`ErrorKind::Store`] if they do not agree; those of `elsewhere`.
 pub(super) fn one_original(
     file: &Path,
-    records: &[&Record],
-    name: Option<&str>,
+    here: &[&Record],
+    elsewhere: Elsewhere<'_>,
 ) -> Result<Option<Vec<Record>>> {
-    let is_here = |record: &Record| Some(record.output.as_str()) == name;
-    let here: Vec<&Record> = records.iter().copied().filter(|r| is_here(r)).collect();
-    let chosen = match (records, here.as_slice()) {
-        ([], _) => return Ok(None),
-        ([first, rest @ ..], []) => {
-            let is_other = |record: &&Record| record.input_hash != first.input_hash;
-            if rest.iter().any(is_other) {
+    let input_hash = match here {
+        [] => match common_input(elsewhere)? {
+            Common::One(input_hash) => input_hash,
+            Common::None => return Ok(None),
+            Common::Several => {
+                let originals = elsewhere().map(|record| Ok(named_original(&record?)));
                 return Err(several(
                     file,
                     "several originals compact to these bytes",
-                    records,
+                    originals.collect::<Result<_>>()?,
                     "move the file back to where it was written, so that its own original is known",
                 ));
             }
-            first
-        }
-        (_, here) => newest(here).ok_or_else(|| {
-            several(
-                file,
-                "this file was made from several different originals, and the records do not say which came last",
-                here,
-                "take the right one out of the store's archive by its name, or use the input that is named",
-            )
-        })?,
+        },
+        here => match newest(here) {
+            Some(newest) => newest.input_hash.clone(),
+            None => {
+                return Err(several(
+                    file,
+                    "this file was made from several different originals, and the records do not say which came last",
+                    here.iter().map(|record| named_original(record)).collect(),
+                    "take the right one out of the store's archive by its name, or use the input that is named",
+                ));
+            }
+        },
     };
-    let is_same = |record: &&Record| record.input_hash == chosen.input_hash;
-    let elsewhere = records.iter().copied().filter(|record| !is_here(record));
-    let same = here.iter().copied().chain(elsewhere).filter(is_same);
-    Ok(Some(same.take(MOST_PLACES).cloned().collect()))
+    let here = here.iter().map(|record| Ok((*record).clone()));
+    let is_same = |record: &Result<Record>| {
+        let record = record.as_ref();
+        record.map_or(true, |record| record.input_hash == input_hash)
+    };
+    let same = here.chain(elsewhere()).filter(is_same);
+    Ok(Some(same.take(MOST_PLACES).collect::<Result<_>>()?))
 }
 
-/// The error that lists the different originals of `records`.
-fn several(file: &Path, message: &str, records: &[&Record], hint: &str) -> Error {
-    let originals: BTreeSet<String> = records
-        .iter()
-        .map(|record| match (record.original, &record.archive) {
-            (Original::Archive, Some(archive)) => format!("{} ({archive})", record.input),
-            (Original::Input | Original::Fork, _) | (Original::Archive, None) => {
-                record.input.clone()
-            }
-        })
-        .collect();
+/// What records name as the hash of their input.
+enum Common {
+    None,
+    One(String),
+    Several,
+}
+
+fn common_input(records: Elsewhere<'_>) -> Result<Common> {
+    let mut records = records();
+    let Some(first) = records.next().transpose()? else {
+        return Ok(Common::None);
+    };
+    for record in records {
+        if record?.input_hash != first.input_hash {
+            return Ok(Common::Several);
+        }
+    }
+    Ok(Common::One(first.input_hash))
+}
+
+/// The original of a record, for people.
+fn named_original(record: &Record) -> String {
+    match (record.original, &record.archive) {
+        (Original::Archive, Some(archive)) => format!("{} ({archive})", record.input),
+        (Original::Input | Original::Fork, _) | (Original::Archive, None) => record.input.clone(),
+    }
+}
+
+/// The error that lists different originals.
+fn several(file: &Path, message: &str, originals: BTreeSet<String>, hint: &str) -> Error {
     let originals: Vec<String> = originals.into_iter().collect();
     Error::new(
         ErrorKind::Store,

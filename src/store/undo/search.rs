@@ -11,7 +11,7 @@ use super::SearchScope;
 use super::original::one_original;
 use crate::error::{Error, Result};
 use crate::store::atomic::{FileVersion, Rights, Written};
-use crate::store::manifest::{Ledger, Record};
+use crate::store::manifest::{Record, RecordLookup, Sought};
 use crate::store::open_path::OpenPath;
 use crate::store::{COPY_BYTES, hash_text, pour};
 
@@ -68,21 +68,22 @@ pub(super) fn by_bytes<'u>(file: &Searched<'_>, stores: &[Known<'u>]) -> Result<
     // What was written to this very path takes precedence over equal bytes elsewhere, in any store.
     for reached in [Match::AtPath, Match::ByContent] {
         for store in stores {
+            let of_these_bytes = store.here.iter();
+            let of_these_bytes = of_these_bytes.filter(|r| r.output_hash == file.written.hash);
             // An output that equals its input says nothing about equal files elsewhere, nor about an earlier compaction of itself.
-            let of_these_bytes = store.ledger.with_output(&file.written.hash);
-            let (mut records, equal): (Vec<&Record>, Vec<&Record>) =
+            let (here, equal): (Vec<&Record>, Vec<&Record>) =
                 of_these_bytes.partition(|record| record.output_hash != record.input_hash);
-            if let Some(record) = equal.into_iter().find(|record| store.is_here(record)) {
-                unchanged.get_or_insert_with(|| store.origin(vec![record.clone()]));
+            if let Some(record) = equal.first() {
+                unchanged.get_or_insert_with(|| store.origin(vec![(*record).clone()]));
             }
-            // A moved file is found by its bytes, if nobody else can have made the record.
-            if file.is_link || store.is_above || unchanged.is_some() {
-                records.retain(|record| store.is_here(record));
-            }
-            if reached == Match::AtPath && !records.iter().any(|record| store.is_here(record)) {
+            if reached == Match::AtPath && here.is_empty() {
                 continue;
             }
-            if let Some(records) = one_original(file.path, &records, store.name.as_deref())? {
+            // A moved file is found by its bytes, if nobody else can have made the record.
+            let is_only_here = file.is_link || store.is_above || unchanged.is_some();
+            let counts = |record: &Record| !is_only_here && record.output_hash != record.input_hash;
+            let elsewhere = || store.elsewhere(&file.written.hash, &counts);
+            if let Some(records) = one_original(file.path, &here, &elsewhere)? {
                 return Ok(ByBytes {
                     compacted: Some(store.origin(records)),
                     unchanged,
@@ -134,23 +135,40 @@ pub(super) struct Known<'u> {
     pub(super) root: &'u Path,
     /// Whether it is above a walked folder. Anyone who put it there may have made its records: they count for their own paths only.
     pub(super) is_above: bool,
-    pub(super) ledger: &'u Ledger,
+    pub(super) lookup: &'u RecordLookup,
     pub(super) name: Option<String>,
+    /// The records of outputs at the file's path.
+    pub(super) here: Vec<Record>,
 }
 
 impl<'u> Known<'u> {
-    /// The records of outputs at the file's path.
-    pub(super) fn records(&self) -> impl Iterator<Item = &'u Record> + use<'u> {
-        let ledger = self.ledger;
-        let name = self.name.as_deref();
-        name.map(|name| ledger.of_output(name))
-            .into_iter()
-            .flatten()
-    }
-
     /// Whether a record is of an output at the file's path.
     fn is_here(&self, record: &Record) -> bool {
         Some(&record.output) == self.name.as_ref()
+    }
+
+    /// The records of outputs with this hash at other paths that `counts` accepts.
+    fn elsewhere<'k>(
+        &'k self,
+        hash: &'k str,
+        counts: &'k dyn Fn(&Record) -> bool,
+    ) -> Box<dyn Iterator<Item = Result<Record>> + 'k> {
+        let counts = move |record: &Result<Record>| match record {
+            Ok(record) => !self.is_here(record) && counts(record),
+            Err(_) => true,
+        };
+        let records = self.lookup.of(Sought::OutputHash(hash));
+        Box::new(records.filter(counts))
+    }
+
+    /// Whether `counts` accepts the record of an output with this hash, at any path.
+    fn has(&self, hash: &str, counts: &dyn Fn(&Record) -> bool) -> Result<bool> {
+        for record in self.lookup.of(Sought::OutputHash(hash)) {
+            if counts(&record?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     pub(super) fn origin(&self, records: Vec<Record>) -> Origin<'u> {
@@ -172,37 +190,44 @@ fn grown(
     reach: SearchScope<'_>,
 ) -> Result<Option<(u64, Vec<Record>)>> {
     let name = store.name.as_deref();
-    let counts = |record: &&Record| {
+    let counts = |record: &Record| {
         record.input_hash != now.hash
             && (record.output_hash != record.input_hash || Some(record.output.as_str()) == name)
     };
-    let all: Vec<&Record> = match reach {
-        SearchScope::Everywhere => store.ledger.records().iter().collect(),
-        SearchScope::Below(_) => store.records().collect(),
+    let lengths = match reach {
+        // Lengths of records that do not count do no harm: their hashes are looked up in vain.
+        SearchScope::Everywhere => shorter(store.lookup.lengths(), now.bytes)?,
+        SearchScope::Below(_) => {
+            let here = store.here.iter().filter(|record| counts(record));
+            shorter(here.map(|record| Ok(record.output_bytes)), now.bytes)?
+        }
     };
-    let lengths: BTreeSet<u64> = all
-        .into_iter()
-        .filter(counts)
-        .map(|record| record.output_bytes)
-        .filter(|&length| 0 < length && length < now.bytes)
-        .collect();
     let mut longest = None;
     for (length, hash) in prefix_hashes(file, &lengths)? {
-        let known = store.ledger.with_output(&hash);
-        let records: Vec<&Record> = known
-            .filter(|record| record.output_bytes == length)
-            .filter(counts)
-            .collect();
-        if !records.is_empty() {
-            longest = Some((length, records));
+        let counts = |record: &Record| record.output_bytes == length && counts(record);
+        if store.has(&hash, &counts)? {
+            longest = Some((length, hash));
         }
     }
-    match longest {
-        None => Ok(None),
-        Some((length, records)) => {
-            Ok(one_original(file.path(), &records, name)?.map(|records| (length, records)))
-        }
-    }
+    let Some((length, hash)) = longest else {
+        return Ok(None);
+    };
+    let counts = |record: &Record| record.output_bytes == length && counts(record);
+    let here = store.here.iter();
+    let here = here.filter(|record| record.output_hash == hash && counts(record));
+    let here: Vec<&Record> = here.collect();
+    let elsewhere = || store.elsewhere(&hash, &counts);
+    let records = one_original(file.path(), &here, &elsewhere)?;
+    Ok(records.map(|records| (length, records)))
+}
+
+/// The lengths of which a file of `bytes` bytes can have a prefix that is not the whole file.
+fn shorter(lengths: impl Iterator<Item = Result<u64>>, bytes: u64) -> Result<BTreeSet<u64>> {
+    let is_shorter = |length: &Result<u64>| match length {
+        Ok(length) => 0 < *length && *length < bytes,
+        Err(_) => true,
+    };
+    lengths.filter(is_shorter).collect()
 }
 
 /// The hashes of the file's prefixes with these lengths, read in one pass.
@@ -229,10 +254,9 @@ fn prefix_hashes(spot: &OpenPath, lengths: &BTreeSet<u64>) -> Result<Vec<(u64, S
 
 /// Whether the file is the recorded original of its path with something appended: its agent continued after an undo.
 pub(super) fn is_continued(file: &Searched<'_>, stores: &[Known<'_>]) -> Result<bool> {
-    let records = || stores.iter().flat_map(Known::records);
-    let lengths = records().map(|record| record.input_bytes);
-    let lengths = lengths.filter(|&length| 0 < length && length < file.written.bytes);
-    let beginnings = prefix_hashes(&file.spot, &lengths.collect())?;
+    let records = || stores.iter().flat_map(|store| &store.here);
+    let lengths = records().map(|record| Ok(record.input_bytes));
+    let beginnings = prefix_hashes(&file.spot, &shorter(lengths, file.written.bytes)?)?;
     Ok(beginnings
         .iter()
         .any(|(_, hash)| records().any(|record| record.input_hash == *hash)))

@@ -407,9 +407,30 @@ fn many_files_are_found_with_one_reading_of_the_store() {
     b.compact(("b", "2"), ("b", "original 2"), Original::Archive);
     let mut undo = Undo::new(None);
     undo.find(&b.path("a")).unwrap();
-    fs::remove_dir_all(b.path(FOLDER).join("manifests")).unwrap();
+    b.compact(("c", "3"), ("c", "original 3"), Original::Archive);
     undo.find(&b.path("b")).unwrap();
-    Undo::new(None).find(&b.path("b")).unwrap_err();
+    undo.find(&b.path("c")).unwrap_err();
+    Undo::new(None).find(&b.path("c")).unwrap();
+}
+
+#[test]
+fn a_run_may_end_while_its_files_are_searched() {
+    let b = Bench::new();
+    let store = b.store();
+    for (name, small, whole) in [("a", "1", "original 1"), ("b", "2", "original 2")] {
+        let record = b.record((name, small), (name, whole), Original::Archive);
+        store.record(&record).unwrap();
+        fs::write(b.path(name), small).unwrap();
+    }
+    let mut undo = Undo::new(None);
+    undo.find(&b.path("a")).unwrap();
+    // Its records move from the journal to a manifest.
+    store.finish().unwrap().unwrap();
+    assert!(undo.names(&b.path("b"), &b.path("")).unwrap());
+    undo.find(&b.path("b")).unwrap();
+    fs::remove_dir_all(b.path(FOLDER).join("manifests")).unwrap();
+    let error = undo.find(&b.path("b")).unwrap_err();
+    assert_eq!(error.message, "no store has a record of this file");
 }
 
 #[cfg(unix)]
