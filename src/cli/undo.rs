@@ -1,6 +1,10 @@
 //! `ctxpack undo`: the original bytes of compacted files.
+//!
+//! Keeps nothing of a file that is done but a byte, and a hash of an error about another file.
 
-use std::collections::BTreeSet;
+mod results;
+
+use std::collections::HashSet;
 use std::env;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -14,13 +18,17 @@ use super::reading::note_skipped;
 use super::report_cleanup::{Stale, take_back};
 use super::shape::{Shape, ShapeArgs};
 use super::walking::ExcludeArgs;
-use super::{Context, Voice, flush, json_line, put, stdout_failed};
-use crate::batch::{FileSource, Paths, Progress, Search, Source, SourceList, has_ending};
+use super::{Context, Voice, stdout_failed};
+use crate::batch::{
+    FileSource, Paths, PlaceKey, Progress, Search, Source, SourceList, has_ending, place_key,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{NoticeLevel, Notices, path_text};
 use crate::store::atomic::{Existing, lost_of_the_file};
 use crate::store::undo::{self, Appended, Dest, Found, State, Undone};
 use crate::text::{count, printable, shown_path};
+
+use results::Results;
 
 /// Restore the original bytes of compacted files.
 ///
@@ -62,7 +70,6 @@ pub(super) struct Undo {
 }
 
 /// What has been done so far.
-#[derive(Default)]
 struct Tally {
     /// Files below folders that were restored, and the bytes of their originals.
     restored: u64,
@@ -70,14 +77,27 @@ struct Tally {
     failed: bool,
     notices: Notices,
     /// What was done with each file, for programs.
-    results: Vec<Value>,
+    results: Results,
     /// The lines to print about the current file.
     lines: Vec<String>,
-    /// Errors that were reported about other files (a store): each is reported once, however many files it concerns.
-    reported: BTreeSet<String>,
+    /// Errors that were reported about other files (a store): each is reported once, however many files it concerns. If the input of
+    /// each file is gone, there are many: only their keys are kept.
+    reported: HashSet<PlaceKey>,
 }
 
 impl Tally {
+    fn new(shape: Shape) -> Self {
+        Tally {
+            restored: 0,
+            bytes: 0,
+            failed: false,
+            notices: Notices::default(),
+            results: Results::new(shape),
+            lines: Vec::new(),
+            reported: HashSet::new(),
+        }
+    }
+
     /// Says how much was restored below folders; each file that was named has a line of its own.
     fn say_restored(&self) {
         let restored = match self.restored {
@@ -152,7 +172,7 @@ impl Undo {
             .hint("leave -o out to undo files in place"));
         }
         let mut undo = undo::Undo::new(self.store.clone());
-        let mut tally = Tally::default();
+        let mut tally = Tally::new(self.shape.shape());
         for error in &found.missing {
             tally.failed = true;
             context.error(error);
@@ -167,12 +187,7 @@ impl Undo {
         if is_any_walked && context.is_for_people() {
             tally.say_restored();
         }
-        if self.shape.shape() == Shape::Json {
-            let mut out = io::stdout().lock();
-            let done = json_line(&json!({ "files": tally.results }));
-            put(&mut out, format!("{done}\n").as_bytes())?;
-            flush(&mut out)?;
-        }
+        tally.results.print(&mut io::stdout().lock())?;
         Ok(match (tally.failed, is_one) {
             (false, _) => 0,
             (true, true) => 2,
@@ -262,7 +277,7 @@ impl Undo {
                 Err(error) => {
                     tally.failed = true;
                     if error.path.as_deref() == Some(source.path())
-                        || tally.reported.insert(error.to_string())
+                        || tally.reported.insert(key_of(&error))
                     {
                         bar.aside(|| context.error(&error));
                     }
@@ -282,7 +297,7 @@ impl Undo {
         tally: &mut Tally,
     ) -> Result<()> {
         let done = self.restore(found)?;
-        tally.results.push(result(path, &done));
+        tally.results.add(&result(path, &done))?;
         if context.is_for_people() {
             tally.lines.push(result_line(path, &done));
         }
@@ -326,7 +341,7 @@ impl Undo {
         if matches!(done.state, State::AlreadyOriginal(_)) {
             return Ok(());
         }
-        tally.results.push(result(path, &done));
+        tally.results.add(&result(path, &done))?;
         tally.restored += 1;
         tally.bytes += done.bytes;
         if done.copy_of.is_some() {
@@ -427,6 +442,11 @@ fn result_line(path: &Path, done: &Undone) -> String {
         None => String::new(),
     };
     format!("{}: {result}{copy}{lost}", shown_path(path))
+}
+
+/// The key of what an error says.
+fn key_of(error: &Error) -> PlaceKey {
+    place_key(Path::new(&error.to_string()))
 }
 
 fn say(line: &str) {
