@@ -223,7 +223,7 @@ impl Batches {
         let mut jobs = Job::all(&store, &endpoint.url)?;
         caller.settle_begun(&store, &mut jobs, batched)?;
         let open: BTreeSet<&String> = jobs.iter().flat_map(|(_, job)| &job.requests).collect();
-        let mut held = waiting.spool.held.clone();
+        let mut held = std::mem::take(&mut waiting.spool.held);
         held.retain(|one| {
             // Another run may have sent or collected it in the meantime.
             let is_there = || {
@@ -302,7 +302,7 @@ impl Batches {
         Ok(())
     }
 
-    /// Writes the requests that are held back, one per line.
+    /// Writes the requests that are held back, one per line; they are then held back no longer.
     pub(super) fn write(&self, endpoint: &Endpoint, out: &mut dyn Write) -> io::Result<u64> {
         let mut wanted = locked(&self.wanted);
         let lines = shape::UploadEnvelope {
@@ -311,16 +311,21 @@ impl Batches {
             after: "\n".to_owned(),
             ..around(endpoint.provider)
         };
-        let mut written = BTreeSet::new();
+        let mut written = 0;
+        let mut names = BTreeSet::new();
+        let are_several = wanted.held.len() > 1;
         for waiting in wanted.held.values_mut() {
-            let mut held = waiting.spool.held.clone();
-            // Two stores may want the same answer.
-            held.retain(|one| written.insert(one.id.clone()));
+            let mut held = std::mem::take(&mut waiting.spool.held);
+            // Two stores may want the same answer; in one, a name is held once.
+            if are_several {
+                held.retain(|one| names.insert(one.id.clone()));
+            }
             if !held.is_empty() {
                 waiting.spool.write(&held, &lines, out)?;
             }
+            written += held.len() as u64;
         }
-        Ok(written.len() as u64)
+        Ok(written)
     }
 
     /// Reads the answers to the requests of this run from a file.
