@@ -6,8 +6,8 @@ use std::io::{self, Write};
 
 use super::PolicyRef;
 use super::page::{
-    self, Align, Cell, Column, ColumnKind, Detail, DetailTable, Fact, Page, Rows, Table, Tone,
-    amount_of, figure,
+    self, Align, Cell, Column, ColumnKind, Detail, DetailTable, Fact, Page, RowsByIndex, Table,
+    Tone, amount_of, figure,
 };
 
 /// The maximum number of lines to show of a difference.
@@ -120,12 +120,12 @@ pub(crate) fn write_check_page(report: &CheckPage<'_>, out: &mut dyn Write) -> i
 
 struct Cases<'r>(&'r [CheckedCase<'r>]);
 
-impl Rows for Cases<'_> {
+impl RowsByIndex for Cases<'_> {
     fn len(&self) -> usize {
         self.0.len()
     }
 
-    fn row(&self, at: usize) -> io::Result<Vec<Cell<'_>>> {
+    fn row(&self, at: usize) -> Vec<Cell<'_>> {
         let case = &self.0[at];
         let mut cells = vec![
             Cell::Text(case.name.as_str().into()),
@@ -139,10 +139,10 @@ impl Rows for Cases<'_> {
             }
             None => cells.extend([(); 4].map(|()| Cell::Nothing)),
         }
-        Ok(cells)
+        cells
     }
 
-    fn detail(&self, at: usize) -> io::Result<Option<Detail>> {
+    fn detail(&self, at: usize) -> Option<Detail> {
         let case = &self.0[at];
         let mut tables = Vec::new();
         if !case.messages.is_empty() {
@@ -168,10 +168,10 @@ impl Rows for Cases<'_> {
                 note: left_out(lines, LINES, "line"),
             });
         }
-        Ok((!tables.is_empty()).then(|| Detail {
+        (!tables.is_empty()).then(|| Detail {
             facts: Vec::new(),
             tables,
-        }))
+        })
     }
 }
 

@@ -7,8 +7,8 @@ use super::{ComparisonReport, DiffReport, share};
 use crate::diff::compare::{AddedComparison, RowComparison};
 use crate::diff::{At, Fate, Row, Stat};
 use crate::report::page::{
-    self, Align, Bar, Bars, Cell, Chart, Column, ColumnKind, Detail, DetailTable, Fact, Page, Rows,
-    Table, Tone, amount_of, figure,
+    self, Align, Bar, Bars, Cell, Chart, Column, ColumnKind, Detail, DetailTable, Fact, Page,
+    RowsByIndex, Table, Tone, amount_of, figure,
 };
 
 /// Writes the page of a diff.
@@ -136,14 +136,14 @@ fn bars(stats: &[Stat]) -> Option<Chart> {
 /// Every message, with the id of its conversation.
 struct Messages<'r>(Vec<(&'r str, &'r Row)>);
 
-impl Rows for Messages<'_> {
+impl RowsByIndex for Messages<'_> {
     fn len(&self) -> usize {
         self.0.len()
     }
 
-    fn row(&self, at: usize) -> io::Result<Vec<Cell<'_>>> {
+    fn row(&self, at: usize) -> Vec<Cell<'_>> {
         let (conversation, row) = self.0[at];
-        Ok(vec![
+        vec![
             Cell::Text(name(conversation, row.old.or(row.new), row.old.is_none()).into()),
             Cell::Text(row.words.as_str().into()),
             Cell::Text(row.fate.name().into()),
@@ -152,13 +152,13 @@ impl Rows for Messages<'_> {
             Cell::Number(row.tokens_before),
             Cell::Number(row.tokens_after),
             Cell::Fall(row.tokens_before, row.tokens_after),
-        ])
+        ]
     }
 
-    fn detail(&self, at: usize) -> io::Result<Option<Detail>> {
+    fn detail(&self, at: usize) -> Option<Detail> {
         let (_, row) = self.0[at];
         if row.fate == Fate::Kept {
-            return Ok(None);
+            return None;
         }
         let mut detail = Detail::default();
         detail
@@ -180,7 +180,7 @@ impl Rows for Messages<'_> {
         detail
             .tables
             .extend(text.map(|text| lines("Text".to_owned(), text)));
-        Ok(Some(detail).filter(|detail| !detail.facts.is_empty() || !detail.tables.is_empty()))
+        Some(detail).filter(|detail| !detail.facts.is_empty() || !detail.tables.is_empty())
     }
 }
 
@@ -278,14 +278,14 @@ enum Two<'r> {
 
 struct Both<'r>(Vec<Two<'r>>);
 
-impl Rows for Both<'_> {
+impl RowsByIndex for Both<'_> {
     fn len(&self) -> usize {
         self.0.len()
     }
 
-    fn row(&self, at: usize) -> io::Result<Vec<Cell<'_>>> {
+    fn row(&self, at: usize) -> Vec<Cell<'_>> {
         let text = |text: &str| Cell::Text(text.to_owned().into());
-        Ok(match &self.0[at] {
+        match &self.0[at] {
             Two::Message(id, row) => vec![
                 text(&name(id, Some(row.old), false)),
                 text(&row.words),
@@ -310,10 +310,10 @@ impl Rows for Both<'_> {
                     Cell::Number(added.tokens_after[1]),
                 ]
             }
-        })
+        }
     }
 
-    fn detail(&self, at: usize) -> io::Result<Option<Detail>> {
+    fn detail(&self, at: usize) -> Option<Detail> {
         let (facts, text) = match &self.0[at] {
             Two::Message(_, row) => {
                 let names = ["why by the first", "why by the second"];
@@ -339,6 +339,6 @@ impl Rows for Both<'_> {
             tables: table.into_iter().collect(),
         };
         let says = !detail.facts.is_empty() || !detail.tables.is_empty();
-        Ok(says.then_some(detail))
+        says.then_some(detail)
     }
 }

@@ -15,8 +15,8 @@ use crate::report::cells::not_examined;
 use crate::report::column::{Column as Described, shown};
 use crate::report::left_out;
 use crate::report::page::{
-    self, Axis, Cell, Chart, Column, ColumnKind, Curves, Detail, Fact, Line, List, Page, Rows,
-    Table, Tone, Unit, amount_of, figure,
+    self, Axis, Cell, Chart, Column, ColumnKind, Curves, Detail, Fact, Line, List, Page,
+    RowsByIndex, Table, Tone, Unit, amount_of, figure,
 };
 use crate::report::times::time;
 
@@ -193,12 +193,12 @@ struct Methods<'r> {
     columns: Vec<Described<Row<'r>>>,
 }
 
-impl Rows for Methods<'_> {
+impl RowsByIndex for Methods<'_> {
     fn len(&self) -> usize {
         self.scores.len()
     }
 
-    fn row(&self, at: usize) -> io::Result<Vec<Cell<'_>>> {
+    fn row(&self, at: usize) -> Vec<Cell<'_>> {
         let of = &self.scores[at];
         let mut cells = vec![
             Cell::Text(of.method.as_str().into()),
@@ -215,14 +215,14 @@ impl Rows for Methods<'_> {
         };
         let figures = shown(&self.columns);
         cells.extend(figures.into_iter().flat_map(|c| c.page_cells(Some(&row))));
-        Ok(cells)
+        cells
     }
 
-    fn detail(&self, at: usize) -> io::Result<Option<Detail>> {
+    fn detail(&self, at: usize) -> Option<Detail> {
         let examples = &self.scores[at].scores.examples;
-        Ok((!examples.is_empty()).then(|| Detail {
+        (!examples.is_empty()).then(|| Detail {
             facts: vec![("invented", examples.join(", "))],
             tables: Vec::new(),
-        }))
+        })
     }
 }

@@ -14,7 +14,8 @@ use crate::outcome::{
 use crate::report::cells::{has_sizes, problems};
 use crate::report::column::{Column as Described, shown};
 use crate::report::page::{
-    Align, Cell, Column, ColumnKind, Detail, DetailTable, Rows, amount_of, figure, unbroken,
+    Align, Cell, Column, ColumnKind, Detail, DetailTable, Rows, ShowDetail, ShowRow, amount_of,
+    figure, unbroken,
 };
 use crate::report::times::phases;
 use crate::report::view::View;
@@ -69,22 +70,16 @@ impl Rows for Files<'_> {
         self.files.len()
     }
 
-    fn row(&self, at: usize) -> io::Result<Vec<Cell<'_>>> {
-        Ok(self.cells(&*self.files.get(at)?))
+    fn first_rows(&self, most: usize, show: ShowRow<'_>) -> io::Result<()> {
+        let mut first = 0..self.files.len().min(most);
+        first.try_for_each(|at| show(&self.cells(&*self.files.get(at)?)))
     }
 
-    fn detail(&self, at: usize) -> io::Result<Option<Detail>> {
-        Ok(self.unfolds(&*self.files.get(at)?))
-    }
-
-    fn each_row(&self, show: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
+    fn each_row(&self, show: ShowRow<'_>) -> io::Result<()> {
         self.files.each(&mut |outcome| show(&self.cells(outcome)))
     }
 
-    fn each_detail(
-        &self,
-        show: &mut dyn FnMut(Option<Detail>) -> io::Result<()>,
-    ) -> io::Result<()> {
+    fn each_detail(&self, show: ShowDetail<'_>) -> io::Result<()> {
         self.files.each(&mut |outcome| show(self.unfolds(outcome)))
     }
 }

@@ -157,9 +157,9 @@ fn table(table: &Table<'_>, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "<th>{}</th>", escaped(&column.heading))?;
     }
     let rows = table.rows.len();
-    for at in 0..rows.min(ROWS_WITHOUT_SCRIPT) {
+    table.rows.first_rows(ROWS_WITHOUT_SCRIPT, &mut |row| {
         write!(out, "<tr>")?;
-        for (cell, column) in table.rows.row(at)?.iter().zip(&table.columns) {
+        for (cell, column) in row.iter().zip(&table.columns) {
             write!(
                 out,
                 "<td class=\"{}\">{}</td>",
@@ -167,8 +167,8 @@ fn table(table: &Table<'_>, out: &mut dyn Write) -> io::Result<()> {
                 escaped(&plain(cell, column.kind))
             )?;
         }
-        writeln!(out, "</tr>")?;
-    }
+        writeln!(out, "</tr>")
+    })?;
     writeln!(out, "</table>")?;
     if rows > ROWS_WITHOUT_SCRIPT {
         writeln!(

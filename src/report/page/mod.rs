@@ -190,40 +190,63 @@ pub(super) enum ColumnKind {
     Share,
 }
 
+/// Is shown the cells of a row, in the order of the columns.
+pub(super) type ShowRow<'s> = &'s mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>;
+/// Is shown the details that unfold below a row, if any.
+pub(super) type ShowDetail<'s> = &'s mut dyn FnMut(Option<Detail>) -> io::Result<()>;
+
 /// The rows, one by one, so that they are never all in memory a second time.
 pub(super) trait Rows {
     /// How many there are.
     fn len(&self) -> usize;
 
-    /// The cells of a row, in the order of the columns.
-    ///
-    /// # Errors
-    /// If it cannot be read.
-    fn row(&self, at: usize) -> io::Result<Vec<Cell<'_>>>;
-
-    /// The details that unfold below a row, if any.
-    ///
-    /// # Errors
-    /// If it cannot be read.
-    fn detail(&self, at: usize) -> io::Result<Option<Detail>>;
-
-    /// Shows the cells of all rows.
+    /// Shows at most so many rows from the beginning.
     ///
     /// # Errors
     /// The errors of `show`, or if a row cannot be read.
-    fn each_row(&self, show: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
-        (0..self.len()).try_for_each(|at| show(&self.row(at)?))
-    }
+    fn first_rows(&self, most: usize, show: ShowRow<'_>) -> io::Result<()>;
+
+    /// Shows all rows.
+    ///
+    /// # Errors
+    /// The errors of `show`, or if a row cannot be read.
+    fn each_row(&self, show: ShowRow<'_>) -> io::Result<()>;
 
     /// Shows the details of all rows.
     ///
     /// # Errors
     /// The errors of `show`, or if a row cannot be read.
-    fn each_detail(
-        &self,
-        show: &mut dyn FnMut(Option<Detail>) -> io::Result<()>,
-    ) -> io::Result<()> {
-        (0..self.len()).try_for_each(|at| show(self.detail(at)?))
+    fn each_detail(&self, show: ShowDetail<'_>) -> io::Result<()>;
+}
+
+/// Rows in memory, each of which is found by its index.
+pub(super) trait RowsByIndex {
+    /// How many there are.
+    fn len(&self) -> usize;
+
+    /// The cells of a row, in the order of the columns.
+    fn row(&self, at: usize) -> Vec<Cell<'_>>;
+
+    /// The details that unfold below a row, if any.
+    fn detail(&self, at: usize) -> Option<Detail>;
+}
+
+impl<R: RowsByIndex> Rows for R {
+    fn len(&self) -> usize {
+        RowsByIndex::len(self)
+    }
+
+    fn first_rows(&self, most: usize, show: ShowRow<'_>) -> io::Result<()> {
+        let mut first = 0..RowsByIndex::len(self).min(most);
+        first.try_for_each(|at| show(&self.row(at)))
+    }
+
+    fn each_row(&self, show: ShowRow<'_>) -> io::Result<()> {
+        self.first_rows(usize::MAX, show)
+    }
+
+    fn each_detail(&self, show: ShowDetail<'_>) -> io::Result<()> {
+        (0..RowsByIndex::len(self)).try_for_each(|at| show(self.detail(at)))
     }
 }
 

@@ -14,7 +14,7 @@ use crate::report::column::{Column as Described, shown};
 use crate::report::left_out;
 use crate::report::page::{
     self, Align, Axis, Bar, Bars, Cell, Chart, Column, ColumnKind, Curves, Detail, DetailTable,
-    Fact, Line, Page, Rows, Table, Tone, Unit, amount_of, figure, unbroken,
+    Fact, Line, Page, RowsByIndex, Table, Tone, Unit, amount_of, figure, unbroken,
 };
 use crate::report::times::time;
 
@@ -222,12 +222,12 @@ struct Sessions<'r> {
     columns: Vec<Described<Row<'r>>>,
 }
 
-impl Rows for Sessions<'_> {
+impl RowsByIndex for Sessions<'_> {
     fn len(&self) -> usize {
         self.rows.len()
     }
 
-    fn row(&self, at: usize) -> io::Result<Vec<Cell<'_>>> {
+    fn row(&self, at: usize) -> Vec<Cell<'_>> {
         let row = Row::of(self.rows[at]);
         let name = match row.session {
             "main" => row.path.into(),
@@ -240,10 +240,10 @@ impl Rows for Sessions<'_> {
         ];
         let figures = shown(&self.columns);
         cells.extend(figures.into_iter().flat_map(|c| c.page_cells(Some(&row))));
-        Ok(cells)
+        cells
     }
 
-    fn detail(&self, at: usize) -> io::Result<Option<Detail>> {
+    fn detail(&self, at: usize) -> Option<Detail> {
         let (_, _, policy) = self.rows[at];
         let events = policy.steps.iter();
         let events = events.flat_map(|step| step.events.iter().map(move |event| (step, event)));
@@ -265,7 +265,7 @@ impl Rows for Sessions<'_> {
             ]
         });
         let left = all.saturating_sub(EVENTS) as u64;
-        Ok((all > 0).then(|| Detail {
+        (all > 0).then(|| Detail {
             facts: Vec::new(),
             tables: vec![DetailTable {
                 title: "What happened".to_owned(),
@@ -286,6 +286,6 @@ impl Rows for Sessions<'_> {
                     ),
                 },
             }],
-        }))
+        })
     }
 }

@@ -15,7 +15,7 @@ use crate::report::groups::{Sum, files};
 use crate::report::left_out;
 use crate::report::page::{
     self, Align, Axis, Bar, Bars, Cell, Chart, Column, ColumnKind, Curves, Detail, DetailTable,
-    Fact, Line, Page, Rows, Table, Tone, Unit, amount, amount_of, figure,
+    Fact, Line, Page, Rows, ShowDetail, ShowRow, Table, Tone, Unit, amount, amount_of, figure,
 };
 use crate::report::times::{phases, time};
 use crate::stats::{By, ConversationStats, FileStats, PathCount, Share, ToolCount, Weigh};
@@ -298,22 +298,16 @@ impl Rows for Files<'_> {
         self.files.len()
     }
 
-    fn row(&self, at: usize) -> io::Result<Vec<Cell<'_>>> {
-        Ok(self.cells(&*self.files.get(at)?))
+    fn first_rows(&self, most: usize, show: ShowRow<'_>) -> io::Result<()> {
+        let mut first = 0..self.files.len().min(most);
+        first.try_for_each(|at| show(&self.cells(&*self.files.get(at)?)))
     }
 
-    fn detail(&self, at: usize) -> io::Result<Option<Detail>> {
-        Ok(self.unfolds(&*self.files.get(at)?))
-    }
-
-    fn each_row(&self, show: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
+    fn each_row(&self, show: ShowRow<'_>) -> io::Result<()> {
         self.files.each(&mut |file| show(&self.cells(file)))
     }
 
-    fn each_detail(
-        &self,
-        show: &mut dyn FnMut(Option<Detail>) -> io::Result<()>,
-    ) -> io::Result<()> {
+    fn each_detail(&self, show: ShowDetail<'_>) -> io::Result<()> {
         self.files.each(&mut |file| show(self.unfolds(file)))
     }
 }
