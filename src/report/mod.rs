@@ -29,6 +29,7 @@ mod markdown;
 mod page;
 mod pieces;
 mod quoted;
+mod ranking;
 pub mod read;
 mod reasons;
 mod replay;
