@@ -65,12 +65,13 @@ pub fn eval(over: &Over<'_>, evaluator: &Evaluator<'_>) -> Result<Vec<Examined<F
     })
 }
 
-/// Replays the inputs that were found; otherwise like [`eval`].
+/// Replays the inputs that were found; otherwise like [`stats`].
 ///
 /// # Errors
-/// As [`eval`].
-pub fn replay(over: &Over<'_>, replaying: &Replayer<'_>) -> Result<Vec<Examined<FileReplay>>> {
-    examine(over, |found, read| replay_one(replaying, found, read))
+/// As [`stats`].
+pub fn replay(over: &Over<'_>, replaying: &Replayer<'_>) -> Result<Sorted<Examined<FileReplay>>> {
+    let add = |found: &mut FileReplay, read: Read<'_>| replay_one(replaying, found, read);
+    spooled(over, add, |entry| entry)
 }
 
 /// Replays an input that is in memory.

@@ -14,9 +14,15 @@ use super::progress::Bar;
 use super::shard::ShardArgs;
 use super::walking::{ExcludeArgs, FilterArgs, say_nothing_left};
 use super::{Context, Fault, all_paths, format_named, input_format_help};
-use crate::batch::{Exclude, Found, Over, Paths, Search, SkipReason, Skipped, WallClock, Workload};
+use crate::batch::{
+    Exclude, Found, Kept, Over, Paths, Search, SkipReason, Skipped, Sorted, WallClock, Workload,
+    pool,
+};
 use crate::error::Result;
 use crate::outcome::{Clock, Examined, FileStatus, NotReads, NoticeLevel, Notices, path_text};
+
+/// Up to this many inputs, threads cost more than they save.
+const PARALLEL_THRESHOLD: usize = 256;
 
 /// Which transcripts are looked at, and how.
 #[derive(Debug, Args)]
@@ -58,9 +64,16 @@ impl Reading {
         Ok(())
     }
 
-    /// The number of threads that examine them.
-    pub(super) fn threads(&self) -> usize {
-        threads(self.jobs)
+    /// Calls `tell`, which reports on these entries, with threads for what it does in parallel.
+    pub(super) fn tell<E: Kept, T: Send>(
+        &self,
+        entries: &Sorted<E>,
+        tell: impl FnOnce() -> Result<T> + Send,
+    ) -> Result<T> {
+        match entries {
+            Sorted::Held(entries) if entries.len() <= PARALLEL_THRESHOLD => tell(),
+            Sorted::Held(_) | Sorted::Spooled(_) => pool(threads(self.jobs))?.install(tell),
+        }
     }
 
     /// The result of `look` for the inputs, with a progress bar in the meantime, and what was not read. Standard input is read if

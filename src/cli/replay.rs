@@ -9,17 +9,20 @@ use super::apart::tell_apart;
 use super::config::{KeyArgs, POLICY, PolicyArgs, ResolvedPolicy};
 use super::gates::{BudgetArgs, SavingsArgs};
 use super::messages::policy_ref;
-use super::reading::{Reading, not_understood, say};
-use super::reports::{ReportArgs, RowArgs, write_all};
+use super::reading::{Reading, add_not_understood, say_of};
+use super::reports::{Planned, ReportArgs, RowArgs, write_all};
 use super::shape::{Shape, ShapeArgs};
 use super::timings::{TimingArgs, wall};
 use super::without_server::without_server;
 use super::{Context, flush, scripted_answers, stdout_failed};
-use crate::batch::{self, Workload};
+use crate::batch::{self, Workload, unread};
 use crate::error::Result;
+use crate::outcome::{Entries, Notices};
 use crate::policy::{self, Effective, Use};
 use crate::replay::{Player, Replayer};
-use crate::report::{CsvRows, Detail, Render, Replays, ReportFormat, write_replay_table};
+use crate::report::{
+    CsvRows, Detail, Render, ReplayHeader, Replays, ReportFormat, write_replay_table,
+};
 
 /// Simulate policies turn by turn over recorded sessions.
 ///
@@ -84,14 +87,35 @@ impl Replay {
                 .each(context, (Workload::Replay, clock.as_ref()), |over| {
                     batch::replay(over, &replaying)
                 })?;
-        let failed = say(context, &files);
-        context.notices(not_understood(&files, "not replayed"));
-        not_read.add_files(&files);
+        let mut failed = false;
+        let mut notices = Notices::default();
+        let mut see = |_, file: &_| {
+            failed |= say_of(context, file);
+            add_not_understood(file, "not replayed", &mut notices);
+            not_read.add_file(file);
+            Ok(())
+        };
+        files.each_remarkable(&mut see).map_err(unread)?;
+        context.notices(notices);
         let policies = policies.iter().map(|one| policy_ref(&one.effective));
-        let replays = Replays::new(policies.collect(), replaying.estimator(), files)
-            .with_not_read(not_read.into_list())
-            .with_timings(wall(clock.as_ref()));
-        let failed = !write_all(context, &planned, &replays) || failed;
+        let about = ReplayHeader {
+            policies: policies.collect(),
+            estimator: replaying.estimator().into(),
+        };
+        let tell = || {
+            let report = Replays::of(about, &files)
+                .map_err(unread)?
+                .with_not_read(not_read.into_list())
+                .with_timings(wall(clock.as_ref()));
+            self.tell(context, &planned, &report)
+        };
+        let told = self.reading.tell(&files, tell)?;
+        Ok(if failed { 3 } else { told })
+    }
+
+    /// Writes the reports and the table; returns the exit code.
+    fn tell(&self, context: &Context, planned: &[Planned], replays: &Replays<'_>) -> Result<u8> {
+        let all = write_all(context, planned, replays);
         let mut out = BufWriter::new(io::stdout().lock());
         let detail = match self.timeline {
             true => Detail::Timeline,
@@ -100,7 +124,7 @@ impl Replay {
         let written = match self.shape.shape() {
             Shape::Json => replays.render(ReportFormat::Json, &mut out),
             Shape::Text => write_replay_table(
-                &replays,
+                replays,
                 detail,
                 context.color.screen(&io::stdout()),
                 &mut out,
@@ -108,11 +132,11 @@ impl Replay {
         };
         written.map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;
-        let totals = replays.totals();
+        let totals = replays.head().totals();
         let mut closed = self.peak.of_replay(totals);
         closed.extend(self.savings.of_replay(totals));
         let code = context.gates(&closed);
-        Ok(if failed { 3 } else { code })
+        Ok(if all { code } else { 3 })
     }
 }
 

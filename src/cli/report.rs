@@ -15,6 +15,7 @@ use super::{Context, check, flush, stdout_failed};
 use crate::batch::Spool;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Examined, NoticeLevel, Notices, Outcome, Totals};
+use crate::replay::{self, FileReplay};
 use crate::report::read::{self, Command, Merged, Parts};
 use crate::report::{AnyReport, CsvRows, Render, ReportFormat};
 use crate::stats::{self, FileStats};
@@ -119,8 +120,11 @@ fn render(context: &Context, path: &Path, out: &Out) -> Result<u8> {
             tell(context, out, &AnyReport::Stats(Box::new(report)))
         }
         Command::Replay => {
-            check_size(path, &metadata)?;
-            tell(context, out, &AnyReport::Replay(stored.replay()?))
+            let mut replayed = Spool::<Examined<FileReplay>>::new(&temp_dir());
+            let back = stored.replay(&mut |file| replayed.push(file))?;
+            let replayed = replayed.sorted(&mut |_| {})?;
+            let report = back.report(&replayed)?;
+            tell(context, out, &AnyReport::Replay(Box::new(report)))
         }
         Command::Eval => {
             check_size(path, &metadata)?;
@@ -171,8 +175,12 @@ fn merge(context: &Context, files: &[PathBuf], out: &Out) -> Result<u8> {
             }
             // A damaged report is reported as such, before the error that it cannot be merged.
             Command::Replay => {
-                check_size(path, &metadata)?;
-                stored.replay()?;
+                let mut totals = replay::Totals::default();
+                let part = stored.replay(&mut |file| {
+                    totals.add(&file);
+                    Ok(())
+                })?;
+                part.check(&totals)?;
                 parts.add_other(command);
             }
             Command::Eval => {

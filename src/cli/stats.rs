@@ -13,7 +13,7 @@ use super::shape::{Shape, ShapeArgs};
 use super::timings::{TimingArgs, wall};
 use super::useless_flags::{given, refused};
 use super::{Context, Voice, flush, stdout_failed};
-use crate::batch::{self, Sorted, Workload, unread};
+use crate::batch::{self, Workload, unread};
 use crate::error::Result;
 use crate::outcome::{Entries, Notices};
 use crate::policy::Use;
@@ -21,9 +21,6 @@ use crate::report::{
     CsvRows, Render, ReportFormat, Stats as Report, StatsHeader, Turns, View, write_stats_table,
 };
 use crate::stats::{Counter, Exact};
-
-/// Up to this many inputs, threads cost more than they save.
-const PARALLEL_THRESHOLD: usize = 256;
 
 /// Count tokens by role, tool, file and turn.
 ///
@@ -109,12 +106,7 @@ impl Stats {
                 .with_timings(wall(clock.as_ref()));
             self.tell(context, &planned, &report)
         };
-        let told = match &files {
-            Sorted::Held(files) if files.len() <= PARALLEL_THRESHOLD => tell()?,
-            Sorted::Held(_) | Sorted::Spooled(_) => {
-                batch::pool(self.reading.threads())?.install(tell)?
-            }
-        };
+        let told = self.reading.tell(&files, tell)?;
         Ok(if failed { 3 } else { told })
     }
 

@@ -62,6 +62,23 @@ impl Find for FileReplay {
     fn status(&self) -> &'static str {
         "replayed"
     }
+
+    fn weight(&self) -> u64 {
+        self.sessions.iter().map(|session| session.whole.sent).sum()
+    }
+
+    fn parts(&self) -> usize {
+        let policies = self.sessions.iter().flat_map(|session| &session.policies);
+        policies.map(PolicyReplay::parts).sum()
+    }
+}
+
+impl PolicyReplay {
+    /// An estimate, see [`Find::parts`]. The sizes of requests, and turns, are small.
+    fn parts(&self) -> usize {
+        let events: usize = self.steps.iter().map(|step| step.events.len()).sum();
+        1 + self.steps.len() + events + self.turns.len() / 4 + self.windows.len() / 32
+    }
 }
 
 /// One session under all policies.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Done, Figures, FileReplay};
-use crate::outcome::{Examined, FileCounts};
+use crate::outcome::{Examined, FileStatus};
 
 /// Sums over many inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -41,42 +41,40 @@ pub struct PolicyTotals {
 }
 
 impl Totals {
-    /// The sums over `files` for policies of these names, in the order of each session's results.
-    pub fn of(files: &[Examined<FileReplay>], policies: impl IntoIterator<Item = String>) -> Self {
+    /// The sums over no inputs yet, for policies of these names, in the order of each session's results.
+    pub fn new(policies: impl IntoIterator<Item = String>) -> Self {
         let policies = policies.into_iter().map(|policy| PolicyTotals {
             policy,
             done: Done::default(),
             tokens: Figures::default(),
             own: Figures::default(),
         });
-        let FileCounts {
-            examined,
-            unsupported,
-            failed,
-        } = FileCounts::of(files);
-        let mut totals = Totals {
-            files: files.len() as u64,
-            replayed: examined,
-            unsupported,
-            failed,
+        Totals {
             policies: policies.collect(),
             ..Totals::default()
-        };
-        for file in files {
-            for session in &file.found.sessions {
-                totals.sessions += 1;
-                totals.requests += session.requests;
-                totals.whole.add(&session.whole);
-                for (sum, policy) in totals.policies.iter_mut().zip(&session.policies) {
-                    sum.done.compactions += policy.done.compactions;
-                    sum.done.failures += policy.done.failures;
-                    sum.done.edits += policy.done.edits;
-                    sum.tokens.add(&policy.tokens);
-                    sum.own.add(&policy.own);
-                }
+        }
+    }
+
+    /// Adds an input.
+    pub fn add(&mut self, file: &Examined<FileReplay>) {
+        self.files += 1;
+        *match file.status {
+            FileStatus::Examined => &mut self.replayed,
+            FileStatus::Unsupported(_) => &mut self.unsupported,
+            FileStatus::Failed => &mut self.failed,
+        } += 1;
+        for session in &file.found.sessions {
+            self.sessions += 1;
+            self.requests += session.requests;
+            self.whole.add(&session.whole);
+            for (sum, policy) in self.policies.iter_mut().zip(&session.policies) {
+                sum.done.compactions += policy.done.compactions;
+                sum.done.failures += policy.done.failures;
+                sum.done.edits += policy.done.edits;
+                sum.tokens.add(&policy.tokens);
+                sum.own.add(&policy.own);
             }
         }
-        totals
     }
 }
 

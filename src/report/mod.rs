@@ -57,7 +57,7 @@ pub(crate) use pieces::in_turn;
 #[cfg(feature = "cli")]
 pub(crate) use quoted::quoted;
 pub use read::AnyReport;
-pub use replay::{Detail, Replays, write_replay_table};
+pub use replay::{Detail, ReplayHeader, Replays, write_replay_table};
 use run::SCHEMA_VERSION;
 pub use run::{Head, RunReport};
 pub use screen::{Ink, Lines, Screen};

@@ -1,5 +1,7 @@
 //! Entries come back the same from memory and from disk, in path order.
 
+mod examined;
+
 use std::fs::File;
 use std::sync::Arc;
 

@@ -27,7 +27,7 @@ use crate::outcome::{Outcome, Status};
 use crate::pipeline::Pipeline;
 use crate::plan::Keeping;
 use crate::policy::{self, Effective};
-use crate::report::{Render, Replays, Report, ReportFormat, Stats, StatsHeader};
+use crate::report::{Render, ReplayHeader, Replays, Report, ReportFormat, Stats, StatsHeader};
 use crate::stats::{Counter, Exact};
 use crate::store::folder::Durability;
 use crate::store::{Store, read_regular};
@@ -219,8 +219,12 @@ impl Run<'_> {
             .map_err(|error| at(error, self.file.as_deref()))?;
         let name = Path::new(Part::Input.name());
         let file = replay_bytes(name, &self.read(Part::Input)?, &replaying);
-        let policies = vec![policy_ref(&self.effective)];
-        let replays = Replays::new(policies, replaying.estimator(), vec![file]);
+        let about = ReplayHeader {
+            policies: vec![policy_ref(&self.effective)],
+            estimator: replaying.estimator().into(),
+        };
+        let files = &[file][..];
+        let replays = Replays::of(about, &files).map_err(unread)?;
         let replay = self.json(|out| replays.render(ReportFormat::Json, out))?;
         let mut found = Found::default();
         let fresh = key_figures_of_replay(&replay);

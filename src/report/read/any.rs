@@ -16,7 +16,7 @@ pub enum AnyReport<'e> {
     /// Of `stats`.
     Stats(Box<Stats<'e>>),
     /// Of `replay`.
-    Replay(Replays),
+    Replay(Box<Replays<'e>>),
     /// Of `eval`.
     Eval(Evals),
     /// Of `diff`, on two files.

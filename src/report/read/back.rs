@@ -12,9 +12,10 @@ use serde_json::value::RawValue;
 
 use crate::error::{self, Error, ErrorKind};
 use crate::outcome::{Entries, Examined, Interrupted, NotRead, Totals, unread};
+use crate::replay::FileReplay;
 use crate::report::run::{Head, RunReport};
 use crate::report::times::RunTimings;
-use crate::report::{CompactHeader, Stats, StatsHeader, StreamedReport};
+use crate::report::{CompactHeader, ReplayHeader, Replays, Stats, StatsHeader, StreamedReport};
 use crate::stats::FileStats;
 
 /// What the head of every report says besides the command's own data.
@@ -152,6 +153,19 @@ impl Back<StatsHeader> {
         } = self.about.clone();
         let about = StatsHeader::new(policy, estimator, thresholds, top);
         let mut report = Stats::of(about, entries).map_err(unread)?;
+        self.check(&report.head.totals)?;
+        self.common.put(&mut report.head);
+        Ok(report)
+    }
+}
+
+impl Back<ReplayHeader> {
+    /// The report on these entries, which are its own.
+    ///
+    /// # Errors
+    /// The errors of [`Back::check`], or if an entry cannot be read.
+    pub fn report(self, entries: &dyn Entries<Examined<FileReplay>>) -> error::Result<Replays<'_>> {
+        let mut report = Replays::of(self.about.clone(), entries).map_err(unread)?;
         self.check(&report.head.totals)?;
         self.common.put(&mut report.head);
         Ok(report)

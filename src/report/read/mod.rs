@@ -20,9 +20,12 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::diff::{AboutFiles, AboutPolicies};
 use super::run::SCHEMA_VERSION;
-use super::{CompactHeader, ComparisonReport, DiffReport, Evals, Replays, Report, StatsHeader};
+use super::{
+    CompactHeader, ComparisonReport, DiffReport, Evals, ReplayHeader, Report, StatsHeader,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Examined, Interrupted, Outcome, ReadBack};
+use crate::replay::FileReplay;
 use crate::stats::FileStats;
 use source::Source;
 
@@ -151,20 +154,26 @@ impl Stored<'_> {
         self.back(about, None)
     }
 
-    /// Reads a report of `replay` into memory.
+    /// The same for a report of `replay`.
     ///
     /// # Errors
-    /// If it is not such a report; with the line.
-    pub fn replay(mut self) -> Result<Replays> {
-        let mut files = Vec::new();
-        let about = self.parts(&mut |file| {
-            files.push(file);
-            Ok(())
+    /// The errors of [`Stored::compact`], or if its sessions do not fit its policies.
+    pub fn replay(
+        mut self,
+        keep: &mut dyn FnMut(Examined<FileReplay>) -> Result<()>,
+    ) -> Result<Back<ReplayHeader>> {
+        let ReplayHeader { policies, .. } = self.head()?;
+        let mut fits = true;
+        let about = self.parts(&mut |file: Examined<FileReplay>| {
+            let mut sessions = file.found.sessions.iter();
+            fits &= sessions.all(|session| session.policies.len() == policies.len());
+            keep(file)
         })?;
-        let report = Replays::read_back(about, files).map_err(|why| self.source.refused(why))?;
-        let back = self.back((), None)?;
-        back.check(&report.head.totals)?;
-        Ok(back.run(report))
+        if !fits {
+            let why = "a session in it was not replayed under all of its policies";
+            return Err(self.source.refused(why));
+        }
+        self.back(about, None)
     }
 
     /// Reads a report of `eval` into memory.

@@ -2,8 +2,8 @@
 //!
 //! The tables, the Markdown report and the page show the session's or the policy's name, then the columns with a heading.
 
-use super::Replays;
-use crate::replay::{Done, Figures, PolicyReplay, SessionReplay, TurnReplay};
+use crate::outcome::Examined;
+use crate::replay::{Done, Figures, FileReplay, PolicyReplay, SessionReplay, TurnReplay};
 use crate::report::column::Column;
 use crate::report::csv;
 use crate::text::shown_name;
@@ -59,16 +59,14 @@ pub(super) fn turn_columns<'r>() -> Vec<Column<TurnRow<'r>>> {
     ]
 }
 
-impl Replays {
-    /// Each session of each file under each policy.
-    pub(super) fn replayed(&self) -> impl Iterator<Item = (&str, &SessionReplay, &PolicyReplay)> {
-        self.files.iter().flat_map(|file| {
-            file.found.sessions.iter().flat_map(move |session| {
-                let policies = session.policies.iter();
-                policies.map(move |policy| (file.file.path.as_str(), session, policy))
-            })
-        })
-    }
+/// Each session of a file under each policy, with the file's path.
+pub(super) fn replayed(
+    file: &Examined<FileReplay>,
+) -> impl Iterator<Item = (&str, &SessionReplay, &PolicyReplay)> {
+    file.found.sessions.iter().flat_map(move |session| {
+        let policies = session.policies.iter();
+        policies.map(move |policy| (file.file.path.as_str(), session, policy))
+    })
 }
 
 impl<'r> Row<'r> {

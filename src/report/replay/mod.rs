@@ -5,23 +5,34 @@
 mod columns;
 mod page;
 mod render;
+mod seen;
 mod table;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
+use std::io;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{PolicyRef, RunReport};
-use crate::outcome::Examined;
+use super::PolicyRef;
+use super::run::Head;
+use super::times::RunTimings;
+use crate::outcome::{Entries, Examined, NotRead};
 use crate::replay::{FileReplay, Totals};
+use seen::Seen;
 
 pub(super) use columns::csv_headers;
 pub use table::write as write_replay_table;
 
-/// The results of a replay run.
-pub type Replays = RunReport<ReplayHeader, Totals, Examined<FileReplay>>;
+/// The results of a replay run. Its inputs may be stored anywhere; all of them were read once.
+#[expect(missing_debug_implementations, reason = "entries need not have one")]
+pub struct Replays<'e> {
+    pub(super) head: Head<ReplayHeader, Totals>,
+    entries: &'e dyn Entries<Examined<FileReplay>>,
+    seen: Seen,
+}
 
 /// How a run replayed. The fields are the JSON keys, in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,31 +52,40 @@ pub enum Detail {
     Timeline,
 }
 
-impl Replays {
-    /// The sums over `files`, which are in path order.
-    pub fn new(
-        policies: Vec<PolicyRef>,
-        estimator: impl Into<Cow<'static, str>>,
-        files: Vec<Examined<FileReplay>>,
-    ) -> Self {
-        let names = policies.iter().map(|policy| policy.name.clone());
-        let totals = Totals::of(&files, names);
-        let about = ReplayHeader {
-            policies,
-            estimator: estimator.into(),
-        };
-        RunReport::of(about, totals, files)
-    }
-    /// The same report read back; an error says why its sessions do not fit its policies.
-    pub(super) fn read_back(
+impl<'e> Replays<'e> {
+    /// The sums over `entries`, which are in path order.
+    ///
+    /// # Errors
+    /// If an entry cannot be read.
+    pub fn of(
         about: ReplayHeader,
-        files: Vec<Examined<FileReplay>>,
-    ) -> std::result::Result<Self, String> {
-        let policies = about.policies.len();
-        let mut sessions = files.iter().flat_map(|file| &file.found.sessions);
-        if sessions.any(|session| session.policies.len() != policies) {
-            return Err("a session in it was not replayed under all of its policies".to_owned());
-        }
-        Ok(Replays::new(about.policies, about.estimator, files))
+        entries: &'e dyn Entries<Examined<FileReplay>>,
+    ) -> io::Result<Self> {
+        let names = about.policies.iter().map(|policy| policy.name.clone());
+        let (seen, totals) = Seen::of(entries, names)?;
+        Ok(Replays {
+            head: Head::new(about, totals),
+            entries,
+            seen,
+        })
+    }
+
+    /// The same report, also saying what was not read.
+    #[must_use]
+    pub fn with_not_read(mut self, not_read: Vec<NotRead>) -> Self {
+        self.head.not_read = not_read;
+        self
+    }
+
+    /// The same report, also saying how long the run and its phases took.
+    #[must_use]
+    pub fn with_timings(mut self, wall: Option<Duration>) -> Self {
+        self.head.timings = wall.map(|wall| RunTimings::new(wall, self.seen.phases.clone()));
+        self
+    }
+
+    /// What it says about the run as a whole.
+    pub fn head(&self) -> &Head<ReplayHeader, Totals> {
+        &self.head
     }
 }

@@ -2,37 +2,34 @@
 //!
 //! The largest sessions have a curve; what happened at each step unfolds below its row.
 
-use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use super::Replays;
-use super::columns::{Row, columns};
+use super::columns::{Row, columns, replayed};
+use crate::outcome::{Entries, Examined};
 use crate::policy::Layer;
-use crate::replay::{PolicyReplay, SessionReplay, Step, Verdict};
+use crate::replay::{FileReplay, PolicyReplay, SessionReplay, Step, Verdict};
 use crate::report::cells::percent;
 use crate::report::column::{Column as Described, shown};
 use crate::report::left_out;
 use crate::report::page::{
     self, Align, Axis, Bar, Bars, Cell, Chart, Column, ColumnKind, Curves, Detail, DetailTable,
-    Fact, Line, Page, RowsByIndex, Table, Tone, Unit, amount_of, figure, unbroken,
+    Fact, Line, Page, Rows, ShowDetail, ShowRow, Table, Tone, Unit, amount_of, figure, unbroken,
 };
 use crate::report::times::time;
 
-/// How many sessions have curves.
-const SESSIONS: usize = 4;
 /// The maximum number of events below a row.
 const EVENTS: usize = 200;
 
 /// Writes the page.
-pub(super) fn write(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(replays: &Replays<'_>, out: &mut dyn Write) -> io::Result<()> {
     let totals = &replays.head.totals;
     let rows = Sessions {
-        rows: replays.replayed().collect(),
-        columns: columns(),
+        files: replays.entries,
+        rows: replays.seen.rows,
     };
-    let figures = shown(&rows.columns)
-        .into_iter()
-        .flat_map(Described::on_page);
+    let columns = columns();
+    let figures = shown(&columns).into_iter().flat_map(Described::on_page);
     let least = totals.policies.iter().min_by_key(|p| p.tokens.sent);
     let page = Page {
         command: "replay",
@@ -88,7 +85,7 @@ pub(super) fn write(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
     page::write(&page, out)
 }
 
-fn charts(replays: &Replays) -> Vec<Chart> {
+fn charts(replays: &Replays<'_>) -> Vec<Chart> {
     let totals = &replays.head.totals;
     let sent = totals.policies.iter().map(|policy| {
         let (sent, whole) = (policy.tokens.sent, totals.whole.sent);
@@ -120,17 +117,8 @@ fn charts(replays: &Replays) -> Vec<Chart> {
         ],
         bars: sent.collect(),
     })];
-    let sessions = replays.files.iter();
-    let sessions = sessions.flat_map(|f| f.found.sessions.iter().map(move |s| (f, s)));
-    // Versions that did not record request sizes wrote too few points for a curve.
-    let is_measured = |s: &SessionReplay| s.policies.iter().all(|p| !p.windows.is_empty());
-    let sessions = sessions.filter(|(_, s)| s.requests > 1 && is_measured(s));
-    let mut sessions: Vec<_> = sessions.collect();
-    // The sort is stable, so that equal sessions stay in path order.
-    sessions.sort_by_key(|(_, session)| Reverse(session.whole.sent));
-    for (file, session) in sessions.into_iter().take(SESSIONS) {
-        charts.push(curves(&file.file.path, session));
-    }
+    let sessions = replays.seen.curves.iter();
+    charts.extend(sessions.map(|(path, session)| curves(path, session)));
     charts
 }
 
@@ -218,74 +206,101 @@ fn lead() -> Vec<Column> {
 }
 
 struct Sessions<'r> {
-    rows: Vec<(&'r str, &'r SessionReplay, &'r PolicyReplay)>,
-    columns: Vec<Described<Row<'r>>>,
+    files: &'r dyn Entries<Examined<FileReplay>>,
+    rows: usize,
 }
 
-impl RowsByIndex for Sessions<'_> {
+impl Rows for Sessions<'_> {
     fn len(&self) -> usize {
-        self.rows.len()
+        self.rows
     }
 
-    fn row(&self, at: usize) -> Vec<Cell<'_>> {
-        let row = Row::of(self.rows[at]);
-        let name = match row.session {
-            "main" => row.path.into(),
-            id => format!("{} {id}", row.path).into(),
-        };
-        let mut cells = vec![
-            Cell::Text(name),
-            Cell::Text(row.policy.into()),
-            Cell::Number(row.requests),
-        ];
-        let figures = shown(&self.columns);
-        cells.extend(figures.into_iter().flat_map(|c| c.page_cells(Some(&row))));
-        cells
+    fn first_rows(&self, most: usize, show: ShowRow<'_>) -> io::Result<()> {
+        let mut left = most;
+        for at in 0..self.files.len() {
+            if left == 0 {
+                break;
+            }
+            let file = self.files.get(at)?;
+            let first = columns();
+            for row in replayed(&file).take(left) {
+                show(&cells(&Row::of(row), &first))?;
+                left -= 1;
+            }
+        }
+        Ok(())
     }
 
-    fn detail(&self, at: usize) -> Option<Detail> {
-        let (_, _, policy) = self.rows[at];
-        let events = policy.steps.iter();
-        let events = events.flat_map(|step| step.events.iter().map(move |event| (step, event)));
-        let all = events.clone().count();
-        let rows = events.take(EVENTS).map(|(step, event)| {
-            let result = match event.result {
-                Verdict::Made => "done",
-                Verdict::LeftOut => "left out",
-                Verdict::Failed => "failed",
-                Verdict::Held => "not tried",
-            };
-            vec![
-                figure(step.request),
-                step.line.to_string(),
-                format!("{} {result}", event.layer.name()),
-                figure(event.count),
-                figure(event.freed),
-                unbroken(&event.reason),
-            ]
-        });
-        let left = all.saturating_sub(EVENTS) as u64;
-        (all > 0).then(|| Detail {
-            facts: Vec::new(),
-            tables: vec![DetailTable {
-                title: "What happened".to_owned(),
-                headings: &[
-                    ("request", Align::Right),
-                    ("line", Align::Right),
-                    ("what", Align::Left),
-                    ("times", Align::Right),
-                    ("freed", Align::Right),
-                    ("why", Align::Left),
-                ],
-                rows: rows.collect(),
-                note: match left {
-                    0 => String::new(),
-                    _ => format!(
-                        "and {}, which the JSON report has",
-                        amount_of(left, "more event")
-                    ),
-                },
-            }],
+    fn each_row(&self, show: ShowRow<'_>) -> io::Result<()> {
+        self.files.each(&mut |file| {
+            let all = columns();
+            replayed(file).try_for_each(|row| show(&cells(&Row::of(row), &all)))
         })
     }
+
+    fn each_detail(&self, show: ShowDetail<'_>) -> io::Result<()> {
+        self.files
+            .each(&mut |file| replayed(file).try_for_each(|(_, _, policy)| show(detail(policy))))
+    }
+}
+
+fn cells<'r>(row: &Row<'r>, columns: &[Described<Row<'r>>]) -> Vec<Cell<'r>> {
+    let name = match row.session {
+        "main" => row.path.into(),
+        id => format!("{} {id}", row.path).into(),
+    };
+    let mut cells = vec![
+        Cell::Text(name),
+        Cell::Text(row.policy.into()),
+        Cell::Number(row.requests),
+    ];
+    let figures = shown(columns).into_iter();
+    cells.extend(figures.flat_map(|column| column.page_cells(Some(row))));
+    cells
+}
+
+/// What happened at each step, if anything did.
+fn detail(policy: &PolicyReplay) -> Option<Detail> {
+    let events = policy.steps.iter();
+    let events = events.flat_map(|step| step.events.iter().map(move |event| (step, event)));
+    let all = events.clone().count();
+    let rows = events.take(EVENTS).map(|(step, event)| {
+        let result = match event.result {
+            Verdict::Made => "done",
+            Verdict::LeftOut => "left out",
+            Verdict::Failed => "failed",
+            Verdict::Held => "not tried",
+        };
+        vec![
+            figure(step.request),
+            step.line.to_string(),
+            format!("{} {result}", event.layer.name()),
+            figure(event.count),
+            figure(event.freed),
+            unbroken(&event.reason),
+        ]
+    });
+    let left = all.saturating_sub(EVENTS) as u64;
+    (all > 0).then(|| Detail {
+        facts: Vec::new(),
+        tables: vec![DetailTable {
+            title: "What happened".to_owned(),
+            headings: &[
+                ("request", Align::Right),
+                ("line", Align::Right),
+                ("what", Align::Left),
+                ("times", Align::Right),
+                ("freed", Align::Right),
+                ("why", Align::Left),
+            ],
+            rows: rows.collect(),
+            note: match left {
+                0 => String::new(),
+                _ => format!(
+                    "and {}, which the JSON report has",
+                    amount_of(left, "more event")
+                ),
+            },
+        }],
+    })
 }

@@ -2,12 +2,12 @@
 //!
 //! If there are many inputs, those with the highest costs are shown; the JSON has all.
 
-use std::cmp::Reverse;
+use std::borrow::Cow;
 use std::io::{self, Write};
 
-use super::columns::{Row, columns};
+use super::columns::{Row, columns, replayed};
 use super::{Detail, Replays};
-use crate::outcome::{Examined, FileStatus};
+use crate::outcome::{Examined, FileStatus, Find};
 use crate::replay::{Event, FileReplay, PolicyReplay, SessionReplay, Step, TurnReplay, Verdict};
 use crate::report::Screen;
 use crate::report::cells::share;
@@ -15,35 +15,28 @@ use crate::report::column::shown;
 use crate::report::rows::Table;
 use crate::text::{count, printable, shown_name, thousands};
 
-/// A batch of up to this many inputs is shown in full; of a longer one, this many with the highest costs.
-const FILES_SHOWN: usize = 20;
-
 /// Writes the tables for this screen.
 ///
-/// Errors are the writer's.
+/// Errors are the writer's, and those of entries that cannot be read.
 pub fn write(
-    replays: &Replays,
+    replays: &Replays<'_>,
     detail: Detail,
     screen: Screen,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     policies(replays).write(screen, out)?;
-    if replays.files.len() > 1 {
+    if replays.entries.len() > 1 {
         writeln!(out)?;
-        files(replays).write(screen, out)?;
+        files(replays)?.write(screen, out)?;
     }
     match detail {
         Detail::Totals => {}
-        Detail::Timeline => {
-            for file in &replays.files {
-                for session in &file.found.sessions {
-                    for policy in &session.policies {
-                        writeln!(out)?;
-                        timeline(file, session, policy).write(screen, out)?;
-                    }
-                }
-            }
-        }
+        Detail::Timeline => replays.entries.each(&mut |file| {
+            replayed(file).try_for_each(|(_, session, policy)| {
+                writeln!(out)?;
+                timeline(file, session, policy).write(screen, out)
+            })
+        })?,
     }
     match replays.head.timings() {
         Some(times) => writeln!(out, "{}", times.line()),
@@ -52,7 +45,7 @@ pub fn write(
 }
 
 /// The sums for each policy over all inputs.
-pub(super) fn policies(replays: &Replays) -> Table {
+pub(super) fn policies(replays: &Replays<'_>) -> Table {
     let totals = &replays.head.totals;
     let all = columns();
     let figures = shown(&all);
@@ -106,18 +99,14 @@ pub(super) fn policies(replays: &Replays) -> Table {
 }
 
 /// What each policy sends for each input.
-pub(super) fn files(replays: &Replays) -> Table {
-    let whole = |file: &Examined<FileReplay>| {
-        file.found
-            .sessions
-            .iter()
-            .map(|s| s.whole.sent)
-            .sum::<u64>()
-    };
-    let mut shown: Vec<&Examined<FileReplay>> = replays.files.iter().collect();
-    // The sort is stable, so that equal inputs stay in path order; the selection is then sorted by path again.
-    shown.sort_by_key(|file| Reverse(whole(file)));
-    shown.truncate(FILES_SHOWN);
+///
+/// # Errors
+/// If an entry cannot be read.
+pub(super) fn files(replays: &Replays<'_>) -> io::Result<Table> {
+    let shown = replays.seen.files.iter();
+    let shown: io::Result<Vec<Cow<'_, _>>> = shown.map(|at| replays.entries.get(*at)).collect();
+    let mut shown = shown?;
+    // The sort is stable: equal paths keep their order.
     shown.sort_by(|a, b| a.file.path.cmp(&b.file.path));
     let names = replays.head.totals.policies.iter();
     let names = names.map(|policy| printable(&policy.policy).into_owned());
@@ -127,7 +116,7 @@ pub(super) fn files(replays: &Replays) -> Table {
         let mut row = vec![printable(&shown_name(&file.file.path)).into_owned()];
         match file.status {
             FileStatus::Examined => {
-                row.push(brief(whole(file)));
+                row.push(brief(file.found.weight()));
                 let policies = 0..replays.head.totals.policies.len();
                 row.extend(policies.map(|n| {
                     let sessions = file.found.sessions.iter();
@@ -139,9 +128,9 @@ pub(super) fn files(replays: &Replays) -> Table {
         }
         table.rows.push(row);
     }
-    let hidden = (replays.files.len() - shown.len()) as u64;
+    let hidden = (replays.entries.len() - shown.len()) as u64;
     table.note = (hidden > 0).then(|| format!("and {}", count(hidden, "more file")));
-    table
+    Ok(table)
 }
 
 /// Tokens in few characters: `812`, `9 120`, `81k`, `12.3M`.

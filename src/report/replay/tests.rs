@@ -40,7 +40,7 @@ fn policy(name: &str, done: Done, tokens: Figures, steps: Vec<Step>) -> PolicyRe
     }
 }
 
-fn replays() -> Replays {
+fn files() -> Vec<Examined<FileReplay>> {
     let event = |layer, result, count, freed, reason: &str| Event {
         layer,
         result,
@@ -90,21 +90,25 @@ fn replays() -> Replays {
         ],
     });
     let error = Error::new(ErrorKind::Decode, "no gzip");
+    vec![file, Examined::failed(Path::new("b.jsonl.gz"), &error)]
+}
+
+fn report<'e>(files: &'e &'e [Examined<FileReplay>]) -> Replays<'e> {
     let name = |name: &str| PolicyRef {
         name: name.to_owned(),
         hash: "0".to_owned(),
         overrides: Vec::new(),
     };
-    Replays::new(
-        vec![name("some"), name("none")],
-        "classes",
-        vec![file, Examined::failed(Path::new("b.jsonl.gz"), &error)],
-    )
+    let about = ReplayHeader {
+        policies: vec![name("some"), name("none")],
+        estimator: "classes".into(),
+    };
+    Replays::of(about, files).unwrap()
 }
 
 fn shown(detail: Detail) -> Vec<String> {
     let mut out = Vec::new();
-    write_replay_table(&replays(), detail, Screen::plain(100), &mut out).unwrap();
+    write_replay_table(&report(&&files()[..]), detail, Screen::plain(100), &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     text.lines().map(str::to_owned).collect()
 }
@@ -148,7 +152,10 @@ fn the_timeline_tells_turns_and_steps() {
 #[test]
 fn the_json_has_every_key() {
     let mut out = Vec::new();
-    replays().render(ReportFormat::Json, &mut out).unwrap();
+    let files = files();
+    report(&&files[..])
+        .render(ReportFormat::Json, &mut out)
+        .unwrap();
     let json: Value = serde_json::from_slice(&out).unwrap();
     assert_eq!(json["schema_version"], 1);
     assert_eq!(json["estimator"], "classes");
@@ -185,9 +192,11 @@ fn the_json_has_every_key() {
 }
 
 /// The points of each curve on the page, in percent.
-fn curves(replays: &Replays) -> Vec<String> {
+fn curves(files: &[Examined<FileReplay>]) -> Vec<String> {
     let mut page = Vec::new();
-    replays.render(ReportFormat::Html, &mut page).unwrap();
+    report(&files)
+        .render(ReportFormat::Html, &mut page)
+        .unwrap();
     let page = String::from_utf8(page).unwrap();
     let lines = page.split("<polyline ").skip(1);
     let points = lines.map(|line| line.split("points=\"").nth(1).unwrap());
@@ -198,17 +207,17 @@ fn curves(replays: &Replays) -> Vec<String> {
 
 #[test]
 fn a_curve_has_a_point_for_each_request() {
-    let mut replays = replays();
+    let mut files = files();
     assert_eq!(
-        curves(&replays),
+        curves(&files),
         [
             "0,32.31 100,31.67 100,83.59 100,82.95",
             "0,32.31 100,83.59 100,6.67"
         ]
     );
     // Reports of versions that did not record request sizes have no curves.
-    for policy in &mut replays.files[0].found.sessions[0].policies {
+    for policy in &mut files[0].found.sessions[0].policies {
         policy.windows.clear();
     }
-    assert_eq!(curves(&replays), Vec::<String>::new());
+    assert_eq!(curves(&files), Vec::<String>::new());
 }
