@@ -39,13 +39,23 @@ const MIN_IN_MEMORY: usize = 50;
 const ENTRY_BYTES: u64 = 3 << 10;
 const PART_BYTES: u64 = 256;
 
-/// An entry that can be kept on disk: its JSON contains everything except the hint of its error.
+/// An entry that can be kept on disk: its JSON contains everything except its exact figures and the hint of its error.
 pub trait Kept: Listed + ReadBack + Send + Sync + Debug {
     /// What is summed up as entries come in, because it is needed more often than the entries are read.
     type Sums: Copy + Default + Send + Sync + Debug;
 
     /// Adds the entry to the sums.
     fn add_to(&self, sums: &mut Self::Sums);
+
+    /// See [`Find::exact`].
+    fn exact(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// See [`Find::set_exact`].
+    fn set_exact(&mut self, exact: &[u8]) -> Option<()> {
+        exact.is_empty().then_some(())
+    }
 }
 
 impl<T> Kept for Examined<T>
@@ -56,6 +66,14 @@ where
     type Sums = ();
 
     fn add_to(&self, (): &mut ()) {}
+
+    fn exact(&self) -> Vec<u8> {
+        self.found.exact()
+    }
+
+    fn set_exact(&mut self, exact: &[u8]) -> Option<()> {
+        self.found.set_exact(exact)
+    }
 }
 
 /// Entries that are still to be sorted.

@@ -124,6 +124,17 @@ pub trait Find: Default {
     fn parts(&self) -> usize {
         0
     }
+
+    /// The exact values of figures that its JSON rounds, in a form that only [`Find::set_exact`] reads: an entry that waits on the
+    /// disk during a run has them beside its JSON.
+    fn exact(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Replaces the rounded figures of a result that was read back from its JSON. `None` if these are not the exact ones of it.
+    fn set_exact(&mut self, exact: &[u8]) -> Option<()> {
+        exact.is_empty().then_some(())
+    }
 }
 
 /// The numbers of inputs by status.

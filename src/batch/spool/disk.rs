@@ -26,8 +26,9 @@ const TYPICAL_ENTRY_BYTES: usize = 2 << 10;
 #[derive(Debug)]
 pub struct Written<E> {
     entry: E,
-    /// Its JSON, followed by the hint of its error, which is not in reports.
+    /// Its JSON, followed by what is not in reports: its exact figures, and the hint of its error.
     line: Vec<u8>,
+    exact: usize,
     hint: u16,
 }
 
@@ -67,6 +68,8 @@ impl<E: Kept> Written<E> {
         serde_json::to_writer(&mut line, &entry).map_err(|e| {
             Error::new(ErrorKind::Internal, format!("cannot write an outcome: {e}"))
         })?;
+        let exact = entry.exact();
+        line.extend_from_slice(&exact);
         let error = entry.file().error.as_ref();
         let hint = error.and_then(|error| error.hint.as_deref());
         // A hint that is longer than any of ours is omitted.
@@ -74,7 +77,12 @@ impl<E: Kept> Written<E> {
         let hint = hint.unwrap_or_default().as_bytes();
         line.extend_from_slice(hint);
         let hint = hint.len() as u16;
-        Ok(Written { entry, line, hint })
+        Ok(Written {
+            entry,
+            line,
+            exact: exact.len(),
+            hint,
+        })
     }
 
     pub(super) fn into_entry(self) -> E {
@@ -83,11 +91,14 @@ impl<E: Kept> Written<E> {
 
     /// Its place, if it begins at `offset` on the tape.
     fn place(&self, offset: u64) -> Result<Place> {
-        let bytes = u32::try_from(self.line.len() - usize::from(self.hint))
-            .map_err(|_| Error::new(ErrorKind::Internal, "an outcome of more than 4 GiB"))?;
+        let short = |length: usize| {
+            u32::try_from(length)
+                .map_err(|_| Error::new(ErrorKind::Internal, "an outcome of more than 4 GiB"))
+        };
         Ok(Place {
             offset,
-            bytes,
+            bytes: short(self.line.len() - self.exact - usize::from(self.hint))?,
+            exact: short(self.exact)?,
             file: 0,
             hint: self.hint,
             says: Says::more_if(self.entry.is_remarkable()),
@@ -122,7 +133,7 @@ impl<E: Kept> Spooled<E> {
     pub(super) fn push_held(&mut self, held: Held<E>) -> Result<()> {
         let Held { entry, place } = held;
         let error = entry.file().error.as_ref();
-        // A hint is only on the tape.
+        // A hint is only on the tape. What has exact figures has no place elsewhere.
         let has_hint = error.is_some_and(|error| error.hint.is_some());
         let there = place.filter(|_| !has_hint);
         let (says, weight) = (Says::more_if(entry.is_remarkable()), entry.weight());
@@ -141,6 +152,7 @@ impl<E: Kept> Spooled<E> {
         Some(Place {
             offset: there.offset,
             bytes: there.bytes,
+            exact: 0,
             file: self.number_of(&there.file)?,
             hint: 0,
             says,
@@ -386,8 +398,12 @@ impl Files {
 
 /// The entry with these bytes on disk.
 fn entry<E: Kept>(place: Place, line: &[u8]) -> io::Result<E> {
-    let (json, hint) = line.split_at(place.bytes as usize);
+    let (json, beside) = line.split_at(place.bytes as usize);
+    let (exact, hint) = beside.split_at(place.exact as usize);
     let mut entry = E::read_back(json)?;
+    entry
+        .set_exact(exact)
+        .ok_or_else(|| io::Error::other("its exact figures are those of another entry"))?;
     if !hint.is_empty()
         && let Some(error) = &mut entry.file_mut().error
     {

@@ -19,7 +19,7 @@ const BESIDES: usize = 80;
 /// The number of places read at once.
 pub(super) const PLACES_PER_READ: usize = 2_048;
 /// The size of a place on disk, in bytes.
-const SIZE: usize = 25;
+const SIZE: usize = 29;
 
 /// Where an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub(super) struct Place {
     pub(super) offset: u64,
     /// The length of its JSON.
     pub(super) bytes: u32,
+    /// The length of its exact figures, if its JSON has rounded ones.
+    pub(super) exact: u32,
     /// The number of the other file that contains it, from 1; 0: the tape.
     pub(super) file: u16,
     /// The length of its error's hint, if there is one.
@@ -242,9 +244,9 @@ fn sort(part: &mut [(Box<str>, Place)]) {
 }
 
 impl Place {
-    /// The number of bytes at this place, including the hint.
+    /// The number of bytes at this place, including what is not in reports.
     pub(super) fn whole(self) -> u64 {
-        u64::from(self.bytes) + u64::from(self.hint)
+        u64::from(self.bytes) + u64::from(self.exact) + u64::from(self.hint)
     }
 
     pub(super) fn to_bytes(self) -> [u8; SIZE] {
@@ -252,9 +254,10 @@ impl Place {
         bytes[..8].copy_from_slice(&self.offset.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.weight.to_le_bytes());
         bytes[16..20].copy_from_slice(&self.bytes.to_le_bytes());
-        bytes[20..22].copy_from_slice(&self.file.to_le_bytes());
-        bytes[22..24].copy_from_slice(&self.hint.to_le_bytes());
-        bytes[24] = match self.says {
+        bytes[20..24].copy_from_slice(&self.exact.to_le_bytes());
+        bytes[24..26].copy_from_slice(&self.file.to_le_bytes());
+        bytes[26..28].copy_from_slice(&self.hint.to_le_bytes());
+        bytes[28] = match self.says {
             Says::Figures => 0,
             Says::More => 1,
         };
@@ -264,11 +267,13 @@ impl Place {
     fn of_bytes(bytes: [u8; SIZE]) -> Self {
         let [o0, o1, o2, o3, o4, o5, o6, o7, rest @ ..] = bytes;
         let [s0, s1, s2, s3, s4, s5, s6, s7, rest @ ..] = rest;
-        let [b0, b1, b2, b3, f0, f1, h0, h1, says] = rest;
+        let [b0, b1, b2, b3, rest @ ..] = rest;
+        let [e0, e1, e2, e3, f0, f1, h0, h1, says] = rest;
         Place {
             offset: u64::from_le_bytes([o0, o1, o2, o3, o4, o5, o6, o7]),
             weight: u64::from_le_bytes([s0, s1, s2, s3, s4, s5, s6, s7]),
             bytes: u32::from_le_bytes([b0, b1, b2, b3]),
+            exact: u32::from_le_bytes([e0, e1, e2, e3]),
             file: u16::from_le_bytes([f0, f1]),
             hint: u16::from_le_bytes([h0, h1]),
             says: match says {
@@ -347,6 +352,7 @@ mod tests {
         Place {
             offset: n << 33,
             bytes: n as u32,
+            exact: (n * n) as u32,
             file: (n % 3) as u16,
             hint: n as u16,
             says: if n.is_multiple_of(2) {
