@@ -31,7 +31,7 @@ pub use entries::{Entries, Listed, ReadBack, unread};
 pub use figures::Figures;
 pub use file::FileRecord;
 #[doc(hidden)]
-pub use file::{Entry, Examined, FileCounts, FileStatus, Find, Unread};
+pub use file::{Entry, Examined, FileStatus, Find, Unread};
 #[doc(hidden)]
 pub use not_read::{EXAMPLES, NotRead, NotReads};
 #[doc(hidden)]

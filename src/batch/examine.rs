@@ -55,14 +55,13 @@ pub fn verify(over: &Over<'_>) -> Result<Sorted<Examined<FileFindings>>> {
     spooled(over, add, FileFindings::with_fit)
 }
 
-/// Measures the inputs that were found; otherwise like [`stats`], but with all entries in memory.
+/// Measures the inputs that were found; otherwise like [`stats`].
 ///
 /// # Errors
 /// As [`stats`].
-pub fn eval(over: &Over<'_>, evaluator: &Evaluator<'_>) -> Result<Vec<Examined<FileEval>>> {
-    examine(over, |found: &mut FileEval, read| {
-        eval_one(evaluator, found, &read);
-    })
+pub fn eval(over: &Over<'_>, evaluator: &Evaluator<'_>) -> Result<Sorted<Examined<FileEval>>> {
+    let add = |found: &mut FileEval, read: Read<'_>| eval_one(evaluator, found, &read);
+    spooled(over, add, |entry| entry)
 }
 
 /// Replays the inputs that were found; otherwise like [`stats`].
@@ -152,7 +151,7 @@ fn in_memory(detected: Detected, bytes: &[u8]) -> over::Read<'_> {
     }
 }
 
-/// The same as [`examine`], but on disk if there are many entries; `finish` is applied to each.
+/// Adds what `add` finds in each transcript to the entry of its input, and applies `finish` to each entry.
 fn spooled<T: Find + Send>(
     over: &Over<'_>,
     add: impl Fn(&mut T, Read<'_>) + Sync,
@@ -168,17 +167,6 @@ where
         |_, entry| entries.push(finish(entry)),
     )?;
     entries.into_spool().sorted(&mut |_| {})
-}
-
-/// Adds what `add` finds in each transcript to the entry of its input.
-fn examine<T: Find + Send>(
-    over: &Over<'_>,
-    add: impl Fn(&mut T, Read<'_>) + Sync,
-) -> Result<Vec<Examined<T>>> {
-    over.each(
-        |path: &Path, read, laps| file(path, read, laps, over.clock, &add),
-        Examined::failed,
-    )
 }
 
 fn file<T: Find>(

@@ -10,20 +10,24 @@ use super::apart::tell_apart;
 use super::config::{KeyArgs, POLICY, PolicyArgs, ResolvedPolicy};
 use super::gates::{FailedGate, GATES};
 use super::messages::policy_ref;
-use super::reading::{Reading, not_understood, say};
-use super::reports::{ReportArgs, write_all};
+use super::reading::{Reading, add_not_understood, say_of};
+use super::reports::{Planned, ReportArgs, write_all};
 use super::shape::{TableShape, TableShapeArgs};
 use super::shorthand::{percent, tokens};
 use super::timings::{TimingArgs, wall};
 use super::without_server::without_server;
 use super::{Context, flush, scripted_answers, stdout_failed};
 use crate::artifacts::Replies;
-use crate::batch::{self, Workload};
+use crate::batch::{self, Workload, unread};
 use crate::error::{Error, Result};
-use crate::eval::{Baseline, Budget, Candidate, Cutting, Evaluator, FileEval, Kind, Metric};
-use crate::outcome::Examined;
+use crate::eval::{
+    Baseline, Budget, Candidate, Cutting, Evaluator, FileEval, Kind, Metric, Totals,
+};
+use crate::outcome::{Entries, Examined, Notices};
 use crate::policy::{self, Effective, Setting, Use};
-use crate::report::{Evals, Render, ReportFormat, Rows, write_eval_csv, write_eval_table};
+use crate::report::{
+    EvalHeader, Evals, Render, ReportFormat, Rows, write_eval_csv, write_eval_table,
+};
 use crate::summarizer::extractive::HeldOut;
 use crate::text::count;
 
@@ -140,15 +144,35 @@ impl Eval {
                 .each(context, (Workload::Eval, clock.as_ref()), |over| {
                     batch::eval(over, &evaluator)
                 })?;
-        let failed = say(context, &files);
-        context.notices(not_understood(&files, "not measured"));
-        self.say_unfolded(context, &evaluator, &files);
-        not_read.add_files(&files);
+        let mut failed = false;
+        let mut notices = Notices::default();
+        let mut see = |_, file: &_| {
+            failed |= say_of(context, file);
+            add_not_understood(file, "not measured", &mut notices);
+            not_read.add_file(file);
+            Ok(())
+        };
+        files.each_remarkable(&mut see).map_err(unread)?;
+        context.notices(notices);
         let policies = chosen.iter().map(|chosen| policy_ref(&chosen.effective));
-        let evals = Evals::new(policies.collect(), budgets, files)
-            .with_not_read(not_read.into_list())
-            .with_timings(wall(clock.as_ref()));
-        let failed = !write_all(context, &planned, &evals) || failed;
+        let about = EvalHeader::new(policies.collect(), budgets);
+        let tell = || {
+            self.say_unfolded(context, &evaluator, &files)
+                .map_err(unread)?;
+            let report = Evals::of(about, &files)
+                .map_err(unread)?
+                .with_not_read(not_read.into_list())
+                .with_timings(wall(clock.as_ref()))
+                .map_err(unread)?;
+            self.tell(context, &planned, &report)
+        };
+        let told = self.reading.tell(&files, tell)?;
+        Ok(if failed { 3 } else { told })
+    }
+
+    /// Writes the reports and the table; returns the exit code.
+    fn tell(&self, context: &Context, planned: &[Planned], evals: &Evals<'_>) -> Result<u8> {
+        let all = write_all(context, planned, evals);
         let mut out = BufWriter::new(io::stdout().lock());
         let rows = match self.per_file {
             true => Rows::Sessions,
@@ -156,20 +180,20 @@ impl Eval {
         };
         let written = match self.shape.shape() {
             TableShape::Json => evals.render(ReportFormat::Json, &mut out),
-            TableShape::Csv => write_eval_csv(&evals, rows, &mut out),
+            TableShape::Csv => write_eval_csv(evals, rows, &mut out),
             TableShape::Text => {
-                write_eval_table(&evals, rows, context.color.screen(&io::stdout()), &mut out)
+                write_eval_table(evals, rows, context.color.screen(&io::stdout()), &mut out)
             }
         };
         written.map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;
-        let closed = self.closed_gates(&evals);
+        let closed = self.closed_gates(evals.head().totals());
         let closed: Vec<FailedGate> = closed
             .into_iter()
             .map(|m| FailedGate::new(m, None))
             .collect();
         let code = context.gates(&closed);
-        Ok(if failed { 3 } else { code })
+        Ok(if all { code } else { 3 })
     }
 
     /// Reports how many inputs were measured with the built-in weights although others were requested.
@@ -177,16 +201,18 @@ impl Eval {
         &self,
         context: &Context,
         evaluator: &Evaluator<'_>,
-        files: &[Examined<FileEval>],
-    ) {
+        files: &dyn Entries<Examined<FileEval>>,
+    ) -> io::Result<()> {
         let Some(folds) = &self.held_out else {
-            return;
+            return Ok(());
         };
-        let is_in_none = |file: &&Examined<FileEval>| {
+        let mut number = 0;
+        files.each(&mut |file| {
             let is_measured = file.found.sessions.iter().any(|s| s.skipped.is_none());
-            is_measured && !evaluator.is_held_out(Path::new(&file.file.path))
-        };
-        let number = files.iter().filter(is_in_none).count() as u64;
+            let is_in_none = is_measured && !evaluator.is_held_out(Path::new(&file.file.path));
+            number += u64::from(is_in_none);
+            Ok(())
+        })?;
         if number > 0 {
             let message = format!(
                 "{} in no fold of {}: measured with the weights that ship",
@@ -195,6 +221,7 @@ impl Eval {
             );
             context.remark("held_out", &message, None);
         }
+        Ok(())
     }
 
     /// Prepares a policy for measurement.
@@ -210,9 +237,8 @@ impl Eval {
     }
 
     /// The gates that are not met.
-    fn closed_gates(&self, evals: &Evals) -> Vec<String> {
+    fn closed_gates(&self, totals: &Totals) -> Vec<String> {
         let mut closed = Vec::new();
-        let totals = evals.totals();
         let gates = self.min_need.is_some() || self.max_invented.is_some();
         if gates && totals.sessions == 0 {
             closed.push("nothing was measured, so no limit can be checked".to_owned());

@@ -173,17 +173,8 @@ pub(super) fn not_read(found: &Found) -> NotReads {
     all
 }
 
-/// Notices about what was not understood in inputs: unsupported formats, and unreadable lines; `left` says what was not done with
-/// inputs in unsupported formats.
-pub(super) fn not_understood<T>(files: &[Examined<T>], left: &str) -> Notices {
-    let mut notices = Notices::default();
-    for file in files {
-        add_not_understood(file, left, &mut notices);
-    }
-    notices
-}
-
-/// Adds notices about what was not understood in one input; otherwise like [`not_understood`].
+/// Adds notices about what was not understood in an input: an unsupported format, and unreadable lines; `left` says what was not
+/// done with it if its format is unsupported.
 pub(super) fn add_not_understood<T>(file: &Examined<T>, left: &str, notices: &mut Notices) {
     let path = &file.file.path;
     notices.warnings(path, &file.warnings, "lines that cannot be read");
@@ -191,12 +182,6 @@ pub(super) fn add_not_understood<T>(file: &Examined<T>, left: &str, notices: &mu
         FileStatus::Unsupported(unread) => notices.unsupported(path, &unread.why, left),
         FileStatus::Examined | FileStatus::Failed => {}
     }
-}
-
-/// Reports why inputs could not be read, each on a line; returns whether there were any.
-pub(super) fn say<T>(context: &Context, files: &[Examined<T>]) -> bool {
-    let said = files.iter().filter(|file| say_of(context, file));
-    said.count() > 0
 }
 
 /// Reports why an input could not be read; returns whether that is the case.

@@ -1,6 +1,6 @@
 //! `ctxpack report`: renders a report in another form, without another run; and merges several reports into one.
 //!
-//! Reads reports only, never transcripts. Entries of `compact` and of `stats` are on the disk when they are many.
+//! Reads reports only, never transcripts. Entries about inputs are on the disk when they are many.
 
 use std::env::temp_dir;
 use std::fs::Metadata;
@@ -14,6 +14,7 @@ use super::shape::{Shape, ShapeArgs};
 use super::{Context, check, flush, stdout_failed};
 use crate::batch::Spool;
 use crate::error::{Error, ErrorKind, Result};
+use crate::eval::FileEval;
 use crate::outcome::{Examined, NoticeLevel, Notices, Outcome, Totals};
 use crate::replay::{self, FileReplay};
 use crate::report::read::{self, Command, Merged, Parts};
@@ -127,8 +128,11 @@ fn render(context: &Context, path: &Path, out: &Out) -> Result<u8> {
             tell(context, out, &AnyReport::Replay(Box::new(report)))
         }
         Command::Eval => {
-            check_size(path, &metadata)?;
-            tell(context, out, &AnyReport::Eval(stored.eval()?))
+            let mut measured = Spool::<Examined<FileEval>>::new(&temp_dir());
+            let back = stored.eval(&mut |file| measured.push(file))?;
+            let measured = measured.sorted(&mut |_| {})?;
+            let report = back.report(&measured);
+            tell(context, out, &AnyReport::Eval(Box::new(report)))
         }
         Command::Check => {
             check_size(path, &metadata)?;
@@ -153,7 +157,7 @@ fn merge(context: &Context, files: &[PathBuf], out: &Out) -> Result<u8> {
     let mut outcomes = Spool::<Outcome>::new(&temp_dir());
     let mut counted = Spool::<Examined<FileStats>>::new(&temp_dir());
     for path in files {
-        let (mut text, metadata) = open_transcript(path)?;
+        let (mut text, _) = open_transcript(path)?;
         let stored = read::open(path, &mut text)?;
         let command = stored.command();
         match command {
@@ -184,8 +188,7 @@ fn merge(context: &Context, files: &[PathBuf], out: &Out) -> Result<u8> {
                 parts.add_other(command);
             }
             Command::Eval => {
-                check_size(path, &metadata)?;
-                stored.eval()?;
+                stored.eval(&mut |_| Ok(()))?;
                 parts.add_other(command);
             }
             Command::Check | Command::Diff | Command::DiffOfTwo => parts.add_other(command),
@@ -227,7 +230,7 @@ impl Twice {
     }
 }
 
-/// Entries of commands other than `compact` and `stats` are held in memory, so a report that would not fit is rejected.
+/// The entries of `check` and `diff` are held in memory, so a report that would not fit is rejected.
 fn check_size(path: &Path, metadata: &Metadata) -> Result<()> {
     if metadata.len() <= MAX_REPORT_BYTES {
         return Ok(());

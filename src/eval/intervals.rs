@@ -50,17 +50,40 @@ impl Interval {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Intervals([Option<Interval>; METRICS.len()]);
 
-impl Intervals {
-    /// The intervals of the means over `sessions`; `None` if no metric has one.
-    pub(super) fn of(sessions: &[&Scores]) -> Option<Intervals> {
-        let intervals = METRICS.map(|metric| {
-            let known = sessions.iter().filter_map(|scores| scores.share(metric));
-            interval(&known.collect::<Vec<f64>>())
+/// The shares of a method in each session, in the order of [`METRICS`]: in hundredths of a percent, to which reports round them
+/// anyway, and of which none of these metrics has more than 10 000.
+#[derive(Debug, Default)]
+pub(super) struct Columns([Vec<u16>; METRICS.len()]);
+
+impl Columns {
+    /// How many bytes the columns of so many sessions take.
+    pub(super) fn size(sessions: u64) -> u64 {
+        sessions.saturating_mul((METRICS.len() * size_of::<u16>()) as u64)
+    }
+
+    /// Adds a session.
+    pub(super) fn add(&mut self, scores: &Scores) {
+        for (column, metric) in self.0.iter_mut().zip(METRICS) {
+            column.extend(
+                scores
+                    .share(metric)
+                    .map(|share| (share * 100.0).round() as u16),
+            );
+        }
+    }
+
+    /// The intervals of the means; `None` if no metric has one.
+    pub(super) fn intervals(&self) -> Option<Intervals> {
+        let intervals = self.0.each_ref().map(|column| {
+            let shares = column.iter().map(|share| f64::from(*share) / 100.0);
+            interval(&shares.collect::<Vec<f64>>())
         });
         let is_any = intervals.iter().any(Option::is_some);
         is_any.then_some(Intervals(intervals))
     }
+}
 
+impl Intervals {
     /// The interval of one metric.
     pub fn get(&self, metric: Metric) -> Option<Interval> {
         let at = METRICS.iter().position(|other| *other == metric)?;
@@ -134,7 +157,9 @@ mod tests {
                 ..Scores::default()
             })
             .collect();
-        let intervals = Intervals::of(&scores.iter().collect::<Vec<_>>())?;
+        let mut columns = Columns::default();
+        scores.iter().for_each(|scores| columns.add(scores));
+        let intervals = columns.intervals()?;
         assert_eq!(intervals.get(Metric::User), None);
         assert_eq!(intervals.get(Metric::Used), None);
         intervals.get(Metric::Need)
@@ -148,6 +173,15 @@ mod tests {
         assert_eq!((same.low, same.high, same.half()), (50.0, 50.0, 0.0));
         let apart = of(&[0.0, 100.0]).unwrap();
         assert_eq!((apart.low, apart.high), (0.0, 100.0));
+    }
+
+    #[test]
+    fn a_share_is_drawn_as_reports_round_it() {
+        for share in (0..=10_000).map(|n| f64::from(n) / 100.0 + 0.001) {
+            let found = of(&[share, share]).unwrap();
+            assert_eq!(found.low, hundredths(share));
+            assert_eq!(found.low, found.high);
+        }
     }
 
     /// The bootstrap of many independent values agrees with theory: 1.96 standard errors on both sides.

@@ -88,6 +88,35 @@ impl Find for FileEval {
             false => "nothing_to_measure",
         }
     }
+
+    fn parts(&self) -> usize {
+        // The scores of a method take about as much as two parts.
+        let scores = |session: &SessionEval| 2 * (session.scores.len() + session.rounds.len());
+        let sessions = self.sessions.iter();
+        sessions.map(|session| 1 + scores(session)).sum()
+    }
+
+    fn exact(&self) -> Vec<u8> {
+        let mut exact = Vec::new();
+        for session in &self.sessions {
+            let methods = session.scores.iter().map(|of| &of.scores);
+            let rounds = session.rounds.iter().map(|of| &of.scores);
+            let all = methods.chain(rounds);
+            all.for_each(|scores| scores.put_exact(&mut exact));
+        }
+        exact
+    }
+
+    fn set_exact(&mut self, mut exact: &[u8]) -> Option<()> {
+        for session in &mut self.sessions {
+            let methods = session.scores.iter_mut().map(|of| &mut of.scores);
+            let rounds = session.rounds.iter_mut().map(|of| &mut of.scores);
+            for scores in methods.chain(rounds) {
+                scores.take_exact(&mut exact)?;
+            }
+        }
+        exact.is_empty().then_some(())
+    }
 }
 
 /// One session under all methods.

@@ -15,6 +15,7 @@ use super::events::EventKind;
 use super::index::Index;
 use super::open::open;
 use super::references::{References, Remains, in_one_line, sentences_of};
+use super::scores::ScoreSums;
 use super::segment::{CutPoint, bytes_of, lines_before};
 use super::sought::PatternSet;
 use super::{Budget, Scores, SessionEval};
@@ -197,53 +198,76 @@ fn only(format: Format, bytes: &[u8]) -> Option<(String, usize)> {
     }
 }
 
-/// The means of each round over the sessions that have it, and the sums of what they kept.
-pub(super) fn means(sessions: &[&SessionEval]) -> Vec<RoundScores> {
-    let mut order: Vec<(&str, Budget, u64)> = Vec::new();
-    let mut all: Vec<Vec<&RoundScores>> = Vec::new();
-    for round in sessions.iter().flat_map(|session| &session.rounds) {
-        let key = (&round.method[..], round.budget, round.round);
-        match order.iter().position(|other| *other == key) {
-            Some(at) => all[at].push(round),
-            None => {
-                order.push(key);
-                all.push(vec![round]);
-            }
+/// The rounds of sessions that are added up one by one.
+#[derive(Debug, Default)]
+pub(super) struct RoundSums {
+    /// In the order in which they were first seen.
+    all: Vec<RoundSum>,
+}
+
+/// A round of a method with a budget.
+#[derive(Debug)]
+struct RoundSum {
+    round: u64,
+    method: String,
+    budget: Budget,
+    files: Kept,
+    todos: Kept,
+    sentences: Kept,
+    scores: ScoreSums,
+}
+
+impl RoundSums {
+    pub(super) fn add(&mut self, session: &SessionEval) {
+        for round in &session.rounds {
+            let key = (&round.method[..], round.budget, round.round);
+            let is_it = |sum: &RoundSum| (&sum.method[..], sum.budget, sum.round) == key;
+            let at = self.all.iter().position(is_it).unwrap_or_else(|| {
+                self.all.push(RoundSum {
+                    round: round.round,
+                    method: round.method.clone(),
+                    budget: round.budget,
+                    files: Kept::default(),
+                    todos: Kept::default(),
+                    sentences: Kept::default(),
+                    scores: ScoreSums::default(),
+                });
+                self.all.len() - 1
+            });
+            let sum = &mut self.all[at];
+            sum.files.add(&round.files);
+            sum.todos.add(&round.todos);
+            sum.sentences.add(&round.sentences);
+            sum.scores.add(&round.scores);
         }
     }
-    let mut means: Vec<RoundScores> = order
-        .into_iter()
-        .zip(all)
-        .map(|((method, budget, round), of)| {
-            let mut mean = RoundScores {
-                round,
-                method: method.to_owned(),
-                budget,
-                files: Kept::default(),
-                todos: Kept::default(),
-                sentences: Kept::default(),
-                scores: Scores::mean(of.iter().map(|round| &round.scores)),
+
+    /// The means of each round over the sessions that have it, and the sums of what they kept.
+    pub(super) fn means(self) -> Vec<RoundScores> {
+        let mean = |sum: RoundSum| RoundScores {
+            round: sum.round,
+            method: sum.method,
+            budget: sum.budget,
+            files: sum.files,
+            todos: sum.todos,
+            sentences: sum.sentences,
+            scores: sum.scores.mean(),
+        };
+        let mut means: Vec<RoundScores> = self.all.into_iter().map(mean).collect();
+        // A session with more rounds may come after one with fewer.
+        means.sort_by_key(|mean| mean.round);
+        let first: Vec<(String, Budget)> = means
+            .iter()
+            .filter(|mean| mean.round == 1)
+            .map(|mean| (mean.method.clone(), mean.budget))
+            .collect();
+        let place = |mean: &RoundScores| {
+            let is_it = |(method, budget): &(String, Budget)| {
+                (method, budget) == (&mean.method, &mean.budget)
             };
-            for round in of {
-                mean.files.add(&round.files);
-                mean.todos.add(&round.todos);
-                mean.sentences.add(&round.sentences);
-            }
-            mean
-        })
-        .collect();
-    // A session with more rounds may come after one with fewer.
-    means.sort_by_key(|mean| mean.round);
-    let first: Vec<(String, Budget)> = means
-        .iter()
-        .filter(|mean| mean.round == 1)
-        .map(|mean| (mean.method.clone(), mean.budget))
-        .collect();
-    let place = |mean: &RoundScores| {
-        let is_it =
-            |(method, budget): &(String, Budget)| (method, budget) == (&mean.method, &mean.budget);
-        first.iter().position(is_it)
-    };
-    means.sort_by_key(place);
-    means
+            first.iter().position(is_it)
+        };
+        means.sort_by_key(place);
+        means
+    }
 }

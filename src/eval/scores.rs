@@ -1,6 +1,6 @@
 //! The figures of one run, and their means.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -89,23 +89,76 @@ impl Scores {
     }
 
     /// The means of percentages, if there are any, and the sums of counts.
-    pub(super) fn mean<'s>(scores: impl Iterator<Item = &'s Scores> + Clone) -> Scores {
-        let mut mean = Scores::default();
-        for (at, share) in mean.shares.iter_mut().enumerate() {
-            let known: Vec<f64> = scores.clone().filter_map(|one| one.shares[at]).collect();
-            *share = (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64);
+    pub(super) fn mean<'s>(scores: impl Iterator<Item = &'s Scores>) -> Scores {
+        let mut sums = ScoreSums::default();
+        scores.for_each(|one| sums.add(one));
+        sums.mean()
+    }
+
+    /// Appends the exact shares: JSON has rounded ones.
+    pub(super) fn put_exact(&self, to: &mut Vec<u8>) {
+        for share in self.shares.iter().flatten() {
+            to.extend_from_slice(&share.to_le_bytes());
         }
-        for one in scores {
-            mean.cuts += one.cuts;
-            mean.invented += one.invented;
-            mean.over += one.over;
-            mean.unreachable += one.unreachable;
-            mean.examples.extend(one.examples.iter().cloned());
+    }
+
+    /// Replaces rounded shares by the exact ones, which it takes from the beginning; `None` if there are too few.
+    pub(super) fn take_exact(&mut self, from: &mut &[u8]) -> Option<()> {
+        for share in self.shares.iter_mut().flatten() {
+            let (exact, rest) = from.split_first_chunk()?;
+            *share = f64::from_le_bytes(*exact);
+            *from = rest;
         }
-        mean.examples.sort();
-        mean.examples.dedup();
-        mean.examples.truncate(EXAMPLES);
-        mean
+        Some(())
+    }
+}
+
+/// Scores that are added up one by one. The order matters, if only to the last bit of a mean.
+#[derive(Debug, Default)]
+pub(super) struct ScoreSums {
+    shares: [f64; 10],
+    /// How many of each there were.
+    known: [u64; 10],
+    cuts: u64,
+    invented: u64,
+    examples: BTreeSet<String>,
+    over: u64,
+    unreachable: u64,
+}
+
+impl ScoreSums {
+    pub(super) fn add(&mut self, scores: &Scores) {
+        let sums = self.shares.iter_mut().zip(&mut self.known);
+        for ((sum, known), share) in sums.zip(scores.shares) {
+            if let Some(share) = share {
+                *sum += share;
+                *known += 1;
+            }
+        }
+        self.cuts += scores.cuts;
+        self.invented += scores.invented;
+        self.over += scores.over;
+        self.unreachable += scores.unreachable;
+        self.examples.extend(scores.examples.iter().cloned());
+        while self.examples.len() > EXAMPLES {
+            self.examples.pop_last();
+        }
+    }
+
+    /// The means of percentages, if there are any, and the sums of counts.
+    pub(super) fn mean(self) -> Scores {
+        let mut shares = [None; 10];
+        for (share, (sum, known)) in shares.iter_mut().zip(self.shares.iter().zip(self.known)) {
+            *share = (known > 0).then(|| sum / known as f64);
+        }
+        Scores {
+            cuts: self.cuts,
+            shares,
+            invented: self.invented,
+            examples: self.examples.into_iter().collect(),
+            over: self.over,
+            unreachable: self.unreachable,
+        }
     }
 }
 
@@ -176,5 +229,38 @@ mod tests {
         assert_eq!((mean.cuts, mean.invented), (2, 2));
         assert_eq!((mean.over, mean.unreachable), (2, 1));
         assert_eq!(mean.examples, ["x.rs"]);
+    }
+
+    #[test]
+    fn a_mean_names_the_first_examples_of_all() {
+        let one = |n: u64| Scores {
+            examples: (0..4).map(|k| format!("{:02}", (n * 4 + k) % 30)).collect(),
+            ..Scores::default()
+        };
+        let all: Vec<Scores> = (0..40).rev().map(one).collect();
+        let names: Vec<String> = (0..10).map(|n| format!("{n:02}")).collect();
+        assert_eq!(Scores::mean(all.iter()).examples, names);
+    }
+
+    #[test]
+    fn exact_shares_are_put_back() {
+        let thirds = |n: usize| Scores {
+            shares: std::array::from_fn(|at| (at != n).then_some(at as f64 / 3.0)),
+            ..Scores::default()
+        };
+        let mut bytes = Vec::new();
+        [thirds(0), thirds(7)]
+            .iter()
+            .for_each(|one| one.put_exact(&mut bytes));
+        let mut rest = &bytes[..];
+        for n in [0, 7] {
+            let json = serde_json::to_string(&thirds(n)).unwrap();
+            let mut read: Scores = serde_json::from_str(&json).unwrap();
+            assert_ne!(read, thirds(n));
+            read.take_exact(&mut rest).unwrap();
+            assert_eq!(read, thirds(n));
+        }
+        assert!(rest.is_empty());
+        assert_eq!(thirds(0).take_exact(&mut &bytes[1..9]), None);
     }
 }

@@ -137,17 +137,6 @@ pub trait Find: Default {
     }
 }
 
-/// The numbers of inputs by status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct FileCounts {
-    /// Those that were examined.
-    pub examined: u64,
-    /// Those whose format is not supported.
-    pub unsupported: u64,
-    /// Those that could not be read.
-    pub failed: u64,
-}
-
 impl<T: Find> Examined<T> {
     /// An input of a known format, with nothing found yet.
     pub fn new(path: &Path, format: &str, bytes: u64) -> Self {
@@ -208,21 +197,6 @@ impl<T: Find> Examined<T> {
             warnings: Vec::new(),
             found,
         })
-    }
-}
-
-impl FileCounts {
-    /// The counts of `files`.
-    pub fn of<T>(files: &[Examined<T>]) -> Self {
-        let mut counts = FileCounts::default();
-        for file in files {
-            *match file.status {
-                FileStatus::Examined => &mut counts.examined,
-                FileStatus::Unsupported(_) => &mut counts.unsupported,
-                FileStatus::Failed => &mut counts.failed,
-            } += 1;
-        }
-        counts
     }
 }
 

@@ -62,11 +62,6 @@ impl NotReads {
         }
     }
 
-    /// Adds the files whose format is not supported.
-    pub fn add_files<T>(&mut self, files: &[Examined<T>]) {
-        files.iter().for_each(|file| self.add_file(file));
-    }
-
     /// Adds a file if its format is not supported.
     pub fn add_file<T>(&mut self, file: &Examined<T>) {
         match file.status {

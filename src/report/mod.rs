@@ -52,7 +52,7 @@ pub use diff::{
     Compared, ComparisonReport, DiffReport, write_comparison, write_comparison_json,
     write_comparison_stat, write_diff, write_diff_json, write_diff_stat, write_differences,
 };
-pub use eval::{Evals, Rows, write_eval_csv, write_eval_table};
+pub use eval::{EvalHeader, Evals, Rows, write_eval_csv, write_eval_table};
 pub(crate) use pieces::in_turn;
 #[cfg(feature = "cli")]
 pub(crate) use quoted::quoted;

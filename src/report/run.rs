@@ -3,12 +3,10 @@
 //! Knows no command: the data about a command's runs and inputs have types of their own.
 
 use std::borrow::Cow;
-use std::io::{self, Write};
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::json::{write_lines, write_pretty};
 use crate::outcome::{Entry, NotRead};
 
 use super::times::RunTimings;
@@ -119,17 +117,5 @@ impl<A, T, F> RunReport<A, T, F> {
     /// The inputs, for use in another report.
     pub fn into_files(self) -> Vec<F> {
         self.files
-    }
-}
-
-impl<A: Serialize, T: Serialize, F: Serialize> RunReport<A, T, F> {
-    /// Writes one indented JSON object, followed by a line ending.
-    pub(super) fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_pretty(self, out)
-    }
-
-    /// Writes a line for each input and a last one for the run.
-    pub(super) fn write_json_lines(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_lines(&self.files, &self.head, out)
     }
 }

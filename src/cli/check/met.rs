@@ -8,7 +8,7 @@ use super::expect::{Expect, Expectation, Figure, What};
 use super::limit::{Limit, Unit};
 use super::texts::Texts;
 use crate::artifacts::Replies;
-use crate::batch::{each_transcript, eval_bytes};
+use crate::batch::{each_transcript, eval_bytes, unread};
 use crate::cli::eval::{CUTS, measured};
 use crate::cli::without_server::without_server;
 use crate::diff::{Differ, Fate, Row, Source};
@@ -285,7 +285,8 @@ impl Compacted<'_> {
             budgets.to_vec(),
             Cutting::at(&CUTS),
         )?;
-        let totals = Totals::of(&[eval_bytes(Path::new("input.jsonl"), self.input, &evaluator)]);
+        let entries = &[eval_bytes(Path::new("input.jsonl"), self.input, &evaluator)][..];
+        let totals = Totals::of(&entries).map_err(unread)?;
         let need = totals
             .scores
             .first()

@@ -12,21 +12,28 @@ mod tests;
 
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::PolicyRef;
 use super::csv;
-use super::{PolicyRef, RunReport};
+use super::run::Head;
+use super::times::RunTimings;
 use crate::eval::{Budget, FileEval, Totals};
-use crate::outcome::Examined;
+use crate::outcome::{Entries, Examined, NotRead, Timings};
 
 use columns::{Row, columns};
 
 pub(super) use columns::csv_header;
 pub use table::write as write_eval_table;
 
-/// The measurements of a run.
-pub type Evals = RunReport<EvalHeader, Totals, Examined<FileEval>>;
+/// The measurements of a run. Its inputs may be stored anywhere.
+#[expect(missing_debug_implementations, reason = "entries need not have one")]
+pub struct Evals<'e> {
+    pub(super) head: Head<EvalHeader, Totals>,
+    entries: &'e dyn Entries<Examined<FileEval>>,
+}
 
 /// How a run measured. The fields are the JSON keys, in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,63 +55,92 @@ pub enum Rows {
     Sessions,
 }
 
-impl Evals {
-    /// The means over `files`, which are in path order.
-    pub fn new(
-        policies: Vec<PolicyRef>,
-        budgets: Vec<Budget>,
-        files: Vec<Examined<FileEval>>,
-    ) -> Self {
-        let about = EvalHeader {
+impl EvalHeader {
+    /// The header for these policies and budgets.
+    pub fn new(policies: Vec<PolicyRef>, budgets: Vec<Budget>) -> Self {
+        EvalHeader {
             policies,
             vocabulary: "cl100k_base".into(),
             budgets,
-        };
-        RunReport::of(about, Totals::of(&files), files)
+        }
+    }
+}
+
+impl<'e> Evals<'e> {
+    /// The means over `entries`, which are in path order.
+    ///
+    /// # Errors
+    /// If an entry cannot be read.
+    pub fn of(about: EvalHeader, entries: &'e dyn Entries<Examined<FileEval>>) -> io::Result<Self> {
+        let totals = Totals::of(entries)?;
+        Ok(Evals::recorded(about, totals, entries))
     }
 
-    /// The same report read back, with its recorded means: means computed from its scores, which are rounded, may differ.
-    pub(super) fn read_back(
+    /// The report with means that were computed before: those from the scores of a report, which are rounded, may differ.
+    pub(super) fn recorded(
         about: EvalHeader,
         totals: Totals,
-        files: Vec<Examined<FileEval>>,
-    ) -> std::result::Result<Self, String> {
-        let counted = Totals::of(&files);
-        let ways = |totals: &Totals| -> Vec<(String, String)> {
-            let scores = totals.scores.iter();
-            scores
-                .map(|of| (of.method.clone(), of.budget.to_string()))
-                .collect()
-        };
-        let sizes = |totals: &Totals| (totals.sessions, totals.cuts);
-        if sizes(&counted) != sizes(&totals) || ways(&counted) != ways(&totals) {
-            return Err("its totals are not those of its files".to_owned());
+        entries: &'e dyn Entries<Examined<FileEval>>,
+    ) -> Self {
+        Evals {
+            head: Head::new(about, totals),
+            entries,
         }
-        Ok(RunReport::of(about, totals, files))
+    }
+
+    /// The same report, also saying what was not read.
+    #[must_use]
+    pub fn with_not_read(mut self, not_read: Vec<NotRead>) -> Self {
+        self.head.not_read = not_read;
+        self
+    }
+
+    /// The same report, also saying how long the run and its phases took.
+    ///
+    /// # Errors
+    /// If an entry cannot be read.
+    pub fn with_timings(mut self, wall: Option<Duration>) -> io::Result<Self> {
+        let Some(wall) = wall else {
+            return Ok(self);
+        };
+        let mut phases = Timings::default();
+        self.entries.each(&mut |file| {
+            if let Some(timings) = &file.file.timings {
+                phases += timings;
+            }
+            Ok(())
+        })?;
+        self.head.timings = Some(RunTimings::new(wall, phases));
+        Ok(self)
+    }
+
+    /// What it says about the run as a whole.
+    pub fn head(&self) -> &Head<EvalHeader, Totals> {
+        &self.head
     }
 }
 
 /// Writes a header and a row for each method and budget; rows of the whole run have an empty path.
 ///
-/// Errors are the writer's.
-pub fn write_eval_csv(evals: &Evals, rows: Rows, out: &mut dyn Write) -> io::Result<()> {
+/// Errors are the writer's, and those of entries that cannot be read.
+pub fn write_eval_csv(evals: &Evals<'_>, rows: Rows, out: &mut dyn Write) -> io::Result<()> {
     let all = evals.head.totals.scores.iter().map(|of| Row {
         path: "",
         session: "",
         of,
     });
-    let sessions = match rows {
-        Rows::Totals => &[][..],
-        Rows::Sessions => &evals.files,
-    };
-    let sessions = sessions.iter().flat_map(|file| {
-        file.found.sessions.iter().flat_map(|session| {
-            session.scores.iter().map(|of| Row {
-                path: &file.file.path,
-                session: &session.id,
-                of,
-            })
-        })
-    });
-    csv::write(&columns(), all.chain(sessions), out)
+    csv::write(&columns(), all, out)?;
+    match rows {
+        Rows::Totals => Ok(()),
+        Rows::Sessions => evals.entries.each(&mut |file| {
+            let sessions = file.found.sessions.iter().flat_map(|session| {
+                session.scores.iter().map(|of| Row {
+                    path: &file.file.path,
+                    session: &session.id,
+                    of,
+                })
+            });
+            csv::write_rows(&columns(), sessions, out)
+        }),
+    }
 }

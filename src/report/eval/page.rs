@@ -21,25 +21,26 @@ use crate::report::page::{
 use crate::report::times::time;
 
 /// Why files were not examined: each reason with the number of files, the most frequent first.
-fn not_read(evals: &Evals) -> Vec<(u64, String)> {
+fn not_read(evals: &Evals<'_>) -> io::Result<Vec<(u64, String)>> {
     let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
-    for file in &evals.files {
+    evals.entries.each_remarkable(&mut |_, file| {
         let why = not_examined(file);
         let reason = match file.status {
-            FileStatus::Examined => continue,
+            FileStatus::Examined => return Ok(()),
             FileStatus::Unsupported(_) => format!("unsupported: {why}"),
             FileStatus::Failed => why,
         };
         *reasons.entry(reason).or_default() += 1;
-    }
+        Ok(())
+    })?;
     let mut reasons: Vec<_> = reasons.into_iter().map(|(why, n)| (n, why)).collect();
     // The sort is stable, so that equally frequent reasons stay in alphabetical order.
     reasons.sort_by_key(|(n, _)| Reverse(*n));
-    reasons
+    Ok(reasons)
 }
 
 /// Writes the page.
-pub(super) fn write(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(evals: &Evals<'_>, out: &mut dyn Write) -> io::Result<()> {
     let totals = &evals.head.totals;
     let best = totals
         .scores
@@ -84,7 +85,7 @@ pub(super) fn write(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
                     .skipped
                     .iter()
                     .map(|(skipped, n)| (*n, why(*skipped).to_owned()))
-                    .chain(not_read(evals))
+                    .chain(not_read(evals)?)
                     .collect(),
             },
             left_out::list(evals.head.not_read()),
@@ -116,7 +117,7 @@ pub(super) fn write(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
     page::write(&page, out)
 }
 
-fn facts(evals: &Evals) -> Vec<Fact> {
+fn facts(evals: &Evals<'_>) -> Vec<Fact> {
     let scores = evals.head.totals.scores.iter();
     let policies = scores.filter(|of| of.kind == Kind::Policy);
     let (mut over, mut invented) = (0, 0);
@@ -139,7 +140,12 @@ fn facts(evals: &Evals) -> Vec<Fact> {
 }
 
 /// What is kept of one kind, against the tokens that are kept, with a line for each method.
-fn curves(evals: &Evals, title: &'static str, metric: Metric, name: &'static str) -> Option<Chart> {
+fn curves(
+    evals: &Evals<'_>,
+    title: &'static str,
+    metric: Metric,
+    name: &'static str,
+) -> Option<Chart> {
     let mut lines: Vec<Line> = Vec::new();
     for of in &evals.head.totals.scores {
         let Some((x, y)) = of.scores.share(Metric::Used).zip(of.scores.share(metric)) else {

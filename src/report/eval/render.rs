@@ -6,16 +6,20 @@ use std::io::{self, Write};
 
 use super::table::{budgets, note};
 use super::{Evals, Rows, page, write_eval_csv};
+use crate::report::json::{write_each, write_line, write_list};
 use crate::report::left_out;
 use crate::report::markdown::{write_foot, write_times};
 use crate::report::{Render, ReportFormat};
 use crate::text::count;
 
-impl Render for Evals {
+impl Render for Evals<'_> {
     fn render(&self, format: ReportFormat, out: &mut dyn Write) -> io::Result<()> {
         match format {
-            ReportFormat::Json => self.write_json(out),
-            ReportFormat::Jsonl => self.write_json_lines(out),
+            ReportFormat::Json => write_list(&self.head, self.entries, out),
+            ReportFormat::Jsonl => {
+                write_each(self.entries, out)?;
+                write_line(&self.head, out)
+            }
             ReportFormat::Csv(_) => write_eval_csv(self, Rows::Sessions, out),
             ReportFormat::Markdown => markdown(self, out),
             ReportFormat::Html => page::write(self, out),
@@ -23,7 +27,7 @@ impl Render for Evals {
     }
 }
 
-fn markdown(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
+fn markdown(evals: &Evals<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "**{}** in {}: what is left to be found, in percent",

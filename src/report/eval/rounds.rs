@@ -20,7 +20,7 @@ const SHARES: [Metric; 7] = [
 ];
 
 /// The tables, in the order of the rounds' methods and budgets.
-pub(super) fn tables(evals: &Evals) -> Vec<Table> {
+pub(super) fn tables(evals: &Evals<'_>) -> Vec<Table> {
     let rounds = &evals.head.totals.rounds;
     let is_same = |a: &RoundScores, b: &RoundScores| (&a.method, a.budget) == (&b.method, b.budget);
     rounds.chunk_by(is_same).map(table).collect()

@@ -13,8 +13,8 @@ use crate::text::{count, printable, shown_name, thousands};
 
 /// Writes the tables for this screen.
 ///
-/// Errors are the writer's.
-pub fn write(evals: &Evals, rows: Rows, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
+/// Errors are the writer's, and those of entries that cannot be read.
+pub fn write(evals: &Evals<'_>, rows: Rows, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
     for table in budgets(evals) {
         table.write(screen, out)?;
         writeln!(out)?;
@@ -31,7 +31,7 @@ pub fn write(evals: &Evals, rows: Rows, screen: Screen, out: &mut dyn Write) -> 
 }
 
 /// A table for each budget.
-pub(super) fn budgets(evals: &Evals) -> Vec<Table> {
+pub(super) fn budgets(evals: &Evals<'_>) -> Vec<Table> {
     let budgets = evals.head.about.budgets.iter().filter_map(|budget| {
         let scores = of_budget(&evals.head.totals.scores, *budget);
         (!scores.is_empty()).then(|| table(title(*budget), &scores))
@@ -39,8 +39,8 @@ pub(super) fn budgets(evals: &Evals) -> Vec<Table> {
     budgets.chain(rounds::tables(evals)).collect()
 }
 
-fn sessions(evals: &Evals, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
-    for file in &evals.files {
+fn sessions(evals: &Evals<'_>, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
+    evals.entries.each(&mut |file| {
         let path = shown_name(&file.file.path);
         let path = printable(&path);
         match file.status {
@@ -72,8 +72,8 @@ fn sessions(evals: &Evals, screen: Screen, out: &mut dyn Write) -> io::Result<()
             }
             writeln!(out)?;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn of_budget(scores: &[MethodScores], budget: Budget) -> Vec<&MethodScores> {

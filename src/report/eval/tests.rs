@@ -7,7 +7,7 @@ use crate::eval::{Budget, Cut, Kind, MethodScores, Scores, SessionEval, Skipped}
 use crate::report::Screen;
 use crate::report::{Render, ReportFormat};
 
-fn evals() -> Evals {
+fn files() -> Vec<Examined<FileEval>> {
     let scores = |method: &str, kind, need: Option<f64>, invented| MethodScores {
         method: method.to_owned(),
         kind,
@@ -67,7 +67,12 @@ fn evals() -> Evals {
         ),
         session("side", Some(Skipped::NoCut), Vec::new()),
     ];
-    Evals::new(Vec::new(), vec![Budget::Percent(10.0)], vec![file])
+    vec![file]
+}
+
+fn evals<'e>(files: &'e &'e [Examined<FileEval>]) -> Evals<'e> {
+    let about = EvalHeader::new(Vec::new(), vec![Budget::Percent(10.0)]);
+    Evals::of(about, files).unwrap()
 }
 
 fn text(write: impl Fn(&mut Vec<u8>) -> io::Result<()>) -> String {
@@ -89,9 +94,17 @@ head+tail      -      50.0    -     -    -    -    -      -     -   9.9     0   
 over the budget: 2 times, 1 of them because the policy cannot leave less
 not measured: 1 with no place for a cut
 ";
-    let totals = text(|out| write_eval_table(&evals(), Rows::Totals, Screen::plain(100), out));
+    let totals =
+        text(|out| write_eval_table(&evals(&&files()[..]), Rows::Totals, Screen::plain(100), out));
     assert_eq!(totals, format!("{rows}{note}"));
-    let sessions = text(|out| write_eval_table(&evals(), Rows::Sessions, Screen::plain(100), out));
+    let sessions = text(|out| {
+        write_eval_table(
+            &evals(&&files()[..]),
+            Rows::Sessions,
+            Screen::plain(100),
+            out,
+        )
+    });
     let of_session = "a,\\u{1b}.jsonl: 2 400 tokens, 2 cuts, 12 12 names needed\n";
     let skipped = "a,\\u{1b}.jsonl side: with no place for a cut\n\n";
     assert_eq!(sessions, format!("{rows}{of_session}{rows}{skipped}{note}"));
@@ -105,7 +118,7 @@ path,session,method,kind,budget,cuts,need,grounded,far,user,mod,cmd,err,state_fi
 ,,head+tail,baseline,10,2,,50.00,,,,,,,,9.88,0,0
 ";
     assert_eq!(
-        text(|out| write_eval_csv(&evals(), Rows::Totals, out)),
+        text(|out| write_eval_csv(&evals(&&files()[..]), Rows::Totals, out)),
         totals
     );
     let sessions = "\
@@ -113,14 +126,14 @@ path,session,method,kind,budget,cuts,need,grounded,far,user,mod,cmd,err,state_fi
 \"a,\\u{1b}.jsonl\",main,head+tail,baseline,10,2,,50.00,,,,,,,,9.88,0,0
 ";
     assert_eq!(
-        text(|out| write_eval_csv(&evals(), Rows::Sessions, out)),
+        text(|out| write_eval_csv(&evals(&&files()[..]), Rows::Sessions, out)),
         format!("{totals}{sessions}")
     );
 }
 
 #[test]
 fn the_json_has_all_of_it() {
-    let json = text(|out| evals().render(ReportFormat::Json, out));
+    let json = text(|out| evals(&&files()[..]).render(ReportFormat::Json, out));
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let scores = &json["totals"]["scores"][0];
     assert_eq!(scores["method"], "auto");
@@ -140,7 +153,7 @@ fn the_json_has_all_of_it() {
 
 #[test]
 fn the_page_says_why_files_were_not_measured() {
-    let mut evals = evals();
+    let mut files = files();
     let unread = |path: &str| {
         let why = crate::outcome::Unread {
             why: "the format x is not supported".to_owned(),
@@ -150,8 +163,8 @@ fn the_page_says_why_files_were_not_measured() {
         file.status = crate::outcome::FileStatus::Unsupported(why);
         file
     };
-    evals.files.extend([unread("b"), unread("c")]);
-    let page = text(|out| evals.render(ReportFormat::Html, out));
+    files.extend([unread("b"), unread("c")]);
+    let page = text(|out| evals(&&files[..]).render(ReportFormat::Html, out));
     let told = "<span class=\"n\">2</span> unsupported: the format x is not supported</li>";
     assert!(page.contains(told), "{page}");
 }

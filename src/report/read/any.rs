@@ -18,7 +18,7 @@ pub enum AnyReport<'e> {
     /// Of `replay`.
     Replay(Box<Replays<'e>>),
     /// Of `eval`.
-    Eval(Evals),
+    Eval(Box<Evals<'e>>),
     /// Of `diff`, on two files.
     Diff(Box<DiffReport>),
     /// Of `diff`, on two policies.

@@ -11,11 +11,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::error::{self, Error, ErrorKind};
+use crate::eval::{self, FileEval};
 use crate::outcome::{Entries, Examined, Interrupted, NotRead, Totals, unread};
 use crate::replay::FileReplay;
 use crate::report::run::{Head, RunReport};
 use crate::report::times::RunTimings;
-use crate::report::{CompactHeader, ReplayHeader, Replays, Stats, StatsHeader, StreamedReport};
+use crate::report::{
+    CompactHeader, EvalHeader, Evals, ReplayHeader, Replays, Stats, StatsHeader, StreamedReport,
+};
 use crate::stats::FileStats;
 
 /// What the head of every report says besides the command's own data.
@@ -79,6 +82,13 @@ pub struct Back<A> {
     pub(super) left: Option<Interrupted>,
     pub(super) said: Said,
     pub(super) common: Common,
+}
+
+/// What a report of `eval` says about its run. Its means are recorded ones: those of its entries, which are rounded, may differ.
+#[derive(Debug)]
+pub struct RecordedEval {
+    pub(super) header: EvalHeader,
+    pub(super) totals: eval::Totals,
 }
 
 impl<A> Back<A> {
@@ -169,5 +179,15 @@ impl Back<ReplayHeader> {
         self.check(&report.head.totals)?;
         self.common.put(&mut report.head);
         Ok(report)
+    }
+}
+
+impl Back<RecordedEval> {
+    /// The report on these entries, which are its own.
+    pub fn report(self, entries: &dyn Entries<Examined<FileEval>>) -> Evals<'_> {
+        let RecordedEval { header, totals } = self.about;
+        let mut report = Evals::recorded(header, totals, entries);
+        self.common.put(&mut report.head);
+        report
     }
 }

@@ -1,13 +1,14 @@
 //! Reports of every command read back from JSON or JSON lines.
 //!
-//! There is one reader for all: it reads a head and entries, with the command's types. Entries of `compact` and `stats` are passed
-//! on one by one, and are never all in memory. Sums are recomputed and never taken from the file (except the means of `eval`, whose
+//! There is one reader for all: it reads a head and entries, with the command's types. Entries about inputs are passed on one by
+//! one, and are never all in memory. Sums are recomputed and never taken from the file (except the means of `eval`, whose
 //! parts are rounded), and a report with different sums is rejected: it has lost entries, or somebody changed it. A report of a
 //! later version, or of a command whose reports are not supported, is rejected: nothing is guessed.
 
 mod any;
 mod back;
 mod list;
+mod measured;
 mod merge;
 mod source;
 mod split;
@@ -20,17 +21,17 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::diff::{AboutFiles, AboutPolicies};
 use super::run::SCHEMA_VERSION;
-use super::{
-    CompactHeader, ComparisonReport, DiffReport, Evals, ReplayHeader, Report, StatsHeader,
-};
+use super::{CompactHeader, ComparisonReport, DiffReport, ReplayHeader, Report, StatsHeader};
 use crate::error::{Error, ErrorKind, Result};
+use crate::eval::FileEval;
 use crate::outcome::{Examined, Interrupted, Outcome, ReadBack};
 use crate::replay::FileReplay;
 use crate::stats::FileStats;
+use measured::Measured;
 use source::Source;
 
 pub use any::AnyReport;
-pub use back::Back;
+pub use back::{Back, RecordedEval};
 pub use merge::{Merged, Parts};
 pub use source::Text;
 
@@ -176,22 +177,25 @@ impl Stored<'_> {
         self.back(about, None)
     }
 
-    /// Reads a report of `eval` into memory.
+    /// The same for a report of `eval`, with its recorded means.
     ///
     /// # Errors
-    /// If it is not such a report; with the line.
-    pub fn eval(mut self) -> Result<Evals> {
-        let mut files = Vec::new();
-        let about = self.parts(&mut |file| {
-            files.push(file);
-            Ok(())
+    /// The errors of [`Stored::compact`], or if the means are not those of its entries.
+    pub fn eval(
+        mut self,
+        keep: &mut dyn FnMut(Examined<FileEval>) -> Result<()>,
+    ) -> Result<Back<RecordedEval>> {
+        let mut measured = Measured::default();
+        let header = self.parts(&mut |file: Examined<FileEval>| {
+            measured.add(&file);
+            keep(file)
         })?;
-        let totals: TotalsOf<crate::eval::Totals> = self.head()?;
-        let report = Evals::read_back(about, totals.totals, files);
-        let report = report.map_err(|why| self.source.refused(why))?;
-        let back = self.back((), None)?;
-        back.check(&report.head.totals)?;
-        Ok(back.run(report))
+        let TotalsOf { totals } = self.head()?;
+        if !measured.is_of(&totals) {
+            let why = "its totals are not those of its files";
+            return Err(self.source.refused(why));
+        }
+        self.back(RecordedEval { header, totals }, None)
     }
 
     /// Reads a report of `diff` on two files into memory.

@@ -1,13 +1,17 @@
-//! Reports of `replay` are the same from memory and from disk.
+//! Reports of `replay` and of `eval` are the same from memory and from disk.
 
 use std::borrow::Cow;
 
 use super::*;
 use crate::artifacts::Replies;
-use crate::batch::replay_bytes;
-use crate::policy::parse;
+use crate::batch::{eval_bytes, replay_bytes};
+use crate::eval::{Baseline, Budget, Candidate, Cutting, Evaluator, FileEval};
+use crate::policy::{Policy, Setting, parse, resolve};
 use crate::replay::{FileReplay, Player, Replayer};
-use crate::report::{Detail, ReplayHeader, Replays, write_replay_table};
+use crate::report::{
+    Detail, EvalHeader, Evals, ReplayHeader, Replays, Rows, write_eval_csv, write_eval_table,
+    write_replay_table,
+};
 
 /// A session of so many messages, each of several words.
 fn session(messages: u64) -> String {
@@ -20,6 +24,19 @@ fn session(messages: u64) -> String {
         format!("{{\"role\":\"{role}\",\"content\":\"{content}{k}\"}}\n")
     };
     (0..messages).map(message).collect()
+}
+
+/// A preset with these settings.
+fn set(name: &str, settings: &[(&str, &str)]) -> Policy {
+    let settings: Vec<Setting> = settings
+        .iter()
+        .map(|(key, value)| Setting {
+            key: (*key).to_owned(),
+            value: (*value).to_owned(),
+            origin: "a test".to_owned(),
+        })
+        .collect();
+    resolve(preset(name).unwrap(), &settings).unwrap().policy
 }
 
 fn named(name: &str) -> PolicyRef {
@@ -128,7 +145,7 @@ fn many_replayed_inputs_are_reported_as_few_are() {
     assert_eq!(csv.lines().count(), 1 + 2 * sessions);
     assert!(markdown.contains("and 80 more files"), "{markdown}");
     assert!(page.contains("Context over requests"));
-    assert!(timeline.contains("in/000.jsonl"), "{timeline}");
+    assert!(timeline.contains("scripted: in/001.jsonl"), "{timeline}");
     assert_eq!(dir.path().read_dir().unwrap().count(), 0);
 }
 
@@ -137,4 +154,100 @@ fn few_sessions(of: &Sorted<Examined<FileReplay>>) -> usize {
         panic!("they are on disk");
     };
     held.iter().map(|file| file.found.sessions.len()).sum()
+}
+
+/// A session in which names of files are needed again, later.
+fn work(n: u64) -> String {
+    let line = |k: u64| {
+        let (role, content) = match k % 2 {
+            0 => {
+                let file = |m: u64| format!("src/part{}.rs", (k * n + m * 3) % (7 + n));
+                let files: Vec<String> = (0..4).map(file).collect();
+                (
+                    "user",
+                    format!("Please mend {}. It is step {k}.", files.join(" and ")),
+                )
+            }
+            _ => {
+                let file = |m: u64| format!("src/part{}.rs", (k + m * 2) % (7 + n));
+                (
+                    "assistant",
+                    format!("I looked at {} and {}.", file(0), file(n)),
+                )
+            }
+        };
+        format!("{{\"role\":\"{role}\",\"content\":\"{content}\"}}\n")
+    };
+    (0..16 + n * 3).map(line).collect()
+}
+
+/// What is measured in each of a few sessions.
+fn measured(cutting: &dyn Fn() -> Cutting, baselines: &[Baseline]) -> Vec<Examined<FileEval>> {
+    let budgets = [Budget::Percent(10.0), Budget::Percent(30.0)];
+    let policies = ["10", "30"].map(|budget| {
+        let settings = Candidate::FOR_BUDGETS.into_iter();
+        let settings: Vec<_> = settings.chain([(Candidate::BUDGET, budget)]).collect();
+        set("auto", &settings)
+    });
+    let of_budgets = policies.iter().zip(budgets);
+    let candidate = Candidate::new("auto".to_owned(), of_budgets, &Replies::default()).unwrap();
+    let evaluator = Evaluator::new(
+        vec![candidate],
+        baselines.to_vec(),
+        budgets.to_vec(),
+        cutting(),
+    )
+    .unwrap();
+    let one = |n: u64| eval_bytes(Path::new("x"), work(n).as_bytes(), &evaluator);
+    let not = eval_bytes(Path::new("x"), b"nothing that is known", &evaluator);
+    (0..7).map(one).chain([not]).collect()
+}
+
+#[test]
+fn many_measured_inputs_are_reported_as_few_are() {
+    let in_rounds = || Cutting {
+        rounds: 3,
+        ..Cutting::at(&[])
+    };
+    let cuts = || Cutting::at(&[35.0, 60.0]);
+    for sessions in [measured(&cuts, &Baseline::ALL), measured(&in_rounds, &[])] {
+        let dir = tempfile::tempdir().unwrap();
+        // The last one has no session.
+        let kind = |n: u64| match n {
+            23 => 7,
+            _ => n % 7,
+        };
+        let entry = |n: u64, path: &Path| {
+            let mut file = sessions[kind(n) as usize].clone();
+            file.file.path = path.display().to_string();
+            file
+        };
+        let all: [Sorted<Examined<FileEval>>; 2] = few_and_many(dir.path(), entry);
+        let [few, many] = all.each_ref().map(|of| {
+            let budgets = vec![Budget::Percent(10.0), Budget::Percent(30.0)];
+            let about = EvalHeader::new(vec![named("auto")], budgets);
+            let report = Evals::of(about, of).unwrap();
+            let report = report.with_timings(Some(std::time::Duration::from_secs(7)));
+            let report = report.unwrap();
+            let mut texts = rendered(&report, &[]);
+            for rows in [Rows::Totals, Rows::Sessions] {
+                let mut bytes = Vec::new();
+                write_eval_table(&report, rows, Screen::plain(100), &mut bytes).unwrap();
+                write_eval_csv(&report, rows, &mut bytes).unwrap();
+                texts.push(String::from_utf8(bytes).unwrap());
+            }
+            // To the last bit, although their JSON has two decimals.
+            (texts, report.head().totals().clone())
+        });
+        for (many, few) in many.0.iter().zip(&few.0) {
+            assert_eq!(many, few);
+        }
+        assert_eq!(many.1, few.1);
+        let shares = many.1.scores.iter().flat_map(|of| of.scores.shares);
+        let is_rounded = |share: f64| (share * 100.0).round() / 100.0 == share;
+        assert!(shares.flatten().any(|share| !is_rounded(share)));
+        assert!(many.1.scores[0].intervals.is_some());
+        assert!(many.0[4].contains("unsupported"));
+        assert_eq!(dir.path().read_dir().unwrap().count(), 0);
+    }
 }
