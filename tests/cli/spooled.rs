@@ -133,3 +133,57 @@ fn a_long_report_is_rendered_and_added_up_like_a_short_one() {
     let says = "cut.jsonl:12000: its totals say files 12000, and its files add up to 11999";
     place.run("report cut.jsonl").exits(2).says(&[says]);
 }
+
+#[test]
+fn many_replayed_and_measured_files_are_reported_like_their_parts() {
+    let place = Place::new();
+    // So many files that they do not stay in memory, and half of them do. Most are too short for anything to happen.
+    for file in 0..11_000 {
+        let message = |n: usize| {
+            let words = format!(
+                "look at src/part{}.rs and src/part{}.rs. ",
+                n % 7,
+                n * file % 11
+            );
+            format!(
+                "{{\"role\":\"user\",\"content\":\"{words}\"}}\n{{\"role\":\"assistant\",\"content\":\"{words}\"}}\n"
+            )
+        };
+        let turns = if file % 500 == 0 { 12 } else { 1 };
+        let text: String = (0..turns).map(message).collect();
+        place.write(&format!("in/{file:05}.jsonl"), text);
+    }
+    place.write("in/odd.jsonl", "nothing that is known\n");
+    for command in [
+        "replay in --policy auto",
+        "eval in --budget 20 --no-baselines",
+    ] {
+        let table = place
+            .run(&format!("{command}{}", reports("--report", "all")))
+            .exits(0);
+        let mut parts = Vec::new();
+        for n in 1..=2 {
+            let report = format!("--shard {n}/2 --report {n}.jsonl");
+            place.run(&format!("{command} -q {report}")).exits(0);
+            parts.extend(lines(&place.text(&format!("{n}.jsonl")), usize::MAX).0);
+        }
+        parts.sort_by_key(|line| line.split("in/").nth(1).map(|path| path[..5].to_owned()));
+        let (all, _) = lines(&place.text("all.jsonl"), usize::MAX);
+        assert_eq!(all.len(), 11_001, "{command}");
+        assert!(all == parts, "{command}");
+        for from in ["all.json", "all.jsonl"] {
+            let again = place.run(&format!("report {from}")).exits(0);
+            assert_eq!(again.text(), table.text(), "{command}: {from}");
+        }
+        place
+            .run(&format!("report all.jsonl{}", reports("-o", "again")))
+            .exits(0);
+        for form in REPORTS {
+            let all = place.text(&format!("all.{form}"));
+            assert!(
+                place.text(&format!("again.{form}")) == all,
+                "{command}: {form}"
+            );
+        }
+    }
+}
