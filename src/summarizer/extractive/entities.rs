@@ -446,7 +446,7 @@ mod tests {
         let mut seed = 1_u64;
         for _ in 0..20_000 {
             let mut text = Vec::new();
-            while seed % 29 > 0 || text.is_empty() {
+            while !seed.is_multiple_of(29) || text.is_empty() {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 let at = (seed >> 33) as usize;
                 let times = if at.is_multiple_of(16) { at % 140 } else { 1 };
