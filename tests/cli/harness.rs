@@ -25,24 +25,43 @@ pub(super) struct Ran {
     pub(super) err: String,
 }
 
+/// A file system in memory, on Linux.
+const MEMORY: &str = "/dev/shm";
+
+/// Whether there is room for the files of several tests: containers often have 64 MB.
+#[cfg(unix)]
+fn has_room(folder: &str) -> bool {
+    const ENOUGH: u64 = 1 << 30;
+    rustix::fs::statvfs(folder).is_ok_and(|of| of.f_bavail * of.f_frsize > ENOUGH)
+}
+
+#[cfg(not(unix))]
+fn has_room(_: &str) -> bool {
+    false
+}
+
 impl Place {
     pub(super) fn new() -> Self {
         Place(tempfile::tempdir().unwrap())
     }
 
-    /// The same in memory, where that can be had: for many runs that wait for a disk otherwise.
-    #[cfg(target_os = "linux")]
+    /// The same in memory, where there is room: for many runs that wait for a disk otherwise.
     pub(super) fn in_memory() -> Self {
-        tempfile::tempdir_in("/dev/shm").map_or_else(|_| Place::new(), Place)
+        let place = has_room(MEMORY).then(|| tempfile::tempdir_in(MEMORY).ok());
+        place.flatten().map_or_else(Place::new, Place)
     }
 
     /// A folder with these files.
     pub(super) fn with<B: AsRef<[u8]>>(files: &[(&str, B)]) -> Self {
-        let place = Place::new();
+        Place::new().and(files)
+    }
+
+    /// The same folder with these files.
+    pub(super) fn and<B: AsRef<[u8]>>(self, files: &[(&str, B)]) -> Self {
         for (name, bytes) in files {
-            place.write(name, bytes);
+            self.write(name, bytes);
         }
-        place
+        self
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {

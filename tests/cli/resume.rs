@@ -11,7 +11,10 @@ pub(super) const REPORT: &str = "out/ctxpack.stats.json";
 
 /// A folder `in` with all that can become of an input but for a failure.
 pub(super) fn place() -> Place {
-    let place = Place::new();
+    filled(Place::new())
+}
+
+fn filled(place: Place) -> Place {
     for (i, (_, before, _)) in samples().iter().enumerate() {
         place.write(&format!("in/{i}.jsonl"), before);
     }
@@ -531,7 +534,7 @@ fn an_interrupted_report_says_what_is_left_and_a_merged_one_adds_it_up() {
 
 #[test]
 fn a_report_on_very_many_files_is_that_on_few() {
-    let place = place();
+    let place = filled(Place::in_memory());
     // More than are held in memory.
     for i in 0..11_500 {
         let line = format!("{{\"role\":\"user\",\"content\":\"question {i}\"}}\n");

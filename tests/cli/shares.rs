@@ -32,7 +32,8 @@ fn the_same_command_again_changes_nothing() {
             "turns",
         ] {
             let inputs = inputs().map(|(name, text)| (format!("in/{name}.jsonl"), text));
-            let place = Place::with(&inputs.each_ref().map(|(name, text)| (&name[..], text)));
+            let place =
+                Place::in_memory().and(&inputs.each_ref().map(|(name, text)| (&name[..], text)));
             let texts = || inputs.each_ref().map(|(name, _)| place.text(name));
             let command = format!("compact --in-place in --no-report --policy {policy} {flags}");
             place.run(&command);

@@ -23,7 +23,7 @@ fn lines(text: &str, other: usize) -> (Vec<String>, String) {
 
 #[test]
 fn many_counted_files_are_reported_like_their_parts() {
-    let place = Place::new();
+    let place = Place::in_memory();
     // So many turns that not even a hundred files stay in memory.
     for file in 0..56_usize {
         let turn = |n| {
@@ -136,7 +136,7 @@ fn a_long_report_is_rendered_and_added_up_like_a_short_one() {
 
 #[test]
 fn many_replayed_and_measured_files_are_reported_like_their_parts() {
-    let place = Place::new();
+    let place = Place::in_memory();
     // So many files that they do not stay in memory, and half of them do. Most are too short for anything to happen.
     for file in 0..11_000 {
         let message = |n: usize| {

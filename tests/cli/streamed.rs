@@ -44,7 +44,7 @@ fn same_as_listed(made: &dyn Fn() -> Place, folders: &str, flags: &[&str]) -> [L
 
 /// Two folders without a path in common, with links, files that cannot be read, and what is left out.
 fn two_trees() -> Place {
-    let place = Place::new();
+    let place = Place::in_memory();
     for n in 0..24 {
         let tree = ["a", "b"][n % 2];
         let text = match n % 3 {
@@ -334,7 +334,7 @@ fn a_run_with_hooks_that_was_interrupted_is_taken_up() {
 
 /// A folder with more files than are listed in memory, two of them large.
 fn very_many() -> Place {
-    let place = Place::new();
+    let place = Place::in_memory();
     for n in 0..4_100 {
         let line = format!("{{\"role\":\"user\",\"content\":\"question {n}\"}}\n");
         place.write(&format!("in/{}/{n}.jsonl", n % 10), line);

@@ -180,7 +180,7 @@ fn what_would_contradict_itself_is_refused_before_anything_is_written() {
 
 #[test]
 fn gates_hold_for_very_many_files_as_for_few() {
-    let place = Place::new();
+    let place = Place::in_memory();
     // More than are held in memory.
     for n in 0..11_500 {
         let line = format!("{{\"role\":\"user\",\"content\":\"question {n}\"}}\n");
