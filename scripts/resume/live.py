@@ -31,8 +31,7 @@ OUTPUT = "".join(f"{at:03} -rw-r--r-- 1 user user 12 notes-{at}.txt\n" for at in
 QUIET = 1.5
 # Between what is typed and the key that sends it: both at once are taken for something pasted.
 PAUSE = 0.7
-# After how long that key is pressed again if nothing was sent, in seconds: an agent that has no processor for a while reads both
-# at once all the same.
+# After how long that key is pressed again if nothing was sent, in seconds: an agent that has no processor for a while may lose it.
 AGAIN = 5
 
 
