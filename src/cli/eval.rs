@@ -10,7 +10,7 @@ use super::apart::tell_apart;
 use super::config::{KeyArgs, POLICY, PolicyArgs, ResolvedPolicy};
 use super::gates::{FailedGate, GATES};
 use super::messages::policy_ref;
-use super::reading::{Reading, add_not_understood, say_of};
+use super::reading::{Reading, say_all};
 use super::reports::{Planned, ReportArgs, write_all};
 use super::shape::{TableShape, TableShapeArgs};
 use super::shorthand::{percent, tokens};
@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::eval::{
     Baseline, Budget, Candidate, Cutting, Evaluator, FileEval, Kind, Metric, Totals,
 };
-use crate::outcome::{Entries, Examined, Notices};
+use crate::outcome::{Entries, Examined};
 use crate::policy::{self, Effective, Setting, Use};
 use crate::report::{
     EvalHeader, Evals, Render, ReportFormat, Rows, write_eval_csv, write_eval_table,
@@ -144,16 +144,7 @@ impl Eval {
                 .each(context, (Workload::Eval, clock.as_ref()), |over| {
                     batch::eval(over, &evaluator)
                 })?;
-        let mut failed = false;
-        let mut notices = Notices::default();
-        let mut see = |_, file: &_| {
-            failed |= say_of(context, file);
-            add_not_understood(file, "not measured", &mut notices);
-            not_read.add_file(file);
-            Ok(())
-        };
-        files.each_remarkable(&mut see).map_err(unread)?;
-        context.notices(notices);
+        let failed = say_all(context, &files, "not measured", &mut not_read)?;
         let policies = chosen.iter().map(|chosen| policy_ref(&chosen.effective));
         let about = EvalHeader::new(policies.collect(), budgets);
         let tell = || {

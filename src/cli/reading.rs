@@ -16,10 +16,12 @@ use super::walking::{ExcludeArgs, FilterArgs, say_nothing_left};
 use super::{Context, Fault, all_paths, format_named, input_format_help};
 use crate::batch::{
     Exclude, Found, Kept, Over, Paths, Search, SkipReason, Skipped, Sorted, WallClock, Workload,
-    pool,
+    pool, unread,
 };
 use crate::error::Result;
-use crate::outcome::{Clock, Examined, FileStatus, NotReads, NoticeLevel, Notices, path_text};
+use crate::outcome::{
+    Clock, Entries, Examined, FileStatus, NotReads, NoticeLevel, Notices, path_text,
+};
 
 /// Up to this many inputs, threads cost more than they save.
 const PARALLEL_THRESHOLD: usize = 256;
@@ -182,6 +184,33 @@ pub(super) fn add_not_understood<T>(file: &Examined<T>, left: &str, notices: &mu
         FileStatus::Unsupported(unread) => notices.unsupported(path, &unread.why, left),
         FileStatus::Examined | FileStatus::Failed => {}
     }
+}
+
+/// Reports which inputs could not be read, and what was not understood in the others; adds what was not read. Returns whether an input
+/// could not be read. `left` as for [`add_not_understood`].
+///
+/// # Errors
+/// If an entry cannot be read back.
+pub(super) fn say_all<T>(
+    context: &Context,
+    files: &Sorted<Examined<T>>,
+    left: &str,
+    not_read: &mut NotReads,
+) -> Result<bool>
+where
+    Examined<T>: Kept,
+{
+    let mut failed = false;
+    let mut notices = Notices::default();
+    let mut see = |_, file: &Examined<T>| {
+        failed |= say_of(context, file);
+        add_not_understood(file, left, &mut notices);
+        not_read.add_file(file);
+        Ok(())
+    };
+    files.each_remarkable(&mut see).map_err(unread)?;
+    context.notices(notices);
+    Ok(failed)
 }
 
 /// Reports why an input could not be read; returns whether that is the case.

@@ -9,7 +9,7 @@ use super::apart::tell_apart;
 use super::config::{KeyArgs, POLICY, PolicyArgs, ResolvedPolicy};
 use super::gates::{BudgetArgs, SavingsArgs};
 use super::messages::policy_ref;
-use super::reading::{Reading, add_not_understood, say_of};
+use super::reading::{Reading, say_all};
 use super::reports::{Planned, ReportArgs, RowArgs, write_all};
 use super::shape::{Shape, ShapeArgs};
 use super::timings::{TimingArgs, wall};
@@ -17,7 +17,6 @@ use super::without_server::without_server;
 use super::{Context, flush, scripted_answers, stdout_failed};
 use crate::batch::{self, Workload, unread};
 use crate::error::Result;
-use crate::outcome::{Entries, Notices};
 use crate::policy::{self, Effective, Use};
 use crate::replay::{Player, Replayer};
 use crate::report::{
@@ -87,16 +86,7 @@ impl Replay {
                 .each(context, (Workload::Replay, clock.as_ref()), |over| {
                     batch::replay(over, &replaying)
                 })?;
-        let mut failed = false;
-        let mut notices = Notices::default();
-        let mut see = |_, file: &_| {
-            failed |= say_of(context, file);
-            add_not_understood(file, "not replayed", &mut notices);
-            not_read.add_file(file);
-            Ok(())
-        };
-        files.each_remarkable(&mut see).map_err(unread)?;
-        context.notices(notices);
+        let failed = say_all(context, &files, "not replayed", &mut not_read)?;
         let policies = policies.iter().map(|one| policy_ref(&one.effective));
         let about = ReplayHeader {
             policies: policies.collect(),

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::config::PolicyArgs;
 use super::gates::BudgetArgs;
 use super::messages::policy_ref;
-use super::reading::{Reading, add_not_understood, say_of};
+use super::reading::{Reading, say_all};
 use super::reports::{OUTPUT, Planned, ReportArgs, RowArgs, write_all};
 use super::shape::{Shape, ShapeArgs};
 use super::timings::{TimingArgs, wall};
@@ -15,7 +15,6 @@ use super::useless_flags::{given, refused};
 use super::{Context, Voice, flush, stdout_failed};
 use crate::batch::{self, Workload, unread};
 use crate::error::Result;
-use crate::outcome::{Entries, Notices};
 use crate::policy::Use;
 use crate::report::{
     CsvRows, Render, ReportFormat, Stats as Report, StatsHeader, Turns, View, write_stats_table,
@@ -83,16 +82,7 @@ impl Stats {
                 .each(context, (Workload::Once, clock.as_ref()), |over| {
                     batch::stats(over, &counting)
                 })?;
-        let mut failed = false;
-        let mut notices = Notices::default();
-        let mut see = |_, file: &_| {
-            failed |= say_of(context, file);
-            add_not_understood(file, "not counted", &mut notices);
-            not_read.add_file(file);
-            Ok(())
-        };
-        files.each_remarkable(&mut see).map_err(unread)?;
-        context.notices(notices);
+        let failed = say_all(context, &files, "not counted", &mut not_read)?;
         let about = StatsHeader::new(
             policy_ref(&effective),
             counting.estimator(),

@@ -1,6 +1,7 @@
 //! An index for `undo`: from the outputs of a store (by name or hash) and from their originals (by hash) to the records.
 //!
-//! Holds 80 bytes per record, up to 700 000 records; with more, the index is on disk. Records are read when they are looked up. Keeps no file and no folder of the store open, because `undo` may search a store in each folder of a tree.
+//! Holds 80 bytes per record, up to 700 000 records; with more, the index is on disk. Records are read when they are looked up. Keeps
+//! no file and no folder of the store open, because `undo` may search a store in each folder of a tree.
 
 use std::ffi::OsString;
 use std::fs::File;
