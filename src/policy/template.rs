@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(found.map(|found| found.summary), Some("b"));
         let own = template("{preview}aa{summary}b");
         assert_eq!(own.matches("aaab"), Some(values("", "", "", "a")));
-        assert!(start.elapsed().as_secs() < 5);
+        assert!(start.elapsed().as_secs() < 60);
     }
 
     #[test]

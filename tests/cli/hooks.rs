@@ -272,7 +272,7 @@ fn a_hook_that_takes_too_long_is_killed_with_all_that_it_started() {
             "1",
         ])
         .exits(0);
-    assert!(start.elapsed() < Duration::from_secs(20));
+    assert!(start.elapsed() < Duration::from_secs(50));
     assert_eq!(
         warnings(&place),
         ["the pre-hook took longer than 1 s and was killed"]
@@ -299,8 +299,8 @@ fn a_hook_that_neither_reads_nor_stops_talking_holds_nothing_up() {
 fn what_a_hook_leaves_in_the_background_is_not_waited_for() {
     let place = place();
     let start = Instant::now();
-    compact(&place, "--pre-hook", "sleep 20 & exit 0").exits(0);
-    assert!(start.elapsed() < Duration::from_secs(15));
+    compact(&place, "--pre-hook", "sleep 100 & exit 0").exits(0);
+    assert!(start.elapsed() < Duration::from_secs(90));
     assert_eq!(warnings(&place), Vec::<String>::new());
 }
 

@@ -198,7 +198,7 @@ fn nothing_from_outside_is_read_and_nothing_is_waited_for() {
             start.elapsed()
         });
         assert!(
-            times.iter().min() < Some(&Duration::from_millis(100)),
+            times.iter().min() < Some(&Duration::from_secs(2)),
             "{path:?}"
         );
     }

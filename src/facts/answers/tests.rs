@@ -171,7 +171,7 @@ fn many_questions_take_no_longer_than_their_text() {
         &found[found.len() - 60..]
     );
     let took = started.elapsed();
-    assert!(took < std::time::Duration::from_secs(20), "{took:?}");
+    assert!(took < std::time::Duration::from_secs(100), "{took:?}");
 }
 
 #[test]

@@ -274,12 +274,12 @@ fn half_an_answer_a_slow_one_and_an_endless_one_are_none() {
     let started = Instant::now();
     let slow = whole(200, "", "{\"content\":[]}");
     let (told, requests) = ran(
-        move |_, _| Act::Slow(slow.clone(), Duration::from_millis(100)),
+        move |_, _| Act::Slow(slow.clone(), Duration::from_millis(900)),
         "--set summary.tries=1 --request-timeout 1",
     );
     assert_eq!((requests, &told["fallback"]), (1, &json!("extractive")));
     assert!(
-        started.elapsed() < Duration::from_secs(6),
+        started.elapsed() < Duration::from_secs(30),
         "{:?}",
         started.elapsed()
     );

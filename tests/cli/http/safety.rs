@@ -166,14 +166,14 @@ fn words_of_a_server_steer_no_terminal() {
 #[cfg(unix)]
 #[test]
 fn a_run_that_is_interrupted_does_not_wait_for_the_server() {
-    let server = Server::start(|_, _| Act::Later(Duration::from_secs(20), Box::new(Act::Drop)));
+    let server = Server::start(|_, _| Act::Later(Duration::from_secs(300), Box::new(Act::Drop)));
     let place = Place::with(&[("in.jsonl", session(""))]);
     let mut child = place
         .command(&format!("compact in.jsonl {}", flags(&server)))
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(300);
     while server.requests().is_empty() {
         assert!(Instant::now() < deadline, "no request came");
         std::thread::sleep(Duration::from_millis(10));
@@ -184,7 +184,7 @@ fn a_run_that_is_interrupted_does_not_wait_for_the_server() {
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(130));
     assert!(
-        started.elapsed() < Duration::from_secs(5),
+        started.elapsed() < Duration::from_secs(100),
         "{:?}",
         started.elapsed()
     );
