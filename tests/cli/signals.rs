@@ -42,10 +42,7 @@ fn begun_by(place: &Place, mut command: Command) -> Child {
         .unwrap();
     let start = Instant::now();
     while outputs(place).len() < 5 {
-        assert!(
-            start.elapsed() < HANGS,
-            "the run never began"
-        );
+        assert!(start.elapsed() < HANGS, "the run never began");
         sleep(Duration::from_millis(2));
     }
     child
@@ -227,10 +224,7 @@ fn nothing_is_left_of_a_single_file_that_was_interrupted() {
         .unwrap();
     let start = Instant::now();
     while leftovers(&place).is_empty() {
-        assert!(
-            start.elapsed() < HANGS,
-            "the run never began"
-        );
+        assert!(start.elapsed() < HANGS, "the run never began");
         sleep(Duration::from_millis(1));
     }
     send(&place, "-TERM", &child);
@@ -249,10 +243,7 @@ fn begun_on_one(place: &Place) -> Child {
         .unwrap();
     let start = Instant::now();
     while leftovers(place).is_empty() {
-        assert!(
-            start.elapsed() < HANGS,
-            "the run never began"
-        );
+        assert!(start.elapsed() < HANGS, "the run never began");
         sleep(Duration::from_millis(1));
     }
     child
@@ -339,10 +330,7 @@ fn a_signal_that_comes_twice_at_once_is_one() {
         .unwrap();
     let start = Instant::now();
     while !place.path("out").is_dir() {
-        assert!(
-            start.elapsed() < HANGS,
-            "the run never began"
-        );
+        assert!(start.elapsed() < HANGS, "the run never began");
         sleep(Duration::from_millis(1));
     }
     let id = child.id();
