@@ -65,6 +65,7 @@ struct Command<'i> {
     event: usize,
     text: &'i str,
     has_failed: bool,
+    vague: Vague,
 }
 
 /// The last command that names a text, the last such command that failed, and the last that may have removed it, as indices into
@@ -121,6 +122,7 @@ impl<'i> State<'i> {
                     event: number,
                     text,
                     has_failed,
+                    vague,
                 });
             }
         }
@@ -215,14 +217,14 @@ impl<'i> State<'i> {
             failed,
         } = self.files.get(path).copied().unwrap_or_default();
         // The effect of a shell command on a file is unknown; any command that names the file may have caused it.
-        let shell = by_name.last.map(|number| &self.commands[number]);
+        let shell_of = by_name.last.map(|number| &self.commands[number]);
         // A command that names only the end of the path may mean another file.
         let has_shell_failed = by_name.failed.is_some() && by_name.failed >= by_path.last;
-        if last.is_none() && failed.is_none() && shell.is_none() {
+        if last.is_none() && failed.is_none() && shell_of.is_none() {
             return Verdict::Unheard;
         }
         let is_after = |command: &&Command<'_>| last.is_none_or(|(last, _)| command.event >= last);
-        let shell = shell.filter(is_after).map(|command| command.text);
+        let shell = shell_of.filter(is_after).map(|command| command.text);
         // Deleting or moving a folder includes its contents.
         let removing = folders(path).chain([path]);
         let removing = removing.filter_map(|name| named.get(name)?.removed).max();
@@ -256,13 +258,19 @@ impl<'i> State<'i> {
         if before.is_some_and(is_by_git) {
             return Verdict::Unsaid;
         }
+        // The cell of the last command that names it does not state how that ended.
+        let is_end_unknown = |command: &Command<'_>| command.vague == Vague::Yes;
+        let is_known_to_fail = failed.is_some() || has_shell_failed;
+        if label.ends_with(" failed") && !is_known_to_fail && shell_of.is_some_and(is_end_unknown) {
+            return Verdict::Unsaid;
+        }
         // No call shows a change that an earlier summary mentions.
         let was_so =
             before.is_none_or(|change| changed.is_none_or(|work| works_of(change).contains(&work)));
         Verdict::of(
             was_so
                 && match label.ends_with(" failed") {
-                    true => (failed.is_some() || has_shell_failed) && last.is_none(),
+                    true => is_known_to_fail && last.is_none(),
                     false => works_of(label).iter().any(|work| is(*work)),
                 },
         )
@@ -475,6 +483,21 @@ mod tests {
         assert_eq!(
             State::new(&index, index.events.len()).truth(&read(&[line.to_string()])),
             [truth(2, 1), truth(0, 0)]
+        );
+        // A cell that shows only what its command prints does not state whether that failed.
+        let code =
+            r#""const r = await tools.exec_command({\"cmd\": \"cat a.rs\"}); text(r.output);""#;
+        let steps = [step(
+            1,
+            CELL_TOOL,
+            code,
+            "cat: a.rs: No such file or directory",
+        )];
+        let index = Index::new(read(&steps.concat()), Folders::default());
+        let line = serde_json::json!({"role": "user", "content": "## Files\nL1 read failed: a.rs\nL1 edited: a.rs\n"});
+        assert_eq!(
+            State::new(&index, index.events.len()).truth(&read(&[line.to_string()])),
+            [truth(1, 0), truth(0, 0)]
         );
     }
 
