@@ -414,7 +414,7 @@ fn rows_after_a_narrative_tell_first_what_it_does_not() {
     let lines = [
         user("[Earlier conversation, summarised by ctxpack]\nThe parser lags.\n\n## Files\nL4 read: /w/old.rs"),
         user("Mend it."),
-        r#"{"role":"assistant","content":[{"type":"text","text":"I look at what read_gauge does there. Then I look at what mend_gauge does."}]}"#.to_owned() + "\n",
+        r#"{"role":"assistant","content":[{"type":"text","text":"First look at what read_gauge does. Then look at what mend_gauge does."}]}"#.to_owned() + "\n",
         user("Go on."),
     ];
     let transcript = read_as(Format::Anthropic, lines.concat().as_bytes());
@@ -426,12 +426,11 @@ fn rows_after_a_narrative_tell_first_what_it_does_not() {
         let summary = extract.rows_after(narrative, tokens, UserWords::Verbatim, &estimator);
         summary.text
     };
-    // The minimum room for one of the two sentences.
+    // The most room that is not enough for both sentences: it is for either.
     let first = |narrative: &str| {
-        let texts = (10..60).map(|tokens| rows_after(narrative, tokens));
+        let mut texts = (10..60).rev().map(|tokens| rows_after(narrative, tokens));
         texts
-            .into_iter()
-            .find(|text| text.contains("_gauge"))
+            .find(|text| text.matches("_gauge").count() == 1)
             .unwrap()
     };
     let tight = first("The user wants read_gauge looked at.");
