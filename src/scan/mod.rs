@@ -26,7 +26,7 @@ pub use fields::Value;
 pub use kind::Kind;
 pub(crate) use lines::BOM;
 pub use lines::{Eol, RawLine, lines};
-pub(crate) use simd::{Inside, in_ranges, inside, occurrences};
+pub(crate) use simd::{Inside, in_ranges, inside, occurrences, plain_end};
 pub use string::{Text, decoded, next_special, string_end, unescape, unescape_at, unescape_into};
 pub(crate) use string::{lossy, utf8};
 pub use strings::{NO_STRINGS, Strings};

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use super::Span;
 use super::defects::{Anomalies, Bad, Parse};
+use super::simd::Wide;
 
 /// A JSON string: its bytes between the quotes and its length in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -232,7 +233,7 @@ impl Escape {
 }
 
 /// The character of an escape of two bytes, by the second.
-const fn plain_escape(letter: u8) -> Option<u8> {
+pub(super) const fn plain_escape(letter: u8) -> Option<u8> {
     Some(match letter {
         b'n' => b'\n',
         b'"' | b'\\' | b'/' => letter,
@@ -298,9 +299,7 @@ pub fn unescape(raw: &[u8]) -> Cow<'_, [u8]> {
     if memchr::memchr(b'\\', raw).is_none() {
         return Cow::Borrowed(raw);
     }
-    let mut out = Vec::new();
-    push_unescaped(raw, &mut out);
-    Cow::Owned(out)
+    Cow::Owned(unescaped(raw, Wide::here()))
 }
 
 /// The same as UTF-8: invalid bytes are replaced.
@@ -330,12 +329,15 @@ pub(crate) fn utf8(bytes: Vec<u8>) -> String {
     }
 }
 
-/// Appends the text of a string to `out`.
-fn push_unescaped(raw: &[u8], out: &mut Vec<u8>) {
-    out.reserve(raw.len() + WORD);
+/// The text of a string, with wide registers where there are any.
+pub(super) fn unescaped(raw: &[u8], wide: Option<Wide>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(raw.len() + ROOM);
     let mut rest = raw;
     loop {
-        rest = push_run(rest, out);
+        if let Some(wide) = wide {
+            rest = &rest[wide.unescape(rest, &mut out)..];
+        }
+        rest = push_run(rest, &mut out);
         // Most escapes are line breaks and quotes.
         if let Some(plain) = rest.get(1).and_then(|letter| plain_escape(*letter)) {
             out.push(plain);
@@ -345,7 +347,7 @@ fn push_unescaped(raw: &[u8], out: &mut Vec<u8>) {
         // A string that was read has only whole escapes; anything else would be an error in the caller's span.
         let Ok(Escape { len, value }) = escape(rest, 0) else {
             out.extend_from_slice(rest);
-            return;
+            return out;
         };
         let c = char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER);
         out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
@@ -355,6 +357,9 @@ fn push_unescaped(raw: &[u8], out: &mut Vec<u8>) {
 
 /// The bytes that are looked at in one step.
 const WORD: usize = 8;
+
+/// The bytes that may be appended before it is known that they belong to the text.
+const ROOM: usize = 32;
 
 /// Appends the bytes before the next backslash to `out`; returns the rest, which begins with it or is empty.
 ///

@@ -7,7 +7,15 @@ use std::borrow::Cow;
 use std::ops::AddAssign;
 
 use super::{json, repr};
-use crate::scan::{Inside, Span, inside, next_special, string_end, unescape, unescape_at};
+use crate::scan::{
+    Inside, Span, inside, next_special, plain_end, string_end, unescape, unescape_at,
+};
+
+/// The characters around a string.
+const QUOTES: u64 = 2;
+
+/// The only control character that JSON does not escape; Python does.
+const DELETE: u8 = 0x7f;
 
 /// The length of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -189,6 +197,14 @@ impl<'r> Walk<'r> {
 
     fn string(&mut self) {
         let (raw, start) = (self.raw, self.at + 1);
+        // Most are keys: as long in either notation, and not worth counting in.
+        if let Some(end) = plain_end(raw, start).filter(|end| !raw[start..*end].contains(&DELETE)) {
+            let scalars = (end - start) as u64 + QUOTES;
+            self.lengths.json.scalars += scalars;
+            self.lengths.python.scalars += scalars;
+            self.at = end + 1;
+            return;
+        }
         let (end, run, escapes) = wide(raw, start).unwrap_or_else(|| narrow(raw, start));
         self.at = end + 1;
         let body = &raw[start..end];
@@ -248,9 +264,8 @@ fn wide(raw: &[u8], start: usize) -> Option<(usize, Run, Escapes)> {
 
 impl Lengths {
     fn add_string(&mut self, bytes: usize, run: &Run, escapes: &Escapes) {
-        let quotes = 2;
         let plain = Chars {
-            scalars: quotes + bytes as u64 - run.continuations - escapes.bytes,
+            scalars: QUOTES + bytes as u64 - run.continuations - escapes.bytes,
             astral: run.fours,
         };
         self.json += plain;
@@ -390,7 +405,7 @@ struct Run {
     /// Lead bytes of characters outside the basic plane.
     fours: u64,
     apostrophes: u64,
-    /// The control character 0x7f, which JSON does not escape.
+    /// The characters [`DELETE`].
     deletes: u64,
 }
 
@@ -409,7 +424,7 @@ impl Run {
                 sums[0] += u8::from((*b as i8) < -0x40);
                 sums[1] += u8::from(*b >= 0xf0);
                 sums[2] += u8::from(*b == b'\'');
-                sums[3] += u8::from(*b == 0x7f);
+                sums[3] += u8::from(*b == DELETE);
             }
             run.is_ascii &= or < 0x80;
             run.continuations += u64::from(sums[0]);

@@ -23,6 +23,10 @@ impl Wide {
         match self.0 {}
     }
 
+    pub(in crate::scan) fn unescape(self, _: &[u8], _: &mut Vec<u8>) -> usize {
+        match self.0 {}
+    }
+
     pub(in crate::scan) fn occurrences(self, _: &[u8], _: [u8; 2]) -> [u64; 2] {
         match self.0 {}
     }

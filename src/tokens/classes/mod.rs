@@ -125,6 +125,9 @@ static PAIRS: [u32; 1 << 16] = {
     pairs
 };
 
+/// A shorter run is added byte by byte.
+const SHORT: usize = 8;
+
 /// Marks a class in the place of a byte.
 const NO_BYTE: u8 = 0x80;
 
@@ -211,6 +214,10 @@ impl Sum {
     /// Adds a run of ASCII that begins with `first`.
     #[inline]
     fn ascii(&mut self, first: u8, run: &[u8]) {
+        // Between escapes or characters of other scripts, to begin a longer loop takes more than the run.
+        if run.len() < SHORT {
+            return run.iter().for_each(|byte| self.character(*byte));
+        }
         self.character(first);
         self.weight += pairs(run);
         if let Some(last) = run.last() {
@@ -288,7 +295,10 @@ fn escape(raw: &[u8]) -> Option<(u8, usize)> {
         Some(c @ (b'"' | b'\\' | b'/')) => (*c, 2),
         _ => {
             let (c, len) = unescape_at(raw, 0)?;
-            let (code, _) = decode(c.encode_utf8(&mut [0; 4]).as_bytes());
+            let code = match u32::from(c) {
+                ascii @ 0..0x80 => ascii as u8,
+                other => NO_BYTE | class(other),
+            };
             (code, len)
         }
     })
