@@ -10,8 +10,9 @@ use super::defects::{Anomalies, Bad, Parse};
 use super::kind::Kind;
 use super::nesting::Nesting;
 use super::simd::Scanner;
-use super::string::{self, Text};
+use super::string::Text;
 use super::strings::{Memory, Strings};
+use super::unescape::unescape;
 
 /// More digits than `u64::MAX` or an exact double can have.
 const LONG_NUMBER_DIGITS: usize = 20;
@@ -180,7 +181,7 @@ impl<'a> Cursor<'a> {
         // A key with as many characters as bytes contains no escapes.
         Ok(Some(match key.scalars == key.span.len {
             true => Cow::Borrowed(raw),
-            false => string::unescape(raw),
+            false => unescape(raw),
         }))
     }
 

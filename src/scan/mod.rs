@@ -17,6 +17,7 @@ mod nesting;
 mod simd;
 mod string;
 mod strings;
+mod unescape;
 
 pub use cursor::Cursor;
 pub(crate) use cursor::is_object;
@@ -27,9 +28,10 @@ pub use kind::Kind;
 pub(crate) use lines::BOM;
 pub use lines::{Eol, RawLine, lines};
 pub(crate) use simd::{Inside, in_ranges, inside, occurrences, plain_end};
-pub use string::{Text, decoded, next_special, string_end, unescape, unescape_at, unescape_into};
-pub(crate) use string::{lossy, utf8};
+pub use string::{Text, next_special, string_end, unescape_at};
 pub use strings::{NO_STRINGS, Strings};
+pub use unescape::{decoded, unescape, unescape_into};
+pub(crate) use unescape::{lossy, utf8};
 
 /// A range of bytes within one line.
 ///

@@ -143,7 +143,7 @@ fn in_ranges_narrow<const N: usize>(bytes: &[u8; 64], ranges: &[(u8, u8); N]) ->
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::string::unescaped;
+    use super::super::unescape::unescaped;
     use super::*;
 
     /// Asserts that both ways of reading give the same result.
