@@ -457,7 +457,7 @@ fn weights_of_other_folds_are_used_where_an_input_is_in_one() {
     let place = Place::with(&[("a.jsonl", session(60)), ("b.jsonl", session(60))]);
     place.write(
         "folds.json",
-        r#"{"folds":[{"fold":"x","paths":["a.jsonl"],"weights":{"units":{"again":20.0,"overhead":90.0}}}]}"#,
+        r#"{"folds":[{"fold":"x","paths":["a.jsonl"],"weights":{"units":{"ran":0.0,"ran_small":0.0}}}]}"#,
     );
     let ran =
         place.run("eval . --budget 5 --cut 50,80 --no-baselines --held-out folds.json --json");
