@@ -219,3 +219,13 @@ fn policies_of_one_name_are_told_apart_by_their_folders() {
     let same = "replay a.jsonl --policy policy.toml --policy policy.toml --json";
     assert_eq!(names(same), ["policy", "policy"]);
 }
+
+#[test]
+fn where_there_is_nothing_to_replay_no_table_of_zeros_is_shown() {
+    let place = Place::with(&[("in/a.jsonl", "x\n"), ("in/b.jsonl", "")]);
+    let ran = place.run("replay in").exits(0);
+    assert_eq!(
+        ran.text(),
+        "0 requests in 0 sessions; tokens by classes, whole: 0 sent\nnot replayed: 2 unsupported\n"
+    );
+}

@@ -24,10 +24,15 @@ pub fn write(
     screen: Screen,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    policies(replays).write(screen, out)?;
-    if replays.entries.len() > 1 {
-        writeln!(out)?;
-        files(replays)?.write(screen, out)?;
+    // Rows of zeros would look like figures.
+    if replays.head.totals.sessions == 0 {
+        writeln!(out, "{}", note(replays))?;
+    } else {
+        policies(replays).write(screen, out)?;
+        if replays.entries.len() > 1 {
+            writeln!(out)?;
+            files(replays)?.write(screen, out)?;
+        }
     }
     match detail {
         Detail::Totals => {}
@@ -76,6 +81,13 @@ pub(super) fn policies(replays: &Replays<'_>) -> Table {
             .bars
             .push(share(policy.tokens.sent, totals.whole.sent));
     }
+    table.note = Some(note(replays));
+    table
+}
+
+/// What was replayed, and what was not.
+fn note(replays: &Replays<'_>) -> String {
+    let totals = &replays.head.totals;
     let mut note = format!(
         "{} in {}; tokens by {}, whole: {} sent",
         count(totals.requests, "request"),
@@ -94,8 +106,7 @@ pub(super) fn policies(replays: &Replays<'_>) -> Table {
     if !not.is_empty() {
         note.push_str(&format!("\nnot replayed: {}", not.join(", ")));
     }
-    table.note = Some(note);
-    table
+    note
 }
 
 /// What each policy sends for each input.
