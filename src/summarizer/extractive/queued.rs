@@ -1,15 +1,16 @@
 //! Words of the user that are not messages: what was typed while the agent was working.
 //!
-//! Claude Code records such words when they are queued, and sends them as an attachment or not at all. A message with the same
-//! words counts as the same.
+//! Claude Code records such words when they are queued, and sends them as an attachment or in a way that it does not record. A message
+//! with the same words counts as the same.
 
 use super::gather::Gather;
 use super::requests;
-use crate::facts::{queued_on, queued_pictures};
-use crate::scan::{Kind, Value};
-use crate::transcript::Block;
+use crate::facts::{block_text, queued_on, queued_pictures};
+use crate::scan::{Kind, Value, decoded};
+use crate::transcript::{Block, BlockKind};
 
-/// Adds the words queued on the lines of the span.
+/// Adds the words queued on the lines of the span; in the main conversation also those queued after it that no message repeats, since
+/// no reader of the kept messages sees them.
 pub(super) fn gather(gather: &mut Gather<'_, '_>) {
     let (transcript, conversation) = (gather.transcript, gather.conversation);
     let messages = &conversation.messages[gather.span.clone()];
@@ -23,13 +24,45 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>) {
     let (Some(first), Some(last)) = (lines.iter().min(), lines.iter().max()) else {
         return;
     };
-    for (line, text) in queued_on(transcript, *first..=*last) {
+    let end = match transcript.conversations.first() {
+        Some(main) if std::ptr::eq(main, conversation) => u32::MAX,
+        Some(_) | None => *last,
+    };
+    for (line, text) in queued_on(transcript, *first..=end) {
+        if line > *last && is_repeated(gather, &text) {
+            continue;
+        }
         let before = lines
             .partition_point(|other| *other < line)
             .saturating_sub(1);
         let message = gather.span.start + before;
         add(gather, &text, message as u32, line);
     }
+}
+
+/// Whether a message after the span has these words.
+fn is_repeated(gather: &Gather<'_, '_>, text: &str) -> bool {
+    let (transcript, conversation) = (gather.transcript, gather.conversation);
+    let messages = &conversation.messages[gather.span.end..];
+    let blocks = messages
+        .iter()
+        .flat_map(|message| conversation.blocks(message));
+    let mut blocks = blocks.map(|block| transcript.block(*block));
+    blocks.any(|block| match block.kind {
+        BlockKind::Text => block_text(transcript, block).trim() == text.trim(),
+        // Its words are a part of what it records.
+        BlockKind::Attachment => {
+            decoded(transcript.bytes(block.line, block.content)).contains(text.trim())
+        }
+        BlockKind::Call
+        | BlockKind::Result
+        | BlockKind::Image
+        | BlockKind::Document
+        | BlockKind::Thinking
+        | BlockKind::Redacted
+        | BlockKind::Server
+        | BlockKind::Other => false,
+    })
 }
 
 /// Adds the user's words in an attachment.

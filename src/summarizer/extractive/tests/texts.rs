@@ -205,6 +205,28 @@ L6 call: {\"command\":\"make all\"}";
 }
 
 #[test]
+fn words_queued_among_what_is_kept_are_quoted_unless_a_message_repeats_them() {
+    let queued = "{\"type\":\"queue-operation\",\"operation\":\"enqueue\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"sessionId\":\"s\",\"content\":\"And hurry.\"}\n";
+    let text = |text: &str| format!(r#"[{{"type":"text","text":"{text}"}}]"#);
+    for (next, is_quoted) in [("Now test it.", true), ("And hurry.", false)] {
+        let lines = [
+            claude_code(0, "user", "", "\"Build it.\""),
+            claude_code(1, "assistant", "", &text("I build it.")),
+            claude_code(2, "assistant", "", &text("It is built.")),
+            queued.to_owned(),
+            claude_code(3, "user", "", &format!("\"{next}\"")),
+        ];
+        let transcript = read_as(Format::ClaudeCode, lines.concat().as_bytes());
+        let policy = auto();
+        let extract = extract(&transcript, &transcript.conversations[0], 0..2, 1, &policy);
+        let estimator = Estimator::new(&policy.tokens).unwrap();
+        let summary = extract.summary(1_000, UserWords::Verbatim, &estimator);
+        let quotes = summary.text.contains("L4 And hurry.");
+        assert_eq!(quotes, is_quoted, "{}", summary.text);
+    }
+}
+
+#[test]
 fn somebody_elses_summary_is_told_as_far_as_it_fits() {
     let prose = (0..300)
         .map(|n| format!("{n}. Line of Module{n}.name\\n"))
