@@ -68,8 +68,8 @@ impl Scanner {
     }
 }
 
-/// The end of the string whose first byte is at `start`, if it is short, each of its bytes is an ASCII character, and this takes less
-/// time to find out than to read it.
+/// The end of the string whose first byte is at `start`, if it is short and each of its bytes is an ASCII character; `None` for other
+/// strings, and without wide registers.
 #[inline]
 pub(crate) fn plain_end(line: &[u8], start: usize) -> Option<usize> {
     Wide::here()?.plain(line, start)
