@@ -3,11 +3,15 @@
 //! Claude Code records such words when they are queued, and sends them as an attachment or in a way that it does not record. A message
 //! with the same words counts as the same.
 
+use std::cell::OnceCell;
+
 use super::gather::Gather;
+use super::names::hash;
 use super::requests;
 use crate::facts::{block_text, queued_on, queued_pictures};
-use crate::scan::{Kind, Value, decoded};
-use crate::transcript::{Block, BlockKind};
+use crate::ids::IdSet;
+use crate::scan::{Kind, Value};
+use crate::transcript::{Block, BlockKind, Transcript};
 
 /// Adds the words queued on the lines of the span; in the main conversation also those queued after it that no message repeats, since
 /// no reader of the kept messages sees them.
@@ -28,8 +32,10 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>) {
         Some(main) if std::ptr::eq(main, conversation) => u32::MAX,
         Some(_) | None => *last,
     };
+    let repeated = OnceCell::new();
     for (line, text) in queued_on(transcript, *first..=end) {
-        if line > *last && is_repeated(gather, &text) {
+        let repeated = || repeated.get_or_init(|| words_after(gather));
+        if line > *last && repeated().contains(&hash(text.trim())) {
             continue;
         }
         let before = lines
@@ -40,34 +46,50 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>) {
     }
 }
 
-/// Whether a message after the span has these words.
-fn is_repeated(gather: &Gather<'_, '_>, text: &str) -> bool {
+/// The hashes of the words in messages after the span.
+fn words_after(gather: &Gather<'_, '_>) -> IdSet<u64> {
     let (transcript, conversation) = (gather.transcript, gather.conversation);
-    let messages = &conversation.messages[gather.span.end..];
-    let blocks = messages
-        .iter()
-        .flat_map(|message| conversation.blocks(message));
-    let mut blocks = blocks.map(|block| transcript.block(*block));
-    blocks.any(|block| match block.kind {
-        BlockKind::Text => block_text(transcript, block).trim() == text.trim(),
-        // Its words are a part of what it records.
-        BlockKind::Attachment => {
-            decoded(transcript.bytes(block.line, block.content)).contains(text.trim())
+    let mut words = IdSet::default();
+    let mut note = |text: &str| {
+        words.insert(hash(text.trim()));
+    };
+    for message in &conversation.messages[gather.span.end..] {
+        for block in conversation.blocks(message) {
+            let block = transcript.block(*block);
+            match block.kind {
+                BlockKind::Text => note(&block_text(transcript, block)),
+                BlockKind::Attachment => each_prompt(transcript, block, &mut note),
+                BlockKind::Call
+                | BlockKind::Result
+                | BlockKind::Image
+                | BlockKind::Document
+                | BlockKind::Thinking
+                | BlockKind::Redacted
+                | BlockKind::Server
+                | BlockKind::Other => {}
+            }
         }
-        BlockKind::Call
-        | BlockKind::Result
-        | BlockKind::Image
-        | BlockKind::Document
-        | BlockKind::Thinking
-        | BlockKind::Redacted
-        | BlockKind::Server
-        | BlockKind::Other => false,
-    })
+    }
+    words
 }
 
 /// Adds the user's words in an attachment.
 pub(super) fn attached(gather: &mut Gather<'_, '_>, message: u32, block: &Block) {
-    let bytes = gather.transcript.bytes(block.line, block.content);
+    let transcript = gather.transcript;
+    let mut is_queued = false;
+    each_prompt(transcript, block, &mut |text| {
+        is_queued = true;
+        add(gather, text, message, block.line);
+    });
+    if is_queued {
+        let pictures = queued_pictures(transcript, block);
+        requests::describe(gather, &pictures, message, block.line);
+    }
+}
+
+/// Calls `found` with each text of a queued command that an attachment holds.
+fn each_prompt(transcript: &Transcript<'_>, block: &Block, found: &mut impl FnMut(&str)) {
+    let bytes = transcript.bytes(block.line, block.content);
     let [kind, prompt] = Value::of(bytes).fields(["type", "prompt"]);
     if kind.string() != Some(b"queued_command") {
         return;
@@ -76,12 +98,10 @@ pub(super) fn attached(gather: &mut Gather<'_, '_>, message: u32, block: &Block)
     match prompt.kind() {
         Some(Kind::Array) => prompt.elements(|part| {
             let [text] = strings(part.raw(), ["text"]);
-            add(gather, &text, message, block.line);
+            found(&text);
         }),
-        _ => add(gather, &text_of(prompt), message, block.line),
+        _ => found(&text_of(prompt)),
     }
-    let pictures = queued_pictures(gather.transcript, block);
-    requests::describe(gather, &pictures, message, block.line);
 }
 
 fn add(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
