@@ -11,10 +11,10 @@ use super::requests;
 use crate::facts::{block_text, queued_on, queued_pictures};
 use crate::ids::IdSet;
 use crate::scan::{Kind, Value};
-use crate::transcript::{Block, BlockKind, Transcript};
+use crate::transcript::{Block, BlockKind, Role, Transcript};
 
-/// Adds the words queued on the lines of the span; in the main conversation also those queued after it that no message repeats, since
-/// no reader of the kept messages sees them.
+/// Adds the words queued on the lines of the span; in the main conversation also those queued after it that no message of the user
+/// repeats, since no reader of the kept messages sees them.
 pub(super) fn gather(gather: &mut Gather<'_, '_>) {
     let (transcript, conversation) = (gather.transcript, gather.conversation);
     let messages = &conversation.messages[gather.span.clone()];
@@ -46,7 +46,7 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>) {
     }
 }
 
-/// The hashes of the words in messages after the span.
+/// The hashes of the user's words in messages after the span.
 fn words_after(gather: &Gather<'_, '_>) -> IdSet<u64> {
     let (transcript, conversation) = (gather.transcript, gather.conversation);
     let mut words = IdSet::default();
@@ -57,9 +57,12 @@ fn words_after(gather: &Gather<'_, '_>) -> IdSet<u64> {
         for block in conversation.blocks(message) {
             let block = transcript.block(*block);
             match block.kind {
-                BlockKind::Text => note(&block_text(transcript, block)),
+                BlockKind::Text if message.role == Role::User => {
+                    note(&block_text(transcript, block))
+                }
                 BlockKind::Attachment => each_prompt(transcript, block, &mut note),
-                BlockKind::Call
+                BlockKind::Text
+                | BlockKind::Call
                 | BlockKind::Result
                 | BlockKind::Image
                 | BlockKind::Document

@@ -208,13 +208,18 @@ L6 call: {\"command\":\"make all\"}";
 fn words_queued_among_what_is_kept_are_quoted_unless_a_message_repeats_them() {
     let queued = "{\"type\":\"queue-operation\",\"operation\":\"enqueue\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"sessionId\":\"s\",\"content\":\"And hurry.\"}\n";
     let text = |text: &str| format!(r#"[{{"type":"text","text":"{text}"}}]"#);
-    for (next, is_quoted) in [("Now test it.", true), ("And hurry.", false)] {
+    // The agent may say the same.
+    for (speaker, next, is_quoted) in [
+        ("user", "Now test it.", true),
+        ("user", "And hurry.", false),
+        ("assistant", "And hurry.", true),
+    ] {
         let lines = [
             claude_code(0, "user", "", "\"Build it.\""),
             claude_code(1, "assistant", "", &text("I build it.")),
             claude_code(2, "assistant", "", &text("It is built.")),
             queued.to_owned(),
-            claude_code(3, "user", "", &format!("\"{next}\"")),
+            claude_code(3, speaker, "", &text(next)),
         ];
         let transcript = read_as(Format::ClaudeCode, lines.concat().as_bytes());
         let policy = auto();
