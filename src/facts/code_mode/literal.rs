@@ -151,14 +151,14 @@ fn nested_operand(tokens: &mut Tokens<'_>, known: &mut Constants, depth: u32) ->
         Token::Punct(_) => None,
         Token::Text(text) => {
             tokens.next();
-            Some(Value::String(text))
+            Some(Value::String(text.to_string()))
         }
         Token::Template(parts) => {
             tokens.next();
             let mut text = String::new();
-            for (before, name) in parts.values {
-                text.push_str(&before);
-                match known.copy(&name) {
+            for (before, name) in &parts.values {
+                text.push_str(before);
+                match known.copy(name) {
                     Some(Value::String(value)) => text.push_str(&value),
                     Some(Value::Number(value)) => text.push_str(&value.to_string()),
                     _ => return None,
@@ -228,7 +228,7 @@ fn object(tokens: &mut Tokens<'_>, known: &mut Constants, depth: u32) -> Option<
                 continue;
             }
             Token::Name(name) => Some(name.to_owned()),
-            Token::Text(text) => Some(text),
+            Token::Text(text) => Some(text.to_string()),
             Token::Punct(_) | Token::Number(_) | Token::Template(_) | Token::Pattern => None,
         };
         tokens.next();

@@ -101,10 +101,12 @@ fn argument(tokens: &mut Tokens<'_>) -> Option<Print> {
         },
         // A label before it: `"STATUS\n" + r.output`.
         Token::Text(before) => match (tokens.next()?, tokens.next()?) {
-            (Token::Punct(b'+'), Token::Name(variable)) => key_of(variable, before, tokens),
+            (Token::Punct(b'+'), Token::Name(variable)) => {
+                key_of(variable, before.to_string(), tokens)
+            }
             _ => None,
         },
-        Token::Template(template) => in_template(template),
+        Token::Template(template) => in_template(&template),
         Token::Number(_) | Token::Pattern | Token::Punct(_) => None,
     }
 }
@@ -116,7 +118,7 @@ fn keys_of<'c>(tokens: &mut Tokens<'c>) -> Option<&'c str> {
     loop {
         let key = match tokens.next()? {
             Token::Name(key) => key.to_owned(),
-            Token::Text(key) => key,
+            Token::Text(key) => key.to_string(),
             Token::Punct(b'}') => return of,
             Token::Number(_) | Token::Template(_) | Token::Pattern | Token::Punct(_) => {
                 return None;
@@ -150,7 +152,7 @@ fn key_of(variable: &str, before: String, tokens: &mut Tokens<'_>) -> Option<Pri
         Token::Punct(b'+') => {
             tokens.next();
             match tokens.next()? {
-                Token::Text(after) => after,
+                Token::Text(after) => after.to_string(),
                 Token::Name(_)
                 | Token::Number(_)
                 | Token::Template(_)
@@ -174,7 +176,7 @@ fn key_of(variable: &str, before: String, tokens: &mut Tokens<'_>) -> Option<Pri
 }
 
 /// A template with one value that is a key of a result: `exit=${r.exit_code}`.
-fn in_template(template: Template<'_>) -> Option<Print> {
+fn in_template(template: &Template<'_>) -> Option<Print> {
     let [(before, value)] = &template.values[..] else {
         return None;
     };
@@ -184,7 +186,7 @@ fn in_template(template: Template<'_>) -> Option<Print> {
         let how = How::Key {
             before: before.clone(),
             key: key.to_owned(),
-            after: template.end,
+            after: template.end.clone(),
         };
         Print::of(variable, how)
     })

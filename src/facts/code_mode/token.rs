@@ -2,6 +2,10 @@
 //!
 //! PURE. Tolerant: code that is not JavaScript, or is cut off, gives some tokens and then none. Comments are skipped.
 
+use std::rc::Rc;
+
+use memchr::memchr3;
+
 /// The maximum depth of templates nested in the values of templates.
 const DEEPEST: u32 = 8;
 
@@ -13,9 +17,9 @@ pub(super) enum Token<'c> {
     /// A number as written.
     Number(&'c str),
     /// The value of a quoted string.
-    Text(String),
+    Text(Rc<str>),
     /// A template.
-    Template(Template<'c>),
+    Template(Rc<Template<'c>>),
     /// A regular expression.
     Pattern,
     /// One character of an operator or a bracket.
@@ -44,20 +48,24 @@ impl Token<'_> {
     }
 }
 
-/// The tokens that come next.
+/// The tokens that come next. Copies share the list, so that looking ahead costs nothing.
 #[derive(Debug, Clone)]
 pub(super) struct Tokens<'c> {
-    code: &'c str,
-    /// Where the next token begins.
-    at: usize,
-    /// Where the search for the following token begins.
-    after: usize,
-    next: Option<Token<'c>>,
-    is_on_new_line: Line,
-    /// How many more levels of templates may be nested.
-    nesting: u32,
+    /// All tokens, and what comes after the last of them.
+    all: Rc<[Placed<'c>]>,
+    /// The index of the next one.
+    next: usize,
     /// The rest of the code that could not be split into tokens.
     unread: &'c str,
+}
+
+/// A token and its place; no token at the end of the code.
+#[derive(Debug, Clone)]
+struct Placed<'c> {
+    token: Option<Token<'c>>,
+    /// Where it begins.
+    at: usize,
+    line: Line,
 }
 
 /// Whether a token is on the same line as the previous one.
@@ -69,64 +77,48 @@ enum Line {
 
 impl<'c> Tokens<'c> {
     pub(super) fn of(code: &'c str) -> Self {
-        Tokens::nested(code, DEEPEST)
-    }
-
-    /// The tokens of code in which templates may be nested this deep.
-    fn nested(code: &'c str, nesting: u32) -> Self {
-        let mut tokens = Tokens {
-            code,
-            at: 0,
-            after: 0,
-            next: None,
-            is_on_new_line: Line::New,
-            nesting,
-            unread: "",
-        };
-        tokens.read(Before::Operator);
-        tokens
+        let mut splitter = Splitter::new(code, DEEPEST);
+        let mut all = Vec::new();
+        loop {
+            let placed = splitter.next();
+            let is_last = placed.token.is_none();
+            all.push(placed);
+            if is_last {
+                break;
+            }
+        }
+        Tokens {
+            all: all.into(),
+            next: 0,
+            unread: splitter.unread,
+        }
     }
 
     /// The next token.
     pub(super) fn peek(&self) -> Option<Token<'c>> {
-        self.next.clone()
+        self.all[self.next].token.clone()
     }
 
     /// Where the next token begins.
     pub(super) fn position(&self) -> usize {
-        self.at
+        self.all[self.next].at
     }
 
-    /// The code that could not be read as tokens; known once all tokens are taken.
+    /// The code that could not be read as tokens.
     pub(super) fn unread(&self) -> &'c str {
         self.unread
     }
 
     /// Whether a line ends before the next token.
     pub(super) fn is_on_new_line(&self) -> bool {
-        self.is_on_new_line == Line::New
+        self.all[self.next].line == Line::New
     }
 
     /// Takes the next token.
     pub(super) fn next(&mut self) -> Option<Token<'c>> {
-        let token = self.next.take();
-        // After a value, `/` divides; elsewhere it begins a regular expression.
-        let before = match &token {
-            Some(Token::Name("return" | "typeof" | "case" | "in" | "of" | "await")) => {
-                Before::Operator
-            }
-            Some(Token::Punct(b')' | b']' | b'}')) => Before::Value,
-            Some(Token::Punct(_)) | None => Before::Operator,
-            Some(
-                Token::Name(_)
-                | Token::Number(_)
-                | Token::Text(_)
-                | Token::Template(_)
-                | Token::Pattern,
-            ) => Before::Value,
-        };
-        self.read(before);
-        token
+        let token = self.peek()?;
+        self.next += 1;
+        Some(token)
     }
 
     /// Takes the next token and, if it opens a bracket, everything up to the closing one.
@@ -143,22 +135,57 @@ impl<'c> Tokens<'c> {
             }
         }
     }
+}
 
-    fn read(&mut self, before: Before) {
-        let rest = self.blanks();
-        self.at = self.code.len() - rest.len();
-        let Some(first) = rest.chars().next() else {
-            self.after = self.code.len();
-            self.next = None;
-            return;
+/// Splits code into tokens, one after the other.
+struct Splitter<'c> {
+    code: &'c str,
+    /// Where the search for the next token begins.
+    at: usize,
+    before: Before,
+    /// How many more levels of templates may be nested.
+    nesting: u32,
+    /// The rest of the code that could not be split.
+    unread: &'c str,
+}
+
+impl<'c> Splitter<'c> {
+    /// For code in which templates may be nested this deep.
+    fn new(code: &'c str, nesting: u32) -> Self {
+        Splitter {
+            code,
+            at: 0,
+            before: Before::Operator,
+            nesting,
+            unread: "",
+        }
+    }
+
+    fn next(&mut self) -> Placed<'c> {
+        let (rest, line) = self.blanks();
+        let at = self.code.len() - rest.len();
+        let (token, length) = match self.token(rest) {
+            Some((token, length)) => (Some(token), length),
+            None => (None, rest.len()),
         };
-        let taken = match first {
+        if token.is_none() {
+            // Cut off within a string, or unreadable.
+            self.unread = rest;
+        }
+        self.before = Before::following(token.as_ref());
+        self.at = at + length;
+        Placed { token, at, line }
+    }
+
+    /// The token at the start of `rest`, with its length.
+    fn token(&self, rest: &'c str) -> Option<(Token<'c>, usize)> {
+        match rest.chars().next()? {
             '"' | '\'' => quoted(rest),
             '`' => template(rest, self.nesting),
-            '/' if before == Before::Operator => pattern(rest),
+            '/' if self.before == Before::Operator => pattern(rest),
             c if is_of_name(c) => {
-                let end = rest.find(|c| !is_of_name(c)).unwrap_or(rest.len());
-                match first.is_ascii_digit() {
+                let end = end_of_name(rest);
+                match c.is_ascii_digit() {
                     true => {
                         let is_of_number = |c: char| is_of_name(c) || c == '.';
                         let end = rest.find(|c| !is_of_number(c)).unwrap_or(rest.len());
@@ -168,25 +195,13 @@ impl<'c> Tokens<'c> {
                 }
             }
             c => Some((Token::Punct(u8::try_from(c).unwrap_or(b'?')), c.len_utf8())),
-        };
-        match taken {
-            Some((token, length)) => {
-                self.next = Some(token);
-                self.after = self.at + length;
-            }
-            // Cut off within a string, or unreadable.
-            None => {
-                self.next = None;
-                self.unread = rest;
-                self.after = self.code.len();
-            }
         }
     }
 
-    /// The code after blanks and comments.
-    fn blanks(&mut self) -> &'c str {
-        self.is_on_new_line = Line::Same;
-        let mut rest = &self.code[self.after..];
+    /// The code after blanks and comments, and whether it is on a new line.
+    fn blanks(&self) -> (&'c str, Line) {
+        let mut is_on_new_line = Line::Same;
+        let mut rest = &self.code[self.at..];
         loop {
             let blank = rest.len() - rest.trim_start().len();
             let comment = match &rest[blank..] {
@@ -197,11 +212,11 @@ impl<'c> Tokens<'c> {
                 _ => 0,
             };
             if rest[..blank + comment].contains('\n') {
-                self.is_on_new_line = Line::New;
+                is_on_new_line = Line::New;
             }
             rest = &rest[blank + comment..];
             if comment == 0 {
-                return rest;
+                return (rest, is_on_new_line);
             }
         }
     }
@@ -214,24 +229,53 @@ enum Before {
     Operator,
 }
 
+impl Before {
+    /// What a token is for the one after it: after a value, `/` divides; elsewhere it begins a regular expression.
+    fn following(token: Option<&Token<'_>>) -> Self {
+        match token {
+            Some(Token::Name("return" | "typeof" | "case" | "in" | "of" | "await")) => {
+                Before::Operator
+            }
+            Some(Token::Punct(b')' | b']' | b'}')) => Before::Value,
+            Some(Token::Punct(_)) | None => Before::Operator,
+            Some(
+                Token::Name(_)
+                | Token::Number(_)
+                | Token::Text(_)
+                | Token::Template(_)
+                | Token::Pattern,
+            ) => Before::Value,
+        }
+    }
+}
+
 fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '$'
 }
 
+/// The length of the name at the start of some code.
+fn end_of_name(code: &str) -> usize {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$');
+    let plain = code.bytes().take_while(is_plain).count();
+    match code.as_bytes().get(plain) {
+        Some(128..) => code.find(|c| !is_of_name(c)).unwrap_or(code.len()),
+        Some(_) | None => plain,
+    }
+}
+
 /// A quoted string, with its length; `None` if it does not end on its line.
 fn quoted(code: &str) -> Option<(Token<'_>, usize)> {
-    let quote = code.chars().next()?;
+    let quote = *code.as_bytes().first()?;
     let mut text = String::new();
     let mut at = 1;
     loop {
-        match code[at..].chars().next()? {
-            c if c == quote => return Some((Token::Text(text), at + 1)),
-            '\n' => return None,
-            '\\' => at += escape(&code[at..], &mut text)?,
-            c => {
-                text.push(c);
-                at += c.len_utf8();
-            }
+        let plain = memchr3(quote, b'\\', b'\n', code[at..].as_bytes())?;
+        text.push_str(&code[at..at + plain]);
+        at += plain;
+        match code.as_bytes()[at] {
+            b'\n' => return None,
+            b'\\' => at += escape(&code[at..], &mut text)?,
+            _ => return Some((Token::Text(text.into()), at + 1)),
         }
     }
 }
@@ -242,24 +286,27 @@ fn template(code: &str, nesting: u32) -> Option<(Token<'_>, usize)> {
     let mut text = String::new();
     let mut at = 1;
     loop {
-        match code[at..].chars().next()? {
-            '`' => {
+        let plain = memchr3(b'`', b'\\', b'$', code[at..].as_bytes())?;
+        text.push_str(&code[at..at + plain]);
+        at += plain;
+        match code.as_bytes()[at] {
+            b'\\' => at += escape(&code[at..], &mut text)?,
+            b'$' if code[at + 1..].starts_with('{') => {
+                let value = inside_braces(&code[at + 2..], nesting.checked_sub(1)?)?;
+                values.push((std::mem::take(&mut text), value.trim().to_owned()));
+                at += 2 + value.len() + 1;
+            }
+            b'$' => {
+                text.push('$');
+                at += 1;
+            }
+            _ => {
                 let template = Template {
                     values,
                     end: text,
                     raw: &code[1..at],
                 };
-                return Some((Token::Template(template), at + 1));
-            }
-            '\\' => at += escape(&code[at..], &mut text)?,
-            '$' if code[at + 1..].starts_with('{') => {
-                let value = inside_braces(&code[at + 2..], nesting.checked_sub(1)?)?;
-                values.push((std::mem::take(&mut text), value.trim().to_owned()));
-                at += 2 + value.len() + 1;
-            }
-            c => {
-                text.push(c);
-                at += c.len_utf8();
+                return Some((Token::Template(template.into()), at + 1));
             }
         }
     }
@@ -267,12 +314,13 @@ fn template(code: &str, nesting: u32) -> Option<(Token<'_>, usize)> {
 
 /// The text before the `}` that closes a template value.
 fn inside_braces(code: &str, nesting: u32) -> Option<&str> {
-    let mut tokens = Tokens::nested(code, nesting);
+    let mut splitter = Splitter::new(code, nesting);
     let mut open = 0u32;
     loop {
-        match tokens.peek()? {
+        let placed = splitter.next();
+        match placed.token? {
             Token::Punct(b'{') => open += 1,
-            Token::Punct(b'}') if open == 0 => return Some(&code[..tokens.at]),
+            Token::Punct(b'}') if open == 0 => return Some(&code[..placed.at]),
             Token::Punct(b'}') => open -= 1,
             Token::Punct(_)
             | Token::Name(_)
@@ -281,7 +329,6 @@ fn inside_braces(code: &str, nesting: u32) -> Option<&str> {
             | Token::Template(_)
             | Token::Pattern => {}
         }
-        tokens.next();
     }
 }
 
