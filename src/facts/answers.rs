@@ -314,6 +314,7 @@ fn in_json(said: &str, questions: &Questions) -> Option<Option<String>> {
     };
     let mut all = Vec::new();
     for key in answers.names() {
+        let key = &*key;
         let texts = match answers.object(key).filter(Input::is_object) {
             Some(parts) => PARTS
                 .iter()

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use crate::scan::{Cursor, Span, decoded, lossy, unescape};
+use crate::scan::{Cursor, Span, Text, decoded, lossy, unescape};
 use crate::transcript::{Block, Transcript};
 
 /// The keys of a command for a shell.
@@ -16,15 +16,16 @@ const COMMAND: [&str; 2] = ["command", "cmd"];
 #[derive(Debug)]
 pub(super) struct Input<'t> {
     raw: Cow<'t, [u8]>,
-    keys: BTreeMap<String, Span>,
+    /// The keys and values, in the order in which they are written.
+    members: Vec<(Text, Span)>,
 }
 
 impl<'t> Input<'t> {
     /// The input of a call. If it is a list of one file (`{"files": [{"path": …}]}`), the input for that file.
     pub(super) fn of(transcript: &'t Transcript<'_>, call: &Block) -> Input<'t> {
         let input = Input::in_json(transcript.bytes(call.line, call.content));
-        match (input.files().as_mut_slice(), input.keys.len()) {
-            ([one], 1) => std::mem::replace(one, Input::in_value(b"")),
+        match (input.files().as_mut_slice(), &input.members[..]) {
+            ([one], [_]) => std::mem::replace(one, Input::in_value(b"")),
             (_, _) => input,
         }
     }
@@ -48,25 +49,16 @@ impl<'t> Input<'t> {
     }
 
     fn read(raw: Cow<'t, [u8]>) -> Input<'t> {
-        let mut keys = BTreeMap::new();
         let mut cursor = Cursor::new(&raw);
-        let read = cursor.object(|key, c| {
-            let key = match std::str::from_utf8(key) {
-                Ok(key) => key.to_owned(),
-                Err(_) => String::from_utf8_lossy(key).into_owned(),
-            };
-            keys.insert(key, c.skip()?);
-            Ok(())
-        });
-        if read.and_then(|_| cursor.end()).is_err() {
-            keys.clear();
-        }
-        Input { raw, keys }
+        let read = cursor.members();
+        let read = read.and_then(|members| cursor.end().map(|()| members));
+        let members = read.unwrap_or_default();
+        Input { raw, members }
     }
 
     /// Whether it is an object.
     pub(super) fn is_object(&self) -> bool {
-        !self.keys.is_empty() || self.raw.trim_ascii() == b"{}"
+        !self.members.is_empty() || self.raw.trim_ascii() == b"{}"
     }
 
     /// The unparsed input, for tools that take text instead of an object.
@@ -75,15 +67,31 @@ impl<'t> Input<'t> {
     }
 
     /// The keys in alphabetical order.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.keys.keys().map(String::as_str)
+    pub(super) fn names(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        self.by_name().into_keys()
+    }
+
+    /// The values by their keys.
+    fn by_name(&self) -> BTreeMap<Cow<'_, str>, &[u8]> {
+        let members = self.members.iter();
+        members
+            .map(|(key, value)| (decoded(key.span.of(&self.raw)), value.of(&self.raw)))
+            .collect()
     }
 
     /// The value of the first of `names` that is present and not `null`, as written.
     fn value(&self, names: &[&str]) -> Option<&[u8]> {
+        let is = |key: &Text, name: &str| {
+            let raw = key.span.of(&self.raw);
+            match key.is_plain() {
+                true => raw == name.as_bytes(),
+                false => decoded(raw) == name,
+            }
+        };
         names.iter().find_map(|name| {
-            let span = self.keys.get(*name)?;
-            Some(span.of(&self.raw)).filter(|value| *value != b"null")
+            let mut latest = self.members.iter().rev();
+            let (_, value) = latest.find(|(key, _)| is(key, name))?;
+            Some(value.of(&self.raw)).filter(|value| *value != b"null")
         })
     }
 
@@ -104,7 +112,7 @@ impl<'t> Input<'t> {
 
     /// Whether any value is a string.
     pub(super) fn has_any_text(&self) -> bool {
-        self.keys.values().any(|span| is_string(span.of(&self.raw)))
+        self.by_name().into_values().any(is_string)
     }
 
     /// Whether the first of `names` is `true`; models may also write it as a string.
@@ -176,12 +184,10 @@ impl<'t> Input<'t> {
 
     /// The keys that are not `known`, with their values as written, sorted.
     pub(super) fn others(&self, known: impl Fn(&str) -> bool) -> Vec<u8> {
-        let others = self.keys.iter().filter(|(key, span)| {
-            let is_there = span.of(&self.raw) != b"null";
-            is_there && !known(key)
-        });
+        let others = self.by_name().into_iter();
+        let others = others.filter(|(key, value)| *value != b"null" && !known(key));
         let others: Vec<Vec<u8>> = others
-            .map(|(key, span)| [key.as_bytes(), b":", span.of(&self.raw)].concat())
+            .map(|(key, value)| [key.as_bytes(), b":", value].concat())
             .collect();
         others.join(&b'\n')
     }

@@ -145,12 +145,23 @@ impl<'a> Cursor<'a> {
         Ok(Span::new(start, self.at))
     }
 
+    /// Reads an object; returns the key and the value of each member, in the order in which they are written.
+    pub fn members(&mut self) -> Parse<Vec<(Text, Span)>> {
+        let mut members = Vec::new();
+        let mut keys = self.keys()?;
+        while let Some(key) = self.next_text(&mut keys)? {
+            members.push((key, self.skip()?));
+        }
+        Ok(members)
+    }
+
     /// Enters an object.
     fn keys(&mut self) -> Parse<Keys> {
         Ok(Keys {
             start: self.open(b'{', "an object was expected")?,
             seen: [Span::default(); KEYS_COMPARED],
             compared: 0,
+            shapes: 0,
             is_first: true,
         })
     }
@@ -158,6 +169,19 @@ impl<'a> Cursor<'a> {
     /// The next key, with the cursor at its value; `None` at the end of the object, which the cursor then leaves. Separate from
     /// [`Cursor::object`], which is monomorphised for each caller.
     fn next_key(&mut self, keys: &mut Keys) -> Parse<Option<Cow<'a, [u8]>>> {
+        let Some(key) = self.next_text(keys)? else {
+            return Ok(None);
+        };
+        let raw = key.span.of(self.line);
+        Ok(Some(match key.is_plain() {
+            true => Cow::Borrowed(raw),
+            false => unescape(raw),
+        }))
+    }
+
+    /// The same, with the key as it is written.
+    #[inline]
+    fn next_text(&mut self, keys: &mut Keys) -> Parse<Option<Text>> {
         let is_first = std::mem::take(&mut keys.is_first);
         let key = match self.usual_key(is_first) {
             Some(key) => key,
@@ -166,23 +190,10 @@ impl<'a> Cursor<'a> {
                 None => return Ok(None),
             },
         };
-        let raw = key.span.of(self.line);
-        if keys.compared < KEYS_COMPARED {
-            let seen = &keys.seen[..keys.compared];
-            if seen
-                .iter()
-                .any(|k| k.len == key.span.len && k.of(self.line) == raw)
-            {
-                self.anomalies.insert(Anomalies::DUPLICATE_KEY);
-            }
-            keys.seen[keys.compared] = key.span;
-            keys.compared += 1;
+        if keys.repeats(key.span, self.line) {
+            self.anomalies.insert(Anomalies::DUPLICATE_KEY);
         }
-        // A key with as many characters as bytes contains no escapes.
-        Ok(Some(match key.scalars == key.span.len {
-            true => Cow::Borrowed(raw),
-            false => unescape(raw),
-        }))
+        Ok(Some(key))
     }
 
     /// The next key with its colon, if it is written like most keys: short and plain, with at most one blank, which is before it.
@@ -460,8 +471,31 @@ struct Keys {
     seen: [Span; KEYS_COMPARED],
     /// How many keys are in `seen`.
     compared: usize,
+    /// A bit for the shape of each of these.
+    shapes: u64,
     /// Whether no key has been read yet.
     is_first: bool,
+}
+
+impl Keys {
+    /// Records a key; returns whether it was there before.
+    #[inline]
+    fn repeats(&mut self, key: Span, line: &[u8]) -> bool {
+        if self.compared == KEYS_COMPARED {
+            return false;
+        }
+        let raw = key.of(line);
+        // Most keys of an object differ in length, first or last byte; only others are compared.
+        let [first, last] = [raw.first(), raw.last()].map(|byte| u32::from(*byte.unwrap_or(&0)));
+        let shape = 1u64 << (key.len.wrapping_add(5 * first + 11 * last) % u64::BITS);
+        let may_repeat = self.shapes & shape != 0;
+        let mut seen = self.seen[..self.compared].iter();
+        let repeats = may_repeat && seen.any(|k| k.len == key.len && k.of(line) == raw);
+        self.shapes |= shape;
+        self.seen[self.compared] = key;
+        self.compared += 1;
+        repeats
+    }
 }
 
 /// Whether a text is a JSON object with nothing after it.

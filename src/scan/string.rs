@@ -30,6 +30,12 @@ impl Text {
         }
     }
 
+    /// Whether its bytes are its characters: it contains no escapes.
+    #[inline]
+    pub fn is_plain(self) -> bool {
+        self.scalars == self.span.len
+    }
+
     /// UTF-16 code units after unescaping, as JavaScript's `length` counts.
     pub fn utf16(self) -> u64 {
         u64::from(self.scalars) + u64::from(self.astral)

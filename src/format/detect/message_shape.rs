@@ -106,15 +106,15 @@ const CALL_KEYS: [&str; 10] = [
 const OPENAI_CALL_KEYS: std::ops::Range<usize> = 0..3;
 
 /// Keys that mark a block without a type as a call or a result.
-const CALLING: [&[u8]; 8] = [
-    b"functionCall",
-    b"functionResponse",
-    b"function_call",
-    b"function_response",
-    b"toolUse",
-    b"toolResult",
-    b"tool_use",
-    b"tool_result",
+const CALLING: [&str; 8] = [
+    "functionCall",
+    "functionResponse",
+    "function_call",
+    "function_response",
+    "toolUse",
+    "toolResult",
+    "tool_use",
+    "tool_result",
 ];
 
 /// The keys of a block without a type, of formats that write such blocks.
@@ -132,6 +132,15 @@ const UNTYPED: [&[u8]; 12] = [
     b"videoMetadata",
     b"partMetadata",
 ];
+
+/// The index of a key among some that mark calls and results. All of them begin with one of three letters, few others do.
+#[inline]
+fn position(marks: &[&str], key: &[u8]) -> Option<usize> {
+    if !matches!(key.first(), Some(b'f' | b'p' | b't')) {
+        return None;
+    }
+    marks.iter().position(|mark| mark.as_bytes() == key)
+}
 
 /// Whether a type names a call or a result.
 pub(in crate::format) fn is_call(kind: &[u8]) -> bool {
@@ -195,7 +204,7 @@ impl<'a> MessageShape<'a> {
                 c.skip()?;
             }
             (b"delta", Kind::Bool) => self.is_piece = c.is_true()?,
-            _ => match CALL_KEYS.iter().position(|name| name.as_bytes() == key) {
+            _ => match position(&CALL_KEYS, key) {
                 Some(at) => self.call(at, c)?,
                 None => drop(c.skip()?),
             },
@@ -267,7 +276,7 @@ impl<'a> MessageShape<'a> {
             is_strange |= kind.is_empty()
                 && key != b"type"
                 && !UNTYPED.contains(&key)
-                && !CALLING.contains(&key);
+                && position(&CALLING, key).is_none();
             match (key, found) {
                 (b"type", Kind::String) => {
                     kind = c.string()?.span.of(line);
@@ -282,7 +291,7 @@ impl<'a> MessageShape<'a> {
                     says_otherwise = true;
                 }
                 (b"image" | b"mediaType" | b"mimeType", _) => names_media = true,
-                _ => calls |= CALLING.contains(&key),
+                _ => calls |= position(&CALLING, key).is_some(),
             }
             c.skip().map(drop)
         })?;
@@ -393,6 +402,15 @@ fn calls_a_function(c: &mut Cursor<'_>) -> Parse<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_mark_of_a_call_is_found() {
+        for marks in [&CALL_KEYS[..], &CALLING[..]] {
+            for (number, mark) in marks.iter().enumerate() {
+                assert_eq!(position(marks, mark.as_bytes()), Some(number), "{mark}");
+            }
+        }
+    }
 
     #[test]
     fn a_part_is_looked_for_among_the_latest_only() {
