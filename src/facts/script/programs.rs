@@ -2,16 +2,51 @@
 //!
 //! PURE. Plain data. Lists only programs and flags whose behaviour is certain: a missing one may change anything.
 
-use super::rule::{Program, Rule, Special, is_one_of, open, program, strict, unless};
+use std::sync::LazyLock;
+
+use super::rule::{Program, Rule, Special, open, program, strict, unless};
 use super::services::SERVICES;
 use super::tools::TOOLS;
+use crate::ids::IdMap;
 
-/// The rule for a program, if it is known.
+/// The rule for a program, if it is known: the first in the tables.
 pub(super) fn rule(name: &str) -> Option<&'static Rule> {
-    let mut all = PROGRAMS.iter().chain(TOOLS).chain(SERVICES);
-    let found = all.find(|program| is_one_of(name, program.names))?;
-    Some(&found.rule)
+    let known = &*KNOWN;
+    let by_name = known.names.get(name).copied();
+    let mut starts = known.starts.iter();
+    let by_start = starts.find(|(start, _)| name.starts_with(start));
+    let place = by_name.into_iter().chain(by_start.map(|(_, place)| *place));
+    Some(&all().nth(place.min()?)?.rule)
 }
+
+/// All programs, in order.
+fn all() -> impl Iterator<Item = &'static Program> {
+    PROGRAMS.iter().chain(TOOLS).chain(SERVICES)
+}
+
+/// The places of the programs in the tables.
+struct Known {
+    names: IdMap<&'static str, usize>,
+    /// For names that end in `*`: what comes before that.
+    starts: Vec<(&'static str, usize)>,
+}
+
+/// There are a thousand names, and each command of a session is looked up several times.
+static KNOWN: LazyLock<Known> = LazyLock::new(|| {
+    let mut known = Known {
+        names: IdMap::default(),
+        starts: Vec::new(),
+    };
+    for (program, place) in all().zip(0..) {
+        for name in program.names.split_ascii_whitespace() {
+            match name.strip_suffix('*') {
+                Some(start) if !start.is_empty() => known.starts.push((start, place)),
+                Some(_) | None => drop(known.names.entry(name).or_insert(place)),
+            }
+        }
+    }
+    known
+});
 
 /// Programs that fit no other group.
 const PROGRAMS: &[Program] = &[
@@ -194,3 +229,22 @@ const PROGRAMS: &[Program] = &[
         },
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::super::rule::is_one_of;
+    use super::*;
+
+    #[test]
+    fn a_program_has_the_first_rule_that_names_it() {
+        let names = all().flat_map(|program| program.names.split_ascii_whitespace());
+        let names = names.flat_map(|name| [name.to_owned(), name.replace('*', "x")]);
+        for name in names.chain(["".to_owned(), "no such program".to_owned()]) {
+            let mut named = all().filter(|program| is_one_of(&name, program.names));
+            let first = named
+                .next()
+                .map(|program| std::ptr::from_ref(&program.rule));
+            assert_eq!(rule(&name).map(std::ptr::from_ref), first, "{name}");
+        }
+    }
+}
