@@ -16,7 +16,7 @@ use super::found::Found;
 use super::gather::Gatherer;
 use super::globs::refused;
 use super::list::unkept;
-use super::names::{COMPACT, STATS, has_ending, is_output, split_ending};
+use super::names::{COMPACT, STATS, has_ending, inputs_of, is_output, split_ending};
 use super::paths::Paths;
 use super::shard::Shard;
 use super::skipped::SkipReason;
@@ -174,7 +174,7 @@ impl Named<'_> {
     fn folder(&mut self, path: &Path) -> io::Result<()> {
         let wanted = self.wanted;
         let interest = |path: &Path, name: &str| match wanted {
-            Wanted::Transcripts => interest(name),
+            Wanted::Transcripts => interest(path, name),
             // An output can have any name; anything that is not a file, or is a link, is of interest only if its name looks like
             // one.
             Wanted::Outputs => {
@@ -197,9 +197,10 @@ impl Named<'_> {
         let name = path.file_name().unwrap_or_default();
         let ours = self.wanted == Wanted::Outputs || name.to_string_lossy().contains(COMPACT);
         let interest =
-            |path: &Path, name: &str| match matcher.is_match(path) && (ours || !is_output(name)) {
-                true => Interest::Wanted,
-                false => Interest::Ignored,
+            |path: &Path, name: &str| match (matcher.is_match(path), ours || !is_output(name)) {
+                (true, true) => Interest::Wanted,
+                (true, false) => of_output(path, name),
+                (false, _) => Interest::Ignored,
             };
         let nothing = || {
             Error::new(ErrorKind::NoInput, "no file matches this pattern")
@@ -315,12 +316,22 @@ fn looks_like_id(path: &Path) -> bool {
     path.components().count() == 1 && path.extension().is_none()
 }
 
-/// Whether a file of this name in a folder is a transcript; our own outputs and reports are of no interest.
-pub(super) fn interest(name: &str) -> Interest {
+/// Whether a file in a folder is a transcript by its name; our own outputs and reports are of no interest.
+pub(super) fn interest(path: &Path, name: &str) -> Interest {
     match (has_ending(name), is_output(name)) {
         (true, false) => Interest::Wanted,
-        (false, false) if !name.ends_with(STATS) => Interest::Other,
-        (false, false) | (_, true) => Interest::Ignored,
+        (true, true) => of_output(path, name),
+        (false, false) if !name.ends_with(STATS) => Interest::Noted(SkipReason::OtherExtension),
+        (false, _) => Interest::Ignored,
+    }
+}
+
+/// The interest of a file with the name of an output: a transcript may have such a name, too.
+fn of_output(path: &Path, name: &str) -> Interest {
+    let mut inputs = inputs_of(name).into_iter();
+    match inputs.any(|input| path.with_file_name(input).exists()) {
+        true => Interest::Ignored,
+        false => Interest::Noted(SkipReason::Output),
     }
 }
 

@@ -25,6 +25,16 @@ fn begin(name: &str, ending: &str) -> Option<usize> {
     end.eq_ignore_ascii_case(ending).then_some(begins)
 }
 
+/// The names that the input of this output may have; none if it is not named like an output.
+pub(super) fn inputs_of(output: &str) -> Vec<String> {
+    let (stem, _) = split_ending(output);
+    let Some(stem) = stem.strip_suffix(COMPACT) else {
+        return Vec::new();
+    };
+    let endings = ENDINGS.into_iter().chain(OF_DOCUMENTS).chain([""]);
+    endings.map(|ending| format!("{stem}{ending}")).collect()
+}
+
 /// Whether a name has the ending of a transcript.
 pub fn has_ending(name: &str) -> bool {
     ENDINGS

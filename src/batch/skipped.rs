@@ -25,6 +25,8 @@ pub enum SkipReason {
     SameFile,
     /// A file without the name of a transcript.
     OtherExtension,
+    /// A file with the name of an output of ours, without its input beside it.
+    Output,
     /// Excluded by a glob of the command line.
     Excluded,
     /// Excluded by an ignore file.
@@ -48,13 +50,14 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
-    const ALL: [SkipReason; 16] = [
+    const ALL: [SkipReason; 17] = [
         SkipReason::FolderLink,
         SkipReason::Store,
         SkipReason::NoFile,
         SkipReason::BrokenLink,
         SkipReason::SameFile,
         SkipReason::OtherExtension,
+        SkipReason::Output,
         SkipReason::Excluded,
         SkipReason::Ignored,
         SkipReason::Older,
@@ -86,6 +89,7 @@ impl SkipReason {
             SkipReason::BrokenLink => "broken_link",
             SkipReason::SameFile => "same_file",
             SkipReason::OtherExtension => "other_extension",
+            SkipReason::Output => "output",
             SkipReason::Excluded => "excluded",
             SkipReason::Ignored => "ignored",
             SkipReason::Older => "older",
@@ -124,6 +128,7 @@ impl SkipReason {
             SkipReason::OtherExtension => {
                 "not read: the name does not end in .jsonl, .jsonl.gz or .jsonl.zst"
             }
+            SkipReason::Output => "not read: named like an output of ctxpack",
             SkipReason::Excluded => "left out by --exclude",
             SkipReason::Ignored => "left out by .ctxpackignore",
             SkipReason::Older => "left out: older than --since",
@@ -149,6 +154,7 @@ impl SkipReason {
     pub fn hint(self) -> Option<&'static str> {
         match self {
             SkipReason::FolderLink => Some("name the folder itself to search it"),
+            SkipReason::Output => Some("name the file itself to read it"),
             SkipReason::Vanished => Some("--prune-outputs removes such outputs"),
             SkipReason::Store
             | SkipReason::NoFile
@@ -176,6 +182,7 @@ impl SkipReason {
             | SkipReason::BrokenLink
             | SkipReason::SameFile
             | SkipReason::OtherExtension
+            | SkipReason::Output
             | SkipReason::Vanished
             | SkipReason::ToPrune
             | SkipReason::VanishedButChanged => false,

@@ -35,7 +35,7 @@ pub(super) enum Interest {
     /// It is collected.
     Wanted,
     /// It is not collected but noted, because the user may wonder why.
-    Other,
+    Noted(SkipReason),
     /// It is of no interest.
     Ignored,
 }
@@ -145,8 +145,8 @@ pub(super) fn walk_each(
                 }
             }
             (Interest::Wanted, false) => pass(path, SkipReason::NoFile),
-            (Interest::Other, true) => pass(path, SkipReason::OtherExtension),
-            (Interest::Other, false) | (Interest::Ignored, _) => {}
+            (Interest::Noted(why), true) => pass(path, why),
+            (Interest::Noted(_), false) | (Interest::Ignored, _) => {}
         }
     }
     walk.report_left_out(pass);
@@ -301,31 +301,33 @@ fn target(
     interest: Interest,
 ) -> Result<Option<PathBuf>, LinkRefusal> {
     let resolved = fs::canonicalize(link);
+    let noted = match interest {
+        Interest::Noted(why) => Some(why),
+        Interest::Wanted | Interest::Ignored => None,
+    };
     let is_below =
         |path: &Path| fs::canonicalize(folder).is_ok_and(|folder| path.starts_with(folder));
     let skipped = |why| Err(LinkRefusal::Skipped(why));
-    match resolved {
-        Ok(path) if path.is_dir() => match is_below(&path) {
+    match (resolved, noted) {
+        (Ok(path), _) if path.is_dir() => match is_below(&path) {
             true => Ok(None),
             false => skipped(SkipReason::FolderLink),
         },
         // Nothing is there to be read. A target that is there and out of reach is an error.
-        Err(error)
-            if interest == Interest::Other
-                || interest == Interest::Wanted && error.kind() == io::ErrorKind::NotFound =>
+        (Err(_), Some(_)) => skipped(SkipReason::BrokenLink),
+        (Err(error), None)
+            if interest == Interest::Wanted && error.kind() == io::ErrorKind::NotFound =>
         {
             skipped(SkipReason::BrokenLink)
         }
-        Ok(path) if interest == Interest::Other && path.is_file() => {
-            skipped(SkipReason::OtherExtension)
-        }
+        (Ok(path), Some(why)) if path.is_file() => skipped(why),
         _ if interest != Interest::Wanted => Ok(None),
-        Err(error) => Err(LinkRefusal::Unseen(Error::io(
+        (Err(error), _) => Err(LinkRefusal::Unseen(Error::io(
             name,
             "follow the link",
             error,
         ))),
-        Ok(path) if !is_below(&path) => Err(LinkRefusal::Unseen(
+        (Ok(path), _) if !is_below(&path) => Err(LinkRefusal::Unseen(
             Error::new(
                 ErrorKind::Link,
                 "the link leads out of the folder, and is not read",
@@ -333,8 +335,8 @@ fn target(
             .at(name)
             .hint("name the link itself to read its target"),
         )),
-        Ok(path) if path.is_file() => Ok(Some(path)),
-        Ok(_) => skipped(SkipReason::NoFile),
+        (Ok(path), _) if path.is_file() => Ok(Some(path)),
+        (Ok(_), _) => skipped(SkipReason::NoFile),
     }
 }
 

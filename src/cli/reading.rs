@@ -146,6 +146,7 @@ pub(super) fn note_skipped(skipped: &Skipped, notices: &mut Notices) {
             | SkipReason::Store
             | SkipReason::SameFile
             | SkipReason::OtherExtension
+            | SkipReason::Output
             | SkipReason::Excluded
             | SkipReason::Ignored
             | SkipReason::Older

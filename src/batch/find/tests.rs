@@ -79,6 +79,29 @@ fn a_named_file_is_taken_whatever_its_name_and_once() {
 }
 
 #[test]
+fn what_is_only_named_like_an_output_is_not_left_out_in_silence() {
+    let tree = tree(&[
+        "a.jsonl.gz",
+        "a.compact.jsonl.gz",
+        "b",
+        "b.compact.jsonl",
+        "c.jsonl",
+        "my.compact.jsonl",
+    ]);
+    for path in [tree.path().to_owned(), tree.path().join("*.jsonl")] {
+        let found = find(&[path], None).unwrap();
+        let skipped: Vec<_> = found.skipped.groups().into_iter().collect();
+        let outputs = skipped
+            .iter()
+            .find(|((why, _), _)| *why == SkipReason::Output);
+        let (_, outputs) = outputs.unwrap();
+        let name = |path: &PathBuf| path.file_name().unwrap().to_owned();
+        let names: Vec<_> = outputs.first.iter().map(name).collect();
+        assert_eq!(names, ["my.compact.jsonl"]);
+    }
+}
+
+#[test]
 fn patterns_match_below_their_folder() {
     let tree = tree(&["x/a.jsonl", "x/a.compact.jsonl", "x/y/b.jsonl", "x/c.txt"]);
     assert_eq!(names(tree.path(), &["x/*.jsonl"], None), ["x/a.jsonl"]);

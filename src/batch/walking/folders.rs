@@ -86,8 +86,7 @@ impl Folders {
                 count += u64::from(is_ours);
                 ControlFlow::Continue(())
             };
-            let ours = |_: &Path, name: &str| interest(name);
-            walk_each(folder, self.leave(), ours, (show, &mut |_, _| {}));
+            walk_each(folder, self.leave(), interest, (show, &mut |_, _| {}));
         }
         count
     }
@@ -186,8 +185,7 @@ impl Walking<'_> {
                 skipped.borrow_mut().count(path, why);
             }
         };
-        let ours = |_: &Path, name: &str| interest(name);
-        let mut errors = walk_each(path, self.folders.leave(), ours, (show_file, pass));
+        let mut errors = walk_each(path, self.folders.leave(), interest, (show_file, pass));
         if is_bare && errors.is_empty() && !is_left_out {
             errors.push(no_transcript(path));
         }

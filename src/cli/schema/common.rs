@@ -49,7 +49,7 @@ pub(super) fn policy() -> Result<(&'static str, Value)> {
 
 /// What was not read, if anything.
 pub(super) fn not_read() -> Key {
-    let skipped = every!(SkipReason.kind: FolderLink Store NoFile BrokenLink SameFile OtherExtension Excluded Ignored Older Newer OtherProject NotDegraded Vanished ToPrune Pruned VanishedButChanged);
+    let skipped = every!(SkipReason.kind: FolderLink Store NoFile BrokenLink SameFile OtherExtension Output Excluded Ignored Older Newer OtherProject NotDegraded Vanished ToPrune Pruned VanishedButChanged);
     let entry = object(vec![
         key(
             "kind",

@@ -20,7 +20,7 @@ pub(super) fn schema() -> Result<Schema> {
         let table = Table::of(Topic::Errors, heading)?;
         kinds.extend(table.names().map(str::to_owned));
     }
-    let skipped = every!(SkipReason.kind: FolderLink Store NoFile BrokenLink SameFile OtherExtension Excluded Ignored Older Newer OtherProject NotDegraded Vanished ToPrune Pruned VanishedButChanged);
+    let skipped = every!(SkipReason.kind: FolderLink Store NoFile BrokenLink SameFile OtherExtension Output Excluded Ignored Older Newer OtherProject NotDegraded Vanished ToPrune Pruned VanishedButChanged);
     kinds.extend(skipped.map(str::to_owned));
     let root = object(vec![
         key(
