@@ -3,14 +3,12 @@
 //! Keeps nothing of a file that is done but a byte, and a hash of an error about another file.
 
 mod results;
+mod words;
 
 use std::collections::HashSet;
 use std::env;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-
-use clap::Args;
-use serde_json::{Value, json};
 
 use super::named::{AgentArgs, LatestScope};
 use super::progress::{Bar, size};
@@ -20,15 +18,18 @@ use super::shape::{Shape, ShapeArgs};
 use super::walking::ExcludeArgs;
 use super::{Context, Voice, stdout_failed};
 use crate::batch::{
-    FileSource, Paths, PlaceKey, Progress, Search, Source, SourceList, has_ending, place_key,
+    Effect, FileSource, Paths, PlaceKey, Progress, Search, Source, SourceList, has_ending,
+    place_key,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{NoticeLevel, Notices, path_text};
-use crate::store::atomic::{Existing, lost_of_the_file};
+use crate::store::atomic::Existing;
 use crate::store::undo::{self, Appended, Dest, Found, State, Undone};
-use crate::text::{count, printable, shown_path};
+use crate::text::{count, printable};
+use clap::Args;
 
 use results::Results;
+use words::{result, result_line, sum_line};
 
 /// Restore the original bytes of compacted files.
 ///
@@ -41,6 +42,7 @@ Examples:
   ctxpack undo in.compact.jsonl              in place
   ctxpack undo in.compact.jsonl -o in.jsonl  into another file
   ctxpack undo sessions/                     every output below a folder
+  ctxpack undo --dry-run sessions/           what that would restore
   ctxpack undo --all                         every output below the current folder")]
 pub(super) struct Undo {
     /// Compacted files, folders, patterns, ids of sessions, or latest
@@ -65,6 +67,9 @@ pub(super) struct Undo {
     /// Discard what was appended to a file after it was compacted
     #[arg(long)]
     discard_appended: bool,
+    /// Check the originals and show what would be restored; write nothing
+    #[arg(short = 'n', long, conflicts_with = "output")]
+    dry_run: bool,
     #[command(flatten)]
     shape: ShapeArgs,
 }
@@ -99,15 +104,10 @@ impl Tally {
     }
 
     /// Says how much was restored below folders; each file that was named has a line of its own.
-    fn say_restored(&self) {
+    fn say_restored(&self, effect: Effect) {
         let restored = match self.restored {
             0 if !self.results.is_empty() => return,
-            0 => "nothing was restored".to_owned(),
-            n => format!(
-                "{} restored, {}",
-                count(n, "file"),
-                count(self.bytes, "byte")
-            ),
+            files => sum_line(files, self.bytes, effect),
         };
         let _ = writeln!(io::stderr().lock(), "{restored}");
     }
@@ -185,7 +185,7 @@ impl Undo {
         note_skipped(&found.skipped, &mut tally.notices);
         context.notices(std::mem::take(&mut tally.notices));
         if is_any_walked && context.is_for_people() {
-            tally.say_restored();
+            tally.say_restored(self.effect());
         }
         tally.results.print(&mut io::stdout().lock())?;
         Ok(match (tally.failed, is_one) {
@@ -193,6 +193,13 @@ impl Undo {
             (true, true) => 2,
             (true, false) => 3,
         })
+    }
+
+    fn effect(&self) -> Effect {
+        match self.dry_run {
+            true => Effect::DryRun,
+            false => Effect::Write,
+        }
     }
 
     fn check_arguments(&self) -> Result<()> {
@@ -297,13 +304,13 @@ impl Undo {
         tally: &mut Tally,
     ) -> Result<()> {
         let done = self.restore(found)?;
-        tally.results.add(&result(path, &done))?;
+        tally.results.add(&result(path, &done, self.effect()))?;
         if context.is_for_people() {
-            tally.lines.push(result_line(path, &done));
+            tally.lines.push(result_line(path, &done, self.effect()));
         }
         match self.output {
-            None => take_report_back(path, None, found, tally),
-            Some(_) => Ok(()),
+            None if !self.dry_run => take_report_back(path, None, found, tally),
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -341,7 +348,7 @@ impl Undo {
         if matches!(done.state, State::AlreadyOriginal(_)) {
             return Ok(());
         }
-        tally.results.add(&result(path, &done))?;
+        tally.results.add(&result(path, &done, self.effect()))?;
         tally.restored += 1;
         tally.bytes += done.bytes;
         if done.copy_of.is_some() {
@@ -354,9 +361,12 @@ impl Undo {
         // Losses are reported for each file.
         let is_plain = matches!((&done.state, &done.lost[..]), (State::Compacted, []));
         if context.is_for_people() && (context.voice == Voice::Loud || !is_plain) {
-            tally.lines.push(result_line(path, &done));
+            tally.lines.push(result_line(path, &done, self.effect()));
         }
-        take_report_back(path, Some(folder), &found, tally)
+        match self.dry_run {
+            true => Ok(()),
+            false => take_report_back(path, Some(folder), &found, tally),
+        }
     }
 
     fn restore(&self, found: &Found) -> Result<Undone> {
@@ -367,6 +377,7 @@ impl Undo {
         };
         let mut out = io::stdout().lock();
         let dest = match &self.output {
+            None if self.dry_run => Dest::Nowhere,
             None => Dest::InPlace,
             Some(to) if to == Path::new("-") => Dest::Writer(&mut out),
             Some(to) => Dest::Path(
@@ -409,39 +420,6 @@ fn take_report_back(
         .notices
         .add(NoticeLevel::Note, "report_stays", message, None, place);
     Ok(())
-}
-
-/// What was done with a file, for programs.
-fn result(path: &Path, done: &Undone) -> Value {
-    let (result, discarded) = match &done.state {
-        State::AlreadyOriginal(_) => ("already_original", 0),
-        State::Compacted => ("restored", 0),
-        State::Grown(lost) => ("restored", *lost),
-    };
-    json!({"file": path_text(path), "result": result, "bytes": done.bytes, "bytes_discarded": discarded})
-}
-
-/// What was done with a file, as a line of text.
-fn result_line(path: &Path, done: &Undone) -> String {
-    let bytes = count(done.bytes, "byte");
-    let lost = if done.lost.is_empty() {
-        String::new()
-    } else {
-        format!("; warning: {}", lost_of_the_file(&done.lost))
-    };
-    let result = match &done.state {
-        State::AlreadyOriginal(_) => format!("is already the original ({bytes})"),
-        State::Compacted => format!("{bytes} restored"),
-        State::Grown(lost) => format!(
-            "{bytes} restored, {} discarded",
-            count(*lost, "appended byte")
-        ),
-    };
-    let copy = match &done.copy_of {
-        Some(input) => format!("; it is a copy of {} now", shown_path(input)),
-        None => String::new(),
-    };
-    format!("{}: {result}{copy}{lost}", shown_path(path))
 }
 
 /// The key of what an error says.

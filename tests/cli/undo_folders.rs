@@ -38,6 +38,36 @@ fn a_folder_is_as_it_was_before() {
 }
 
 #[test]
+fn a_dry_run_checks_the_originals_and_writes_nothing() {
+    let place = place();
+    place.run("compact --in-place in/").exits(0);
+    let compacted = place.all_files();
+    place.run("undo --dry-run in/").exits(0).says(&[
+        "3 files would be restored, ",
+        "in/small.jsonl: not an output of ctxpack; left as it is\n",
+    ]);
+    place
+        .run("undo -n in/a.jsonl")
+        .exits(0)
+        .says(&["in/a.jsonl: ", " bytes would be restored\n"]);
+    let shown = place.run("undo -n --json in/a.jsonl").exits(0);
+    let shown: serde_json::Value = serde_json::from_slice(&shown.out).unwrap();
+    let bytes = anthropic(7, 0).len();
+    assert_eq!(
+        shown["files"][0],
+        serde_json::json!({"file": "in/a.jsonl", "result": "would_restore", "bytes": bytes, "bytes_discarded": 0})
+    );
+    assert_eq!(place.all_files(), compacted);
+    // What a run refuses, a dry run refuses.
+    let archives = compacted.keys().filter(|name| name.contains("archive/"));
+    archives.for_each(|name| place.write(name, "damaged"));
+    let before = place.all_files();
+    place.run("undo -n in/").exits(3);
+    assert_eq!(place.all_files(), before);
+    place.run("undo -n in/a.jsonl -o x.jsonl").exits(2);
+}
+
+#[test]
 fn patterns_and_all_take_what_is_below() {
     for args in [
         "undo in/*.jsonl in/deep/*",

@@ -70,6 +70,8 @@ pub enum Dest<'a> {
     Path(&'a Path, Existing),
     /// Into a stream.
     Writer(&'a mut dyn Write),
+    /// Nowhere: they are only read and checked.
+    Nowhere,
 }
 
 /// What to do with bytes that were appended to the output.
@@ -104,6 +106,7 @@ impl fmt::Debug for Dest<'_> {
                 f.debug_tuple("Path").field(path).field(existing).finish()
             }
             Dest::Writer(_) => f.write_str("Writer"),
+            Dest::Nowhere => f.write_str("Nowhere"),
         }
     }
 }
@@ -198,6 +201,10 @@ impl Found {
             }
             Dest::Writer(to) => {
                 self.pour(source, &original, to)?;
+                return Ok(done);
+            }
+            Dest::Nowhere => {
+                self.pour(source, &original, &mut io::sink())?;
                 return Ok(done);
             }
         };
