@@ -113,16 +113,16 @@ pub fn beginning<'t>(
     /// The length of the longest escape that a cut may go through, in characters.
     const ESCAPE: usize = 12;
     // So many bytes are enough unless every other one belongs to an escape or to a longer character.
-    let most = 2 * characters + 64;
-    if let [text] = transcript.texts(result)
-        && let Some((start, _)) = transcript
-            .bytes(result.line, text.span)
-            .split_at_checked(most)
-    {
-        let start = decoded(start);
-        let mut last = start.trim_start().chars().skip(characters + ESCAPE - 1);
-        if last.next().is_some() {
-            return first(start, characters);
+    let mut most = 2 * characters + 64;
+    if let [text] = transcript.texts(result) {
+        let raw = transcript.bytes(result.line, text.span);
+        while let Some((start, _)) = raw.split_at_checked(most) {
+            let start = decoded(start);
+            let mut last = start.trim_start().chars().skip(characters + ESCAPE - 1);
+            if last.next().is_some() {
+                return first(start, characters);
+            }
+            most *= 4;
         }
     }
     first(block_text(transcript, result), characters)

@@ -81,18 +81,26 @@ const HEADER: usize = 4;
 /// The text of a result; for a long output, only its header and last lines.
 pub(super) fn ends<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {
     const ENOUGH: usize = 2_048;
+    /// Where most headers end.
+    const SOON: usize = 512;
     if let [text] = transcript.texts(result)
         && let raw = transcript.bytes(result.line, text.span)
         && raw.len() > 2 * ENOUGH
         && !raw.starts_with(b"{")
     {
-        let ends = [&raw[..ENOUGH], &raw[raw.len() - ENOUGH..]];
-        let [head, tail] = ends.map(|part| decoded(part));
-        // A cut escape may look like the end of a line, but not like the ends of two lines.
-        let header = head.match_indices('\n').nth(HEADER - 1);
-        let last = tail.match_indices('\n').nth(1);
-        if let (Some((header, _)), Some((last, _))) = (header, last) {
-            return Cow::Owned([&head[..=header], &tail[last + 1..]].concat());
+        let header = |most: usize| {
+            let mut head = decoded(&raw[..most]).into_owned();
+            let (end, _) = head.match_indices('\n').nth(HEADER - 1)?;
+            head.truncate(end + 1);
+            Some(head)
+        };
+        if let Some(mut ends) = header(SOON).or_else(|| header(ENOUGH)) {
+            let tail = decoded(&raw[raw.len() - ENOUGH..]);
+            // A cut escape may look like the end of a line, but not like the ends of two lines.
+            if let Some((last, _)) = tail.match_indices('\n').nth(1) {
+                ends.push_str(&tail[last + 1..]);
+                return Cow::Owned(ends);
+            }
         }
     }
     block_text(transcript, result)

@@ -276,6 +276,7 @@ static HEX: [u32; 256] = {
 };
 const NO_DIGIT: u32 = 1 << 16;
 
+#[inline]
 fn hex4(line: &[u8], at: usize) -> Option<u32> {
     let digits = line.get(at..)?.first_chunk::<4>()?;
     let [a, b, c, d] = digits.map(|digit| HEX[usize::from(digit)]);
@@ -285,7 +286,14 @@ fn hex4(line: &[u8], at: usize) -> Option<u32> {
 
 /// The character of the escape whose backslash is at `at`, and its length in bytes; a lone surrogate is U+FFFD. `None` if there is
 /// no whole escape.
+#[inline]
 pub fn unescape_at(raw: &[u8], at: usize) -> Option<(char, usize)> {
+    // Most that are not plain are of the basic plane.
+    if raw.get(at + 1) == Some(&b'u')
+        && let Some(c) = hex4(raw, at + 2).and_then(char::from_u32)
+    {
+        return Some((c, 6));
+    }
     let Escape { len, value } = escape(raw, at).ok()?;
     let c = char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER);
     Some((c, len))

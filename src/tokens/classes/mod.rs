@@ -297,6 +297,7 @@ fn escape(raw: &[u8]) -> Option<(u8, usize)> {
             let (c, len) = unescape_at(raw, 0)?;
             let code = match u32::from(c) {
                 ascii @ 0..0x80 => ascii as u8,
+                basic @ 0..0x1_0000 => NO_BYTE | BASIC[(basic >> 4) as usize],
                 other => NO_BYTE | class(other),
             };
             (code, len)
