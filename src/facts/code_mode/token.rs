@@ -269,7 +269,7 @@ fn quoted(code: &str) -> Option<(Token<'_>, usize)> {
     let mut text = String::new();
     let mut at = 1;
     loop {
-        let plain = memchr3(quote, b'\\', b'\n', code[at..].as_bytes())?;
+        let plain = memchr3(quote, b'\\', b'\n', &code.as_bytes()[at..])?;
         text.push_str(&code[at..at + plain]);
         at += plain;
         match code.as_bytes()[at] {
@@ -286,7 +286,7 @@ fn template(code: &str, nesting: u32) -> Option<(Token<'_>, usize)> {
     let mut text = String::new();
     let mut at = 1;
     loop {
-        let plain = memchr3(b'`', b'\\', b'$', code[at..].as_bytes())?;
+        let plain = memchr3(b'`', b'\\', b'$', &code.as_bytes()[at..])?;
         text.push_str(&code[at..at + plain]);
         at += plain;
         match code.as_bytes()[at] {
