@@ -126,6 +126,8 @@ pub enum WarningKind {
     WroteOver,
     /// An oversize result was not moved to the store, because there is none.
     NotDemoted,
+    /// An oversize result was not moved to the store, because it is not only text.
+    NotOnlyText,
     /// Many calls are not understood, so that summaries and restored files miss their effects.
     Coverage,
     /// A line is odd and was passed through. The names are those of the line warnings.
@@ -157,6 +159,7 @@ impl WarningKind {
             WarningKind::AttributesLost => "attributes_lost",
             WarningKind::WroteOver => "wrote_over",
             WarningKind::NotDemoted => "not_demoted",
+            WarningKind::NotOnlyText => "not_only_text",
             WarningKind::Coverage => "coverage",
         }
     }
@@ -183,7 +186,8 @@ impl WarningKind {
             | WarningKind::NotCleanedUp
             | WarningKind::AttributesLost
             | WarningKind::WroteOver
-            | WarningKind::NotDemoted => true,
+            | WarningKind::NotDemoted
+            | WarningKind::NotOnlyText => true,
         }
     }
 
@@ -223,6 +227,7 @@ impl WarningKind {
             | WarningKind::Redacted
             | WarningKind::Hook
             | WarningKind::NotCleanedUp
+            | WarningKind::NotOnlyText
             | WarningKind::AttributesLost => None,
         }
     }

@@ -195,10 +195,10 @@ impl<'p> Pipeline<'p> {
             summaries,
             dropped,
             released,
-            no_store,
+            not_stored,
             ..
         } = round;
-        let degraded = summaries.degraded.into_iter().chain(no_store.degraded());
+        let degraded = summaries.degraded.into_iter().chain(not_stored.degraded());
         let rejection = summaries
             .rejected
             .or_else(|| reject(&findings, &after, &conversations, input.first_line));
@@ -225,7 +225,7 @@ impl<'p> Pipeline<'p> {
         compacted.warnings.extend(summaries.warnings);
         compacted
             .warnings
-            .extend(no_store.warnings(input.first_line));
+            .extend(not_stored.warnings(input.first_line));
         compacted
     }
 

@@ -59,20 +59,22 @@ pub struct Round {
     pub(super) actions: Vec<(u32, Action)>,
     /// The outcomes of summarising.
     pub(super) summaries: RoundSummaries,
-    /// What was not done because there is no store.
-    pub(super) no_store: NoStore,
+    /// What did not go to the store although the policy wants it there.
+    pub(super) not_stored: NotStored,
 }
 
-/// What was not done because there is no store.
+/// What did not go to the store although the policy wants it there.
 #[derive(Debug, Default)]
-pub(super) struct NoStore {
-    /// Whether results were to be offloaded.
+pub(super) struct NotStored {
+    /// Whether results were to be offloaded, and there is no store.
     pub(super) offload: bool,
-    /// The lines (from 0) of results that were to be demoted.
+    /// The lines (from 0) of results that were to be demoted, and there is no store.
     pub(super) demote: Vec<u32>,
+    /// The lines (from 0) of results that stay, and would have been demoted if they were only text.
+    pub(super) not_only_text: Vec<u32>,
 }
 
-impl NoStore {
+impl NotStored {
     /// The step that had to be left out, if any.
     pub(super) fn degraded(&self) -> Option<Degraded> {
         self.offload.then(|| Degraded {
@@ -83,12 +85,17 @@ impl NoStore {
 
     /// A warning for each output that was not moved to the store.
     pub(super) fn warnings(&self, first_line: u64) -> impl Iterator<Item = Warning> + '_ {
-        self.demote.iter().map(move |line| Warning {
-            kind: WarningKind::NotDemoted,
+        let warning = move |kind, line: &u32, why| Warning {
+            kind,
             line: Some(u64::from(*line) + first_line),
-            message: "oversize tool outputs were not moved to the store, because there is none"
-                .to_owned(),
-        })
+            message: format!("oversize tool outputs were not moved to the store, because {why}"),
+        };
+        let no_store = self.demote.iter();
+        let no_store =
+            no_store.map(move |line| warning(WarningKind::NotDemoted, line, "there is none"));
+        let mixed = self.not_only_text.iter();
+        let why = "they hold more than text, such as pictures";
+        no_store.chain(mixed.map(move |line| warning(WarningKind::NotOnlyText, line, why)))
     }
 }
 

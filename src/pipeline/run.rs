@@ -13,7 +13,7 @@ use super::summaries::{Placed, RoundSummaries};
 use super::work::{SummarySource, View};
 use super::{Gates, Pipeline, Round, SummaryGate, Work};
 use crate::artifacts;
-use crate::ids::IdMap;
+use crate::ids::{IdMap, IdSet};
 use crate::outcome::{ActionKind, Phase, TargetOutcome};
 use crate::plan::{Content, Fit, Keeping, OutputPlan, Plan, ResultPlan};
 use crate::policy::{History, Layer};
@@ -147,12 +147,20 @@ impl Run<'_, '_, '_> {
         work.laps.lap(pipeline.clock, Phase::Artifacts);
         let settlement = settle(context.format, transcript, &plan, &artifacts, sizes, policy);
         if let (Step::Offload { .. }, Keeping::Nothing) = (step, pipeline.keeping) {
-            round.no_store.offload |= !settlement.results.is_empty();
+            round.not_stored.offload |= !settlement.results.is_empty();
             return Done::default();
         }
         if let Step::Free = step {
             round.dropped = plan.removed.drop.len();
-            round.no_store.demote = undemoted(work, &plan);
+            let line = |block: u32| work.transcript.block(block).line;
+            let no_store = oversize(work, &plan, Content::NoStore);
+            round.not_stored.demote = no_store.map(line).collect();
+            // Another layer may have replaced them.
+            let replaced = settlement.results.iter().map(|change| change.block);
+            let replaced: IdSet<u32> = replaced.collect();
+            let mixed = oversize(work, &plan, Content::NotOnlyText);
+            let mixed = mixed.filter(|block| !replaced.contains(block));
+            round.not_stored.not_only_text = mixed.map(line).collect();
         }
         let actions = pipeline.actions(work, step, &plan, &settlement.results);
         let Settlement {
@@ -354,18 +362,22 @@ fn fitted(plan: &Plan<'_>) -> Vec<(usize, String)> {
     plan.outputs.iter().filter_map(due).collect()
 }
 
-/// The lines (from 0) of results that would be demoted if there were a store.
-fn undemoted(work: &Work<'_, '_>, plan: &Plan<'_>) -> Vec<u32> {
+/// The blocks of the oversize results that do not go to the store for this reason.
+fn oversize<'p>(
+    work: &'p Work<'_, '_>,
+    plan: &'p Plan<'_>,
+    why: Content,
+) -> impl Iterator<Item = u32> + 'p {
     let Work {
         transcript, sizes, ..
     } = work;
-    let is_lacking = |result: &&ResultPlan<'_>| {
+    let is_one = move |result: &&ResultPlan<'_>| {
         let candidate = &result.candidate;
-        candidate.content == Content::NoStore
+        candidate.content == why
             && artifacts::is_large_enough(transcript, result.place.block, candidate, sizes)
     };
-    let undemoted = plan.results.iter().filter(is_lacking);
-    undemoted
-        .map(|result| transcript.block(result.place.block).line)
-        .collect()
+    plan.results
+        .iter()
+        .filter(is_one)
+        .map(|result| result.place.block)
 }

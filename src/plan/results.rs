@@ -79,6 +79,8 @@ pub enum Content {
     Stored,
     /// It would go to the store, if there were one: nothing is done.
     NoStore,
+    /// It would go to the store, if it were only text: nothing is done.
+    NotOnlyText,
 }
 
 /// A candidate, with the number of its result in [`Results::all`].
@@ -191,9 +193,13 @@ pub fn tool_named_by<'t>(transcript: &'t Transcript<'_>, block: u32) -> Cow<'t, 
 
 /// Whether a result may go to the store: it is all text, and no agent has moved it anywhere itself.
 pub(super) fn may_leave(transcript: &Transcript<'_>, result: &Block) -> bool {
+    is_only_text(result) && !is_persisted(transcript, result)
+}
+
+/// Whether a result is all text.
+pub(super) fn is_only_text(result: &Block) -> bool {
     let whole = result.images == 0 && result.documents == 0 && result.others == 0;
-    let is_text = whole && matches!(result.shape, Shape::String | Shape::List | Shape::Parts);
-    is_text && !is_persisted(transcript, result)
+    whole && matches!(result.shape, Shape::String | Shape::List | Shape::Parts)
 }
 
 /// The marker of an output that an agent has moved to a file itself; the path in it is the only reference to that file.

@@ -147,7 +147,7 @@ impl Settle<'_, '_> {
         }
         let stored = match candidate.content {
             Content::Dropped => None,
-            Content::NoStore => return None,
+            Content::NoStore | Content::NotOnlyText => return None,
             Content::Stored => Some(self.artifacts.stored.get(&place.block)?),
         };
         let text = candidate.text.render(&Substitutions {

@@ -75,6 +75,36 @@ fn demoting_without_a_store_is_a_warning_with_its_lines() {
 }
 
 #[test]
+fn an_oversize_result_with_a_picture_stays_and_that_is_said() {
+    let words: String = (0..30_000).map(|n| format!("word{n} ")).collect();
+    let source = json!({"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="});
+    let said = json!([{"type": "text", "text": words}, {"type": "image", "source": source}]);
+    let lines = |calls: usize| {
+        let mut lines = vec![json!({"role": "user", "content": "look"})];
+        for n in 0..calls {
+            let id = format!("t{n}");
+            let said = if n == 0 { said.clone() } else { json!("short") };
+            let call = json!({"type": "tool_use", "id": id, "name": "Bash", "input": {"command": format!("show {n}")}});
+            let result = json!({"type": "tool_result", "tool_use_id": id, "content": said});
+            lines.push(json!({"role": "assistant", "content": [call]}));
+            lines.push(json!({"role": "user", "content": [result]}));
+        }
+        let lines = lines.iter().map(|line| format!("{line}\n"));
+        lines.collect::<String>()
+    };
+    let place = Place::with(&[("in.jsonl", lines(1)), ("old.jsonl", lines(9))]);
+    let compact = "compact --policy layered -o out.jsonl --overwrite";
+    place.run(&format!("{compact} in.jsonl")).exits(0).says(&[
+        "in.jsonl:3: warning: oversize tool outputs were not moved to the store, because they hold more than text, such as pictures\n",
+    ]);
+    assert_eq!(place.text("out.jsonl"), lines(1));
+    // Once it is old, it is cleared, like any other.
+    let cleared = place.run(&format!("{compact} old.jsonl")).exits(0);
+    assert!(place.text("out.jsonl").len() < 10_000);
+    assert!(!cleared.err.contains("oversize"), "{}", cleared.err);
+}
+
+#[test]
 fn of_many_faults_the_rest_is_said_by_kind() {
     let place = Place::new();
     for n in 0..130 {
