@@ -17,6 +17,13 @@ pub(super) fn is_refusal(text: &str) -> bool {
     text.is_empty() || is_hint(text) || is_message(text)
 }
 
+/// Whether a result that only its agent writes is an error message: in formats without a flag, nothing else tells a failure.
+pub(super) fn says_it_failed(transcript: &Transcript<'_>, result: &Block) -> bool {
+    /// More than such messages have, in characters.
+    const ENOUGH: usize = 1_000;
+    is_message(beginning(transcript, result, ENOUGH).trim())
+}
+
 /// Whether a call had no effect at all: it was refused or could not be started.
 pub(super) fn never_ran(transcript: &Transcript<'_>, call: &Exchange) -> bool {
     was_refused(transcript, call) || was_not_started(transcript, call)

@@ -10,6 +10,7 @@ use std::ops::Range;
 use super::input::Input;
 use super::operation::Done;
 use super::plan_answer::{accepted, shows_plan};
+use super::refused::{says_it_failed, was_refused};
 use super::stance::{Item, ItemState, item};
 use super::{Exchange, FactLocation, block_text};
 use crate::transcript::{BlockKind, Conversation, Outcome, Role, Transcript};
@@ -292,12 +293,16 @@ fn answer(transcript: &Transcript<'_>, exchange: &Exchange) -> Done {
     if let Some(inner) = &exchange.inner {
         return inner.ended.done();
     }
-    match exchange.result {
-        None => Done::Unclear,
-        Some(result) => match transcript.block(result.block).outcome {
-            Outcome::Failed => Done::Failed,
-            Outcome::Fine => Done::Yes,
-        },
+    let Some(result) = exchange.result else {
+        return Done::Unclear;
+    };
+    let block = transcript.block(result.block);
+    let has_failed = block.outcome == Outcome::Failed
+        || was_refused(transcript, exchange)
+        || says_it_failed(transcript, block);
+    match has_failed {
+        true => Done::Failed,
+        false => Done::Yes,
     }
 }
 

@@ -26,6 +26,36 @@ fn items_of_kimi_have_titles_and_a_look_at_the_list_changes_nothing() {
 }
 
 #[test]
+fn a_list_that_was_refused_without_a_flag_was_not_written() {
+    let of = |said: &str| {
+        let list = |state: &str| format!(r#"{{"todos":[{{"content":"a","status":"{state}"}}]}}"#);
+        let (first, last) = (list("pending"), list("completed"));
+        let transcript = anthropic(&[
+            ("TodoWrite", &first, ResultText::Fine("ok")),
+            ("TodoWrite", &last, ResultText::Fine(said)),
+        ]);
+        in_main(&transcript, todos).unwrap().items[0].state
+    };
+    for said in [
+        "The user doesn't want to proceed with this tool use. The tool use was rejected.",
+        "Permission denied by user",
+        "Error: the list could not be saved",
+        "Failed to update the list",
+    ] {
+        assert_eq!(of(said), TodoState::Pending, "{said}");
+    }
+    for said in [
+        "",
+        "ok",
+        "Todos have been modified successfully.",
+        "<system-reminder>\nThe list has changed.\n</system-reminder>",
+        "1. [x] Error: the parser fails on empty input",
+    ] {
+        assert_eq!(of(said), TodoState::Completed, "{said}");
+    }
+}
+
+#[test]
 fn the_last_list_that_was_written_counts() {
     let transcript = anthropic(&[
         (
