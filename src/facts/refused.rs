@@ -199,7 +199,27 @@ fn says_by_whom(said: &str, about: About) -> bool {
     };
     !said.contains('\n')
         && is_about()
-        && (BEGINNINGS.iter().any(|begin| said.starts_with(begin)) || VERBS.iter().any(is_by_user))
+        && (BEGINNINGS.iter().any(|begin| said.starts_with(begin))
+            || VERBS.iter().any(is_by_user)
+            || is_of_the_call(said))
+}
+
+/// Whether a line is no more than `User rejected the command.`: of something else, there would be more to say.
+fn is_of_the_call(said: &str) -> bool {
+    const SUBJECTS: [&str; 2] = ["The user ", "User "];
+    const VERBS: [&str; 3] = ["rejected the ", "denied the ", "declined the "];
+    const CALLS: [&str; 7] = [
+        "command",
+        "command execution",
+        "operation",
+        "permission request",
+        "tool call",
+        "tool execution",
+        "tool use",
+    ];
+    let after = |said, all: &[&str]| all.iter().find_map(|begin| str::strip_prefix(said, begin));
+    let what = after(said, &SUBJECTS).and_then(|said| after(said, &VERBS));
+    what.is_some_and(|what| CALLS.contains(&what.trim_end_matches(['.', '!'])))
 }
 
 /// At least as long as the longest of these sentences, in characters.
@@ -448,8 +468,22 @@ mod tests {
                 "The user rejected this command.",
                 true,
             ),
+            (
+                "Bash",
+                r#"{"command":"rm a"}"#,
+                "User rejected the command.",
+                true,
+            ),
+            (
+                "Bash",
+                r#"{"command":"./log.sh"}"#,
+                "User rejected the command line option --all",
+                false,
+            ),
             ("invite", "{}", "User declined this invitation", false),
+            ("invite", "{}", "User declined the invitation", false),
             ("invite", "{}", "Tool call rejected by the user.", true),
+            ("invite", "{}", "The user denied the tool call", true),
         ] {
             let transcript = anthropic(&[(tool, input, ResultText::Fine(said))]);
             let found = in_main(&transcript, |transcript, calls| {
