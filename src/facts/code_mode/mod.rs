@@ -54,10 +54,19 @@ pub(super) struct Printed {
     pub(super) session: Option<i64>,
 }
 
+/// Longer code is not read, in bytes: a list of its tokens may take forty times as much memory.
+const LONGEST: usize = 1 << 20;
+
 impl Cell {
     /// Reads a cell's code.
     pub(super) fn read(code: &str) -> Cell {
-        reader::read(code)
+        match code.len() <= LONGEST {
+            true => reader::read(code),
+            false => Cell {
+                unread: 1,
+                ..Cell::default()
+            },
+        }
     }
 
     /// What `blocks`, printed by the cell, state about the call with index `call`.

@@ -325,3 +325,13 @@ fn anything_is_read_to_its_end() {
     let cell = Cell::read(&nested);
     assert_eq!((cell.calls.len(), cell.unread), (0, 1));
 }
+
+#[test]
+fn code_of_any_length_takes_bounded_memory() {
+    let call = "await tools.exec_command({cmd: 'ls'})";
+    let of_length =
+        |length: usize| Cell::read(&(call.to_owned() + &" ".repeat(length - call.len())));
+    assert_eq!(of_length(LONGEST).calls.len(), 1);
+    let cell = of_length(LONGEST + 1);
+    assert_eq!((cell.calls.len(), cell.unread), (0, 1));
+}

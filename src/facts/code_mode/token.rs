@@ -52,7 +52,7 @@ impl Token<'_> {
 #[derive(Debug, Clone)]
 pub(super) struct Tokens<'c> {
     /// All tokens, and what comes after the last of them.
-    all: Rc<[Placed<'c>]>,
+    all: Rc<Vec<Placed<'c>>>,
     /// The index of the next one.
     next: usize,
     /// The rest of the code that could not be split into tokens.
