@@ -320,16 +320,18 @@ fn looks_like_id(path: &Path) -> bool {
 pub(super) fn interest(path: &Path, name: &str) -> Interest {
     match (has_ending(name), is_output(name)) {
         (true, false) => Interest::Wanted,
-        (true, true) => of_output(path, name),
+        (_, true) => of_output(path, name),
         (false, false) if !name.ends_with(STATS) => Interest::Noted(SkipReason::OtherExtension),
-        (false, _) => Interest::Ignored,
+        (false, false) => Interest::Ignored,
     }
 }
 
 /// The interest of a file with the name of an output: a transcript may have such a name, too.
 fn of_output(path: &Path, name: &str) -> Interest {
     let mut inputs = inputs_of(name).into_iter();
-    match inputs.any(|input| path.with_file_name(input).exists()) {
+    // Of a name that is not UTF-8, the others cannot be told.
+    let is_unknown = path.file_name().is_none_or(|name| name.to_str().is_none());
+    match is_unknown || inputs.any(|input| path.with_file_name(input).is_file()) {
         true => Interest::Ignored,
         false => Interest::Noted(SkipReason::Output),
     }

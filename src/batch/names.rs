@@ -27,11 +27,11 @@ fn begin(name: &str, ending: &str) -> Option<usize> {
 
 /// The names that the input of this output may have; none if it is not named like an output.
 pub(super) fn inputs_of(output: &str) -> Vec<String> {
-    let (stem, _) = split_ending(output);
-    let Some(stem) = stem.strip_suffix(COMPACT) else {
+    let (stem, own) = split_ending(output);
+    let Some(stem) = stem.strip_suffix(COMPACT).filter(|stem| !stem.is_empty()) else {
         return Vec::new();
     };
-    let endings = ENDINGS.into_iter().chain(OF_DOCUMENTS).chain([""]);
+    let endings = ENDINGS.into_iter().chain(OF_DOCUMENTS).chain(["", own]);
     endings.map(|ending| format!("{stem}{ending}")).collect()
 }
 

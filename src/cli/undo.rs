@@ -10,6 +10,8 @@ use std::env;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use clap::Args;
+
 use super::named::{AgentArgs, LatestScope};
 use super::progress::{Bar, size};
 use super::reading::note_skipped;
@@ -26,7 +28,6 @@ use crate::outcome::{NoticeLevel, Notices, path_text};
 use crate::store::atomic::Existing;
 use crate::store::undo::{self, Appended, Dest, Found, State, Undone};
 use crate::text::{count, printable};
-use clap::Args;
 
 use results::Results;
 use words::{result, result_line, sum_line};
@@ -352,7 +353,10 @@ impl Undo {
         tally.restored += 1;
         tally.bytes += done.bytes;
         if done.copy_of.is_some() {
-            let message = "restored, and now a copy of its input, which is still there";
+            let message = match self.effect() {
+                Effect::Write => "restored, and now a copy of its input, which is still there",
+                Effect::DryRun => "would be a copy of its input, which is still there",
+            };
             let place = (&*path_text(path), None);
             tally
                 .notices

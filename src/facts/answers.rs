@@ -313,14 +313,14 @@ fn in_json(said: &str, questions: &Questions) -> Option<Option<String>> {
         texts
     };
     let mut all = Vec::new();
-    for key in answers.names() {
+    for (key, answer) in answers.each() {
         let key = &*key;
-        let texts = match answers.object(key).filter(Input::is_object) {
+        let texts = match answer.object(key).filter(Input::is_object) {
             Some(parts) => PARTS
                 .iter()
                 .flat_map(|part| texts_of(&parts, part))
                 .collect(),
-            None => texts_of(&answers, key),
+            None => texts_of(&answer, key),
         };
         if texts.is_empty() {
             continue;

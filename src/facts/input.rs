@@ -24,9 +24,9 @@ impl<'t> Input<'t> {
     /// The input of a call. If it is a list of one file (`{"files": [{"path": …}]}`), the input for that file.
     pub(super) fn of(transcript: &'t Transcript<'_>, call: &Block) -> Input<'t> {
         let input = Input::in_json(transcript.bytes(call.line, call.content));
-        match (input.files().as_mut_slice(), &input.members[..]) {
-            ([one], [_]) => std::mem::replace(one, Input::in_value(b"")),
-            (_, _) => input,
+        match input.files().as_mut_slice() {
+            [one] if input.by_name().len() == 1 => std::mem::replace(one, Input::in_value(b"")),
+            _ => input,
         }
     }
 
@@ -71,11 +71,22 @@ impl<'t> Input<'t> {
         self.by_name().into_keys()
     }
 
-    /// The values by their keys.
-    fn by_name(&self) -> BTreeMap<Cow<'_, str>, &[u8]> {
+    /// Each key in alphabetical order, with an input that has only that key: to look up each of many would take too long.
+    pub(super) fn each(&self) -> impl Iterator<Item = (Cow<'_, str>, Input<'_>)> {
+        self.by_name().into_iter().map(|(name, member)| {
+            let one = Input {
+                raw: Cow::Borrowed(&self.raw),
+                members: vec![member],
+            };
+            (name, one)
+        })
+    }
+
+    /// The members by their keys.
+    fn by_name(&self) -> BTreeMap<Cow<'_, str>, (Text, Span)> {
         let members = self.members.iter();
         members
-            .map(|(key, value)| (decoded(key.span.of(&self.raw)), value.of(&self.raw)))
+            .map(|member| (decoded(member.0.span.of(&self.raw)), *member))
             .collect()
     }
 
@@ -112,7 +123,9 @@ impl<'t> Input<'t> {
 
     /// Whether any value is a string.
     pub(super) fn has_any_text(&self) -> bool {
-        self.by_name().into_values().any(is_string)
+        let members = self.by_name().into_values();
+        let mut values = members.map(|(_, value)| value.of(&self.raw));
+        values.any(is_string)
     }
 
     /// Whether the first of `names` is `true`; models may also write it as a string.
@@ -185,6 +198,7 @@ impl<'t> Input<'t> {
     /// The keys that are not `known`, with their values as written, sorted.
     pub(super) fn others(&self, known: impl Fn(&str) -> bool) -> Vec<u8> {
         let others = self.by_name().into_iter();
+        let others = others.map(|(key, (_, value))| (key, value.of(&self.raw)));
         let others = others.filter(|(key, value)| *value != b"null" && !known(key));
         let others: Vec<Vec<u8>> = others
             .map(|(key, value)| [key.as_bytes(), b":", value].concat())

@@ -19,9 +19,12 @@ pub(super) fn is_refusal(text: &str) -> bool {
 
 /// Whether a result that only its agent writes is an error message: in formats without a flag, nothing else tells a failure.
 pub(super) fn says_it_failed(transcript: &Transcript<'_>, result: &Block) -> bool {
-    /// More than such messages have, in characters.
-    const ENOUGH: usize = 1_000;
-    is_message(beginning(transcript, result, ENOUGH).trim())
+    let said = block_text(transcript, result);
+    let said = said.trim();
+    // Claude Code's, of input that it does not accept, and of a hook.
+    said.starts_with("<tool_use_error>")
+        || said.starts_with("Hook PreToolUse:") && said.contains(" denied this tool")
+        || is_message(said)
 }
 
 /// Whether a call had no effect at all: it was refused or could not be started.
@@ -204,15 +207,13 @@ fn says_by_whom(said: &str, about: About) -> bool {
             || is_of_the_call(said))
 }
 
-/// Whether a line is no more than `User rejected the command.`: of something else, there would be more to say.
+/// Whether a line is no more than `User rejected the command.`, in words that programs do not use of what they ask for.
 fn is_of_the_call(said: &str) -> bool {
     const SUBJECTS: [&str; 2] = ["The user ", "User "];
     const VERBS: [&str; 3] = ["rejected the ", "denied the ", "declined the "];
-    const CALLS: [&str; 7] = [
+    const CALLS: [&str; 5] = [
         "command",
         "command execution",
-        "operation",
-        "permission request",
         "tool call",
         "tool execution",
         "tool use",
@@ -484,6 +485,12 @@ mod tests {
             ("invite", "{}", "User declined the invitation", false),
             ("invite", "{}", "Tool call rejected by the user.", true),
             ("invite", "{}", "The user denied the tool call", true),
+            (
+                "Bash",
+                r#"{"command":"./deploy.sh"}"#,
+                "User denied the operation.",
+                false,
+            ),
         ] {
             let transcript = anthropic(&[(tool, input, ResultText::Fine(said))]);
             let found = in_main(&transcript, |transcript, calls| {

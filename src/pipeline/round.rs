@@ -94,7 +94,7 @@ impl NotStored {
         let no_store =
             no_store.map(move |line| warning(WarningKind::NotDemoted, line, "there is none"));
         let mixed = self.not_only_text.iter();
-        let why = "they hold more than text, such as pictures";
+        let why = "they are not only plain text";
         no_store.chain(mixed.map(move |line| warning(WarningKind::NotOnlyText, line, why)))
     }
 }

@@ -95,7 +95,7 @@ fn an_oversize_result_with_a_picture_stays_and_that_is_said() {
     let place = Place::with(&[("in.jsonl", lines(1)), ("old.jsonl", lines(9))]);
     let compact = "compact --policy layered -o out.jsonl --overwrite";
     place.run(&format!("{compact} in.jsonl")).exits(0).says(&[
-        "in.jsonl:3: warning: oversize tool outputs were not moved to the store, because they hold more than text, such as pictures\n",
+        "in.jsonl:3: warning: oversize tool outputs were not moved to the store, because they are not only plain text\n",
     ]);
     assert_eq!(place.text("out.jsonl"), lines(1));
     // Once it is old, it is cleared, like any other.

@@ -59,6 +59,13 @@ fn a_dry_run_checks_the_originals_and_writes_nothing() {
     );
     assert_eq!(place.all_files(), compacted);
     // What a run refuses, a dry run refuses.
+    let linked = place.path("linked.jsonl");
+    fs::hard_link(place.path("in/a.jsonl"), &linked).unwrap();
+    place
+        .run("undo -n in/a.jsonl")
+        .exits(2)
+        .says(&["2 hard links"]);
+    fs::remove_file(linked).unwrap();
     let archives = compacted.keys().filter(|name| name.contains("archive/"));
     archives.for_each(|name| place.write(name, "damaged"));
     let before = place.all_files();

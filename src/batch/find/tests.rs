@@ -86,6 +86,9 @@ fn what_is_only_named_like_an_output_is_not_left_out_in_silence() {
         "b",
         "b.compact.jsonl",
         "c.jsonl",
+        "D.JSONL",
+        "D.compact.JSONL",
+        "my/e.txt",
         "my.compact.jsonl",
     ]);
     for path in [tree.path().to_owned(), tree.path().join("*.jsonl")] {

@@ -60,12 +60,14 @@ pub(super) fn result_line(path: &Path, done: &Undone, effect: Effect) -> String 
         State::Compacted => format!("{bytes} {verb}"),
         State::Grown(lost) => {
             let appended = count(*lost, "appended byte");
-            format!("{bytes} {verb}, {appended} discarded")
+            let discarded = verb.replace("restored", "discarded");
+            format!("{bytes} {verb}, {appended} {discarded}")
         }
     };
-    let copy = match &done.copy_of {
-        Some(input) => format!("; it is a copy of {} now", shown_path(input)),
-        None => String::new(),
+    let copy = match (&done.copy_of, effect) {
+        (Some(input), Effect::Write) => format!("; it is a copy of {} now", shown_path(input)),
+        (Some(input), Effect::DryRun) => format!("; it would be a copy of {}", shown_path(input)),
+        (None, _) => String::new(),
     };
     format!("{}: {result}{copy}{lost}", shown_path(path))
 }

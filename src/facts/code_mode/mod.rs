@@ -54,7 +54,7 @@ pub(super) struct Printed {
     pub(super) session: Option<i64>,
 }
 
-/// Longer code is not read, in bytes: a list of its tokens may take forty times as much memory.
+/// Longer code is not read, in bytes: a list of its tokens may take a hundred times as much memory.
 const LONGEST: usize = 1 << 20;
 
 impl Cell {

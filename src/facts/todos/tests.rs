@@ -41,6 +41,12 @@ fn a_list_that_was_refused_without_a_flag_was_not_written() {
         "Permission denied by user",
         "Error: the list could not be saved",
         "Failed to update the list",
+        "<tool_use_error>InputValidationError: todos is missing</tool_use_error>",
+        "Hook PreToolUse:TodoWrite denied this tool",
+        &format!(
+            "Traceback (most recent call last):\n{}ValueError: no",
+            "  File x\n".repeat(300)
+        ),
     ] {
         assert_eq!(of(said), TodoState::Pending, "{said}");
     }

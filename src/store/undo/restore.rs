@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::atomic::{
-    AtomicWriter, Existing, FileVersion, Mode, Rights, Written, sweep_beside,
+    AtomicWriter, Existing, FileVersion, Mode, Rights, Written, check_replaceable, sweep_beside,
 };
 use crate::store::folder::Durability;
 use crate::store::manifest::{ArchivedOffload, Original, Record};
@@ -185,13 +185,7 @@ impl Found {
                 let spot = self.spot.clone();
                 let mut file = AtomicWriter::create(spot, existing, mode, Durability::Durable)?;
                 file.keep_time();
-                if let Source::Input(name) = source {
-                    let input = Store::new(&self.root, Durability::Lazy).shown_path_of(name);
-                    // It begins with these bytes; its agent may have continued it.
-                    let is_as_it_was =
-                        |input: &PathBuf| input.metadata().is_ok_and(|m| m.len() == original.bytes);
-                    copy_of = Some(input).filter(is_as_it_was);
-                }
+                copy_of = self.remaining_input(source, &original);
                 file
             }
             Dest::Path(path, existing) => {
@@ -204,8 +198,15 @@ impl Found {
                 return Ok(done);
             }
             Dest::Nowhere => {
+                if matches!(self.state, State::AlreadyOriginal(_)) {
+                    return Ok(done);
+                }
+                if let Some(old) = self.spot.look()? {
+                    check_replaceable(self.spot.path(), &old)?;
+                }
                 self.pour(source, &original, &mut io::sink())?;
-                return Ok(done);
+                copy_of = self.remaining_input(source, &original);
+                return Ok(Undone { copy_of, ..done });
             }
         };
         self.put_back_offloads()?;
@@ -222,6 +223,18 @@ impl Found {
             copy_of,
             ..done
         })
+    }
+
+    /// The input that the original is taken from, if it still has no more than these bytes.
+    fn remaining_input(&self, source: Source<'_>, original: &Written) -> Option<PathBuf> {
+        let Source::Input(name) = source else {
+            return None;
+        };
+        let input = Store::new(&self.root, Durability::Lazy).shown_path_of(name);
+        // It begins with these bytes; its agent may have continued it.
+        let is_as_it_was =
+            |input: &PathBuf| input.metadata().is_ok_and(|m| m.len() == original.bytes);
+        Some(input).filter(is_as_it_was)
     }
 
     /// The error for a fork, which is not undone. It may be removed if its session still has everything that it was made from.
