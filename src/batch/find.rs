@@ -328,10 +328,7 @@ pub(super) fn interest(path: &Path, name: &str) -> Interest {
 
 /// The interest of a file with the name of an output: a transcript may have such a name, too.
 fn of_output(path: &Path, name: &str) -> Interest {
-    let mut inputs = inputs_of(name).into_iter();
-    // Of a name that is not UTF-8, the others cannot be told.
-    let is_unknown = path.file_name().is_none_or(|name| name.to_str().is_none());
-    match is_unknown || inputs.any(|input| path.with_file_name(input).is_file()) {
+    match inputs_of(name).any(|input| path.with_file_name(input).is_file()) {
         true => Interest::Ignored,
         false => Interest::Noted(SkipReason::Output),
     }

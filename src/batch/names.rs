@@ -25,14 +25,14 @@ fn begin(name: &str, ending: &str) -> Option<usize> {
     end.eq_ignore_ascii_case(ending).then_some(begins)
 }
 
-/// The names that the input of this output may have; none if it is not named like an output.
-pub(super) fn inputs_of(output: &str) -> Vec<String> {
+/// The names that the input of this output may have, the most likely first; none if it is not named like an output.
+pub(super) fn inputs_of(output: &str) -> impl Iterator<Item = String> {
     let (stem, own) = split_ending(output);
-    let Some(stem) = stem.strip_suffix(COMPACT).filter(|stem| !stem.is_empty()) else {
-        return Vec::new();
-    };
-    let endings = ENDINGS.into_iter().chain(OF_DOCUMENTS).chain(["", own]);
-    endings.map(|ending| format!("{stem}{ending}")).collect()
+    let stem = stem.strip_suffix(COMPACT).filter(|stem| !stem.is_empty());
+    stem.into_iter().flat_map(move |stem| {
+        let endings = [own, ""].into_iter().chain(ENDINGS).chain(OF_DOCUMENTS);
+        endings.map(move |ending| format!("{stem}{ending}"))
+    })
 }
 
 /// Whether a name has the ending of a transcript.
