@@ -5,8 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
+
 use crate::format::{Format, Warnings};
-use crate::transcript::{ChangeSet, Replace, Transcript};
+use crate::transcript::{ChangeSet, Record, Replace, Transcript};
 
 /// Changes the lines of a transcript and rebuilds its conversations.
 pub fn apply(format: Format, transcript: &mut Transcript<'_>, changes: ChangeSet) {
@@ -21,15 +23,13 @@ pub fn apply(format: Format, transcript: &mut Transcript<'_>, changes: ChangeSet
     replace.retain(|replace| !drop.contains(&replace.line));
     let replaced = replaced(transcript, replace);
     // Warnings about the old bytes were reported already, and the new ones are well-formed.
-    let mut warnings = Warnings::default();
+    let read = |bytes: &[u8], record: &mut Record<'_, '_>| {
+        format.line(bytes, record, &mut Warnings::default())
+    };
     transcript.drop_lines(&drop);
-    transcript.replace_lines(replaced, |bytes, record| {
-        format.line(bytes, record, &mut warnings)
-    });
+    transcript.replace_lines(replaced, read);
     if !insert.is_empty() {
-        transcript.insert_lines(&insert, |bytes, record| {
-            format.line(bytes, record, &mut warnings)
-        });
+        transcript.insert_lines(&insert, read);
     }
     format.link(transcript);
 }
@@ -70,5 +70,10 @@ fn replaced(transcript: &Transcript<'_>, mut replace: Vec<Replace>) -> BTreeMap<
         new.shrink_to_fit();
         (number, new)
     };
+    if transcript.is_large() {
+        let lines: Vec<&[Replace]> = lines.collect();
+        let new: Vec<(u32, Vec<u8>)> = lines.into_par_iter().map(line).collect();
+        return new.into_iter().collect();
+    }
     lines.map(line).collect()
 }

@@ -15,6 +15,9 @@ pub(super) struct Recognised {
     pub(super) strings: Strings,
 }
 
+/// What is not settled after this many bytes will not be before the end, as a rule.
+const BEGINNING: usize = 8 << 20;
+
 /// Detects what an input is, from all of it, or from as much as is sufficient. A format that the user named wins.
 pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Recognised> {
     let mut detector = Detector::default();
@@ -31,6 +34,11 @@ pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Rec
         detector.look(&input.buffer[seen..whole]);
         seen = whole;
         if detector.is_settled() {
+            break;
+        }
+        if input.is_large() && seen >= BEGINNING {
+            input.rest()?;
+            detector.look_at_rest(&input.buffer);
             break;
         }
         // How far reading would have to continue is unknown.

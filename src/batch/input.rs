@@ -3,18 +3,23 @@
 //! Files are read, not mapped: a live writer may truncate them. Compressed inputs are recognised by their first bytes, not by
 //! their names. All memory is taken from the run's budget first; for a compressed input, as it unpacks.
 
+mod gauge;
+#[cfg(unix)]
+mod parts;
+
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::budget::{Known, Reservation};
-use super::limits::InputMeasure;
 use super::{Source, Stdin};
 use crate::error::{Error, ErrorKind, Result};
+use crate::scan::LARGE;
 use crate::store::FileIdentity;
 use crate::store::atomic::FileVersion;
 use crate::store::{ArchiveWriter, open_transcript};
+use gauge::Gauge;
 
 /// How a file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +46,8 @@ impl Codec {
 pub(super) struct Input<'s> {
     path: &'s Path,
     reader: Box<dyn Read + 's>,
+    /// The file that is read, if it is a large one; it shares its position with the reader.
+    large: Option<File>,
     stop: &'s AtomicUsize,
     gauge: Gauge<'s>,
     /// Text that was read but not yet taken.
@@ -104,9 +111,13 @@ impl<'s> Input<'s> {
     ) -> Result<Self> {
         // Taken before anything is read, because a compressed input is unpacked as a whole.
         let seen = FileIdentity::of_input(path, &metadata).settled();
+        // Without a second handle, the file is read in one piece.
+        let is_large = metadata.len() >= LARGE as u64;
+        let large = is_large.then(|| file.try_clone().ok()).flatten();
         let mut input = Input::of(Box::new(file), Some(metadata.len()), path, stop, share)?;
         input.stamp = Some(FileVersion::of(&metadata));
         input.seen = Some(seen);
+        input.large = large;
         Ok(input)
     }
 
@@ -134,6 +145,7 @@ impl<'s> Input<'s> {
         let mut input = Input {
             path,
             reader,
+            large: None,
             stop,
             gauge: Gauge::new(share, size.map_or(Known::Stream, |_| Known::Content)),
             buffer: Vec::new(),
@@ -230,8 +242,69 @@ impl<'s> Input<'s> {
     /// [`ErrorKind::TooLarge`] if there is not enough memory.
     pub(super) fn rest(&mut self) -> Result<()> {
         self.make_room()?;
+        self.read_parts()?;
         while self.more()? {}
         self.gauge.settle(self.raw.len() as u64);
+        Ok(())
+    }
+
+    /// Whether the rest is best read at once, because several threads can read it.
+    pub(super) fn is_large(&self) -> bool {
+        cfg!(unix) && self.large.is_some() && self.codec == Codec::Plain
+    }
+
+    /// Reads what is left of a large file into the room for it, except for what is left if the file changes meanwhile.
+    #[cfg(unix)]
+    fn read_parts(&mut self) -> Result<()> {
+        use std::io::{Seek, SeekFrom};
+
+        let (Some(mut file), Some(size)) = (self.large.take(), self.size) else {
+            return Ok(());
+        };
+        if self.codec != Codec::Plain || self.copy.is_some() {
+            return Ok(());
+        }
+        let Input {
+            path,
+            stop,
+            gauge,
+            buffer,
+            hasher,
+            bytes,
+            ..
+        } = self;
+        let left = usize::try_from(size.saturating_sub(*bytes)).unwrap_or(usize::MAX);
+        let room = left.min(buffer.capacity() - buffer.len());
+        let read = parts::read(
+            (&file, *bytes),
+            &mut buffer.spare_capacity_mut()[..room],
+            |new, measure| {
+                go_on(stop)?;
+                gauge.add_measured(new, measure, 0)
+            },
+            |new| {
+                if let Some(hasher) = hasher {
+                    hasher.update(new);
+                }
+            },
+        );
+        let read = read.map_err(|error| error.at(*path))?;
+        let len = buffer.len() + read;
+        // SAFETY: `parts::read` has filled the first `read` bytes of the spare capacity.
+        #[allow(unsafe_code)]
+        unsafe {
+            buffer.set_len(len);
+        }
+        *bytes += read as u64;
+        let at = SeekFrom::Start(*bytes);
+        file.seek(at).map_err(|e| Error::io(path, "read", e))?;
+        Ok(())
+    }
+
+    /// The same where files are read from front to back only.
+    #[cfg(not(unix))]
+    fn read_parts(&mut self) -> Result<()> {
+        self.large = None;
         Ok(())
     }
 
@@ -275,10 +348,7 @@ impl<'s> Input<'s> {
     }
 
     fn go_on(&self) -> Result<()> {
-        match self.stop.load(Ordering::Relaxed) {
-            0 => Ok(()),
-            _ => Err(Error::new(ErrorKind::Interrupted, "interrupted")),
-        }
+        go_on(self.stop)
     }
 
     /// Reads the next raw bytes of the input; returns how many.
@@ -360,91 +430,11 @@ impl<'s> Input<'s> {
     }
 }
 
-/// The measures of the text in the buffer, and the memory that is held for it.
-struct Gauge<'s> {
-    share: Reservation<'s>,
-    known: Known,
-    extent: InputMeasure,
-    /// The number of bytes of all text so far.
-    bytes: u64,
-    /// The number of line ends before the buffer.
-    passed: u64,
-    /// Bytes since the last line end.
-    tail: u64,
-}
-
-impl<'s> Gauge<'s> {
-    fn new(share: Reservation<'s>, known: Known) -> Self {
-        Gauge {
-            share,
-            known,
-            extent: InputMeasure::default(),
-            bytes: 0,
-            passed: 0,
-            tail: 0,
-        }
-    }
-
-    /// Adds text of an input whose compressed form takes `packed` bytes in addition.
-    fn add(&mut self, new: &[u8], packed: u64) -> Result<()> {
-        self.look_at_lines(new)?;
-        self.extent.add(InputMeasure::of(new));
-        self.bytes += new.len() as u64;
-        let budget = self.share.budget();
-        let most = budget.limits().file_bytes;
-        if most.is_some_and(|most| self.bytes > most) {
-            return Err(budget.too_large(self.known));
-        }
-        self.hold(packed)
-    }
-
-    fn hold(&mut self, packed: u64) -> Result<()> {
-        self.share.hold(self.extent, packed, self.known)
-    }
-
-    fn look_at_lines(&mut self, new: &[u8]) -> Result<()> {
-        let limits = self.share.budget().limits();
-        let most = limits.line_bytes;
-        let Some(last) = memchr::memrchr(b'\n', new) else {
-            self.tail += new.len() as u64;
-            if self.tail > most {
-                return Err(limits.long_line(self.passed + self.extent.lines + 1));
-            }
-            return Ok(());
-        };
-        if self.tail + new.len() as u64 > most {
-            let (mut start, mut before) = (0, self.tail);
-            let line = self.passed + self.extent.lines + 1;
-            let ends = memchr::memchr_iter(b'\n', new).chain([new.len()]);
-            for (line, end) in (line..).zip(ends) {
-                if before + (end - start) as u64 > most {
-                    return Err(limits.long_line(line));
-                }
-                (start, before) = (end + 1, 0);
-            }
-        }
-        self.tail = (new.len() - last - 1) as u64;
-        Ok(())
-    }
-
-    /// Accounts for text that was removed from the buffer; `rest` remains.
-    fn pass(&mut self, passed: &[u8], rest: &[u8]) {
-        let lines = self.extent.lines;
-        self.extent = if rest.is_empty() {
-            InputMeasure::default()
-        } else {
-            InputMeasure::of(rest)
-        };
-        self.passed += lines - self.extent.lines;
-        debug_assert_eq!(
-            lines - self.extent.lines,
-            memchr::memchr_iter(b'\n', passed).count() as u64
-        );
-    }
-
-    /// Releases memory that is not needed, now that the whole input has been read.
-    fn settle(&mut self, packed: u64) {
-        self.share.settle(self.extent, packed);
+/// Fails if the run was stopped.
+fn go_on(stop: &AtomicUsize) -> Result<()> {
+    match stop.load(Ordering::Relaxed) {
+        0 => Ok(()),
+        _ => Err(Error::new(ErrorKind::Interrupted, "interrupted")),
     }
 }
 

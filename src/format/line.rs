@@ -199,6 +199,32 @@ impl Warnings {
         }
     }
 
+    /// Adds the warnings about lines that follow, which were numbered from 1.
+    pub(super) fn append(&mut self, later: Warnings) {
+        let mut counts = later.counts;
+        if self.counts.contains_key(&WarningKind::Crlf) {
+            // Reported once per file.
+            counts.remove(&WarningKind::Crlf);
+        }
+        let mut known = self.counts.clone();
+        for mut warning in later.list {
+            if !counts.contains_key(&warning.kind) {
+                continue;
+            }
+            let count = known.entry(warning.kind).or_default();
+            *count += 1;
+            if *count <= KEPT_PER_KIND {
+                warning.line += self.line;
+                self.list.push(warning);
+            }
+        }
+        for (kind, count) in counts {
+            *self.counts.entry(kind).or_default() += count;
+        }
+        self.line += later.line;
+        self.eol = later.eol;
+    }
+
     /// Records that line `line` is a conversation of another kind than the others in the file.
     pub fn not_understood(&mut self, line: u64) {
         self.line = line;

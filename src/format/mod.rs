@@ -10,11 +10,12 @@ mod detect;
 mod dialect;
 mod finish;
 mod line;
+mod parts;
 mod shapes;
 mod unsent;
 mod usage;
 
-use crate::scan::{Eol, NO_STRINGS, RawLine, Strings, Text, document, lines};
+use crate::scan::{Eol, LARGE, NO_STRINGS, RawLine, Strings, Text, document, lines};
 use crate::transcript::{ChangeSet, Conversation, LineKind, Record, Transcript};
 use crate::verify::{Finding, Findings};
 
@@ -22,6 +23,7 @@ pub use detect::{Detected, Detector, Fit, Layout, Unsupported, may_be_document, 
 pub use dialect::codex::SUMMARY_BEGINS;
 pub(crate) use dialect::{Dialect, Plain, ToolNames};
 pub use line::{LineWarning, WarningKind, Warnings};
+use parts::PART;
 pub use shapes::mirror::{MirrorCut, mirror_cuts};
 pub use shapes::splice::{Splice, Summary};
 pub(crate) use unsent::Unsent;
@@ -188,6 +190,9 @@ impl Format {
             Some(units) => units
                 .into_iter()
                 .for_each(|unit| self.push(&mut transcript, unit, warnings)),
+            None if bytes.len() >= LARGE => {
+                self.push_parts(&mut transcript, strings, PART, warnings);
+            }
             None => lines(bytes).for_each(|raw| {
                 let strings = strings.of_line(raw.start);
                 self.push_known(&mut transcript, raw, strings, warnings);

@@ -3,6 +3,7 @@
 use super::*;
 use crate::transcript::{BlockKind, Role, Typed};
 
+mod parts;
 mod strange;
 
 fn detect(text: &str) -> Result<(Format, Layout), &'static str> {

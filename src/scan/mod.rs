@@ -25,7 +25,7 @@ pub use defects::{Anomalies, Bad, Parse};
 pub use document::{NoDocument, begins_document, document};
 pub use fields::Value;
 pub use kind::Kind;
-pub(crate) use lines::BOM;
+pub(crate) use lines::{BOM, LARGE, lines_in, parts_of_lines};
 pub use lines::{Eol, RawLine, lines};
 pub(crate) use simd::{Inside, in_ranges, inside, occurrences, plain_end};
 pub use string::{Text, next_special, string_end, unescape_at};

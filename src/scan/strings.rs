@@ -67,6 +67,15 @@ impl Strings {
             self.lines.pop();
         }
     }
+
+    /// Appends the strings of lines that follow.
+    pub(crate) fn append(&mut self, later: Strings) {
+        let shift = self.texts.len();
+        self.texts.extend_from_slice(&later.texts);
+        let lines = later.lines.iter();
+        self.lines
+            .extend(lines.map(|(line, first)| (*line, first + shift)));
+    }
 }
 
 impl Memory<'_> {

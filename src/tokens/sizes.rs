@@ -2,6 +2,8 @@
 //!
 //! Never remeasures an unedited block: edited blocks are reread, and get new numbers.
 
+use rayon::prelude::*;
+
 use super::{BlockLengths, Estimator, Size};
 use crate::ids::IdMap;
 use crate::policy::Scope;
@@ -176,10 +178,35 @@ impl Sizes {
         transcript: &Transcript<'_>,
         conversation: &Conversation,
     ) -> Vec<Size> {
+        if transcript.is_large() {
+            self.measure(transcript, conversation);
+        }
         let messages = conversation.messages.iter();
         messages
             .map(|message| self.message(transcript, conversation, message))
             .collect()
+    }
+
+    /// Measures the blocks that were not measured yet, on several threads, if blocks are measured by themselves.
+    fn measure(&mut self, transcript: &Transcript<'_>, conversation: &Conversation) {
+        /// The number of blocks that a thread measures at a time.
+        const AT_ONCE: usize = 1024;
+        match self.estimator.settings.scope {
+            Scope::Content | Scope::Strings => {}
+            Scope::MessageJson | Scope::HistoryJson | Scope::HistoryRepr | Scope::RoleContent => {
+                return;
+            }
+        }
+        self.blocks.resize(transcript.block_count(), None);
+        let blocks = conversation.all_blocks().map(|(_, block)| block);
+        let new: Vec<u32> = blocks
+            .filter(|block| self.blocks[*block as usize].is_none())
+            .collect();
+        let size = |block: &u32| self.estimator.block(transcript, transcript.block(*block));
+        let sizes: Vec<Size> = new.par_iter().with_min_len(AT_ONCE).map(size).collect();
+        for (block, size) in new.into_iter().zip(sizes) {
+            self.blocks[block as usize] = Some(size);
+        }
     }
 
     /// The tokens of a live window as it was after each of its messages.

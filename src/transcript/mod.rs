@@ -14,6 +14,7 @@ mod changes;
 mod conversation;
 mod document;
 mod link;
+mod parts;
 mod records;
 mod typed;
 
@@ -194,6 +195,23 @@ impl<'a> Transcript<'a> {
     /// The texts of a block's content that a model reads.
     pub fn texts(&self, block: &Block) -> &[Text] {
         &self.texts[block.texts.0 as usize..block.texts.1 as usize]
+    }
+
+    /// The bytes of a line outside of the long texts that its reader found, for a search that need not look at them.
+    pub(crate) fn outside_texts(&self, line: u32) -> impl Iterator<Item = &[u8]> {
+        /// Searching a shorter text costs less than skipping it.
+        const LONG: u32 = 64;
+        let bytes = self.line(line);
+        let blocks = self.blocks_of_line(line);
+        let texts = blocks.flat_map(|block| self.texts(self.block(block)));
+        let spans = texts.map(|text| (text.span.start as usize, text.span.end(), text.span.len));
+        let end = (bytes.len(), bytes.len(), LONG);
+        let mut at = 0;
+        spans.chain([end]).filter_map(move |(start, end, len)| {
+            let outside = (start >= at && len >= LONG).then(|| &bytes[at..start])?;
+            at = end;
+            Some(outside)
+        })
     }
 
     /// The texts of a block, separated by line breaks. Invalid UTF-8 is replaced.

@@ -203,22 +203,26 @@ impl<'a> Transcript<'a> {
         }
     }
 
-    /// Replaces the bytes of lines and has `read` fill their records again.
+    /// Replaces the bytes of lines and has `read` fill their records again. Threads share the work on a large transcript.
     ///
     /// The conversations refer to the old records until the format rebuilds them.
     pub(crate) fn replace_lines(
         &mut self,
         new: BTreeMap<u32, Vec<u8>>,
-        mut read: impl FnMut(&[u8], &mut Record<'_, 'a>) -> LineKind,
+        read: impl Fn(&[u8], &mut Record<'_, 'a>) -> LineKind + Sync,
     ) {
-        let replaced: BTreeSet<u32> = new.keys().copied().collect();
-        self.mirrors.retain(|m| !replaced.contains(&m.line));
-        self.units.retain(|u| !replaced.contains(&u.line));
-        for (line, bytes) in new {
-            self.record(line, |record| read(&bytes, record));
-            self.edited.insert(line, bytes);
-            self.touched.insert(line);
+        self.mirrors.retain(|m| !new.contains_key(&m.line));
+        self.units.retain(|u| !new.contains_key(&u.line));
+        match self.is_large() {
+            true => self.records_at_once(&new, &read),
+            false => {
+                for (line, bytes) in &new {
+                    self.record(*line, |record| read(bytes, record));
+                }
+            }
         }
+        self.touched.extend(new.keys());
+        self.edited.extend(new);
         self.sort_records();
     }
 
@@ -390,7 +394,7 @@ impl<'a> Transcript<'a> {
         self.units.sort_by_key(|u| u.line);
     }
 
-    fn record(&mut self, line: u32, read: impl FnOnce(&mut Record<'_, 'a>) -> LineKind) {
+    pub(super) fn record(&mut self, line: u32, read: impl FnOnce(&mut Record<'_, 'a>) -> LineKind) {
         let start = self.blocks.len() as u32;
         let (texts, units, mirrors) = (self.texts.len(), self.units.len(), self.mirrors.len());
         let kind = read(&mut Record {

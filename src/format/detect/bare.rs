@@ -3,7 +3,7 @@
 use super::evidence::{Evidence, Family, Lookalike};
 use super::line::{Line, MESSAGE};
 use super::message_shape::{Features, MessageShape};
-use super::reason::{Kinds, add};
+use super::reason::{Kinds, add, merge};
 use crate::format::Format;
 
 /// The evidence of a line that holds a whole conversation.
@@ -91,6 +91,22 @@ impl Bare {
             let formats = Format::ALL.into_iter();
             let formats = formats.filter(|format| format.dialect().writes_bare_items());
             formats.for_each(|format| self.read_as(format, says));
+        }
+    }
+
+    /// Adds the messages that follow. What a format's reader does not understand is complete only for a format that all messages may
+    /// be of, and only that is ever asked for.
+    pub(super) fn append(&mut self, later: Bare) {
+        self.begins_with_answer |= self.messages == 0 && later.begins_with_answer;
+        self.messages += later.messages;
+        self.items += later.items;
+        self.anthropic += later.anthropic;
+        self.openai += later.openai;
+        self.ai_sdk += later.ai_sdk;
+        self.pictures += later.pictures;
+        self.system += later.system;
+        for (own, later) in self.unrecognised.iter_mut().zip(later.unrecognised) {
+            merge(own, later);
         }
     }
 

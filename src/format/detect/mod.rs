@@ -15,6 +15,9 @@ mod named;
 mod reason;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
+
+use rayon::prelude::*;
 
 use bare::Bare;
 pub use document::may_be_document;
@@ -34,10 +37,11 @@ pub(crate) use message_shape::Unrecognised;
 pub(in crate::format) use message_shape::is_call;
 use message_shape::{Features, MessageShape};
 pub use reason::{Fit, Unsupported, unsupported};
-use reason::{Kinds, add};
+use reason::{Kinds, add, merge};
 
 use super::Format;
-use crate::scan::{BOM, RawLine, Strings, lines};
+use crate::format::parts::{PART, PARTS_AT_ONCE};
+use crate::scan::{BOM, RawLine, Strings, lines, lines_in, parts_of_lines};
 
 /// What a file is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -243,6 +247,72 @@ impl Detector {
         })
     }
 
+    /// Looks at the rest of a text, of which everything before was passed to [`Detector::look`], in parts, on all threads that are
+    /// idle. Unlike `look`, it does not stop once the decision is settled.
+    pub fn look_at_rest(&mut self, text: &[u8]) {
+        self.look_at_parts(text, PART);
+    }
+
+    /// The same with parts of about `size` bytes.
+    pub(in crate::format) fn look_at_parts(&mut self, text: &[u8], size: usize) {
+        if !self.is_begun || self.document.is_some() {
+            // Whether the whole is a document has yet to be seen.
+            return self.look(&text[self.begun_at..]);
+        }
+        let parts = parts_of_lines(text, self.begun_at, size);
+        let look = |part: Range<usize>| {
+            let mut detector = Detector::default();
+            for raw in lines_in(text, part) {
+                detector.line(&text[raw.start..raw.end], raw.start);
+            }
+            detector
+        };
+        for parts in parts.chunks(PARTS_AT_ONCE) {
+            let looked: Vec<Detector> = parts.par_iter().cloned().map(look).collect();
+            looked.into_iter().for_each(|later| self.append(later));
+        }
+        self.seen += (text.len() - self.begun_at) as u64;
+        self.begun_at = text.len();
+    }
+
+    /// Adds what was found in lines that follow.
+    fn append(&mut self, later: Detector) {
+        let Detector {
+            strings,
+            own,
+            first,
+            conversations,
+            only_openai,
+            exchanges,
+            bare,
+            named,
+            stray,
+            others,
+            // About the beginning of a file.
+            seen: _,
+            begun_at: _,
+            asked: _,
+            is_settled: _,
+            is_begun: _,
+            document: _,
+        } = later;
+        self.strings.append(strings);
+        for (tally, later) in self.own.iter_mut().zip(own) {
+            tally.append(later);
+        }
+        self.first = self.first.or(first);
+        self.conversations.append(conversations);
+        self.only_openai += only_openai;
+        self.exchanges.append(exchanges);
+        self.bare.append(bare);
+        for (name, (like, later)) in named {
+            let (_, tally) = self.named.entry(name).or_insert((like, Tally::default()));
+            tally.append(later);
+        }
+        self.stray.append(stray);
+        self.others += others;
+    }
+
     fn line(&mut self, line: &[u8], start: usize) {
         let Some(line) = Line::noted(line, start, &mut self.strings) else {
             return;
@@ -294,5 +364,11 @@ impl Tally {
         if let Some(unrecognised) = evidence.unrecognised {
             add(&mut self.unrecognised, unrecognised);
         }
+    }
+
+    fn append(&mut self, later: Tally) {
+        self.messages += later.messages;
+        self.marks += later.marks;
+        merge(&mut self.unrecognised, later.unrecognised);
     }
 }
