@@ -2,11 +2,15 @@
 //!
 //! Consecutive messages of the same role count as one, as in the API. Never looks at lines that no model sees.
 
-use std::borrow::Cow;
+use std::hash::BuildHasher;
+use std::ops::Range;
+
+use foldhash::fast::RandomState;
+use rayon::prelude::*;
 
 use super::call_ids::CallIds;
 use super::{Findings, Rule, Severity};
-use crate::ids::IdSet;
+use crate::ids::{IdMap, IdSet};
 use crate::scan::{Span, Value};
 use crate::transcript::{Answer, Block, BlockKind, Conversation, Message, Role, Transcript};
 
@@ -33,6 +37,19 @@ struct Turns {
 type Turn<'s> = (Role, &'s [u32]);
 
 impl Turns {
+    /// Joins consecutive messages of one role. Claude Code's attachments may join either side, so they are omitted.
+    fn of(transcript: &Transcript<'_>, conversation: &Conversation, sent: &[&Message]) -> Self {
+        let is_attachment = |b: &u32| transcript.block(*b).kind == BlockKind::Attachment;
+        let mut turns = Turns::default();
+        for message in sent {
+            let blocks = conversation.blocks(message);
+            if blocks.is_empty() || !blocks.iter().all(is_attachment) {
+                turns.add(message.role, blocks);
+            }
+        }
+        turns
+    }
+
     fn add(&mut self, role: Role, blocks: &[u32]) {
         self.blocks.extend_from_slice(blocks);
         let end = self.blocks.len();
@@ -42,39 +59,121 @@ impl Turns {
         }
     }
 
+    /// Their number.
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// One of them.
+    fn get(&self, turn: usize) -> Turn<'_> {
+        let before = turn.checked_sub(1).map_or(0, |before| self.ends[before].1);
+        let (role, end) = self.ends[turn];
+        (role, &self.blocks[before..end])
+    }
+
     /// The turns in their order.
     fn iter(&self) -> impl DoubleEndedIterator<Item = Turn<'_>> + ExactSizeIterator {
-        (0..self.ends.len()).map(|turn| {
-            let before = turn.checked_sub(1).map_or(0, |before| self.ends[before].1);
-            let (role, end) = self.ends[turn];
-            (role, &self.blocks[before..end])
-        })
+        (0..self.len()).map(|turn| self.get(turn))
     }
 }
 
-/// Checks one conversation.
+/// Checks one conversation. Threads share the work on a large one.
 pub(crate) fn check(f: &mut Findings<'_, '_>, conversation: &Conversation, sender: Sender) {
-    let mut check = Check {
-        f,
+    let of = Of {
         conversation,
         sender,
     };
-    let sent = check.sent();
-    check.messages(&sent);
-    let turns = check.turns(&sent);
-    check.pairs(&turns);
-    check.server_tools(&turns);
-    check.thinking(&turns);
+    let sent = of.check(f).sent();
+    let (transcript, here) = (f.transcript, f.beside());
+    let last = sent.last().copied();
+    let hasher = RandomState::default();
+    let (of_messages, turns) = transcript.both(
+        || {
+            in_parts(transcript, sent.len(), |range| {
+                let mut found = here.beside();
+                let calls = of.check(&mut found).each(&sent[range], last, &hasher);
+                (found, calls)
+            })
+        },
+        || Turns::of(transcript, conversation, &sent),
+    );
+    let mut calls = Vec::new();
+    for (found, of_part) in of_messages {
+        f.append(found);
+        calls.extend(of_part);
+    }
+    let again = repeated(f, calls);
+    of.check(f).last(&sent);
+    let (of_pairs, of_others) = transcript.both(
+        || {
+            in_parts(transcript, turns.len(), |range| {
+                let mut found = here.beside();
+                of.check(&mut found).pairs(&turns, range, &again);
+                found
+            })
+        },
+        || {
+            let mut found = here.beside();
+            let mut check = of.check(&mut found);
+            check.server_tools(&turns);
+            check.thinking(&turns);
+            found
+        },
+    );
+    of_pairs.into_iter().for_each(|found| f.append(found));
+    f.append(of_others);
 }
 
-struct Check<'c, 't, 'a> {
-    f: &'c mut Findings<'t, 'a>,
+/// What is checked.
+#[derive(Clone, Copy)]
+struct Of<'c> {
     conversation: &'c Conversation,
     sender: Sender,
 }
 
-impl<'c, 't> Check<'c, 't, '_> {
-    /// The messages that reach the API.
+impl<'c> Of<'c> {
+    /// A check that adds to `f`.
+    fn check<'f, 't, 'a>(self, f: &'f mut Findings<'t, 'a>) -> Check<'f, 'c, 't, 'a> {
+        let Of {
+            conversation,
+            sender,
+        } = self;
+        Check {
+            f,
+            conversation,
+            sender,
+        }
+    }
+}
+
+/// The hash of a call's id, and the call's block.
+type HashedCall = (u64, u32);
+
+/// What is found in each part of a list, in the order of the parts: there is only one if the transcript is not large.
+fn in_parts<T: Send>(
+    transcript: &Transcript<'_>,
+    len: usize,
+    find: impl Fn(Range<usize>) -> T + Sync,
+) -> Vec<T> {
+    /// The length of a part.
+    const PART: usize = if cfg!(debug_assertions) { 16 } else { 4096 };
+    if !transcript.is_large() {
+        return vec![find(0..len)];
+    }
+    let parts = (0..len.div_ceil(PART)).into_par_iter();
+    parts
+        .map(|part| find(part * PART..len.min((part + 1) * PART)))
+        .collect()
+}
+
+struct Check<'f, 'c, 't, 'a> {
+    f: &'f mut Findings<'t, 'a>,
+    conversation: &'c Conversation,
+    sender: Sender,
+}
+
+impl<'c, 't> Check<'_, 'c, 't, '_> {
+    /// The messages that reach the API; the first of them has to be the user's.
     fn sent(&mut self) -> Vec<&'c Message> {
         let mut sent = Vec::with_capacity(self.conversation.messages.len());
         for message in &self.conversation.messages {
@@ -85,6 +184,12 @@ impl<'c, 't> Check<'c, 't, '_> {
             } else if !(self.sender == Sender::ClaudeCode && self.is_synthetic(line)) {
                 sent.push(message);
             }
+        }
+        if let Some(first) = sent.first()
+            && first.role == Role::Assistant
+        {
+            let line = self.conversation.first_line(first);
+            self.f.error(Rule::FirstNotUser, line, self.f.uuid(line));
         }
         sent
     }
@@ -98,37 +203,47 @@ impl<'c, 't> Check<'c, 't, '_> {
         self.f.transcript.block(block)
     }
 
-    /// Checks each message by itself, and which messages are first and last.
-    fn messages(&mut self, sent: &[&Message]) {
-        let line_of = |m: &Message| self.conversation.first_line(m);
-        if let Some(line) = sent
-            .first()
-            .filter(|m| m.role == Role::Assistant)
-            .map(|m| line_of(m))
-        {
-            self.f.error(Rule::FirstNotUser, line, self.f.uuid(line));
-        }
-        for (i, message) in sent.iter().enumerate() {
-            let is_last = i + 1 == sent.len();
+    /// Checks each message by itself; an answer at the very end may be empty. Returns the calls in them that have an id.
+    fn each(
+        &mut self,
+        messages: &[&Message],
+        last: Option<&Message>,
+        hasher: &RandomState,
+    ) -> Vec<HashedCall> {
+        let mut calls = Vec::new();
+        for message in messages {
+            let is_last = last.is_some_and(|last| std::ptr::eq(*message, last));
             let blocks = self.conversation.blocks(message);
             if blocks.iter().all(|b| self.is_empty_string(self.block(*b))) {
                 if !(is_last && message.role == Role::Assistant) {
-                    let line = line_of(message);
+                    let line = self.conversation.first_line(message);
                     self.f.error(Rule::EmptyMessage, line, self.f.uuid(line));
                 }
                 continue;
             }
-            for block in blocks {
-                let block = self.block(*block);
+            for number in blocks {
+                let block = self.block(*number);
                 self.f.readable(block);
                 self.content(block, message.role);
+                if block.kind == BlockKind::Call && message.role == Role::Assistant {
+                    let id = self.f.call_id(block);
+                    if !id.is_empty() {
+                        calls.push((hasher.hash_one(id), *number));
+                    }
+                }
             }
         }
+        calls
+    }
+
+    /// Checks that the last message is not an answer.
+    fn last(&mut self, sent: &[&Message]) {
         if let Some(last) = sent.last()
             && last.role == Role::Assistant
             && self.sender == Sender::Api
         {
-            self.f.warning(Rule::LastNotUser, line_of(last), b"");
+            let line = self.conversation.first_line(last);
+            self.f.warning(Rule::LastNotUser, line, b"");
         }
     }
 
@@ -193,41 +308,30 @@ impl<'c, 't> Check<'c, 't, '_> {
         Value::part(self.f.transcript.line(block.line), block.value)
     }
 
-    /// Joins consecutive messages of one role into alternating turns. Claude Code's attachments may join either side, so they are
-    /// omitted.
-    fn turns(&self, sent: &[&Message]) -> Turns {
-        let mut turns = Turns::default();
-        for message in sent {
-            let blocks = self.conversation.blocks(message);
-            let is_attachment = |b: &u32| self.block(*b).kind == BlockKind::Attachment;
-            if blocks.is_empty() || !blocks.iter().all(is_attachment) {
-                turns.add(message.role, blocks);
-            }
-        }
-        turns
-    }
-
-    /// Checks calls and results: each call has exactly one result, in the turn after it.
-    fn pairs(&mut self, turns: &Turns) {
-        let transcript = self.f.transcript;
-        let mut known = IdSet::default();
+    /// Checks the calls and results of some turns: each call has exactly one result, in the turn after it. `again` has the calls
+    /// whose ids other calls have before them.
+    fn pairs(&mut self, turns: &Turns, range: Range<usize>, again: &IdSet<u32>) {
         let (mut calls, mut answered) = (CallIds::default(), CallIds::default());
-        let mut rest = turns.iter().peekable();
-        while let Some((role, blocks)) = rest.next() {
+        let is_answer = |turn: &usize| turns.get(*turn).0 == Role::Assistant;
+        if let Some(before) = (0..range.start).rev().find(is_answer) {
+            self.collect(turns.get(before).1, BlockKind::Call, &mut calls);
+        }
+        for turn in range {
+            let (role, blocks) = turns.get(turn);
             if role != Role::Assistant {
                 self.results(blocks, &calls, &mut answered);
                 continue;
             }
-            answered.clear();
-            if let Some((_, next)) = rest.peek() {
-                for block in of_kind(transcript, next, BlockKind::Result) {
-                    answered.insert(self.f.call_id(block));
-                }
-            }
+            let next = (turn + 1 < turns.len()).then(|| turns.get(turn + 1).1);
+            self.collect(next.unwrap_or(&[]), BlockKind::Result, &mut answered);
             calls.clear();
-            for block in of_kind(transcript, blocks, BlockKind::Call) {
+            for number in of_kind(self.f.transcript, blocks, BlockKind::Call) {
+                let block = self.block(number);
                 let id = self.f.call_id(block);
-                self.call(block, id.clone(), &mut known);
+                self.call(block, &id);
+                if again.contains(&number) {
+                    self.f.call_error(Rule::DuplicateCall, block);
+                }
                 if !id.is_empty() && !answered.contains(&id) {
                     self.f.call_error(Rule::MissingResult, block);
                 }
@@ -236,14 +340,19 @@ impl<'c, 't> Check<'c, 't, '_> {
         }
     }
 
-    /// Checks the id of a call of either kind: it must be well formed and unique.
-    fn call(&mut self, block: &Block, id: Cow<'t, [u8]>, known: &mut IdSet<Cow<'t, [u8]>>) {
+    /// Collects the ids of the blocks of one kind.
+    fn collect(&self, blocks: &[u32], kind: BlockKind, ids: &mut CallIds<'t>) {
+        ids.clear();
+        for block in of_kind(self.f.transcript, blocks, kind) {
+            ids.insert(self.f.call_id(self.block(block)));
+        }
+    }
+
+    /// Checks that the id of a call of either kind is well formed.
+    fn call(&mut self, block: &Block, id: &[u8]) {
         let is_plain = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
         if id.is_empty() || !id.iter().all(is_plain) {
             self.f.call_error(Rule::InvalidId, block);
-        }
-        if !id.is_empty() && !known.insert(id) {
-            self.f.call_error(Rule::DuplicateCall, block);
         }
     }
 
@@ -293,10 +402,14 @@ impl<'c, 't> Check<'c, 't, '_> {
         for (_, blocks) in turns.iter().filter(|(role, _)| *role == Role::Assistant) {
             let mut calls = Vec::new();
             for block in of_kind(transcript, blocks, BlockKind::Server) {
+                let block = self.block(block);
                 let id = self.f.call_id(block);
                 let answered = self.value(block).field("tool_use_id");
                 if answered.string().is_none() {
-                    self.call(block, id.clone(), &mut known);
+                    self.call(block, &id);
+                    if !id.is_empty() && !known.insert(id.clone()) {
+                        self.f.call_error(Rule::DuplicateCall, block);
+                    }
                     open.insert(id.clone());
                     calls.push((block, id));
                 } else if !open.remove(&id) {
@@ -341,12 +454,32 @@ impl<'c, 't> Check<'c, 't, '_> {
     }
 }
 
+/// The calls whose ids other calls have before them.
+fn repeated(f: &Findings<'_, '_>, calls: Vec<HashedCall>) -> IdSet<u32> {
+    let id = |block: u32| f.call_id(f.transcript.block(block));
+    let mut known: IdMap<u64, u32> = IdMap::default();
+    known.reserve(calls.len());
+    let is_again = |&(mut hash, block): &HashedCall| {
+        // Ids are compared only where their hashes are equal, since most of them would have to be fetched from memory.
+        while let Some(other) = known.get(&hash) {
+            if id(*other) == id(block) {
+                return true;
+            }
+            hash = hash.wrapping_add(1);
+        }
+        known.insert(hash, block);
+        false
+    };
+    let again = calls.into_iter().filter(is_again);
+    again.map(|(_, block)| block).collect()
+}
+
 /// Those of `blocks` that are of one kind.
-fn of_kind<'t>(
-    transcript: &'t Transcript<'_>,
+fn of_kind(
+    transcript: &Transcript<'_>,
     blocks: &[u32],
     kind: BlockKind,
-) -> impl Iterator<Item = &'t Block> {
-    let blocks = blocks.iter().map(|block| transcript.block(*block));
-    blocks.filter(move |block| block.kind == kind)
+) -> impl Iterator<Item = u32> {
+    let blocks = blocks.iter().copied();
+    blocks.filter(move |block| transcript.block(*block).kind == kind)
 }

@@ -98,6 +98,21 @@ impl<'t, 'a> Findings<'t, 'a> {
         findings
     }
 
+    /// An empty list for the same conversation, for a check that runs beside others.
+    pub(crate) fn beside(&self) -> Self {
+        Findings {
+            transcript: self.transcript,
+            provider: self.provider,
+            conversation: Arc::clone(&self.conversation),
+            list: Vec::new(),
+        }
+    }
+
+    /// Adds the findings of a check that ran beside this one.
+    pub(crate) fn append(&mut self, other: Findings<'_, '_>) {
+        self.list.extend(other.list);
+    }
+
     /// All findings, in the order in which they were found.
     pub(crate) fn finish(self) -> Vec<Finding> {
         self.list
