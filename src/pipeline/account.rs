@@ -7,26 +7,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::run::Step;
 use super::summaries::ConversationResult;
 use super::{Input, Part, Pipeline, Round, Work};
+use crate::format::Format;
 use crate::outcome::{Action, ActionKind, ConversationOutcome, TargetOutcome};
 use crate::plan::{Plan, is_over, tool_named_by};
 use crate::policy::{Layer, SummaryWhen, TargetKind};
 use crate::settle::Change;
 use crate::text::{count, thousands};
-use crate::tokens::{Voices, usage};
+use crate::tokens::{Sizes, Voices, usage};
 use crate::transcript::{Conversation, Transcript};
 
 impl Pipeline<'_> {
     /// The outcomes of conversations to which nothing has been done yet.
-    pub(super) fn before(&self, work: &mut Work<'_, '_>) -> Vec<ConversationOutcome> {
-        let input = work.input;
-        let Input { format, part, .. } = input;
-        let Work {
-            transcript, sizes, ..
-        } = work;
+    pub(super) fn before(
+        &self,
+        (format, part, first_line): (Format, Part, u64),
+        transcript: &Transcript<'_>,
+        sizes: &mut Sizes,
+    ) -> Vec<ConversationOutcome> {
         let outcome = |conversation: &Conversation| {
             let voices = sizes.voices(transcript, conversation);
             let tokens = voices.total();
-            let id = input.id_of(conversation);
+            let id = part.id_of(conversation, first_line);
             let messages = conversation.messages.len() as u64;
             let outcome =
                 ConversationOutcome::unchanged(id, self.estimator.name(), tokens, messages);

@@ -57,6 +57,11 @@ impl<'a> Compacted<'a> {
         self.masked > 0 || self.rejection.is_none() && some
     }
 
+    /// Whether threads share the work on it.
+    pub(crate) fn is_large(&self) -> bool {
+        self.transcript.is_large()
+    }
+
     /// Whether the output contains a new summary.
     pub fn is_summarised(&self) -> bool {
         self.rejection.is_none() && self.summarised > 0

@@ -61,10 +61,7 @@ impl Default for Stored<'_> {
 impl Input<'_, '_> {
     /// The id of a conversation in a report.
     pub(super) fn id_of(&self, conversation: &Conversation) -> String {
-        match self.part {
-            Part::File => conversation.id.to_string(),
-            Part::Line => ConversationId::Line(self.first_line).to_string(),
-        }
+        self.part.id_of(conversation, self.first_line)
     }
 }
 
@@ -75,4 +72,14 @@ pub enum Part {
     File,
     /// A line of a conversation-per-line file.
     Line,
+}
+
+impl Part {
+    /// The id of a conversation in a report.
+    pub(super) fn id_of(self, conversation: &Conversation, first_line: u64) -> String {
+        match self {
+            Part::File => conversation.id.to_string(),
+            Part::Line => ConversationId::Line(first_line).to_string(),
+        }
+    }
 }

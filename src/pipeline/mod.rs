@@ -169,9 +169,18 @@ impl<'p> Pipeline<'p> {
             work.begin();
         }
         work.lap(self.clock, Phase::Plan);
-        let findings = input.format.verify(&work.transcript);
+        let Input {
+            format,
+            part,
+            first_line,
+            ..
+        } = input;
+        let (transcript, sizes) = (&work.transcript, &mut work.sizes);
+        let (findings, mut conversations) = transcript.both(
+            || format.verify(transcript),
+            || self.before((format, part, first_line), transcript, sizes),
+        );
         work.lap(self.clock, Phase::Verify);
-        let mut conversations = self.before(&mut work);
         let first_lines = first_lines(&work);
         let windows = self.windows(&mut work);
         let mut round = self.round(&mut work, Gates::OPEN);

@@ -146,14 +146,24 @@ impl Coverage {
 
 /// How much of a transcript is understood. `added` holds the policy's additional tool names.
 pub fn coverage(transcript: &Transcript<'_>, added: &Tools) -> Coverage {
-    let mut coverage = Coverage {
-        lines: transcript.lines().len() as u64,
-        ..Coverage::default()
-    };
     // An agent's log may repeat a call. In a list of messages every call was made, whatever its id.
     let repeats = match transcript.links().is_empty() && !transcript.is_document() {
         true => Repeats::Calls,
         false => Repeats::Copies,
+    };
+    let (raw, (mut coverage, read)) = transcript.both(
+        || raw_calls::raw_calls(transcript, repeats),
+        || of_readers(transcript, repeats, added),
+    );
+    coverage.calls = raw.map_or(read, |calls| calls.max(read));
+    coverage
+}
+
+/// How much the formats' readers understand, and the number of calls that they found.
+fn of_readers(transcript: &Transcript<'_>, repeats: Repeats, added: &Tools) -> (Coverage, u64) {
+    let mut coverage = Coverage {
+        lines: transcript.lines().len() as u64,
+        ..Coverage::default()
     };
     let mut seen: IdSet<[&[u8]; 3]> = IdSet::default();
     let mut read = 0;
@@ -162,23 +172,22 @@ pub fn coverage(transcript: &Transcript<'_>, added: &Tools) -> Coverage {
             LineKind::Message | LineKind::Mirror | LineKind::Control | LineKind::Session => 1,
             LineKind::Unknown | LineKind::Bad => 0,
         };
-        for block in transcript.blocks_of_line(number) {
-            let call = transcript.block(block);
-            let [id, tool, input] = [call.call_id, call.tool, call.content]
-                .map(|span| transcript.bytes(call.line, span));
-            let mut is_new = || match repeats {
-                Repeats::Calls => true,
-                Repeats::Copies => id.is_empty() || seen.insert([id, tool, input]),
+        for number in transcript.blocks_of_line(number) {
+            let call = transcript.block(number);
+            if call.kind != BlockKind::Call {
+                continue;
+            }
+            let is_new = repeats == Repeats::Calls || call.call_id.is_empty() || {
+                let [id, tool, input] = [call.call_id, call.tool, call.content];
+                seen.insert([id, tool, input].map(|span| transcript.bytes(call.line, span)))
             };
-            if call.kind == BlockKind::Call && is_new() {
+            if is_new {
                 read += 1;
-                coverage.add_call(transcript, block, added);
+                coverage.add_call(transcript, number, added);
             }
         }
     }
-    coverage.calls =
-        raw_calls::raw_calls(transcript, repeats).map_or(read, |calls| calls.max(read));
-    coverage
+    (coverage, read)
 }
 
 /// Calls of a tool that are not understood.

@@ -19,8 +19,6 @@ use crate::transcript::{BlockKind, Transcript};
 
 /// More deeply nested values are left to `serde_json`, which does not read them either.
 const DEEPEST: u32 = 100;
-/// Shorter texts are searched, because skipping them would cost more.
-const LONG: u32 = 64;
 /// A line without any of these marks has no call: the ends of type names, each of which stands for at most one call ...
 const TYPE_MARKS: [&str; 4] = ["tool_use\"", "_call\"", "tool-call\"", "toolCall\""];
 /// ... and the ends of keys that may hold any number of calls.
@@ -83,19 +81,9 @@ struct Marks {
 impl Marks {
     /// The marks outside of the texts that the line's reader found: a text has no calls.
     fn of(transcript: &Transcript<'_>, line: u32) -> Self {
-        let bytes = transcript.line(line);
         let mut marks = Marks::default();
-        let mut at = 0;
-        for block in transcript.blocks_of_line(line) {
-            for text in transcript.texts(transcript.block(block)) {
-                let start = text.span.start as usize;
-                if start >= at && text.span.len >= LONG {
-                    marks.add(&bytes[at..start]);
-                    at = text.span.end();
-                }
-            }
-        }
-        marks.add(&bytes[at..]);
+        let outside = transcript.outside_texts(line);
+        outside.for_each(|bytes| marks.add(bytes));
         marks
     }
 
