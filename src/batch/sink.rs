@@ -118,6 +118,26 @@ impl<'s> Sink<'s> {
             .map_err(|e| self.failed(&e))
     }
 
+    /// Writes all `pieces` of a large output; those of a file are hashed by an idle thread meanwhile.
+    pub(super) fn put_large<'p, I: Iterator<Item = &'p [u8]>>(
+        &mut self,
+        pieces: impl Fn() -> I + Sync,
+    ) -> Result<()> {
+        let To::File(replace) = &mut self.to else {
+            return pieces().try_for_each(|piece| self.put(piece));
+        };
+        let goes_on = || self.stop.load(Ordering::Relaxed) == 0;
+        let chunks = || {
+            let chunks = pieces().flat_map(|piece| piece.chunks(BYTES_PER_SIGNAL_CHECK));
+            chunks.take_while(|_| goes_on())
+        };
+        match replace.write_all_hashed_beside(chunks) {
+            Ok(()) if goes_on() => Ok(()),
+            Ok(()) => Err(self.failed(&io::Error::other("interrupted"))),
+            Err(error) => Err(self.failed(&error)),
+        }
+    }
+
     /// The error for a failed write.
     pub(super) fn failed(&self, error: &io::Error) -> Error {
         if self.stop.load(Ordering::Relaxed) != 0 {

@@ -153,6 +153,17 @@ pub struct AtomicWriter {
 }
 
 impl AtomicWriter {
+    /// Writes `pieces` while an idle thread, if there is one, hashes them.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn write_all_hashed_beside<'p, I: Iterator<Item = &'p [u8]>>(
+        &mut self,
+        pieces: impl Fn() -> I + Sync,
+    ) -> io::Result<()> {
+        self.temp.write_all_hashed_beside(pieces)
+    }
+
     /// Starts writing a file that will be at `spot`.
     ///
     /// # Errors

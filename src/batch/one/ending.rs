@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use rayon::current_num_threads;
+
 use super::work::{Job, Work};
 use super::{Input, Processed, Run, Sink};
 use crate::batch::input::Codec;
@@ -47,7 +49,12 @@ impl Run<'_> {
             sink.put(&input.raw)?;
             return Ok(input.text_bytes());
         }
-        pack(compacted.pieces(), input.codec, sink)?;
+        match input.codec {
+            Codec::Plain if compacted.is_large() && current_num_threads() > 1 => {
+                sink.put_large(|| compacted.pieces())?
+            }
+            codec => pack(compacted.pieces(), codec, sink)?,
+        }
         Ok(compacted.pieces().map(|piece| piece.len() as u64).sum())
     }
 }

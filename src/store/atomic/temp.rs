@@ -71,6 +71,24 @@ impl Temp {
         })
     }
 
+    /// Writes `pieces` while an idle thread, if there is one, hashes them.
+    pub(super) fn write_all_hashed_beside<'p, I: Iterator<Item = &'p [u8]>>(
+        &mut self,
+        pieces: impl Fn() -> I + Sync,
+    ) -> io::Result<()> {
+        self.out.flush()?;
+        let Hashing {
+            file,
+            hasher,
+            bytes,
+        } = self.out.get_mut();
+        let (file, all) = (&file.file, &pieces);
+        let (written, hashed) = rayon::join(|| copy(all(), file), || copy(all(), hasher));
+        hashed?;
+        *bytes += written?;
+        Ok(())
+    }
+
     pub(super) fn written(&mut self) -> io::Result<Written> {
         self.out.flush()?;
         Ok(self.out.get_ref().written())
@@ -173,6 +191,18 @@ impl Write for Temp {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
+}
+
+/// Writes `pieces`; returns their length.
+fn copy<'p>(pieces: impl Iterator<Item = &'p [u8]>, to: impl Write) -> io::Result<u64> {
+    let mut out = BufWriter::with_capacity(BUFFER_BYTES, to);
+    let mut bytes = 0;
+    for piece in pieces {
+        out.write_all(piece)?;
+        bytes += piece.len() as u64;
+    }
+    out.flush()?;
+    Ok(bytes)
 }
 
 #[derive(Debug)]
