@@ -70,10 +70,19 @@ impl Format {
     }
 }
 
+/// The key of a usage object, without which nothing is parsed.
+const KEY: &[u8] = b"\"usage\"";
+
+/// Whether a line may have a usage object: its key is written outside of the texts.
+pub(super) fn may_be_on(transcript: &Transcript<'_>, line: u32) -> bool {
+    let finder = memchr::memmem::Finder::new(KEY);
+    let mut outside = transcript.outside_texts(line);
+    outside.any(|bytes| finder.find(bytes).is_some())
+}
+
 /// The tokens recorded in the usage object at the end of a path; the sum of `parts` if no total is recorded.
 pub(super) fn recorded(at: Value<'_>, path: &[&str], parts: [&str; 3]) -> Option<u64> {
-    // An object without this word is not parsed.
-    memchr::memmem::find(at.raw(), b"\"usage\"")?;
+    memchr::memmem::find(at.raw(), KEY)?;
     let usage = at.within(path);
     usage.field(OPENAI).number().or_else(|| {
         let parts = usage.fields(parts).into_iter();

@@ -167,6 +167,9 @@ pub(crate) trait Dialect: Sync {
     ) -> Option<u64> {
         let mut lines = conversation.lines(answer).iter().rev();
         lines.find_map(|line| {
+            if !usage::may_be_on(transcript, *line) {
+                return None;
+            }
             let message = Value::part(transcript.line(*line), answer.object);
             usage::recorded(message, &["usage"], usage::ANTHROPIC)
         })
