@@ -100,6 +100,9 @@ impl<'t, 'a> Results<'t, 'a> {
         let conversation = &transcript.conversations[number];
         // If two calls have the same id, each names the results that follow it.
         let mut calls: IdMap<&[u8], u32> = IdMap::default();
+        let is_call = |(_, block): &(usize, u32)| transcript.block(*block).kind == BlockKind::Call;
+        // Growing would hash all ids again.
+        calls.reserve(conversation.all_blocks().filter(is_call).count());
         let mut all = Vec::new();
         for (message, number_of_block) in conversation.all_blocks() {
             let block = transcript.block(number_of_block);

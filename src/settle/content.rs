@@ -14,6 +14,8 @@ pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> Chang
     let by_call = by_call(transcript, changes);
     let mut by_block: IdMap<u32, &Change> = IdMap::default();
     let mut by_line: IdMap<u32, (usize, &Change)> = IdMap::default();
+    by_block.reserve(changes.len());
+    by_line.reserve(changes.len());
     let copies = copies(transcript, changes);
     for change in changes {
         let block = transcript.block(change.block);
@@ -75,13 +77,16 @@ type Place = (u32, u32);
 type Calls<'c> = BTreeMap<Place, Vec<Option<&'c Change>>>;
 
 /// The calls of changed results by their conversation and id. Ids are unique only within a conversation; if two of its calls have
-/// the same id, each has the results that follow it.
+/// the same id, each has the results that follow it. Only mirrors are looked up there.
 fn by_call<'t, 'c>(
     transcript: &'t Transcript<'_>,
     changes: &'c [Change],
 ) -> IdMap<(u32, &'t [u8]), Calls<'c>> {
     let id = |block: &Block| transcript.bytes(block.line, block.call_id);
     let mut by_call: IdMap<(u32, &[u8]), Calls<'_>> = IdMap::default();
+    if transcript.mirrors().is_empty() {
+        return by_call;
+    }
     let mut changed: IdMap<(u32, u32), &Change> = IdMap::default();
     for change in changes {
         let block = transcript.block(change.block);
