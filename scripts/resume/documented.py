@@ -19,7 +19,8 @@ from . import check, judge, live, rooms, sessions
 from .endpoint import Endpoint
 
 CONTINUE = re.compile(r"^(?:forked to .*; )?continue: (.*)$", re.MULTILINE)
-REPLACE = re.compile(r"^replace the session in opencode by `(.*)`, once; continue: (.*)$", re.MULTILINE)
+REPLACE = re.compile(r"^(?:forked to .*; )?(?:replace the session in|take the new session into) opencode by `(.*)`, once; continue: (.*)$",
+                     re.MULTILINE)
 NOT_FORKED = "cannot be forked"
 COMPACT = ["--summarize", "always", "--policy", "layered"]
 
@@ -88,7 +89,7 @@ def typed(case, agent, binary, endpoint):
         return [f"compact --fork: exit {forked.returncode}, no command: {forked.stderr[-200:]!r}"], ""
     else:
         lines += found
-        made = fork_of(file, session, found[-1])
+        made = fork_of(file, session, found[-1], agent)
         if not made or not made.is_file():
             return [f"no file of the fork that {found[-1]!r} continues"], ""
         if wrong := continued(case, agent, replace(room, file=made), endpoint, found, original):
@@ -166,11 +167,13 @@ def with_agent(case, agent, room):
     return {**room.env, "PATH": f"{programs}:{room.env['PATH']}"}
 
 
-def fork_of(file, session, line):
-    """The file of the session that a line continues. Its name may hold only the beginning of the id."""
+def fork_of(file, session, line, agent):
+    """The file of the session that a line continues. Its name may hold only the beginning of the id; a document's is the id."""
     forked = line.rsplit(" ", 1)[-1]
     if forked == session:
         return None
+    if not agent.is_listed:
+        return file.with_name(f"{forked}.json")
     named = session if session in file.name else session[:8]
     return file.with_name(file.name.replace(named, forked))
 

@@ -184,6 +184,5 @@ AGENTS = {
     "cline": Documented("cline", cline_room, of_turns(turns.cline), kept_by(cline.new_summary), is_forked=False,
                         is_rewritten=True, end=cline.end_daemon),
     "opencode": Documented("opencode", opencode_room, lambda room: room.file.read_bytes(), kept_by(opencode.new_summary),
-                           in_answer_to("--session", "run", "--model", opencode.MODEL, "--session"), is_forked=False, ends=True,
-                           is_listed=False),
+                           in_answer_to("--session", "run", "--model", opencode.MODEL, "--session"), ends=True, is_listed=False),
 }

@@ -1,14 +1,17 @@
-//! Forks: a compacted copy as a session of its own, beside the original where the agent looks for it.
+//! Forks: a compacted copy as a session of its own, beside the original where the agent looks for it, or as a document that the agent
+//! takes.
 //!
 //! The new id follows from the old one and the bytes, so that the same session always gives the same fork. Never changes the
-//! original; before the run, it reads only the name and the hash.
+//! original.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::find::not_there;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::agent::{Agent, Names, id_of_copy, under_id};
+use crate::format::agent::{Names, id_of_copy, under_id};
 use crate::format::{Detected, Format, Layout};
+use crate::scan::begins_document;
 use crate::store::{hash_of, open_transcript};
 
 /// The session that an output becomes.
@@ -26,10 +29,14 @@ impl Fork {
     /// The fork of the session in a file.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] if there is no such file; [`ErrorKind::Usage`] if it is not named like a session; [`ErrorKind::Io`] where it cannot be read.
+    /// [`ErrorKind::NotFound`] if there is no such file; [`ErrorKind::Usage`] if it is neither named like a session nor a document that an
+    /// agent takes; [`ErrorKind::Io`] where it cannot be read.
     pub fn of(path: &Path) -> Result<Fork> {
         if !path.exists() {
             return Err(not_there(path));
+        }
+        if let Some(fork) = Fork::of_document(path)? {
+            return Ok(fork);
         }
         let name = path.file_name().and_then(|name| name.to_str());
         let id_of = |format: &Format| format.agent()?.id_of_name(name?);
@@ -49,32 +56,59 @@ impl Fork {
         })
     }
 
-    /// Rejects an input that the session's agent does not read.
-    pub(super) fn check(&self, detected: &Detected) -> Result<&'static dyn Agent> {
-        let its = match detected {
-            Detected::Known(format, Layout::File) if self.formats.contains(format) => {
-                format.agent()
+    /// The fork of the session in a document that an agent takes; `None` if the file is none.
+    fn of_document(path: &Path) -> Result<Option<Fork>> {
+        /// More than enough for the beginning of a document.
+        const BEGINNING: u64 = 64 << 10;
+        let read = |e| Error::io(path, "read", e);
+        let (mut file, _) = open_transcript(path)?;
+        let mut text = Vec::new();
+        let begun = (&mut file).take(BEGINNING).read_to_end(&mut text);
+        if begun.map_err(read)? as u64 == BEGINNING && !begins_document(&text) {
+            return Ok(None);
+        }
+        file.read_to_end(&mut text).map_err(read)?;
+        let hash = hash_of(&mut text.as_slice()).map_err(read)?;
+        let mut formats = Format::ALL.into_iter();
+        let new = formats.find_map(|format| {
+            let id = format.importer()?.id_of_copy(&text, &hash)?;
+            Some((format, id))
+        });
+        Ok(new.map(|(format, id)| Fork {
+            output: path.with_file_name(format!("{id}.json")),
+            formats: vec![format],
+            id,
+        }))
+    }
+
+    /// The format of the session; rejects an input that its agent does not read.
+    pub(super) fn check(&self, detected: &Detected) -> Result<Format> {
+        match detected {
+            Detected::Known(format, Layout::File) if self.formats.contains(format) => Ok(*format),
+            Detected::Known(..) | Detected::Unsupported(_) => {
+                let message = format!(
+                    "this is not a session of {}, although it is named like one",
+                    in_a_list(&self.formats, " or ")
+                );
+                let error = Error::new(ErrorKind::Unsupported, message);
+                Err(error.hint("-o FILE writes a copy of any file"))
             }
-            Detected::Known(..) | Detected::Unsupported(_) => None,
-        };
-        its.ok_or_else(|| {
-            let message = format!(
-                "this is not a session of {}, although it is named like one",
-                in_a_list(&self.formats, " or ")
-            );
-            Error::new(ErrorKind::Unsupported, message).hint("-o FILE writes a copy of any file")
-        })
+        }
     }
 
     /// The bytes of the original under the new id.
     pub(super) fn renamed<'p>(
         &self,
-        agent: &dyn Agent,
+        format: Format,
         pieces: impl Iterator<Item = &'p [u8]>,
     ) -> Vec<u8> {
         let mut text = Vec::new();
         pieces.for_each(|piece| text.extend_from_slice(piece));
-        under_id(agent, &text, &self.id)
+        match (format.agent(), format.importer()) {
+            (Some(agent), _) => under_id(agent, &text, &self.id),
+            (None, Some(importer)) => importer.under_id(&text, &self.id),
+            (None, None) => text,
+        }
     }
 }
 
@@ -86,7 +120,7 @@ fn without_id(path: &Path, formats: &[Format]) -> Error {
     });
     let message = "only a session whose file name contains its id can be forked, and this file name contains none";
     Error::new(ErrorKind::Usage, message).at(path).hint(format!(
-        "name a session of {}; those of {} have folders of their own and cannot be forked; -o FILE writes a copy of any file",
+        "name a session of {}, or one that opencode exported; those of {} have folders of their own and cannot be forked; -o FILE writes a copy of any file",
         in_a_list(&named, " or "),
         in_a_list(&unnamed, " and ")
     ))

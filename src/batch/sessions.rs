@@ -214,9 +214,9 @@ fn directory(format: Format, path: &Path, text: &[u8]) -> Option<String> {
 
 /// How an agent that keeps its sessions in a database takes the one in a file.
 pub fn import_of(format: Format, path: &Path) -> Option<Import> {
-    let import = format.importer()?;
+    let importer = format.importer()?;
     // A packed file is none that the agent takes.
-    import(&fs::read(path).ok()?, path)
+    importer.import(&fs::read(path).ok()?, path)
 }
 
 /// The folder in which the agent of a session worked, according to the beginning of its file.

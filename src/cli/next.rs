@@ -69,7 +69,7 @@ pub(super) fn next(
     let continued = continued.or_else(|| {
         // What was not changed is not put in the place of anything.
         let format = format.filter(|_| outcome.status == Status::Compacted)?;
-        imported(format, file)
+        imported(format, file, output_mode)
     });
     let line = match (continued, output_mode, agent) {
         (Some(command), OutputMode::InPlace, _) => command,
@@ -106,19 +106,26 @@ pub(super) fn next(
 
 /// How to continue a session that its agent has to import first, if the file holds one. Importing it is no part of the command that
 /// continues it, which people repeat: a second import would undo what was said since.
-fn imported(format: Format, file: &Path) -> Option<String> {
+fn imported(format: Format, file: &Path, output_mode: OutputMode) -> Option<String> {
     let whole = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let import = import_of(format, &whole)?;
-    let mut replace: Vec<String> = import.replace.iter().map(|words| line_of(words)).collect();
     let directory = import.directory.as_deref();
     // An imported session belongs to the folder in which it is imported.
     let here = directory.filter(|directory| Path::new(directory).is_dir());
-    replace.splice(0..0, here.map(change_to));
+    let (what, delete) = match output_mode {
+        // The agent has no session with that id yet.
+        OutputMode::Fork => ("take the new session into", None),
+        OutputMode::InPlace | OutputMode::Elsewhere => {
+            ("replace the session in", Some(line_of(&import.delete)))
+        }
+    };
+    let taken = here.map(change_to).into_iter().chain(delete);
+    let taken: Vec<String> = taken.chain([line_of(&import.take)]).collect();
     let resume = from(directory, &line_of(&import.resume));
     Some(format!(
-        "replace the session in {} by `{}`, once; {resume}",
+        "{what} {} by `{}`, once; {resume}",
         format.name(),
-        replace.join(" && ")
+        taken.join(" && ")
     ))
 }
 

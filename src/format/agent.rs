@@ -96,15 +96,27 @@ pub enum Named<'p> {
 pub struct Import {
     /// The folder in which the agent worked.
     pub directory: Option<String>,
-    /// The commands that put the document in the place of the session, each of which needs the one before it. They undo what was said
-    /// in the session since.
-    pub replace: Vec<Vec<OsString>>,
+    /// The command that deletes the session. Where the agent has one with that id, it has to come before `take`, and undoes what was
+    /// said since.
+    pub delete: Vec<OsString>,
+    /// The command that takes the document.
+    pub take: Vec<OsString>,
     /// The command that continues the session.
     pub resume: Vec<OsString>,
 }
 
-/// Says how an agent takes the session in a document, which is in the file of that path; `None` if there is no session in it.
-pub type Importer = fn(&[u8], &Path) -> Option<Import>;
+/// An agent that keeps its sessions in a database, and takes them from documents.
+pub trait Importer: Debug + Sync {
+    /// How it takes the session in a document, which is in the file of that path; `None` if there is no session in it.
+    fn import(&self, document: &[u8], file: &Path) -> Option<Import>;
+
+    /// The id of a copy of the session in a document, whose file has that hash; `None` if there is no session in it. The same document
+    /// always gets the same id.
+    fn id_of_copy(&self, document: &[u8], hash: &str) -> Option<String>;
+
+    /// The document with the session under another id, and with other ids for all that the agent keeps once.
+    fn under_id(&self, document: &[u8], id: &str) -> Vec<u8>;
+}
 
 /// The part of the environment that agents look at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -150,8 +150,8 @@ impl Format {
         self.dialect().agent()
     }
 
-    /// How its agent takes sessions from documents, if it keeps them in a database.
-    pub fn importer(self) -> Option<agent::Importer> {
+    /// The agent that takes sessions from its documents, if it keeps them in a database.
+    pub fn importer(self) -> Option<&'static dyn agent::Importer> {
         self.dialect().importer()
     }
 

@@ -1,6 +1,7 @@
 //! Sessions that are continued in another way than most: of agents that keep them in documents or in a database, or that leave other
 //! files beside them.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use serde_json::Value;
@@ -92,6 +93,53 @@ fn a_session_of_opencode_is_replaced_before_it_is_continued() {
     let ran = run(&place, "compact --in-place session.json --policy none").exits(0);
     assert!(!ran.err.contains("replace"), "{}", ran.err);
     assert_eq!(listed(&place), []);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_fork_of_an_exported_session_is_a_document_with_other_ids() {
+    let place = Place::new();
+    let text = fixture("opencode/layered-a-summary-is-a-compaction-of-the-agent");
+    place.write("session.json", text.clone());
+    let fork = format!("compact --fork session.json {SUMMARISE}");
+    let ran = run(&place, &fork).exits(0);
+    let id = ran.err.trim_end().rsplit(' ').next().unwrap().to_owned();
+    let name = format!("{id}.json");
+    let file = fs::canonicalize(place.path(&name)).unwrap();
+    let said = format!(
+        "forked to {name}; take the new session into opencode by `opencode import {}`, once; its folder /home/dev/sluice is not here; continue: opencode --session {id}\n",
+        file.display()
+    );
+    assert!(ran.err.ends_with(&said), "{}", ran.err);
+    assert_eq!(place.text("session.json"), text);
+    let (old, new): (Value, Value) = (
+        serde_json::from_str(&text).unwrap(),
+        serde_json::from_str(&place.text(&name)).unwrap(),
+    );
+    assert_eq!(new["info"]["id"], id);
+    let ids = |document: &Value| {
+        let messages = document["messages"].as_array().unwrap().iter();
+        let parts = |message: &Value| message["parts"].as_array().unwrap().clone();
+        let each =
+            messages.flat_map(|message| [vec![message["info"].clone()], parts(message)].concat());
+        each.map(|one| one["id"].as_str().unwrap().to_owned())
+            .collect::<BTreeSet<String>>()
+    };
+    assert!(!ids(&new).is_empty());
+    assert!(ids(&new).is_disjoint(&ids(&old)));
+    // It is the session that a compaction in place leaves, under other ids.
+    run(&place, &format!("verify {name}")).exits(0);
+    let before = place.text(&name);
+    run(&place, &fork).exits(0).says(&[&id]);
+    assert_eq!(place.text(&name), before);
+    run(&place, &format!("undo {name}"))
+        .exits(2)
+        .says(&["remove the fork"]);
+    // Other documents are none of its sessions.
+    place.write("other.json", "{\"info\":{\"id\":\"s\"},\n\"messages\":[]}");
+    run(&place, "compact --fork other.json")
+        .exits(2)
+        .says(&["or one that opencode exported"]);
 }
 
 #[test]

@@ -265,27 +265,93 @@ fn a_document_that_is_imported_takes_the_place_of_its_session() {
     let import = Format::OpenCode.importer().unwrap();
     let file = Path::new("/tmp/a.json");
     let document = r#"{"messages": [], "info": {"id": "ses_1", "directory": "/srv/tide"}}"#;
-    let taken = import(document.as_bytes(), file).unwrap();
+    let taken = import.import(document.as_bytes(), file).unwrap();
     assert_eq!(taken.directory.as_deref(), Some("/srv/tide"));
-    let replace: Vec<OsString> = taken
-        .replace
-        .iter()
-        .map(|words| words.join(" ".as_ref()))
-        .collect();
+    let commands = [taken.delete, taken.take, taken.resume];
     assert_eq!(
-        replace,
+        commands.map(|words| words.join(" ".as_ref())),
         [
             "opencode session delete ses_1",
-            "opencode import /tmp/a.json"
+            "opencode import /tmp/a.json",
+            "opencode --session ses_1"
         ]
     );
-    assert_eq!(taken.resume.join(" ".as_ref()), "opencode --session ses_1");
     // No id may look like a flag.
     for id in ["--all", "1", ""] {
         let other = document.replace("ses_1", id);
-        assert_eq!(import(other.as_bytes(), file), None, "{id}");
+        assert_eq!(import.import(other.as_bytes(), file), None, "{id}");
+        assert_eq!(import.id_of_copy(other.as_bytes(), "h"), None, "{id}");
     }
-    assert_eq!(import(b"[]", file), None);
+    assert_eq!(import.import(b"[]", file), None);
+}
+
+#[test]
+fn a_document_under_another_id_shares_no_id_with_the_original() {
+    let opencode = Format::OpenCode.importer().unwrap();
+    let document = r#"{
+  "info": { "id": "ses_5f00aa11bb22AAAA", "revert": {"messageID": "msg_a0ff55ee44ddBBBB", "partID": "prt_a0ff55ee44deCCCC", "snapshot": "msg_a0"}, "parentID": "ses_other" },
+  "messages": [
+    {"info": {"id": "msg_a0ff55ee44ddBBBB", "role": "user", "sessionID": "ses_5f00aa11bb22AAAA"},
+     "parts": [{"id": "prt_a0ff55ee44deCCCC", "messageID":"msg_a0ff55ee44ddBBBB", "sessionID":"ses_5f00aa11bb22AAAA", "type": "text", "text": "ses_5f00aa11bb22AAAA msg_a0ff55ee44ddBBBB"},
+               {"id": "prt_a0ff55ee44deCCCC1", "type": "compaction", "tail_start_id": "msg_a0ff55ee44df0000"}]},
+    {"info": {"parentID": "msg_a0ff55ee44ddBBBB", "id": "msg_a0ff55ee44ddBBBB0"}, "parts": [{"id":"prt_\u0062","state":{"input":{"id":"msg_a0ff55ee44ddBBBB"}}}]}
+  ]
+}"#;
+    let id = opencode.id_of_copy(document.as_bytes(), "hash").unwrap();
+    assert_eq!(id.len(), "ses_5f00aa11bb22AAAA".len() + 8);
+    assert!(id.starts_with("ses_5f00aa11bb22"), "{id}");
+    assert!(id.ends_with("AAAA"), "{id}");
+    assert_ne!(
+        opencode.id_of_copy(document.as_bytes(), "other"),
+        Some(id.clone())
+    );
+    let copy = opencode.under_id(document.as_bytes(), &id);
+    let copy = String::from_utf8(copy).unwrap();
+    let ids = |text: &str| {
+        let value: serde_json::Value = serde_json::from_str(text).unwrap();
+        let messages = value["messages"].as_array().unwrap().clone();
+        let parts = messages.iter().flat_map(|m| m["parts"].as_array().unwrap());
+        let of = |value: &serde_json::Value| value["id"].as_str().unwrap().to_owned();
+        let parts: Vec<String> = parts.map(of).collect();
+        let messages = messages.iter().map(|m| of(&m["info"])).collect::<Vec<_>>();
+        (value, messages, parts)
+    };
+    let ((old, old_messages, old_parts), (new, new_messages, new_parts)) =
+        (ids(document), ids(&copy));
+    assert_eq!(new["info"]["id"], id);
+    assert_eq!(new["info"]["revert"]["messageID"], new_messages[0]);
+    assert_eq!(new["info"]["revert"]["partID"], new_parts[0]);
+    assert_eq!(new["messages"][0]["parts"][0]["sessionID"], id);
+    assert_eq!(new["messages"][0]["parts"][0]["messageID"], new_messages[0]);
+    assert_eq!(new["messages"][1]["info"]["parentID"], new_messages[0]);
+    let tail = new["messages"][0]["parts"][1]["tail_start_id"]
+        .as_str()
+        .unwrap();
+    assert!(
+        tail.starts_with("msg_a0ff55ee44df") && tail.ends_with("0000"),
+        "{tail}"
+    );
+    for (old, new) in [(&old_messages, &new_messages), (&old_parts, &new_parts)] {
+        assert!(new.iter().all(|id| !old.contains(id)), "{new:?}");
+        let order = |ids: &[String]| {
+            let mut order: Vec<usize> = (0..ids.len()).collect();
+            order.sort_by_key(|at| ids[*at].clone());
+            order
+        };
+        assert_eq!(order(old), order(new));
+    }
+    // What is said stays, and so does all else.
+    for path in [
+        "/info/parentID",
+        "/info/revert/snapshot",
+        "/messages/0/parts/0/text",
+        "/messages/1/parts/0/state",
+    ] {
+        assert_eq!(old.pointer(path), new.pointer(path), "{path}");
+    }
+    let mark = &new_messages[0]["msg_a0ff55ee44dd".len()..][..8];
+    let back = copy.replace(&id, "ses_5f00aa11bb22AAAA").replace(mark, "");
+    assert_eq!(back, document);
 }
 
 #[test]

@@ -233,7 +233,7 @@ pub(crate) trait Dialect: Sync {
     }
 
     /// How its agent takes sessions from documents, if it keeps them in a database.
-    fn importer(&self) -> Option<Importer> {
+    fn importer(&self) -> Option<&'static dyn Importer> {
         None
     }
 

@@ -1,33 +1,138 @@
-//! How opencode takes back a session that it exported.
+//! How opencode takes back a session that it exported, and how a copy of one gets ids of its own.
 //!
 //! PURE. Sessions are kept in a database. An import adds to a session that is there already, and replaces none of its messages:
-//! that session has to be deleted first.
+//! that session has to be deleted first. A copy beside it needs other ids for its messages and their parts, too.
 
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::format::agent::{Import, text_of};
-use crate::scan::Value;
+use crate::format::agent::{Import, Importer, text_of};
+use crate::scan::{Span, Value};
 
 /// The beginning of every id of a session.
-const SESSION: &str = "ses";
+const SESSION: &str = "ses_";
+/// The characters after the underscore of an id that tell when it was made. The agent compares the ids of messages to find out which
+/// is later, so they stay, and stay in front.
+const MADE: usize = 12;
 
-/// The commands for a document, which is in this file.
-pub(super) fn import(document: &[u8], file: &Path) -> Option<Import> {
-    let [id, directory] = Value::of(document)
-        .field("info")
-        .fields(["id", "directory"]);
-    let id = text_of(id).filter(|id| id.starts_with(SESSION))?;
-    let mut taken: Vec<OsString> = ["opencode", "import"].map(OsString::from).into();
-    taken.push(file.into());
-    Some(Import {
-        directory: text_of(directory),
-        replace: vec![
-            ["opencode", "session", "delete", &id]
-                .map(OsString::from)
-                .into(),
-            taken,
-        ],
-        resume: ["opencode", "--session", &id].map(OsString::from).into(),
-    })
+/// The agent.
+#[derive(Debug)]
+pub(super) struct OpenCode;
+
+impl Importer for OpenCode {
+    fn import(&self, document: &[u8], file: &Path) -> Option<Import> {
+        let [id, directory] = Value::of(document)
+            .field("info")
+            .fields(["id", "directory"]);
+        let id = text_of(id).filter(|id| id.starts_with(SESSION))?;
+        let command = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+        let mut take = command(&["opencode", "import"]);
+        take.push(file.into());
+        Some(Import {
+            directory: text_of(directory),
+            delete: command(&["opencode", "session", "delete", &id]),
+            take,
+            resume: command(&["opencode", "--session", &id]),
+        })
+    }
+
+    fn id_of_copy(&self, document: &[u8], hash: &str) -> Option<String> {
+        let id = Value::of(document).field("info").field("id").string()?;
+        let id = std::str::from_utf8(id).ok()?;
+        let is_id = id.starts_with(SESSION) && is_plain(id);
+        is_id.then(|| marked(id, MADE, &mark(&format!("{id}\n{hash}"))))
+    }
+
+    fn under_id(&self, document: &[u8], id: &str) -> Vec<u8> {
+        let ids = ids(document);
+        let text = |span: Span| String::from_utf8_lossy(span.of(document));
+        let others = ids.iter().filter(|(_, of)| *of == Id::Other);
+        let others = others.map(|(span, _)| text(*span));
+        // In the same place of all ids, the mark does not change their order.
+        let made = others
+            .filter(|id| is_plain(id))
+            .map(|id| id.len() - prefix(&id));
+        let made = made.min().unwrap_or(MADE).min(MADE);
+        let mark = mark(id);
+        let mut out = Vec::with_capacity(document.len() + ids.len() * mark.len());
+        let mut done = 0;
+        for (span, of) in ids {
+            out.extend_from_slice(&document[done..span.start as usize]);
+            match of {
+                Id::Session => out.extend_from_slice(id.as_bytes()),
+                Id::Other => out.extend_from_slice(marked(&text(span), made, &mark).as_bytes()),
+            }
+            done = span.end();
+        }
+        out.extend_from_slice(&document[done..]);
+        out
+    }
+}
+
+/// What an id belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Id {
+    /// The session.
+    Session,
+    /// A message or a part.
+    Other,
+}
+
+/// The ids of a session, of its messages and of their parts wherever they are keys, in their order; without their quotes.
+fn ids(document: &[u8]) -> Vec<(Span, Id)> {
+    let [info, messages] = Value::of(document).fields(["info", "messages"]);
+    let [session, revert] = info.fields(["id", "revert"]);
+    let mut ids = Vec::new();
+    let mut note = |value: Value<'_>, of: Id| {
+        if let Some(span) = value.inside() {
+            ids.push((span, of));
+        }
+    };
+    note(session, Id::Session);
+    for id in revert.fields(["messageID", "partID"]) {
+        note(id, Id::Other);
+    }
+    messages.elements(|message| {
+        let [about, parts] = message.fields(["info", "parts"]);
+        let [id, parent, of] = about.fields(["id", "parentID", "sessionID"]);
+        note(id, Id::Other);
+        note(parent, Id::Other);
+        note(of, Id::Session);
+        parts.elements(|part| {
+            let names = ["id", "messageID", "tail_start_id", "sessionID"];
+            let [id, message, tail, of] = part.fields(names);
+            for id in [id, message, tail] {
+                note(id, Id::Other);
+            }
+            note(of, Id::Session);
+        });
+    });
+    ids.sort_unstable_by_key(|(span, _)| span.start);
+    ids
+}
+
+/// What makes the ids of a copy other than those of its original.
+fn mark(of: &str) -> String {
+    blake3::hash(of.as_bytes()).to_hex()[..8].to_owned()
+}
+
+/// Whether an id is written like the agent's.
+fn is_plain(id: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    id.bytes().all(is_plain)
+}
+
+/// Where an id goes on behind the name of its kind.
+fn prefix(id: &str) -> usize {
+    id.find('_').map_or(0, |at| at + 1)
+}
+
+/// An id with a mark behind the time when it was made, which takes `made` characters.
+fn marked(id: &str, made: usize, mark: &str) -> String {
+    let at = match is_plain(id) {
+        true => id.len().min(prefix(id) + made),
+        false => id.len(),
+    };
+    let (start, end) = id.split_at(at);
+    format!("{start}{mark}{end}")
 }

@@ -164,8 +164,8 @@ impl Dialect for OpenCode {
         findings.conversations(rules::messages);
     }
 
-    fn importer(&self) -> Option<Importer> {
-        Some(import::import)
+    fn importer(&self) -> Option<&'static dyn Importer> {
+        Some(&import::OpenCode)
     }
 
     fn tools(&self) -> ToolNames {
