@@ -72,6 +72,8 @@ pub(super) struct NotStored {
     pub(super) demote: Vec<u32>,
     /// The lines (from 0) of results that stay, and would have been demoted if they were only text.
     pub(super) not_only_text: Vec<u32>,
+    /// The lines (from 0) of results that stay, and would have been offloaded if they were only text.
+    pub(super) old_not_only_text: Vec<u32>,
 }
 
 impl NotStored {
@@ -85,17 +87,34 @@ impl NotStored {
 
     /// A warning for each output that was not moved to the store.
     pub(super) fn warnings(&self, first_line: u64) -> impl Iterator<Item = Warning> + '_ {
-        let warning = move |kind, line: &u32, why| Warning {
-            kind,
-            line: Some(u64::from(*line) + first_line),
-            message: format!("oversize tool outputs were not moved to the store, because {why}"),
-        };
-        let no_store = self.demote.iter();
-        let no_store =
-            no_store.map(move |line| warning(WarningKind::NotDemoted, line, "there is none"));
-        let mixed = self.not_only_text.iter();
-        let why = "they are not only plain text";
-        no_store.chain(mixed.map(move |line| warning(WarningKind::NotOnlyText, line, why)))
+        const NO_STORE: &str = "there is none";
+        const NOT_ONLY_TEXT: &str = "they are not only plain text";
+        let groups = [
+            (&self.demote, WarningKind::NotDemoted, "oversize", NO_STORE),
+            (
+                &self.not_only_text,
+                WarningKind::NotOnlyText,
+                "oversize",
+                NOT_ONLY_TEXT,
+            ),
+            (
+                &self.old_not_only_text,
+                WarningKind::NotOnlyText,
+                "old",
+                NOT_ONLY_TEXT,
+            ),
+        ];
+        groups
+            .into_iter()
+            .flat_map(move |(lines, kind, what, why)| {
+                lines.iter().map(move |line| Warning {
+                    kind,
+                    line: Some(u64::from(*line) + first_line),
+                    message: format!(
+                        "{what} tool outputs were not moved to the store, because {why}"
+                    ),
+                })
+            })
     }
 }
 

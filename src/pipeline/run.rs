@@ -150,17 +150,34 @@ impl Run<'_, '_, '_> {
             round.not_stored.offload |= !settlement.results.is_empty();
             return Done::default();
         }
-        if let Step::Free = step {
-            round.dropped = plan.removed.drop.len();
-            let line = |block: u32| work.transcript.block(block).line;
-            let no_store = oversize(work, &plan, Content::NoStore);
-            round.not_stored.demote = no_store.map(line).collect();
-            // Another layer may have replaced them.
-            let replaced = settlement.results.iter().map(|change| change.block);
-            let replaced: IdSet<u32> = replaced.collect();
-            let mixed = oversize(work, &plan, Content::NotOnlyText);
-            let mixed = mixed.filter(|block| !replaced.contains(block));
-            round.not_stored.not_only_text = mixed.map(line).collect();
+        // Another layer may have replaced them.
+        let replaced = settlement.results.iter().map(|change| change.block);
+        let replaced: IdSet<u32> = replaced.collect();
+        let line = |block: u32| work.transcript.block(block).line;
+        let left = |why| {
+            let stays = large_enough(work, &plan, why).filter(|block| !replaced.contains(block));
+            stays.map(line).collect::<Vec<u32>>()
+        };
+        match step {
+            Step::Free => {
+                round.dropped = plan.removed.drop.len();
+                // Those that were cleared instead are in no store, either.
+                let no_store = large_enough(work, &plan, Content::NoStore);
+                round.not_stored.demote = no_store.map(line).collect();
+                round.not_stored.not_only_text = left(Content::NotOnlyText);
+            }
+            // After a summary, other lines are left, and some have moved.
+            Step::Offload { .. } => {
+                let mut lines = left(Content::NotOnlyText);
+                if !lines.is_empty() {
+                    let input = work.transcript.input_lines();
+                    lines
+                        .iter_mut()
+                        .for_each(|line| *line = input[*line as usize]);
+                }
+                round.not_stored.old_not_only_text = lines;
+            }
+            Step::Summarise { .. } | Step::Prune { .. } | Step::DropDead | Step::Fit { .. } => {}
         }
         let actions = pipeline.actions(work, step, &plan, &settlement.results);
         let Settlement {
@@ -362,8 +379,8 @@ fn fitted(plan: &Plan<'_>) -> Vec<(usize, String)> {
     plan.outputs.iter().filter_map(due).collect()
 }
 
-/// The blocks of the oversize results that do not go to the store for this reason.
-fn oversize<'p>(
+/// The blocks of the results that are large enough for the store, and do not go there for this reason.
+fn large_enough<'p>(
     work: &'p Work<'_, '_>,
     plan: &'p Plan<'_>,
     why: Content,

@@ -3,7 +3,9 @@
 //! PURE. System messages do not count among the messages. Whether a result is long enough, and whether its name is any
 //! shorter, is settled afterwards.
 
-use super::results::{Candidate, Content, Limits, Reason, Results, limit, may_leave};
+use super::results::{
+    Candidate, Content, Limits, Reason, Results, is_only_text, is_persisted, limit,
+};
 use super::{Plan, Why, is_skipped};
 use crate::policy::{Layer, Policy};
 use crate::transcript::{Conversation, Role, Transcript};
@@ -13,18 +15,19 @@ pub fn may_offload(policy: &Policy, total: u64) -> bool {
     policy.has(Layer::Offload) && policy.trigger.compare.holds(total, policy.offload.tokens)
 }
 
-/// Plans the offload of a transcript, given the live tokens of each of its conversations. Needs a store.
+/// Plans the offload of a transcript, given the live tokens of each of its conversations: every old result that may go to the store,
+/// or would if it were only text. Needs a store.
 pub fn offload<'p>(transcript: &Transcript<'_>, policy: &'p Policy, totals: &[u64]) -> Plan<'p> {
     let mut plan = Plan::default();
     let share = policy.offload.share;
-    let candidate = Candidate {
+    let candidate = |content| Candidate {
         reason: Reason::Known(Why::Offloaded { share }),
         over: Limits {
             tokens: None,
             chars: limit(policy.offload.min_chars),
         },
         text: &policy.offload.text,
-        content: Content::Stored,
+        content,
     };
     for (number, conversation) in transcript.conversations.iter().enumerate() {
         if !may_offload(policy, totals[number]) || is_skipped(policy, transcript, conversation) {
@@ -33,9 +36,12 @@ pub fn offload<'p>(transcript: &Transcript<'_>, policy: &'p Policy, totals: &[u6
         let end = end_of_old(conversation, share);
         let results = Results::of(transcript, number);
         let old = results.blocks().filter(|(_, place, block)| {
-            (place.message as usize) < end && may_leave(transcript, block)
+            (place.message as usize) < end && !is_persisted(transcript, block)
         });
-        let found = old.map(|(number, _, _)| (number, candidate));
+        let found = old.map(|(number, _, block)| match is_only_text(block) {
+            true => (number, candidate(Content::Stored)),
+            false => (number, candidate(Content::NotOnlyText)),
+        });
         plan.results.extend(results.plans(found));
     }
     plan

@@ -102,6 +102,14 @@ fn an_oversize_result_with_a_picture_stays_and_that_is_said() {
     let cleared = place.run(&format!("{compact} old.jsonl")).exits(0);
     assert!(place.text("out.jsonl").len() < 10_000);
     assert!(!cleared.err.contains("oversize"), "{}", cleared.err);
+    let offload = "--policy offload-first --set offload.tokens=100 --summarize never";
+    let offloaded = place.run(&format!(
+        "compact old.jsonl -o out.jsonl --overwrite {offload}"
+    ));
+    offloaded.exits(0).says(&[
+        "old.jsonl:3: warning: old tool outputs were not moved to the store, because they are not only plain text\n",
+    ]);
+    assert!(place.text("out.jsonl").contains("word29999"));
 }
 
 #[test]
