@@ -24,7 +24,7 @@ use super::source::{FileSource, Origin};
 use super::walk::{Interest, Leave, Shows, WalkedFile, walk_each};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::folder::folder_of;
-use crate::text::nearest;
+use crate::text::{count, nearest};
 
 /// What is looked for in folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,8 +185,8 @@ impl Named<'_> {
                 }
             }
         };
-        let nothing = || match wanted {
-            Wanted::Transcripts => no_transcript(path),
+        let nothing = |outputs| match wanted {
+            Wanted::Transcripts => no_transcript(path, outputs),
             Wanted::Outputs => Error::new(ErrorKind::NoInput, "no file below this folder").at(path),
         };
         self.walk(path, Some(path), interest, nothing)
@@ -202,7 +202,7 @@ impl Named<'_> {
                 (true, false) => of_output(path, name),
                 (false, _) => Interest::Ignored,
             };
-        let nothing = || {
+        let nothing = |_| {
             Error::new(ErrorKind::NoInput, "no file matches this pattern")
                 .at(path)
                 .hint("* does not match /, ** does; for a name that contains *, ?, [ or {, name its folder")
@@ -215,19 +215,19 @@ impl Named<'_> {
             true => self.walk(folder, base, interest, nothing),
             // If the folder does not exist, nothing matches.
             false => {
-                self.missing.push(nothing());
+                self.missing.push(nothing(0));
                 Ok(())
             }
         }
     }
 
-    /// Walks `folder`; the inputs are found below `base`.
+    /// Walks `folder`; the inputs are found below `base`. `nothing` gets the number of files that are named like outputs.
     fn walk(
         &mut self,
         folder: &Path,
         base: Option<&Path>,
         interest: impl Fn(&Path, &str) -> Interest,
-        nothing: impl Fn() -> Error,
+        nothing: impl Fn(u64) -> Error,
     ) -> io::Result<()> {
         let base: Option<Arc<Path>> = base.map(Arc::from);
         let plain = match folder.as_os_str().is_empty() {
@@ -236,7 +236,7 @@ impl Named<'_> {
         };
         let found = RefCell::new(&mut self.found);
         let kept = RefCell::new(Ok(()));
-        let (mut is_bare, mut is_left_out) = (true, false);
+        let (mut is_bare, mut is_left_out, mut outputs) = (true, false, 0);
         let show = &mut |met, _: &Shows<'_>| {
             is_bare = false;
             let (path, place) = match met {
@@ -270,6 +270,7 @@ impl Named<'_> {
         };
         let pass = &mut |path: PathBuf, why: SkipReason| {
             is_left_out |= why.is_asked_for();
+            outputs += u64::from(why == SkipReason::Output);
             let mut kept = kept.borrow_mut();
             if kept.is_ok() {
                 *kept = found.borrow_mut().skip(path, why);
@@ -277,18 +278,32 @@ impl Named<'_> {
         };
         let errors = walk_each(folder, self.leave, interest, (show, pass));
         if is_bare && errors.is_empty() && !is_left_out {
-            self.missing.push(nothing());
+            self.missing.push(nothing(outputs));
         }
         self.missing.extend(errors);
         kept.into_inner()
     }
 }
 
-/// The error for a folder without transcripts.
-pub(super) fn no_transcript(folder: &Path) -> Error {
-    Error::new(ErrorKind::NoInput, "no transcript below this folder")
+/// The error for a folder without transcripts, in which so many files are named like outputs of ours.
+pub(super) fn no_transcript(folder: &Path, outputs: u64) -> Error {
+    let nothing = "no transcript below this folder";
+    let (message, hint) = match outputs {
+        0 => (
+            nothing.to_owned(),
+            "transcripts are files that end in .jsonl, .jsonl.gz or .jsonl.zst",
+        ),
+        _ => (
+            format!(
+                "{nothing}, except for {} named like an output of ctxpack",
+                count(outputs, "file")
+            ),
+            "a file that is named itself is read, whatever its name",
+        ),
+    };
+    Error::new(ErrorKind::NoInput, message)
         .at(folder)
-        .hint("transcripts are files that end in .jsonl, .jsonl.gz or .jsonl.zst")
+        .hint(hint)
 }
 
 /// The error for a path that names nothing: a broken link, a file in an inaccessible folder, or a typo.

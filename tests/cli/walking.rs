@@ -173,8 +173,16 @@ fn what_would_contradict_itself_is_refused_before_anything_is_written() {
     place
         .run("compact nothing --out-dir out")
         .exits(2)
-        .says(&["no transcript below this folder"]);
-    fs::remove_dir(place.path("nothing")).unwrap();
+        .says(&["no transcript below this folder\n"]);
+    // Somebody else may have named it like that.
+    place.write("nothing/a.compact.jsonl", anthropic(KEPT, 0));
+    for command in ["compact nothing --out-dir out", "stats nothing"] {
+        place.run(command).exits(2).says(&[
+            "no transcript below this folder, except for 1 file named like an output of ctxpack\n",
+            "hint: a file that is named itself is read, whatever its name",
+        ]);
+    }
+    fs::remove_dir_all(place.path("nothing")).unwrap();
     assert!(place.all_files() == before);
 }
 

@@ -178,16 +178,17 @@ impl Walking<'_> {
             }
             flow
         };
-        let mut is_left_out = false;
+        let (mut is_left_out, mut outputs) = (false, 0);
         let pass = &mut |path: PathBuf, why: SkipReason| {
             is_left_out |= why.is_asked_for();
+            outputs += u64::from(why == SkipReason::Output);
             if is_of_shard(&path) {
                 skipped.borrow_mut().count(path, why);
             }
         };
         let mut errors = walk_each(path, self.folders.leave(), interest, (show_file, pass));
         if is_bare && errors.is_empty() && !is_left_out {
-            errors.push(no_transcript(path));
+            errors.push(no_transcript(path, outputs));
         }
         self.missing.insert(number, errors);
         self.is_empty &= is_bare;
