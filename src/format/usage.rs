@@ -2,6 +2,10 @@
 //!
 //! Lines are reread for this: the first pass over a transcript skips these figures, since few callers need them.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::{self, Finder};
+
 use super::Format;
 use crate::scan::{Span, Value};
 use crate::transcript::{Conversation, Message, Replace, Role, Transcript};
@@ -75,14 +79,14 @@ const KEY: &[u8] = b"\"usage\"";
 
 /// Whether a line may have a usage object: its key is written outside of the texts.
 pub(super) fn may_be_on(transcript: &Transcript<'_>, line: u32) -> bool {
-    let finder = memchr::memmem::Finder::new(KEY);
+    static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(KEY));
     let mut outside = transcript.outside_texts(line);
-    outside.any(|bytes| finder.find(bytes).is_some())
+    outside.any(|bytes| FINDER.find(bytes).is_some())
 }
 
 /// The tokens recorded in the usage object at the end of a path; the sum of `parts` if no total is recorded.
 pub(super) fn recorded(at: Value<'_>, path: &[&str], parts: [&str; 3]) -> Option<u64> {
-    memchr::memmem::find(at.raw(), KEY)?;
+    memmem::find(at.raw(), KEY)?;
     let usage = at.within(path);
     usage.field(OPENAI).number().or_else(|| {
         let parts = usage.fields(parts).into_iter();
