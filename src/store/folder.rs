@@ -272,6 +272,11 @@ impl Folder {
         system::remove(&self.handle, name)
     }
 
+    /// Fails if the user may not create files in it, as far as the system tells without trying.
+    pub(super) fn check_writable(&self) -> io::Result<()> {
+        system::check_writable(&self.handle)
+    }
+
     /// The names in the folder, in no particular order.
     ///
     /// # Errors

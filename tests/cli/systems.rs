@@ -79,6 +79,20 @@ fn what_was_offloaded_is_summarised_then_cleaned_up_and_comes_back_with_undo() {
     assert_eq!(conversation(&place)["deleted_files"], json!([name]));
     assert!(!place.path(&format!(".ctxpack/{name}")).exists());
 
+    // It is in the archive now; a dry run looks there.
+    let archived = |(name, bytes): &(&String, &Vec<u8>)| {
+        let text = zstd::decode_all(bytes.as_slice());
+        name.contains("archive/") && text.is_ok_and(|text| text.starts_with(SECRET.as_bytes()))
+    };
+    let all = place.all_files();
+    let (archive, content) = all.iter().find(archived).unwrap();
+    place.run("undo -n in.jsonl").exits(0);
+    place.write(archive, "damaged");
+    for command in ["undo -n in.jsonl", "undo in.jsonl"] {
+        place.run(command).exits(2).says(&["archive/"]);
+    }
+    place.write(archive, content);
+
     place.run("undo in.jsonl").exits(0);
     assert_eq!(place.text("in.jsonl"), before);
     assert!(place.text(&format!(".ctxpack/{name}")).starts_with(SECRET));

@@ -266,10 +266,14 @@ fn a_folder_that_cannot_be_listed_is_said_and_the_rest_comes_back() {
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
     let is_root = fs::read_dir(&closed).is_ok();
     let ran = place.run("undo in");
+    // What cannot be written would not be restored.
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
+    let dry = place.run("undo -n in/deep/b.jsonl");
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).unwrap();
     if is_root {
         return;
     }
+    dry.exits(2).says(&["write to its folder"]);
     let _ = ran
         .exits(3)
         .says(&["in/deep: cannot list: ", "2 files restored"]);

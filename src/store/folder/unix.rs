@@ -175,6 +175,11 @@ pub(super) fn remove(folder: &Handle, name: &OsStr) -> io::Result<()> {
     Ok(rustix::fs::unlinkat(folder, name, AtFlags::empty())?)
 }
 
+pub(super) fn check_writable(folder: &Handle) -> io::Result<()> {
+    let wanted = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+    Ok(rustix::fs::accessat(folder, ".", wanted, AtFlags::empty())?)
+}
+
 pub(super) fn names(folder: &Handle) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in Dir::new(openat(folder, ".", LIST, Mode::empty())?)? {

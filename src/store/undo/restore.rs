@@ -204,6 +204,12 @@ impl Found {
                 if let Some(old) = self.spot.look()? {
                     check_replaceable(self.spot.path(), &old)?;
                 }
+                let writable = self.spot.folder.check_writable();
+                writable.map_err(|e| Error::io(self.spot.path(), "write to its folder", e))?;
+                let store = Store::new(&self.root, Durability::Lazy);
+                for missing in self.missing_offloads() {
+                    store.read_archive(&missing.archive, MOST_CLEANED, &mut io::sink())?;
+                }
                 self.pour(source, &original, &mut io::sink())?;
                 copy_of = self.remaining_input(source, &original);
                 return Ok(Undone { copy_of, ..done });
@@ -280,20 +286,23 @@ impl Found {
         self.pour(source, &original, to)
     }
 
-    /// Restores the offloads that the original refers to and that a later clean-up has moved into the archive.
+    /// The offloads that the original refers to, and that a later clean-up has moved into the archive.
+    fn missing_offloads(&self) -> impl Iterator<Item = &ArchivedOffload> {
+        let store = Store::new(&self.root, Durability::Lazy);
+        let cleaned = self.records.iter().flat_map(|record| &record.cleaned);
+        cleaned.filter(move |offload| store.read_offload(&offload.name).is_err())
+    }
+
+    /// Restores them.
     fn put_back_offloads(&self) -> Result<()> {
         let store = Store::new(&self.root, Durability::Durable);
-        for ArchivedOffload { name, archive } in
-            self.records.iter().flat_map(|record| &record.cleaned)
-        {
-            if store.read_offload(name).is_err() {
-                // Nothing is written before it is known to be right.
-                store.read_archive(archive, MOST_CLEANED, &mut io::sink())?;
-                store.put_offload_as(name, |out| {
-                    let copied = store.read_archive(archive, MOST_CLEANED, out);
-                    copied.map(drop).map_err(io::Error::other)
-                })?;
-            }
+        for ArchivedOffload { name, archive } in self.missing_offloads() {
+            // Nothing is written before it is known to be right.
+            store.read_archive(archive, MOST_CLEANED, &mut io::sink())?;
+            store.put_offload_as(name, |out| {
+                let copied = store.read_archive(archive, MOST_CLEANED, out);
+                copied.map(drop).map_err(io::Error::other)
+            })?;
         }
         Ok(())
     }
