@@ -39,6 +39,13 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> std::result::Result<C
             say_compact(&path, error_format(&words));
             return USAGE;
         }
+        if let Some((word, command)) = other_word(&error) {
+            let message = format!("unknown command {word:?}");
+            let hint = format!("the command for that is: ctxpack {command}");
+            let error = Error::new(ErrorKind::Usage, message).hint(hint);
+            say(&error, error_format(&words));
+            return USAGE;
+        }
         if let Some(file) = file_as_flag(&error, &words) {
             say_flag(&file, error_format(&words));
             return USAGE;
@@ -76,6 +83,27 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> std::result::Result<C
         }
         u8::try_from(error.exit_code()).unwrap_or(USAGE)
     })
+}
+
+/// The word in place of a command, and the command that it stands for elsewhere: the commands that are spelt like it do something
+/// else.
+fn other_word(error: &clap::Error) -> Option<(String, &'static str)> {
+    let ContextValue::String(word) = error.get(ContextKind::InvalidSubcommand)? else {
+        return None;
+    };
+    let command = match word.as_str() {
+        "clean" | "clear" | "compaction" | "compress" | "prune" | "shrink" | "summarise"
+        | "summarize" | "trim" => "compact",
+        "decompress" | "restore" | "revert" | "rollback" | "uncompact" => "undo",
+        "count" | "inspect" | "tokens" | "usage" => "stats",
+        "lint" | "valid" | "validate" => "verify",
+        "list" | "ls" => "sessions",
+        "fork" => "compact --fork",
+        "presets" => "policy list",
+        "test" => "check",
+        _ => return None,
+    };
+    Some((word.clone(), command))
 }
 
 /// The word in place of a command, if it looks like the path of a transcript.

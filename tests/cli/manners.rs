@@ -9,6 +9,36 @@ fn place() -> Place {
 }
 
 #[test]
+fn words_of_other_programs_lead_to_the_command() {
+    let place = place();
+    for (word, command) in [
+        ("compress", "compact"),
+        ("summarize", "compact"),
+        ("restore", "undo"),
+        ("validate", "verify"),
+        ("ls", "sessions"),
+        ("fork", "compact --fork"),
+        ("presets", "policy list"),
+    ] {
+        let ran = place.run(&format!("{word} in.jsonl")).exits(2);
+        let said =
+            format!("unknown command {word:?}\nhint: the command for that is: ctxpack {command}\n");
+        assert_eq!(ran.err, said);
+        place.run(&format!("{command} --help")).exits(0);
+    }
+    place
+        .run("compact-all in.jsonl")
+        .exits(2)
+        .says(&["a similar subcommand exists: 'compact'"]);
+    // What is there is meant.
+    place.write("fork", "{}\n");
+    place
+        .run("fork")
+        .exits(2)
+        .says(&["to compact a transcript: ctxpack compact fork"]);
+}
+
+#[test]
 fn advice_names_only_what_can_be_done() {
     let place = place();
     place.write("foreign.html", "mine");
