@@ -5,9 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
-
 use crate::format::{Format, Warnings};
+use crate::threads;
 use crate::transcript::{ChangeSet, Record, Replace, Transcript};
 
 /// Changes the lines of a transcript and rebuilds its conversations.
@@ -71,9 +70,7 @@ fn replaced(transcript: &Transcript<'_>, mut replace: Vec<Replace>) -> BTreeMap<
         (number, new)
     };
     if transcript.is_large() {
-        let lines: Vec<&[Replace]> = lines.collect();
-        let new: Vec<(u32, Vec<u8>)> = lines.into_par_iter().map(line).collect();
-        return new.into_iter().collect();
+        return threads::each(lines, line).into_iter().collect();
     }
     lines.map(line).collect()
 }

@@ -116,7 +116,7 @@
 //! | `batch` | many inputs in parallel |
 //! | `cli` | the commands |
 //! | `library` | what this page documents |
-//! | `ids`, `text`, `semaphore`, `error` | maps by id, display text, a semaphore, the error type |
+//! | `ids`, `text`, `semaphore`, `threads`, `error` | maps by id, display text, a semaphore, work that threads share, the error type |
 //!
 //! Imports go strictly downward, in the order of the list below; modules on one line do not import each other, and neither do any
 //! two files. `tests/layering.rs` enforces this, and that pure modules stay pure.
@@ -143,7 +143,7 @@
 //! ids
 //! scan
 //! error, redact
-//! semaphore, text
+//! semaphore, text, threads
 //! ```
 
 mod ids;
@@ -215,6 +215,7 @@ pub mod store;
 pub mod summarizer;
 #[doc(hidden)]
 pub mod text;
+mod threads;
 #[doc(hidden)]
 pub mod tokens;
 #[doc(hidden)]

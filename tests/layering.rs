@@ -38,7 +38,7 @@ const LAYERS: [&[&str]; 22] = [
     &["ids"],
     &["scan"],
     &["error", "redact"],
-    &["semaphore", "text"],
+    &["semaphore", "text", "threads"],
 ];
 
 /// Rooms whose results follow from their arguments alone.

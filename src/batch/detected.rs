@@ -38,7 +38,9 @@ pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Rec
         }
         if input.is_large() && seen >= BEGINNING {
             input.rest()?;
-            detector.look_at_rest(&input.buffer);
+            while detector.look_on(&input.buffer) {
+                input.go_on()?;
+            }
             break;
         }
         // How far reading would have to continue is unknown.

@@ -347,7 +347,8 @@ impl<'s> Input<'s> {
         reserved.map_err(|_| self.gauge.share.refused().at(self.path))
     }
 
-    fn go_on(&self) -> Result<()> {
+    /// Fails if the run was stopped.
+    pub(super) fn go_on(&self) -> Result<()> {
         go_on(self.stop)
     }
 

@@ -118,7 +118,7 @@ fn run_inputs(
         });
         let found = walked.transpose()?.flatten();
         for (input, before) in again {
-            running.again(&targets.of(&input, options), &before);
+            threads.install(|| running.again(&targets.of(&input, options), &before));
         }
         Ok::<_, Error>((running, found))
     })?;

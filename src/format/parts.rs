@@ -5,10 +5,9 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::{Format, Warnings};
 use crate::scan::{LARGE, Strings, lines_in, parts_of_lines};
+use crate::threads;
 use crate::transcript::Transcript;
 
 /// The size of a part in bytes: what a processor reads in some milliseconds.
@@ -37,8 +36,7 @@ impl Format {
         };
         let parts = parts_of_lines(base, 0, size);
         for parts in parts.chunks(PARTS_AT_ONCE) {
-            let read: Vec<_> = parts.par_iter().cloned().map(read).collect();
-            for (lines, about) in read {
+            for (lines, about) in threads::each(parts.iter().cloned(), read) {
                 transcript.append(lines);
                 warnings.append(about);
             }

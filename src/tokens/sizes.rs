@@ -2,11 +2,10 @@
 //!
 //! Never remeasures an unedited block: edited blocks are reread, and get new numbers.
 
-use rayon::prelude::*;
-
 use super::{BlockLengths, Estimator, Size};
 use crate::ids::IdMap;
 use crate::policy::Scope;
+use crate::threads;
 use crate::transcript::{BlockKind, Conversation, Message, Transcript};
 
 /// The sizes of the blocks of a transcript, each measured once.
@@ -203,9 +202,11 @@ impl Sizes {
             .filter(|block| self.blocks[*block as usize].is_none())
             .collect();
         let size = |block: &u32| self.estimator.block(transcript, transcript.block(*block));
-        let sizes: Vec<Size> = new.par_iter().with_min_len(AT_ONCE).map(size).collect();
-        for (block, size) in new.into_iter().zip(sizes) {
-            self.blocks[block as usize] = Some(size);
+        let sizes = threads::each(new.chunks(AT_ONCE), |blocks| {
+            blocks.iter().map(size).collect::<Vec<Size>>()
+        });
+        for (block, size) in new.iter().zip(sizes.into_iter().flatten()) {
+            self.blocks[*block as usize] = Some(size);
         }
     }
 

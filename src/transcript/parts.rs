@@ -4,10 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
-
 use super::{Block, Line, LineKind, Link, Mirror, Record, Transcript, Unit};
 use crate::scan::LARGE;
+use crate::threads;
 
 impl<'a> Transcript<'a> {
     /// Whether threads share the work on it.
@@ -22,7 +21,7 @@ impl<'a> Transcript<'a> {
         other: impl FnOnce() -> B + Send,
     ) -> (A, B) {
         match self.is_large() {
-            true => rayon::join(one, other),
+            true => threads::both(one, other),
             false => (one(), other()),
         }
     }
@@ -84,7 +83,7 @@ impl<'a> Transcript<'a> {
             }
             part
         };
-        let parts: Vec<Transcript<'_>> = lines.par_chunks(AT_ONCE).map(of_lines).collect();
+        let parts = threads::each(lines.chunks(AT_ONCE), of_lines);
         for (lines, part) in lines.chunks(AT_ONCE).zip(parts) {
             self.take_records(lines, part);
         }

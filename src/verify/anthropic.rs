@@ -6,12 +6,12 @@ use std::hash::BuildHasher;
 use std::ops::Range;
 
 use foldhash::fast::RandomState;
-use rayon::prelude::*;
 
 use super::call_ids::CallIds;
 use super::{Findings, Rule, Severity};
 use crate::ids::{IdMap, IdSet};
 use crate::scan::{Span, Value};
+use crate::threads;
 use crate::transcript::{Answer, Block, BlockKind, Conversation, Message, Role, Transcript};
 
 /// Who sends the messages as a request.
@@ -160,10 +160,8 @@ fn in_parts<T: Send>(
     if !transcript.is_large() {
         return vec![find(0..len)];
     }
-    let parts = (0..len.div_ceil(PART)).into_par_iter();
-    parts
-        .map(|part| find(part * PART..len.min((part + 1) * PART)))
-        .collect()
+    let parts = 0..len.div_ceil(PART);
+    threads::each(parts, |part| find(part * PART..len.min((part + 1) * PART)))
 }
 
 struct Check<'f, 'c, 't, 'a> {

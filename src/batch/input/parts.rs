@@ -7,11 +7,10 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::path::Path;
 
-use rayon::prelude::*;
-
 use crate::batch::limits::InputMeasure;
 use crate::error::{Error, Result};
 use crate::scan::LARGE;
+use crate::threads;
 
 /// The size of a part in bytes.
 const PART: usize = LARGE / 8;
@@ -60,11 +59,13 @@ fn fill<'b>(
     meanwhile: impl FnOnce() + Send,
 ) -> Result<Vec<Part<'b>>> {
     let size = room.len();
-    let parts = room.par_chunks_mut(PART).enumerate().map(|(number, room)| {
+    let parts = room.chunks_mut(PART).enumerate();
+    let part = |(number, room): (usize, &'b mut [MaybeUninit<u8>])| {
         let bytes = one(file, at + (number * PART) as u64, room)?;
         Ok((bytes, InputMeasure::of(bytes)))
-    });
-    let ((), read) = rayon::join(meanwhile, || parts.collect::<io::Result<Vec<Part<'b>>>>());
+    };
+    let ((), read) = threads::both(meanwhile, || threads::each(parts, part));
+    let read: io::Result<Vec<Part<'b>>> = read.into_iter().collect();
     let mut read = read.map_err(|error| Error::io(Path::new(""), "read", error))?;
     let gap = (0..read.len()).find(|n| read[*n].0.len() < PART.min(size - n * PART));
     read.truncate(gap.map_or(read.len(), |gap| gap + 1));

@@ -5,8 +5,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rayon::current_num_threads;
-
 use super::work::{Job, Work};
 use super::{Input, Processed, Run, Sink};
 use crate::batch::input::Codec;
@@ -20,6 +18,7 @@ use crate::outcome::{Original, OriginalKind, Outcome, Phase, Warning, WarningKin
 use crate::pipeline::Compacted;
 use crate::store::atomic::{Written, lost_of_the_file};
 use crate::store::manifest;
+use crate::threads;
 
 /// The most conversations of a file whose original sizes its record notes. If there are more, or one on each line (the hash of such
 /// a file is known too late), their summaries state their original sizes.
@@ -50,7 +49,7 @@ impl Run<'_> {
             return Ok(input.text_bytes());
         }
         match input.codec {
-            Codec::Plain if compacted.is_large() && current_num_threads() > 1 => {
+            Codec::Plain if compacted.is_large() && threads::can_share() => {
                 sink.put_large(|| compacted.pieces())?
             }
             codec => pack(compacted.pieces(), codec, sink)?,

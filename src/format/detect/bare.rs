@@ -3,7 +3,7 @@
 use super::evidence::{Evidence, Family, Lookalike};
 use super::line::{Line, MESSAGE};
 use super::message_shape::{Features, MessageShape};
-use super::reason::{Kinds, add, merge};
+use super::reason::{Kinds, add};
 use crate::format::Format;
 
 /// The evidence of a line that holds a whole conversation.
@@ -94,9 +94,8 @@ impl Bare {
         }
     }
 
-    /// Adds the messages that follow. What a format's reader does not understand is complete only for a format that all messages may
-    /// be of, and only that is ever asked for.
-    pub(super) fn append(&mut self, later: Bare) {
+    /// Adds messages that follow, all of which the readers of their candidate formats understand.
+    pub(super) fn append(&mut self, later: &Bare) {
         self.begins_with_answer |= self.messages == 0 && later.begins_with_answer;
         self.messages += later.messages;
         self.items += later.items;
@@ -105,9 +104,6 @@ impl Bare {
         self.ai_sdk += later.ai_sdk;
         self.pictures += later.pictures;
         self.system += later.system;
-        for (own, later) in self.unrecognised.iter_mut().zip(later.unrecognised) {
-            merge(own, later);
-        }
     }
 
     /// Counts what the reader of a format does not understand in a message.

@@ -17,8 +17,6 @@ mod reason;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use bare::Bare;
 pub use document::may_be_document;
 use document::{Whole, whole};
@@ -37,11 +35,12 @@ pub(crate) use message_shape::Unrecognised;
 pub(in crate::format) use message_shape::is_call;
 use message_shape::{Features, MessageShape};
 pub use reason::{Fit, Unsupported, unsupported};
-use reason::{Kinds, add, merge};
+use reason::{Kinds, add};
 
 use super::Format;
 use crate::format::parts::{PART, PARTS_AT_ONCE};
 use crate::scan::{BOM, RawLine, Strings, lines, lines_in, parts_of_lines};
+use crate::threads;
 
 /// What a file is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -217,11 +216,7 @@ impl Detector {
                 self.line(&bytes[raw.start..raw.end], self.begun_at + raw.start);
             }
             self.seen += (raw.end - raw.start + raw.eol.bytes().len()) as u64;
-            while self.seen >= SAMPLE << self.asked {
-                // The intervals double, so that even a large file is checked only a few times.
-                self.asked += 1;
-                self.is_settled |= self.is_final();
-            }
+            self.check();
         }
     }
 
@@ -247,35 +242,73 @@ impl Detector {
         })
     }
 
-    /// Looks at the rest of a text, of which everything before was passed to [`Detector::look`], in parts, on all threads that are
-    /// idle. Unlike `look`, it does not stop once the decision is settled.
-    pub fn look_at_rest(&mut self, text: &[u8]) {
-        self.look_at_parts(text, PART);
+    /// Looks at the next part of a text, of which everything before was looked at; `false` if nothing is left to look at. Like
+    /// [`Detector::look`], but idle threads share the work.
+    pub fn look_on(&mut self, text: &[u8]) -> bool {
+        self.look_at_parts(text, PART)
     }
 
     /// The same with parts of about `size` bytes.
-    pub(in crate::format) fn look_at_parts(&mut self, text: &[u8], size: usize) {
+    pub(in crate::format) fn look_at_parts(&mut self, text: &[u8], size: usize) -> bool {
+        let rest = &text[self.begun_at..];
+        if self.is_settled || rest.is_empty() {
+            return false;
+        }
         if !self.is_begun || self.document.is_some() {
             // Whether the whole is a document has yet to be seen.
-            return self.look(&text[self.begun_at..]);
+            self.look(rest);
+            return false;
         }
-        let parts = parts_of_lines(text, self.begun_at, size);
-        let look = |part: Range<usize>| {
+        // The decision is checked at the same lines as in one piece.
+        let due = usize::try_from((SAMPLE << self.asked) - self.seen).unwrap_or(usize::MAX);
+        let due = rest.len().min(due.min(PARTS_AT_ONCE * size).max(1));
+        let end = memchr::memchr(b'\n', &rest[due - 1..]).map_or(rest.len(), |n| due + n);
+        let end = self.begun_at + end;
+        let parts = parts_of_lines(&text[..end], self.begun_at, size);
+        let looked = threads::each(parts, |part| {
             let mut detector = Detector::default();
-            for raw in lines_in(text, part) {
-                detector.line(&text[raw.start..raw.end], raw.start);
+            detector.lines(text, part.clone());
+            (detector, part)
+        });
+        for (later, part) in looked {
+            match later.understands_all() {
+                true => self.append(later),
+                // Of many unrecognised kinds, the first ones are named.
+                false => self.lines(text, part),
             }
-            detector
-        };
-        for parts in parts.chunks(PARTS_AT_ONCE) {
-            let looked: Vec<Detector> = parts.par_iter().cloned().map(look).collect();
-            looked.into_iter().for_each(|later| self.append(later));
         }
-        self.seen += (text.len() - self.begun_at) as u64;
-        self.begun_at = text.len();
+        self.seen += (end - self.begun_at) as u64;
+        self.begun_at = end;
+        self.check();
+        true
     }
 
-    /// Adds what was found in lines that follow.
+    /// Looks at the lines of a part of a text.
+    fn lines(&mut self, text: &[u8], part: Range<usize>) {
+        for raw in lines_in(text, part) {
+            self.line(&text[raw.start..raw.end], raw.start);
+        }
+    }
+
+    /// Checks whether the decision is final, if that is due. The intervals double, so that even a large file is checked only a few
+    /// times.
+    fn check(&mut self) {
+        while self.seen >= SAMPLE << self.asked {
+            self.asked += 1;
+            self.is_settled |= self.is_final();
+        }
+    }
+
+    /// Whether the readers understand all lines that were looked at.
+    fn understands_all(&self) -> bool {
+        let named = self.named.values().map(|(_, tally)| tally);
+        let tallies = [&self.conversations, &self.exchanges, &self.stray].into_iter();
+        let mut tallies = tallies.chain(&self.own).chain(named);
+        tallies.all(|tally| tally.unrecognised.is_empty())
+            && self.bare.unrecognised.iter().all(Kinds::is_empty)
+    }
+
+    /// Adds what was found in lines that follow, all of which are understood.
     fn append(&mut self, later: Detector) {
         let Detector {
             strings,
@@ -297,19 +330,19 @@ impl Detector {
             document: _,
         } = later;
         self.strings.append(strings);
-        for (tally, later) in self.own.iter_mut().zip(own) {
+        for (tally, later) in self.own.iter_mut().zip(&own) {
             tally.append(later);
         }
         self.first = self.first.or(first);
-        self.conversations.append(conversations);
+        self.conversations.append(&conversations);
         self.only_openai += only_openai;
-        self.exchanges.append(exchanges);
-        self.bare.append(bare);
+        self.exchanges.append(&exchanges);
+        self.bare.append(&bare);
         for (name, (like, later)) in named {
             let (_, tally) = self.named.entry(name).or_insert((like, Tally::default()));
-            tally.append(later);
+            tally.append(&later);
         }
-        self.stray.append(stray);
+        self.stray.append(&stray);
         self.others += others;
     }
 
@@ -366,9 +399,8 @@ impl Tally {
         }
     }
 
-    fn append(&mut self, later: Tally) {
+    fn append(&mut self, later: &Tally) {
         self.messages += later.messages;
         self.marks += later.marks;
-        merge(&mut self.unrecognised, later.unrecognised);
     }
 }

@@ -53,21 +53,14 @@ pub(super) type Kinds = BTreeMap<String, u64>;
 
 /// Counts an unrecognised kind; those after the first [`KINDS`] are counted together.
 pub(super) fn add(kinds: &mut Kinds, unrecognised: Unrecognised<'_>) {
-    add_lines(kinds, unrecognised.to_string(), 1);
-}
-
-/// Adds the counts of `later`.
-pub(super) fn merge(kinds: &mut Kinds, later: Kinds) {
-    for (kind, lines) in later {
-        add_lines(kinds, kind, lines);
-    }
-}
-
-fn add_lines(kinds: &mut Kinds, mut kind: String, lines: u64) {
+    let mut kind = unrecognised.to_string();
     if kinds.len() >= KINDS && !kinds.contains_key(&kind) {
         kind = "line of other kinds".to_owned();
     }
-    *kinds.entry(kind).or_default() += lines;
+    match kinds.get_mut(&kind) {
+        Some(lines) => *lines += 1,
+        None => drop(kinds.insert(kind, 1)),
+    }
 }
 
 impl fmt::Display for Unrecognised<'_> {

@@ -34,7 +34,7 @@ fn in_parts(format: Format, text: &[u8], size: usize) -> String {
 fn told_in_parts(text: &[u8], begun: usize, size: usize) -> (Detected, String) {
     let mut detector = Detector::default();
     detector.look(&text[..begun]);
-    detector.look_at_parts(text, size);
+    while detector.look_at_parts(text, size) {}
     (detector.decide(), format!("{:?}", detector.into_strings()))
 }
 
@@ -97,6 +97,58 @@ fn each_fixture_reads_the_same_in_parts() {
     let texts = fixtures();
     assert!(texts.len() > 400);
     texts.iter().for_each(|text| check(text));
+}
+
+/// The decision is checked at the same lines, so that it is final at the same one, and says the same.
+#[test]
+fn a_decision_is_final_at_the_same_line_in_parts() {
+    let said = format!(r#"{{"role":"user","content":"{}"}}"#, "a b ".repeat(500));
+    let many = |line: &str, bytes: usize| format!("{line}\n").repeat(bytes / line.len());
+    let strange = |role: &str| format!("{{\"role\":\"{role}\",\"content\":\"x\"}}\n");
+    let ask = format!(r#"{{"messages":[{said}]}}"#);
+    let sdk = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"tool-call","toolCallId":"a","toolName":"b","input":{}}]}]}"#;
+    let kinds: String = (b'a'..=b'p')
+        .rev()
+        .map(|c| strange(&(c as char).to_string().repeat(2)))
+        .collect();
+    for text in [
+        [
+            many(&said, 1 << 21),
+            strange("odd"),
+            many(&said, 3 << 20),
+            strange("odd"),
+        ]
+        .concat(),
+        [
+            many(&said, 5 << 19),
+            kinds.clone(),
+            many(&said, 1 << 19),
+            kinds,
+        ]
+        .concat(),
+        [
+            many(r#"{"meta":"x y z"}"#, 1 << 20),
+            many(&ask, 3 << 19),
+            format!("{sdk}\n"),
+            many(&ask, 2 << 20),
+        ]
+        .concat(),
+    ] {
+        let text = text.as_bytes();
+        let begun = parts_of_lines(text, 0, 1000)[0].end;
+        for size in [20_000, 300_000] {
+            let mut detector = Detector::default();
+            detector.look(&text[..begun]);
+            detector.look(&text[begun..]);
+            let mut shared = Detector::default();
+            shared.look(&text[..begun]);
+            while shared.look_at_parts(text, size) {}
+            assert_eq!(shared.decide(), detector.decide());
+            assert_eq!(shared.is_settled(), detector.is_settled());
+            let strings = [shared, detector].map(|one| format!("{:?}", one.into_strings()));
+            assert!(strings[0] == strings[1]);
+        }
+    }
 }
 
 #[test]

@@ -8,11 +8,13 @@ use std::ffi::OsStr;
 use std::fs::Permissions;
 use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use super::nameless::{NAMING, TempFile};
 use super::{Committed, Durability, FileVersion, Mode, Why, Written, put};
 use crate::store::folder::{Access, Folder};
+use crate::threads;
 
 /// Combines the many small slices of an edited transcript into a few system calls.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -83,7 +85,20 @@ impl Temp {
             bytes,
         } = self.out.get_mut();
         let (file, all) = (&file.file, &pieces);
-        let (written, hashed) = rayon::join(|| copy(all(), file), || copy(all(), hasher));
+        let failed = AtomicBool::new(false);
+        let (written, hashed) = threads::both(
+            || {
+                let written = copy(all(), file);
+                failed.store(written.is_err(), Ordering::Relaxed);
+                written
+            },
+            || {
+                copy(
+                    all().take_while(|_| !failed.load(Ordering::Relaxed)),
+                    hasher,
+                )
+            },
+        );
         hashed?;
         *bytes += written?;
         Ok(())
