@@ -23,19 +23,29 @@ pub struct Fork {
     formats: Vec<Format>,
     /// The new id.
     id: String,
+    known_by: KnownBy,
+}
+
+/// What shows whose session a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum KnownBy {
+    /// Its name.
+    Name,
+    /// The id in it.
+    Content,
 }
 
 impl Fork {
-    /// The fork of the session in a file.
+    /// The fork of the session in a file, by a policy with that hash.
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] if there is no such file; [`ErrorKind::Usage`] if it is neither named like a session nor a document that an
     /// agent takes; [`ErrorKind::Io`] where it cannot be read.
-    pub fn of(path: &Path) -> Result<Fork> {
+    pub fn of(path: &Path, policy_hash: &str) -> Result<Fork> {
         if !path.exists() {
             return Err(not_there(path));
         }
-        if let Some(fork) = Fork::of_document(path)? {
+        if let Some(fork) = Fork::of_document(path, policy_hash)? {
             return Ok(fork);
         }
         let name = path.file_name().and_then(|name| name.to_str());
@@ -53,47 +63,62 @@ impl Fork {
             output: path.with_file_name(renamed),
             formats,
             id: new,
+            known_by: KnownBy::Name,
         })
     }
 
-    /// The fork of the session in a document that an agent takes; `None` if the file is none.
-    fn of_document(path: &Path) -> Result<Option<Fork>> {
+    /// The fork of the session in a document that an agent takes; `None` if the file is none. An agent that has taken a fork does not
+    /// take another one of the same id in its place, so that the id depends on the policy, too.
+    fn of_document(path: &Path, policy_hash: &str) -> Result<Option<Fork>> {
         /// More than enough for the beginning of a document.
         const BEGINNING: u64 = 64 << 10;
         let read = |e| Error::io(path, "read", e);
         let (mut file, _) = open_transcript(path)?;
         let mut text = Vec::new();
         let begun = (&mut file).take(BEGINNING).read_to_end(&mut text);
-        if begun.map_err(read)? as u64 == BEGINNING && !begins_document(&text) {
+        let is_whole = (begun.map_err(read)? as u64) < BEGINNING;
+        let begins = |format: &Format| {
+            let importer = format.importer();
+            importer.is_some_and(|importer| importer.may_begin(&text))
+        };
+        let may_be_one = is_whole || begins_document(&text);
+        let Some(format) = Format::ALL.into_iter().find(begins).filter(|_| may_be_one) else {
             return Ok(None);
-        }
+        };
         file.read_to_end(&mut text).map_err(read)?;
         let hash = hash_of(&mut text.as_slice()).map_err(read)?;
-        let mut formats = Format::ALL.into_iter();
-        let new = formats.find_map(|format| {
-            let id = format.importer()?.id_of_copy(&text, &hash)?;
-            Some((format, id))
-        });
-        Ok(new.map(|(format, id)| Fork {
+        let importer = format.importer();
+        let id = importer
+            .and_then(|importer| importer.id_of_copy(&text, &format!("{hash}\n{policy_hash}")));
+        Ok(id.map(|id| Fork {
             output: path.with_file_name(format!("{id}.json")),
             formats: vec![format],
             id,
+            known_by: KnownBy::Content,
         }))
     }
 
     /// The format of the session; rejects an input that its agent does not read.
     pub(super) fn check(&self, detected: &Detected) -> Result<Format> {
-        match detected {
-            Detected::Known(format, Layout::File) if self.formats.contains(format) => Ok(*format),
-            Detected::Known(..) | Detected::Unsupported(_) => {
-                let message = format!(
-                    "this is not a session of {}, although it is named like one",
-                    in_a_list(&self.formats, " or ")
-                );
-                let error = Error::new(ErrorKind::Unsupported, message);
-                Err(error.hint("-o FILE writes a copy of any file"))
+        let own = in_a_list(&self.formats, " or ");
+        let message = match detected {
+            Detected::Known(format, Layout::File) if self.formats.contains(format) => {
+                return Ok(*format);
             }
-        }
+            Detected::Unsupported(why) if self.known_by == KnownBy::Content => {
+                format!("this session of {own} is not read: {why}")
+            }
+            Detected::Known(..) | Detected::Unsupported(_) => match self.known_by {
+                KnownBy::Name => {
+                    format!("this is not a session of {own}, although it is named like one")
+                }
+                KnownBy::Content => {
+                    format!("this is not a session of {own}, although it has the id of one")
+                }
+            },
+        };
+        let error = Error::new(ErrorKind::Unsupported, message);
+        Err(error.hint("-o FILE writes a copy of any file"))
     }
 
     /// The bytes of the original under the new id.

@@ -110,9 +110,11 @@ pub trait Importer: Debug + Sync {
     /// How it takes the session in a document, which is in the file of that path; `None` if there is no session in it.
     fn import(&self, document: &[u8], file: &Path) -> Option<Import>;
 
-    /// The id of a copy of the session in a document, whose file has that hash; `None` if there is no session in it. The same document
-    /// always gets the same id.
-    fn id_of_copy(&self, document: &[u8], hash: &str) -> Option<String>;
+    /// Whether a file that begins like this may be one of its documents.
+    fn may_begin(&self, document: &[u8]) -> bool;
+
+    /// The id of a copy of the session in a document; `None` if there is no session in it. It depends on the session's id and on `of`.
+    fn id_of_copy(&self, document: &[u8], of: &str) -> Option<String>;
 
     /// The document with the session under another id, and with other ids for all that the agent keeps once.
     fn under_id(&self, document: &[u8], id: &str) -> Vec<u8>;

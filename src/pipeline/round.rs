@@ -1,12 +1,14 @@
 //! What a round may do, and what it has done.
 
+use std::collections::BTreeSet;
+
 use super::summaries::RoundSummaries;
 use super::{Pipeline, Work};
 use crate::ids::IdMap;
 use crate::outcome::{Action, Degraded, DegradedKind, Warning, WarningKind};
 use crate::plan;
 use crate::settle::{Change, SummaryResult};
-use crate::transcript::ConversationId;
+use crate::transcript::{ConversationId, Presence, Transcript};
 
 /// What a live agent has decided besides its policy's triggers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,10 +75,24 @@ pub(super) struct NotStored {
     /// The lines (from 0) of results that stay, and would have been demoted if they were only text.
     pub(super) not_only_text: Vec<u32>,
     /// The lines (from 0) of results that stay, and would have been offloaded if they were only text.
-    pub(super) old_not_only_text: Vec<u32>,
+    pub(super) old_not_only_text: BTreeSet<u32>,
 }
 
 impl NotStored {
+    /// Forgets the results that have left with a summary, and those that are oversize, too.
+    pub(super) fn settle(&mut self, transcript: &Transcript<'_>) {
+        let lines = &mut self.old_not_only_text;
+        if lines.is_empty() {
+            return;
+        }
+        let numbers = transcript.input_lines().into_iter().zip(transcript.lines());
+        let left = numbers.filter(|(_, line)| line.presence == Presence::Dropped);
+        let left = left.map(|(number, _)| number);
+        for line in left.chain(self.not_only_text.iter().copied()) {
+            lines.remove(&line);
+        }
+    }
+
     /// The step that had to be left out, if any.
     pub(super) fn degraded(&self) -> Option<Degraded> {
         self.offload.then(|| Degraded {
@@ -89,32 +105,19 @@ impl NotStored {
     pub(super) fn warnings(&self, first_line: u64) -> impl Iterator<Item = Warning> + '_ {
         const NO_STORE: &str = "there is none";
         const NOT_ONLY_TEXT: &str = "they are not only plain text";
-        let groups = [
-            (&self.demote, WarningKind::NotDemoted, "oversize", NO_STORE),
-            (
-                &self.not_only_text,
-                WarningKind::NotOnlyText,
-                "oversize",
-                NOT_ONLY_TEXT,
-            ),
-            (
-                &self.old_not_only_text,
-                WarningKind::NotOnlyText,
-                "old",
-                NOT_ONLY_TEXT,
-            ),
-        ];
-        groups
-            .into_iter()
-            .flat_map(move |(lines, kind, what, why)| {
-                lines.iter().map(move |line| Warning {
-                    kind,
-                    line: Some(u64::from(*line) + first_line),
-                    message: format!(
-                        "{what} tool outputs were not moved to the store, because {why}"
-                    ),
-                })
-            })
+        let warning = move |(kind, what, why), line: &u32| Warning {
+            kind,
+            line: Some(u64::from(*line) + first_line),
+            message: format!("{what} tool outputs were not moved to the store, because {why}"),
+        };
+        let no_store = (WarningKind::NotDemoted, "oversize", NO_STORE);
+        let mixed = |what| (WarningKind::NotOnlyText, what, NOT_ONLY_TEXT);
+        let demote = self.demote.iter().map(move |line| warning(no_store, line));
+        let large = self.not_only_text.iter();
+        let large = large.map(move |line| warning(mixed("oversize"), line));
+        let old = self.old_not_only_text.iter();
+        let old = old.map(move |line| warning(mixed("old"), line));
+        demote.chain(large).chain(old)
     }
 }
 

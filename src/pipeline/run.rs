@@ -117,6 +117,7 @@ impl Pipeline<'_> {
             run.summarise(gates.summaries);
             run.hold_targets();
         }
+        run.round.not_stored.settle(&run.work.transcript);
         run.round
     }
 }
@@ -150,11 +151,11 @@ impl Run<'_, '_, '_> {
             round.not_stored.offload |= !settlement.results.is_empty();
             return Done::default();
         }
-        // Another layer may have replaced them.
-        let replaced = settlement.results.iter().map(|change| change.block);
-        let replaced: IdSet<u32> = replaced.collect();
         let line = |block: u32| work.transcript.block(block).line;
+        // Another layer may have replaced a result.
         let left = |why| {
+            let replaced = settlement.results.iter().map(|change| change.block);
+            let replaced: IdSet<u32> = replaced.collect();
             let stays = large_enough(work, &plan, why).filter(|block| !replaced.contains(block));
             stays.map(line).collect::<Vec<u32>>()
         };
@@ -166,16 +167,13 @@ impl Run<'_, '_, '_> {
                 round.not_stored.demote = no_store.map(line).collect();
                 round.not_stored.not_only_text = left(Content::NotOnlyText);
             }
-            // After a summary, other lines are left, and some have moved.
             Step::Offload { .. } => {
-                let mut lines = left(Content::NotOnlyText);
+                let lines = left(Content::NotOnlyText);
                 if !lines.is_empty() {
                     let input = work.transcript.input_lines();
-                    lines
-                        .iter_mut()
-                        .for_each(|line| *line = input[*line as usize]);
+                    let lines = lines.iter().map(|line| input[*line as usize]);
+                    round.not_stored.old_not_only_text.extend(lines);
                 }
-                round.not_stored.old_not_only_text = lines;
             }
             Step::Summarise { .. } | Step::Prune { .. } | Step::DropDead | Step::Fit { .. } => {}
         }

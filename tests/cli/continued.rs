@@ -135,6 +135,17 @@ fn a_fork_of_an_exported_session_is_a_document_with_other_ids() {
     run(&place, &format!("undo {name}"))
         .exits(2)
         .says(&["remove the fork"]);
+    // By another policy it is another session: the agent takes no second one of an id.
+    let other = "compact --fork session.json --policy layered --summarize always --set summary.keep_messages=2";
+    let ran = run(&place, other).exits(0);
+    assert!(!ran.err.contains(&id), "{}", ran.err);
+    // One with what no reader knows is said to be that.
+    let strange = text.replacen("\"role\": \"user\"", "\"role\": \"stranger\"", 1);
+    assert_ne!(strange, text);
+    place.write("strange.json", strange);
+    run(&place, "compact --fork strange.json")
+        .exits(3)
+        .says(&["this session of opencode is not read: ", "stranger"]);
     // Other documents are none of its sessions.
     place.write("other.json", "{\"info\":{\"id\":\"s\"},\n\"messages\":[]}");
     run(&place, "compact --fork other.json")

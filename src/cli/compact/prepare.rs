@@ -59,7 +59,7 @@ impl Compact {
         let asked = self.rows.of(self.reports.planned()?, &[CsvRows::Action])?;
         let replies = scripted_answers(file.as_deref(), &effective.policy)?;
         let paths = self.named(context)?;
-        let fork = self.forked(&paths)?;
+        let fork = self.forked(&paths, &effective.hash)?;
         let (options, postponed) = self.options(context, &effective.policy, replies, fork)?;
         let planned = self.planned_reports(asked)?;
         let options = Options {
@@ -211,10 +211,10 @@ impl Compact {
     }
 
     /// The session that the output becomes with `--fork`.
-    fn forked(&self, paths: &Paths) -> Result<Option<Fork>> {
+    fn forked(&self, paths: &Paths, policy_hash: &str) -> Result<Option<Fork>> {
         match paths.held() {
             _ if !self.fork => Ok(None),
-            Some([one]) if one != Path::new("-") => Fork::of(one).map(Some),
+            Some([one]) if one != Path::new("-") => Fork::of(one, policy_hash).map(Some),
             _ => Err(Error::new(ErrorKind::Usage, "--fork takes one session")
                 .hint("name its id, its file, or latest; `ctxpack sessions` lists them")),
         }

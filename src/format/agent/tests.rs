@@ -294,7 +294,8 @@ fn a_document_under_another_id_shares_no_id_with_the_original() {
     {"info": {"id": "msg_a0ff55ee44ddBBBB", "role": "user", "sessionID": "ses_5f00aa11bb22AAAA"},
      "parts": [{"id": "prt_a0ff55ee44deCCCC", "messageID":"msg_a0ff55ee44ddBBBB", "sessionID":"ses_5f00aa11bb22AAAA", "type": "text", "text": "ses_5f00aa11bb22AAAA msg_a0ff55ee44ddBBBB"},
                {"id": "prt_a0ff55ee44deCCCC1", "type": "compaction", "tail_start_id": "msg_a0ff55ee44df0000"}]},
-    {"info": {"parentID": "msg_a0ff55ee44ddBBBB", "id": "msg_a0ff55ee44ddBBBB0"}, "parts": [{"id":"prt_\u0062","state":{"input":{"id":"msg_a0ff55ee44ddBBBB"}}}]}
+    {"info": {"parentID": "msg_a0ff55ee44ddBBBB", "id": "msg_a0ff55ee44ddBBBB0"}, "parts": [{"id":"prt_\u0062","state":{"input":{"id":"msg_a0ff55ee44ddBBBB"},"attachments":[{"id":"prt_a0ff55ee44e0DDDD","messageID":"msg_a0ff55ee44ddBBBB0","sessionID":"ses_5f00aa11bb22AAAA"}]}}]},
+    {"info": {"parentID": "", "id": "msg_c"}, "parts": []}
   ]
 }"#;
     let id = opencode.id_of_copy(document.as_bytes(), "hash").unwrap();
@@ -340,12 +341,24 @@ fn a_document_under_another_id_shares_no_id_with_the_original() {
         };
         assert_eq!(order(old), order(new));
     }
+    let attached = &new["messages"][1]["parts"][0]["state"]["attachments"][0];
+    assert_eq!(attached["sessionID"], id);
+    assert_eq!(attached["messageID"], new_messages[1]);
+    assert_ne!(attached["id"], "prt_a0ff55ee44e0DDDD");
+    // One that is short does not move the mark in the others, and none at all is none.
+    assert!(
+        new_messages[0].starts_with("msg_a0ff55ee44dd"),
+        "{}",
+        new_messages[0]
+    );
+    assert!(new_messages[2].starts_with("msg_c"), "{}", new_messages[2]);
+    assert_eq!(new["messages"][2]["info"]["parentID"], "");
     // What is said stays, and so does all else.
     for path in [
         "/info/parentID",
         "/info/revert/snapshot",
         "/messages/0/parts/0/text",
-        "/messages/1/parts/0/state",
+        "/messages/1/parts/0/state/input",
     ] {
         assert_eq!(old.pointer(path), new.pointer(path), "{path}");
     }

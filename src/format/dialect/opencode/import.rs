@@ -36,36 +36,40 @@ impl Importer for OpenCode {
         })
     }
 
-    fn id_of_copy(&self, document: &[u8], hash: &str) -> Option<String> {
+    fn id_of_copy(&self, document: &[u8], of: &str) -> Option<String> {
         let id = Value::of(document).field("info").field("id").string()?;
         let id = std::str::from_utf8(id).ok()?;
         let is_id = id.starts_with(SESSION) && is_plain(id);
-        is_id.then(|| marked(id, MADE, &mark(&format!("{id}\n{hash}"))))
+        is_id.then(|| marked(id, MADE, &mark(&format!("{id}\n{of}"))))
     }
 
     fn under_id(&self, document: &[u8], id: &str) -> Vec<u8> {
         let ids = ids(document);
         let text = |span: Span| String::from_utf8_lossy(span.of(document));
-        let others = ids.iter().filter(|(_, of)| *of == Id::Other);
-        let others = others.map(|(span, _)| text(*span));
         // In the same place of all ids, the mark does not change their order.
-        let made = others
-            .filter(|id| is_plain(id))
-            .map(|id| id.len() - prefix(&id));
-        let made = made.min().unwrap_or(MADE).min(MADE);
+        let short = ids.iter().map(|(span, _)| made(&text(*span))).min();
+        let short = short.unwrap_or(MADE);
         let mark = mark(id);
         let mut out = Vec::with_capacity(document.len() + ids.len() * mark.len());
         let mut done = 0;
         for (span, of) in ids {
             out.extend_from_slice(&document[done..span.start as usize]);
+            let old = text(span);
             match of {
                 Id::Session => out.extend_from_slice(id.as_bytes()),
-                Id::Other => out.extend_from_slice(marked(&text(span), made, &mark).as_bytes()),
+                Id::Other if made(&old) < MADE => {
+                    out.extend_from_slice(marked(&old, short, &mark).as_bytes());
+                }
+                Id::Other => out.extend_from_slice(marked(&old, MADE, &mark).as_bytes()),
             }
             done = span.end();
         }
         out.extend_from_slice(&document[done..]);
         out
+    }
+
+    fn may_begin(&self, document: &[u8]) -> bool {
+        memchr::memmem::find(document, b"\"ses_").is_some()
     }
 }
 
@@ -84,7 +88,7 @@ fn ids(document: &[u8]) -> Vec<(Span, Id)> {
     let [session, revert] = info.fields(["id", "revert"]);
     let mut ids = Vec::new();
     let mut note = |value: Value<'_>, of: Id| {
-        if let Some(span) = value.inside() {
+        if let Some(span) = value.inside().filter(|span| !span.is_empty()) {
             ids.push((span, of));
         }
     };
@@ -99,12 +103,19 @@ fn ids(document: &[u8]) -> Vec<(Span, Id)> {
         note(parent, Id::Other);
         note(of, Id::Session);
         parts.elements(|part| {
-            let names = ["id", "messageID", "tail_start_id", "sessionID"];
-            let [id, message, tail, of] = part.fields(names);
+            let names = ["id", "messageID", "tail_start_id", "sessionID", "state"];
+            let [id, message, tail, of, state] = part.fields(names);
             for id in [id, message, tail] {
                 note(id, Id::Other);
             }
             note(of, Id::Session);
+            // Files that a tool gave back are parts, too.
+            state.field("attachments").elements(|file| {
+                let [id, message, of] = file.fields(["id", "messageID", "sessionID"]);
+                note(id, Id::Other);
+                note(message, Id::Other);
+                note(of, Id::Session);
+            });
         });
     });
     ids.sort_unstable_by_key(|(span, _)| span.start);
@@ -120,6 +131,14 @@ fn mark(of: &str) -> String {
 fn is_plain(id: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     id.bytes().all(is_plain)
+}
+
+/// The number of characters after the underscore, up to [`MADE`]; an id that is written otherwise counts as a long one.
+fn made(id: &str) -> usize {
+    match is_plain(id) {
+        true => MADE.min(id.len() - prefix(id)),
+        false => MADE,
+    }
 }
 
 /// Where an id goes on behind the name of its kind.
