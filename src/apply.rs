@@ -69,7 +69,7 @@ fn replaced(transcript: &Transcript<'_>, mut replace: Vec<Replace>) -> BTreeMap<
         new.shrink_to_fit();
         (number, new)
     };
-    if transcript.is_large() {
+    if transcript.is_shared() {
         return threads::each(lines, line).into_iter().collect();
     }
     lines.map(line).collect()

@@ -19,6 +19,7 @@ use crate::scan::LARGE;
 use crate::store::FileIdentity;
 use crate::store::atomic::FileVersion;
 use crate::store::{ArchiveWriter, open_transcript};
+use crate::threads;
 use gauge::Gauge;
 
 /// How a file is compressed.
@@ -46,7 +47,7 @@ impl Codec {
 pub(super) struct Input<'s> {
     path: &'s Path,
     reader: Box<dyn Read + 's>,
-    /// The file that is read, if it is a large one; it shares its position with the reader.
+    /// The file that is read, if threads share the work on it; it has one position with the reader.
     large: Option<File>,
     stop: &'s AtomicUsize,
     gauge: Gauge<'s>,
@@ -112,7 +113,7 @@ impl<'s> Input<'s> {
         // Taken before anything is read, because a compressed input is unpacked as a whole.
         let seen = FileIdentity::of_input(path, &metadata).settled();
         // Without a second handle, the file is read in one piece.
-        let is_large = metadata.len() >= LARGE as u64;
+        let is_large = metadata.len() >= LARGE as u64 && threads::can_share();
         let large = is_large.then(|| file.try_clone().ok()).flatten();
         let mut input = Input::of(Box::new(file), Some(metadata.len()), path, stop, share)?;
         input.stamp = Some(FileVersion::of(&metadata));

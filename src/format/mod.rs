@@ -15,7 +15,7 @@ mod shapes;
 mod unsent;
 mod usage;
 
-use crate::scan::{Eol, LARGE, NO_STRINGS, RawLine, Strings, Text, document, lines};
+use crate::scan::{Eol, NO_STRINGS, RawLine, Strings, Text, document, lines};
 use crate::transcript::{ChangeSet, Conversation, LineKind, Record, Transcript};
 use crate::verify::{Finding, Findings};
 
@@ -190,7 +190,7 @@ impl Format {
             Some(units) => units
                 .into_iter()
                 .for_each(|unit| self.push(&mut transcript, unit, warnings)),
-            None if bytes.len() >= LARGE => {
+            None if transcript.is_shared() => {
                 self.push_parts(&mut transcript, strings, PART, warnings);
             }
             None => lines(bytes).for_each(|raw| {

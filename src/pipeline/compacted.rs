@@ -58,8 +58,8 @@ impl<'a> Compacted<'a> {
     }
 
     /// Whether threads share the work on it.
-    pub(crate) fn is_large(&self) -> bool {
-        self.transcript.is_large()
+    pub(crate) fn is_shared(&self) -> bool {
+        self.transcript.is_shared()
     }
 
     /// Whether the output contains a new summary.

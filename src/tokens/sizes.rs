@@ -177,7 +177,7 @@ impl Sizes {
         transcript: &Transcript<'_>,
         conversation: &Conversation,
     ) -> Vec<Size> {
-        if transcript.is_large() {
+        if transcript.is_shared() {
             self.measure(transcript, conversation);
         }
         let messages = conversation.messages.iter();

@@ -9,18 +9,18 @@ use crate::scan::LARGE;
 use crate::threads;
 
 impl<'a> Transcript<'a> {
-    /// Whether threads share the work on it.
-    pub(crate) fn is_large(&self) -> bool {
-        self.base.len() >= LARGE
+    /// Whether threads share the work on it: it is large, and there are others.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.base.len() >= LARGE && threads::can_share()
     }
 
-    /// Does two pieces of work on a transcript: if it is large, at the same time.
+    /// Does two pieces of work on a transcript: if threads share it, at the same time.
     pub(crate) fn both<A: Send, B: Send>(
         &self,
         one: impl FnOnce() -> A + Send,
         other: impl FnOnce() -> B + Send,
     ) -> (A, B) {
-        match self.is_large() {
+        match self.is_shared() {
             true => threads::both(one, other),
             false => (one(), other()),
         }

@@ -213,7 +213,7 @@ impl<'a> Transcript<'a> {
     ) {
         self.mirrors.retain(|m| !new.contains_key(&m.line));
         self.units.retain(|u| !new.contains_key(&u.line));
-        match self.is_large() {
+        match self.is_shared() {
             true => self.records_at_once(&new, &read),
             false => {
                 for (line, bytes) in &new {

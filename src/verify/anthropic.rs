@@ -157,7 +157,7 @@ fn in_parts<T: Send>(
 ) -> Vec<T> {
     /// The length of a part.
     const PART: usize = if cfg!(debug_assertions) { 16 } else { 4096 };
-    if !transcript.is_large() {
+    if !transcript.is_shared() {
         return vec![find(0..len)];
     }
     let parts = 0..len.div_ceil(PART);

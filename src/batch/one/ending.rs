@@ -18,7 +18,6 @@ use crate::outcome::{Original, OriginalKind, Outcome, Phase, Warning, WarningKin
 use crate::pipeline::Compacted;
 use crate::store::atomic::{Written, lost_of_the_file};
 use crate::store::manifest;
-use crate::threads;
 
 /// The most conversations of a file whose original sizes its record notes. If there are more, or one on each line (the hash of such
 /// a file is known too late), their summaries state their original sizes.
@@ -49,9 +48,7 @@ impl Run<'_> {
             return Ok(input.text_bytes());
         }
         match input.codec {
-            Codec::Plain if compacted.is_large() && threads::can_share() => {
-                sink.put_large(|| compacted.pieces())?
-            }
+            Codec::Plain if compacted.is_shared() => sink.put_large(|| compacted.pieces())?,
             codec => pack(compacted.pieces(), codec, sink)?,
         }
         Ok(compacted.pieces().map(|piece| piece.len() as u64).sum())

@@ -177,6 +177,8 @@ fn records(transcript: &Transcript<'_>, lines: usize) -> String {
 
 #[test]
 fn lines_that_are_read_again_at_once_get_the_records_of_one_after_the_other() {
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(2);
+    let threads = threads.build().unwrap();
     let (mut both, mut any) = (0, 0);
     for text in fixtures() {
         let (Detected::Known(format, Layout::File), _) = told_in_one_piece(text, 0) else {
@@ -198,12 +200,12 @@ fn lines_that_are_read_again_at_once_get_the_records_of_one_after_the_other() {
             transcript.replace_lines(new, |bytes, record| {
                 format.line(bytes, record, &mut Warnings::default())
             });
-            (transcript.is_large(), records(&transcript, count))
+            (transcript.is_shared(), records(&transcript, count))
         };
         // The last line may have no ending.
         let ended = [&text[..], b"\n"].concat();
         let large = [&ended[..], &[b' '; LARGE]].concat();
-        let (in_turn, at_once) = (replaced(&ended), replaced(&large));
+        let (in_turn, at_once) = (replaced(&ended), threads.install(|| replaced(&large)));
         assert!(at_once.0);
         both += usize::from(!in_turn.0);
         any += 1;
