@@ -1,8 +1,8 @@
 //! Forks: a compacted copy as a session of its own, beside the original where the agent looks for it, or as a document that the agent
 //! takes.
 //!
-//! The new id follows from the old one and the bytes, so that the same session always gives the same fork. Never changes the
-//! original.
+//! The new id follows from the old one and the bytes, and that of a document from the policy, too, so that the same session always
+//! gives the same fork. Never changes the original.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -143,10 +143,13 @@ fn without_id(path: &Path, formats: &[Format]) -> Error {
         let agent = format.agent();
         agent.is_some_and(|agent| agent.names() == Names::Nothing)
     });
+    let mut documents = Format::ALL.to_vec();
+    documents.retain(|format| format.importer().is_some());
     let message = "only a session whose file name contains its id can be forked, and this file name contains none";
     Error::new(ErrorKind::Usage, message).at(path).hint(format!(
-        "name a session of {}, or one that opencode exported; those of {} have folders of their own and cannot be forked; -o FILE writes a copy of any file",
+        "name a session of {}, or one that {} exported; those of {} have folders of their own and cannot be forked; -o FILE writes a copy of any file",
         in_a_list(&named, " or "),
+        in_a_list(&documents, " or "),
         in_a_list(&unnamed, " and ")
     ))
 }

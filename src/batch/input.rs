@@ -277,19 +277,19 @@ impl<'s> Input<'s> {
         let left = usize::try_from(size.saturating_sub(*bytes)).unwrap_or(usize::MAX);
         let room = left.min(buffer.capacity() - buffer.len());
         let read = parts::read(
-            (&file, *bytes),
+            (&file, path, *bytes),
             &mut buffer.spare_capacity_mut()[..room],
             |new, measure| {
                 go_on(stop)?;
-                gauge.add_measured(new, measure, 0)
+                let measured = gauge.add_measured(new, measure, 0);
+                measured.map_err(|error| error.at(*path))
             },
             |new| {
                 if let Some(hasher) = hasher {
                     hasher.update(new);
                 }
             },
-        );
-        let read = read.map_err(|error| error.at(*path))?;
+        )?;
         let len = buffer.len() + read;
         // SAFETY: `parts::read` has filled the first `read` bytes of the spare capacity.
         #[allow(unsafe_code)]

@@ -92,8 +92,9 @@ fn other_word(error: &clap::Error) -> Option<(String, &'static str)> {
         return None;
     };
     let command = match word.as_str() {
-        "clean" | "clear" | "compaction" | "compress" | "prune" | "shrink" | "summarise"
-        | "summarize" | "trim" => "compact",
+        "clear" | "compaction" | "compress" | "shrink" | "summarise" | "summarize" | "trim" => {
+            "compact"
+        }
         "decompress" | "restore" | "revert" | "rollback" | "uncompact" => "undo",
         "count" | "inspect" | "tokens" | "usage" => "stats",
         "lint" | "valid" | "validate" => "verify",

@@ -1,7 +1,7 @@
 //! Reads a large text in parts, on all threads that are idle.
 //!
-//! A line's record follows from its bytes alone, so parts are read each by itself and put together in their order. How a text is
-//! divided depends on its size only: whatever the number of threads, the result is the same.
+//! A line's record follows from its bytes alone, so parts are read each by itself and put together in their order. The result is
+//! that of reading the text in one piece, however it is divided.
 
 use std::ops::Range;
 

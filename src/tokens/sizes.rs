@@ -83,11 +83,16 @@ impl Sizes {
             .collect();
     }
 
-    /// The size of a block.
-    pub fn block(&mut self, transcript: &Transcript<'_>, block: u32) -> Size {
+    /// Has a place for each block of a transcript, to which blocks may have been added.
+    fn make_room(&mut self, transcript: &Transcript<'_>) {
         if self.blocks.len() < transcript.block_count() {
             self.blocks.resize(transcript.block_count(), None);
         }
+    }
+
+    /// The size of a block.
+    pub fn block(&mut self, transcript: &Transcript<'_>, block: u32) -> Size {
+        self.make_room(transcript);
         let (estimator, lengths) = (&self.estimator, &mut self.lengths);
         *self.blocks[block as usize].get_or_insert_with(|| {
             let written = estimator.written_block(transcript, block, lengths);
@@ -196,7 +201,7 @@ impl Sizes {
                 return;
             }
         }
-        self.blocks.resize(transcript.block_count(), None);
+        self.make_room(transcript);
         let blocks = conversation.all_blocks().map(|(_, block)| block);
         let new: Vec<u32> = blocks
             .filter(|block| self.blocks[*block as usize].is_none())

@@ -20,14 +20,14 @@ const AT_ONCE: usize = 8 * PART;
 /// The bytes of a part, with their measure.
 type Part<'b> = (&'b [u8], InputMeasure);
 
-/// Reads bytes of `file` from `at` on into `room`. `see` gets each part in its order, then `hash`, which may run on another thread.
+/// Reads bytes of `file`, which is at `path`, from `at` on into `room`. `see` gets each part in its order, then `hash`, which may run on another thread.
 /// Returns how many bytes were read: less than the room takes if the file ends there, or the system returned less than was asked
 /// for.
 ///
 /// # Errors
 /// If the file cannot be read, and those of `see`.
 pub(super) fn read(
-    (file, at): (&File, u64),
+    (file, path, at): (&File, &Path, u64),
     mut room: &mut [MaybeUninit<u8>],
     mut see: impl FnMut(&[u8], InputMeasure) -> Result<()>,
     mut hash: impl FnMut(&[u8]) + Send,
@@ -38,7 +38,8 @@ pub(super) fn read(
         let size = room.len().min(AT_ONCE);
         let (here, rest) = room.split_at_mut(size);
         let hash_seen = || seen.iter().for_each(|(bytes, _)| hash(bytes));
-        let new = fill((file, at + done as u64), here, hash_seen)?;
+        let new = fill((file, at + done as u64), here, hash_seen);
+        let new = new.map_err(|error| Error::io(path, "read", error))?;
         let mut filled = 0;
         for (bytes, measure) in &new {
             see(bytes, *measure)?;
@@ -57,7 +58,7 @@ fn fill<'b>(
     (file, at): (&File, u64),
     room: &'b mut [MaybeUninit<u8>],
     meanwhile: impl FnOnce() + Send,
-) -> Result<Vec<Part<'b>>> {
+) -> io::Result<Vec<Part<'b>>> {
     let size = room.len();
     let parts = room.chunks_mut(PART).enumerate();
     let part = |(number, room): (usize, &'b mut [MaybeUninit<u8>])| {
@@ -65,8 +66,7 @@ fn fill<'b>(
         Ok((bytes, InputMeasure::of(bytes)))
     };
     let ((), read) = threads::both(meanwhile, || threads::each(parts, part));
-    let read: io::Result<Vec<Part<'b>>> = read.into_iter().collect();
-    let mut read = read.map_err(|error| Error::io(Path::new(""), "read", error))?;
+    let mut read = read.into_iter().collect::<io::Result<Vec<Part<'b>>>>()?;
     let gap = (0..read.len()).find(|n| read[*n].0.len() < PART.min(size - n * PART));
     read.truncate(gap.map_or(read.len(), |gap| gap + 1));
     Ok(read)
@@ -95,7 +95,7 @@ mod tests {
             seen.extend_from_slice(bytes);
             Ok(())
         };
-        let read = read((file, at), room, see, |bytes| {
+        let read = read((file, Path::new("a"), at), room, see, |bytes| {
             hashed.extend_from_slice(bytes)
         });
         assert_eq!(read.unwrap(), seen.len());

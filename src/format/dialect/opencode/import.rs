@@ -46,8 +46,9 @@ impl Importer for OpenCode {
     fn under_id(&self, document: &[u8], id: &str) -> Vec<u8> {
         let ids = ids(document);
         let text = |span: Span| String::from_utf8_lossy(span.of(document));
-        // In the same place of all ids, the mark does not change their order.
-        let short = ids.iter().map(|(span, _)| made(&text(*span))).min();
+        // In the same place of all ids of one layout, the mark does not change their order.
+        let others = ids.iter().filter(|(_, of)| *of == Id::Other);
+        let short = others.map(|(span, _)| made(&text(*span))).min();
         let short = short.unwrap_or(MADE);
         let mark = mark(id);
         let mut out = Vec::with_capacity(document.len() + ids.len() * mark.len());
@@ -57,10 +58,10 @@ impl Importer for OpenCode {
             let old = text(span);
             match of {
                 Id::Session => out.extend_from_slice(id.as_bytes()),
-                Id::Other if made(&old) < MADE => {
-                    out.extend_from_slice(marked(&old, short, &mark).as_bytes());
+                Id::Other => {
+                    let place = if made(&old) < MADE { short } else { MADE };
+                    out.extend_from_slice(marked(&old, place, &mark).as_bytes());
                 }
-                Id::Other => out.extend_from_slice(marked(&old, MADE, &mark).as_bytes()),
             }
             done = span.end();
         }
