@@ -289,7 +289,7 @@ fn a_document_that_is_imported_takes_the_place_of_its_session() {
 fn a_document_under_another_id_shares_no_id_with_the_original() {
     let opencode = Format::OpenCode.importer().unwrap();
     let document = r#"{
-  "info": { "id": "ses_5f00aa11bb22AAAA", "revert": {"messageID": "msg_a0ff55ee44ddBBBB", "partID": "prt_a0ff55ee44deCCCC", "snapshot": "msg_a0"}, "parentID": "ses_other" },
+  "info": { "id": "ses_5f00aa11bb22AAAA", "revert": {"messageID": "msg_a0ff55ee44ddBBBB", "partID": "prt_a0ff55ee44deCCCC", "snapshot": "msg_a0"}, "share": {"url": "https://opncd.ai/s/A"}, "parentID": "ses_other", "title": "share" },
   "messages": [
     {"info": {"id": "msg_a0ff55ee44ddBBBB", "role": "user", "sessionID": "ses_5f00aa11bb22AAAA"},
      "parts": [{"id": "prt_a0ff55ee44deCCCC", "messageID":"msg_a0ff55ee44ddBBBB", "sessionID":"ses_5f00aa11bb22AAAA", "type": "text", "text": "ses_5f00aa11bb22AAAA msg_a0ff55ee44ddBBBB"},
@@ -320,6 +320,9 @@ fn a_document_under_another_id_shares_no_id_with_the_original() {
     let ((old, old_messages, old_parts), (new, new_messages, new_parts)) =
         (ids(document), ids(&copy));
     assert_eq!(new["info"]["id"], id);
+    // What is shared is the original.
+    assert_eq!(new["info"].get("share"), None);
+    assert_eq!(new["info"]["title"], "share");
     assert_eq!(new["info"]["revert"]["messageID"], new_messages[0]);
     assert_eq!(new["info"]["revert"]["partID"], new_parts[0]);
     assert_eq!(new["messages"][0]["parts"][0]["sessionID"], id);
@@ -364,7 +367,8 @@ fn a_document_under_another_id_shares_no_id_with_the_original() {
     }
     let mark = &new_messages[0]["msg_a0ff55ee44dd".len()..][..8];
     let back = copy.replace(&id, "ses_5f00aa11bb22AAAA").replace(mark, "");
-    assert_eq!(back, document);
+    let shared = r#""share": {"url": "https://opncd.ai/s/A"}, "#;
+    assert_eq!(back, document.replace(shared, ""));
 }
 
 #[test]

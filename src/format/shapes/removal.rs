@@ -93,7 +93,7 @@ fn parts(transcript: &Transcript<'_>, unit: &Unit, blocks: &IdSet<u32>, changes:
 }
 
 /// The spans of the members of an object on a line, each with the span of its value.
-fn members(line: &[u8], object: Span) -> Vec<(Span, Span)> {
+pub(in crate::format) fn members(line: &[u8], object: Span) -> Vec<(Span, Span)> {
     let bytes = object.of(line);
     let at = object.start as usize;
     let mut members = Vec::new();

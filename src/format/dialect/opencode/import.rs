@@ -7,6 +7,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::format::agent::{Import, Importer, text_of};
+use crate::format::shapes::removal::members;
+use crate::format::shapes::splice::cuts;
 use crate::scan::{Span, Value};
 
 /// The beginning of every id of a session.
@@ -51,18 +53,29 @@ impl Importer for OpenCode {
         let short = others.map(|(span, _)| made(&text(*span))).min();
         let short = short.unwrap_or(MADE);
         let mark = mark(id);
+        let renamed = ids.iter().map(|(span, of)| {
+            let new = match of {
+                Id::Session => id.to_owned(),
+                Id::Other => {
+                    let old = text(*span);
+                    let place = if made(&old) < MADE { short } else { MADE };
+                    marked(&old, place, &mark)
+                }
+            };
+            (*span, new)
+        });
+        let mut parts: Vec<(Span, String)> = renamed.collect();
+        parts.extend(
+            share(document)
+                .into_iter()
+                .map(|span| (span, String::new())),
+        );
+        parts.sort_unstable_by_key(|(span, _)| span.start);
         let mut out = Vec::with_capacity(document.len() + ids.len() * mark.len());
         let mut done = 0;
-        for (span, of) in ids {
+        for (span, new) in parts {
             out.extend_from_slice(&document[done..span.start as usize]);
-            let old = text(span);
-            match of {
-                Id::Session => out.extend_from_slice(id.as_bytes()),
-                Id::Other => {
-                    let place = if made(&old) < MADE { short } else { MADE };
-                    out.extend_from_slice(marked(&old, place, &mark).as_bytes());
-                }
-            }
+            out.extend_from_slice(new.as_bytes());
             done = span.end();
         }
         out.extend_from_slice(&document[done..]);
@@ -119,8 +132,17 @@ fn ids(document: &[u8]) -> Vec<(Span, Id)> {
             });
         });
     });
-    ids.sort_unstable_by_key(|(span, _)| span.start);
     ids
+}
+
+/// What has to be cut so that a copy does not say where its original is shared.
+fn share(document: &[u8]) -> Vec<Span> {
+    let info = Value::of(document).field("info").span();
+    let members = members(document, info).into_iter();
+    let members: Vec<Span> = members.map(|(member, _)| member).collect();
+    cuts(&members, |at| {
+        members[at].of(document).starts_with(br#""share""#)
+    })
 }
 
 /// What makes the ids of a copy other than those of its original.
