@@ -78,18 +78,20 @@ impl Finished {
             &outcome.hash_after,
             Figures::of(outcome),
         );
-        let mut said = Vec::with_capacity(TYPICAL_LINE_BYTES);
-        said.extend_from_slice(HEAD);
-        serde_json::to_writer(&mut said, &head)?;
-        said.extend_from_slice(OUTCOME);
-        let begin = CHECK.len() + DIGITS + said.len();
-        serde_json::to_writer(&mut said, outcome)?;
-        let end = CHECK.len() + DIGITS + said.len();
-        said.extend_from_slice(END);
-        Ok(NoteLine {
-            bytes: [CHECK, sum_of(&said).as_bytes(), &said].concat(),
-            outcome: begin..end,
-        })
+        const SAID: usize = CHECK.len() + DIGITS;
+        let mut bytes = Vec::with_capacity(TYPICAL_LINE_BYTES);
+        bytes.extend_from_slice(CHECK);
+        bytes.resize(SAID, b'0');
+        bytes.extend_from_slice(HEAD);
+        serde_json::to_writer(&mut bytes, &head)?;
+        bytes.extend_from_slice(OUTCOME);
+        let begin = bytes.len();
+        serde_json::to_writer(&mut bytes, outcome)?;
+        let outcome = begin..bytes.len();
+        bytes.extend_from_slice(END);
+        let sum = sum_of(&bytes[SAID..]);
+        bytes[CHECK.len()..SAID].copy_from_slice(sum.as_bytes());
+        Ok(NoteLine { bytes, outcome })
     }
 }
 
